@@ -1,0 +1,55 @@
+"""Replay the terminal and Python sessions of a Markdown page, so that what it shows is what comes out."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/files.md")
+_BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def replayed(text: str) -> str:
+    """The page with each session's output as it comes out now; all sessions share one folder and one interpreter."""
+    names: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "examples", Path(folder, "examples"))
+        with contextlib.chdir(folder):
+            return _BLOCK.sub(lambda block: f"```{block[1]}\n{_session(block[1], block[2], names)}```", text)
+
+
+def _session(kind: str, text: str, names: dict[str, object]) -> str:
+    if kind == "python":
+        return _python(text, names) if ">>>" in text else text
+    commands = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+    return "".join(f"$ {command}\n{_output(command)}" for command in commands)
+
+
+def _output(command: str) -> str:
+    """What a command prints, standard error included."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(  # noqa: S602  # the page is ours
+        command, shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        env={**os.environ, "PATH": path},
+    )  # fmt: skip
+    return done.stdout
+
+
+def _python(text: str, names: dict[str, object]) -> str:
+    lines = []
+    for example in doctest.DocTestParser().get_examples(text):
+        lines += [f"{'>>>' if not place else '...'} {line}" for place, line in enumerate(example.source.splitlines())]
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            exec(compile(example.source, "<page>", "single"), names)  # noqa: S102  # the page is ours
+        lines += shown.getvalue().splitlines()
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,105 @@
+"""Train facts as every baseline sees them: from an anchor, in a direction, to an answer.
+
+A tail question (a, r, ?) asks in direction r; a head question (?, r, a) asks in direction r + number of relations,
+against the relation. So one rule, count or factor serves both sides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.questions import Questions
+from kgtrec.data.triples import Triples
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """Two rows per distinct train fact, one in each direction, sorted by (anchor, direction, answer)."""
+
+    anchor: Places  # (2m,)
+    direction: Places  # (2m,) relation of a fact read forwards, relation + n_relations read backwards
+    answer: Places  # (2m,)
+    key: Places  # (2m,) anchor * n_directions + direction, never decreasing
+    n_entities: int
+    n_relations: int
+
+    @classmethod
+    def of(cls, train: Triples) -> Graph:
+        """The graph of ``train``; a repeated fact counts once.
+
+        Examples
+        --------
+        >>> graph = Graph.of(Triples.of([("a", "likes", "b"), ("a", "likes", "b")]))
+        >>> graph.anchor.tolist(), graph.direction.tolist(), graph.answer.tolist()
+        ([0, 1], [0, 1], [1, 0])
+        """
+        once = np.unique(train.keys(), return_index=True)[1]
+        head, relation, tail = (column[once].astype(np.int64) for column in (train.head, train.relation, train.tail))
+        n_relations = len(train.relations)
+        anchor, answer = np.concatenate([head, tail]), np.concatenate([tail, head])
+        direction = np.concatenate([relation, relation + n_relations])
+        order = np.lexsort((answer, direction, anchor))
+        anchor, direction, answer = anchor[order], direction[order], answer[order]
+        key = anchor * (2 * n_relations) + direction
+        return cls(anchor, direction, answer, key, len(train.entities), n_relations)
+
+    @property
+    def n_directions(self) -> int:
+        return 2 * self.n_relations
+
+    def from_anchor(self, anchor: Places) -> tuple[Places, Places]:
+        """All rows that start at each of ``anchor``, as (which anchor, row)."""
+        first = np.searchsorted(self.anchor, anchor, "left")
+        return ranges(first, np.searchsorted(self.anchor, anchor, "right") - first)
+
+    def from_anchor_in(self, anchor: Places, direction: Places) -> tuple[Places, Places]:
+        """The rows that start at each of ``anchor`` in its ``direction``, as (which anchor, row)."""
+        return ranges(*self.span(anchor, direction))
+
+    def span(self, anchor: Places, direction: Places) -> tuple[Places, Places]:
+        """First row and number of rows of each (anchor, direction)."""
+        key = anchor * self.n_directions + direction
+        first = np.searchsorted(self.key, key, "left")
+        return first, np.searchsorted(self.key, key, "right") - first
+
+
+def asked(questions: Questions, rows: NDArray[np.intp]) -> tuple[Places, Places]:
+    """(anchor, direction) of the questions at ``rows``."""
+    against = questions.is_head[rows] * len(questions.relations)
+    return questions.anchor[rows].astype(np.int64), questions.relation[rows].astype(np.int64) + against
+
+
+def ranges(first: Places, count: Places) -> tuple[Places, Places]:
+    """The places first[i], ..., first[i] + count[i] - 1 of every i, one after another, as (i, place).
+
+    Examples
+    --------
+    >>> owner, place = ranges(np.array([5, 0]), np.array([2, 1]))
+    >>> owner.tolist(), place.tolist()
+    ([0, 0, 1], [5, 6, 0])
+    """
+    owner = np.repeat(np.arange(len(count)), count)
+    before = np.cumsum(count) - count
+    return owner, np.arange(len(owner)) + (first - before)[owner]
+
+
+def slices(size: Places, limit: int) -> list[tuple[int, int]]:
+    """Cuts items into runs [first, last) whose sizes sum to at most ``limit``; a larger item stands alone.
+
+    Examples
+    --------
+    >>> slices(np.array([3, 3, 9, 1]), limit=6)
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    total, cuts, first = np.cumsum(size), [], 0
+    while first < len(size):
+        base = total[first - 1] if first else 0
+        last = max(int(np.searchsorted(total, base + limit, "right")), first + 1)
+        cuts.append((first, last))
+        first = last
+    return cuts

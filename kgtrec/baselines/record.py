@@ -1,0 +1,125 @@
+"""The record that every baseline is registered with; the command line, its help and the tests read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.baselines.graph import Graph, Places, asked
+from kgtrec.data.questions import Questions
+from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import CollectionError, KgtrecError, nearest
+
+# (b,) anchors and (b,) directions -> (b, n_entities) float64 scores, a new array, no NaN
+Scorer = Callable[[Places, Places], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting of a baseline."""
+
+    default: int | float | str
+    description: str
+    choices: tuple[str, ...] = ()  # of a text option
+    least: float = 1  # smallest value of a number
+
+    def read(self, name: str, value: Any) -> int | float | str:
+        """``value``, which may be text, in the type of the default; a KgtrecError where it does not fit."""
+        kind = type(self.default)
+        try:
+            whole = kind is not int or float(value) == int(float(value))
+            read = kind(float(value)) if kind is int else kind(value)
+        except (TypeError, ValueError, OverflowError):
+            whole = False
+        if not whole:
+            raise KgtrecError(f"expected {'a whole number' if kind is int else 'a number'} for {name}, found {value!r}")
+        if isinstance(read, str):
+            if read not in self.choices:
+                raise KgtrecError(f"expected one of {', '.join(self.choices)} for {name}, found {read!r}")
+        elif not self.least <= read < float("inf"):
+            raise KgtrecError(f"expected {name} to be {self.least:g} or more, found {value}")
+        return read
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A fitted baseline."""
+
+    name: str
+    entities: Vocabulary
+    relations: Vocabulary
+    score: Scorer
+
+    def scores(self, questions: Questions, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Scores of all entities for some questions; higher is better.
+
+        Parameters
+        ----------
+        questions : Questions
+            Over the same entities and relations as the facts that the baseline was fitted to.
+        rows : (b,) int array
+            Which of them.
+
+        Returns
+        -------
+        (b, n_entities) float array
+            A question's scores do not depend on which others stand in the block.
+
+        Raises
+        ------
+        CollectionError
+            If the questions are over other entities or relations.
+        """
+        if not (questions.entities.same_as(self.entities) and questions.relations.same_as(self.relations)):
+            raise CollectionError(
+                f"expected questions over the entities and relations that {self.name} was fitted to, found others; "
+                "fit it to the train triples of the same collection"
+            )
+        return self.score(*asked(questions, rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """One baseline system."""
+
+    name: str
+    fit: Callable[..., Scorer]  # (graph, *, seed, **options)
+    description: str  # one sentence, no formula markup
+    source: str  # citation
+    options: Mapping[str, Option] = field(default_factory=dict)
+    is_control: bool = False  # True: knows nothing of the facts, and says what a measure gives to ignorance
+
+    def settings(self, options: Mapping[str, Any]) -> dict[str, int | float | str]:
+        """All settings, those of ``options`` read and checked, the others at their defaults."""
+        for name in options:
+            if name not in self.options:
+                known = ", ".join(self.options) or "none"
+                raise KgtrecError(
+                    f"{self.name} has no option {name!r}{nearest(name, self.options)}; its options: {known}"
+                )
+        return {
+            name: option.read(name, options[name]) if name in options else option.default
+            for name, option in self.options.items()
+        }
+
+    def fitted(self, train: Triples, *, seed: int = 0, **options: Any) -> Model:
+        """The baseline fitted to train facts; same facts, seed and options give the same scores.
+
+        Raises
+        ------
+        KgtrecError
+            If there are no facts, or an option is unknown or out of range.
+        """
+        if len(train) == 0:
+            raise KgtrecError(f"expected train triples to fit {self.name} to, found none")
+        if seed < 0:
+            raise KgtrecError(f"expected a seed of 0 or more, found {seed}")
+        settings = self.settings(options)
+        return Model(
+            self.name, train.entities, train.relations, self.fit(Graph.of(train), seed=seed, **settings)
+        )

@@ -1,0 +1,132 @@
+"""Runs, qrels, topics and entities held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.data.topics import Topics
+from kgtrec.data.vocabulary import Vocabulary
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that does not fit, and where."""
+
+    source: str  # the file, or whatever the caller called it
+    message: str
+    column: Literal["", "question", "entity"] = ""  # what to look for in the source, "" where it is in none of its rows
+    label: str = ""
+
+
+def check_together(
+    systems: Mapping[str, Run | AnswerRanks],
+    qrels: Mapping[str, Qrels],
+    topics: Mapping[str, Topics],
+    entities: Mapping[str, Vocabulary],
+) -> list[Finding]:
+    """What does not fit together among files that belong to one evaluation.
+
+    Every question of a run or of qrels must be among the topics (for runs, among the questions of the qrels where no
+    topics are given), and every run must have all of those; every topic must have a row in each qrels; every entity
+    must be in the knowledge graph. What is not given is not held against.
+
+    Parameters
+    ----------
+    systems, qrels, topics, entities : mappings
+        From what each is called, such as its path.
+
+    Returns
+    -------
+    list of Finding
+        Empty where all is well; in the order of the arguments.
+
+    Examples
+    --------
+    >>> one = np.zeros(1, np.int32)
+    >>> run = Run.of("transe", one, one, np.ones(1), Vocabulary.of(["tail7"]), Vocabulary.of(["paris"]))
+    >>> topics = Topics(Vocabulary.of(["tail0"]), pa.array(["france"]), pa.array(["capital"]))
+    >>> for finding in check_together({"transe.run": run}, {}, {"topics.tsv": topics}, {}):
+    ...     print(f"{finding.source}: {finding.message}")
+    transe.run: expected only questions of topics.tsv, found 1 other: 'tail7'
+    transe.run: expected all questions of topics.tsv, found 1 missing: 'tail0'
+    """
+    asked = _union([found.ids.labels for found in topics.values()])
+    judged = _union([_used(found.questions, found.question) for found in qrels.values()])
+    in_graph = _union([found.labels for found in entities.values()])
+    wanted, wanted_name = (asked, _names(topics)) if asked is not None else (judged, _names(qrels))
+    findings: list[Finding] = []
+    for source, found in systems.items():
+        questions = _used(found.questions, found.question)
+        findings += _strangers(source, questions, wanted, wanted_name, "question", "questions")
+        findings += _missing(source, questions, wanted, f"all questions of {wanted_name}")
+        findings += _strangers(
+            source, _used(found.entities, found.entity), in_graph, _names(entities), "entity", "entities"
+        )
+    for source, judgements in qrels.items():
+        questions = _used(judgements.questions, judgements.question)
+        findings += _strangers(source, questions, asked, _names(topics), "question", "questions")
+        findings += _missing(source, questions, asked, f"judgements for every topic of {_names(topics)}")
+        findings += _strangers(
+            source, _used(judgements.entities, judgements.entity), in_graph, _names(entities), "entity", "entities"
+        )
+    for source, topic in topics.items():
+        anchors = pc.unique(topic.anchor)
+        findings += _strangers(source, anchors, in_graph, _names(entities), "", "anchors")
+    return findings
+
+
+def _used(vocabulary: Vocabulary, codes: np.ndarray[tuple[int], np.dtype[np.int32]]) -> pa.StringArray:
+    """The labels that ``codes`` stand for, each once, in order of first appearance."""
+    distinct, first = np.unique(codes, return_index=True)
+    return vocabulary.decode(distinct[np.argsort(first)])
+
+
+def _union(labels: list[pa.StringArray]) -> pa.StringArray | None:
+    return pc.unique(pa.concat_arrays(labels)) if labels else None
+
+
+def _names(sources: Mapping[str, object]) -> str:
+    return " and ".join(sources)
+
+
+def _strangers(
+    source: str,
+    labels: pa.StringArray,
+    wanted: pa.StringArray | None,
+    wanted_name: str,
+    column: Literal["", "question", "entity"],
+    what: str,
+) -> list[Finding]:
+    if wanted is None:
+        return []
+    others = labels.filter(pc.invert(pc.is_in(labels, value_set=wanted)))
+    if len(others) == 0:
+        return []
+    kind = "other" if len(others) == 1 else "others"
+    message = f"expected only {what} of {wanted_name}, found {len(others)} {kind}: {_listed(others)}"
+    return [Finding(source, message, column, others[0].as_py())]
+
+
+def _missing(source: str, labels: pa.StringArray, wanted: pa.StringArray | None, expected: str) -> list[Finding]:
+    if wanted is None:
+        return []
+    absent = wanted.filter(pc.invert(pc.is_in(wanted, value_set=labels)))
+    if len(absent) == 0:
+        return []
+    return [Finding(source, f"expected {expected}, found {len(absent)} missing: {_listed(absent)}")]
+
+
+def _listed(labels: pa.StringArray) -> str:
+    named = ", ".join(map(repr, labels[:_NAMED].to_pylist()))
+    return named + (f" and {len(labels) - _NAMED} more" if len(labels) > _NAMED else "")

@@ -1,0 +1,89 @@
+"""The command line: one file per command, each imported only when it is called."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from importlib import import_module
+
+import click
+
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
+
+COMMANDS = {
+    "questions": "Turn train, valid and test triples into triple questions and qrels.",
+    "rank": "Turn a system's scores into answer ranks and a TREC run.",
+    "evaluate": "Score runs or answer ranks against qrels.",
+    "check": "Validate runs, qrels and topics.",
+    "convert": "Convert runs and qrels between TREC text and Parquet.",
+    "baseline": "Score a collection with a baseline system.",
+    "demo": "Run the whole job on a family-tree KG; needs no data.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one only when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"kgtrec.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            ctx.fail(f"no command {args[0]!r}{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="kgtrec", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Evaluate knowledge-graph completion as TREC evaluates retrieval.
+
+    \b
+    kgtrec demo --out demo                                   the whole job, without data
+    kgtrec questions train.tsv valid.tsv test.tsv --out C    triples -> topics and qrels
+    kgtrec rank C transe.npz --out ranks                     scores  -> answer ranks and runs
+    kgtrec evaluate C ranks/*.ranks.parquet                  ranks   -> MRR, Hits@k, AP@20, nDCG@20
+    """
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    if issubclass(category, KgtrecWarning):
+        click.echo(f"warning: {message}", err=True)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line; whatever the user got wrong ends in one line and exit code 2."""
+    warnings.showwarning = _show_warning
+    try:
+        cli.main(args=args, prog_name="kgtrec", standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("stopped", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except KgtrecError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader, such as head, has seen enough
+        sys.exit(0)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {place}{error.strerror or error}", err=True)
+        sys.exit(2)
+    except MemoryError:
+        click.echo("error: out of memory; try a smaller --block or --depth", err=True)
+        sys.exit(2)

@@ -1,0 +1,91 @@
+"""kgtrec baseline."""
+
+from __future__ import annotations
+
+import click
+
+from kgtrec.baselines import BASELINES, Baseline, baseline, baseline_blocks
+from kgtrec.cli.common import say
+from kgtrec.cli.systems import system_options, write_system, written
+from kgtrec.errors import KgtrecError, nearest
+from kgtrec.formats.collections import read_collection
+
+_ALL = "all"
+
+
+def _list_baselines(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    for record in BASELINES.values():
+        kind = " (a control: not part of all)" if record.is_control else ""
+        click.echo(f"{record.name}{kind}\n    {record.description}\n    {record.source}.")
+        for name, option in record.options.items():
+            choices = f" ({', '.join(option.choices)})" if option.choices else ""
+            click.echo(f"    --option {name}={option.default}{choices}: {option.description}")
+    ctx.exit()
+
+
+def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for value in values:
+        key, equals, setting = value.partition("=")
+        if not (key and equals and setting):
+            raise click.BadParameter(f"expected KEY=VALUE, such as factors=50, got {value!r}")
+        if key in options:
+            raise click.BadParameter(f"expected each key once, got {key!r} twice")
+        options[key] = setting
+    return options
+
+
+@click.command(name="baseline")
+@click.argument("name")
+@click.argument("collection", type=click.Path())
+@system_options
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Of whatever the baseline draws; same seed, same files.")
+@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", callback=_options,
+              help="A setting of the baseline, see --list; may be repeated.")
+@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_baselines,
+              help="List the baselines with their options and leave.")  # fmt: skip
+def command(
+    name: str,
+    collection: str,
+    out: str,
+    depth: int,
+    seed: int,
+    options: dict[str, str],
+    filtered_by: tuple[str, ...],
+    run_format: str,
+    block: int | None,
+) -> None:
+    """Fit the baseline NAME to the train triples of COLLECTION, and write its answer ranks and its TREC run.
+
+    NAME is one of those that --list shows, or all for every one that is no control. COLLECTION is the folder that
+    kgtrec questions wrote.
+
+    \b
+    kgtrec baseline --list
+    kgtrec baseline rules C --out ranks
+    kgtrec baseline rescal C --out ranks --option factors=200 --seed 7
+    kgtrec baseline all C --out ranks --depth 100
+    kgtrec evaluate C ranks/*.ranks.parquet
+    """
+    records = _chosen(name, options)
+    for record in records:
+        record.settings(options)
+    test = read_collection(collection)
+    for record in records:
+        blocks = baseline_blocks(record.name, test, seed=seed, block=block, **options)
+        write_system(test, blocks, record.name, out, depth=depth, filtered_by=filtered_by, run_format=run_format)
+        say(written(record.name, out, depth, run_format))
+
+
+def _chosen(name: str, options: dict[str, str]) -> list[Baseline]:
+    if name != _ALL:
+        if name not in BASELINES:
+            known = (*BASELINES, _ALL)
+            raise KgtrecError(f"no baseline {name!r}{nearest(name, known)}; there are {', '.join(known)}")
+        return [baseline(name)]
+    if options:
+        raise KgtrecError("expected --option with one baseline, found it with all; run the baseline by its name")
+    return [record for record in BASELINES.values() if not record.is_control]

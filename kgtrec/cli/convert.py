@@ -1,0 +1,62 @@
+"""kgtrec convert."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import click
+
+from kgtrec.cli.common import say
+from kgtrec.errors import FormatError
+from kgtrec.formats.qrels import QrelsFile, write_qrels
+from kgtrec.formats.runs import RunFile, write_run
+from kgtrec.formats.sniff import Kind, read_any
+
+
+@click.command(name="convert")
+@click.argument("source", metavar="IN", type=click.Path())
+@click.argument("target", metavar="OUT", type=click.Path())
+@click.option("--kind", type=click.Choice(("run", "qrels")), help="What IN holds, if its content should not tell.")
+@click.option("--name", help="The run's name (tag) in OUT, instead of the one in IN.")
+def command(source: str, target: str, kind: str | None, name: str | None) -> None:
+    """Convert a run or qrels between TREC text and Parquet.
+
+    OUT's name decides: .parquet, or text, plain or compressed (.gz, .zst). - is standard input or output, as text.
+    Labels, scores and grades come out exactly as they were. Ranks are counted anew in trec_eval's order (score, then
+    label), and the second column, which nothing reads, is written as Q0 in runs and 0 in qrels.
+
+    \b
+    kgtrec convert transe.run.gz transe.parquet
+    kgtrec convert transe.parquet transe.run.zst --name transe-2
+    zcat transe.run.gz | kgtrec convert - transe.parquet
+    """
+    if (
+        "-" not in (source, target)
+        and Path(target).exists()
+        and Path(source).exists()
+        and Path(source).samefile(target)
+    ):
+        raise FormatError("expected another file as OUT than IN, found the same; write to a new name", path=target)
+    found = read_any(source, cast("Kind | None", kind))
+    if isinstance(found, RunFile):
+        if name is None and len(found.tags) > 1:
+            first, second = list(found.tags.items())[:2]
+            raise FormatError(
+                f"expected one run tag, found {len(found.tags)}: {second[0]!r} here, {first[0]!r} on line {first[1]}; "
+                "give one with --name, or split the file by system",
+                path=source,
+                line=second[1],
+            )
+        write_run(target, found.run, name=name)
+        rows = len(found.run)
+    elif isinstance(found, QrelsFile):
+        if name is not None:
+            raise click.UsageError("--name is for runs, and IN holds qrels")
+        write_qrels(target, found.qrels)
+        rows = len(found.qrels)
+    else:
+        kinds = "topics" if not source.endswith(".parquet") else "answer ranks"
+        raise FormatError(f"expected a run or qrels, found {kinds}", path=source)
+    if target != "-":
+        say(f"{target}: {rows:,} rows")

@@ -1,0 +1,156 @@
+"""kgtrec questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from kgtrec.cli.common import say
+from kgtrec.data.collection import Collection
+from kgtrec.data.triples import Triples
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.collection_report import report_text
+from kgtrec.formats.collections import require_writable, write_collection
+from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_files, read_triples
+from kgtrec.formats.triples_rdf import LITERALS
+from kgtrec.questions import POLICIES, SPLIT_NAMES, build_questions
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_DELIMITERS = {"tab": "\t", "space": " ", "comma": ","}
+
+
+def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | float | None:
+    if text is None:
+        return None
+    try:
+        return float(text) if set(text) & set(".eE") else int(text)
+    except ValueError:
+        raise KgtrecError(
+            f"--sample: expected a number of triples, or a fraction such as 0.1, found {text!r}"
+        ) from None
+
+
+def _splits(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if wrong := [name for name in names if name not in SPLIT_NAMES]:
+        raise KgtrecError(f"--categories-from: expected splits among {','.join(SPLIT_NAMES)}, found {wrong[0]!r}")
+    return names
+
+
+def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command]:
+    return click.option(name, type=click.Choice(POLICIES), default=default, show_default=True, help=text)
+
+
+@click.command(name="questions")
+@click.argument("triples", nargs=-1, required=True, metavar="TRAIN VALID TEST", type=click.Path())
+@click.option("--out", required=True, type=click.Path(), metavar="COLLECTION", help="Folder to write.")
+@click.option("--force", is_flag=True, help="Replace a collection that is there already; its other files stay.")
+@click.option(
+    "--columns", default="hrt", show_default=True, help="Order of the columns: head, relation and tail, such as htr."
+)
+@click.option(
+    "--delimiter",
+    default="tab",
+    show_default=True,
+    help="What separates columns: tab, space, comma, whitespace (any run of it) or a character.",
+)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Form of the triples; by default the name tells.")
+@click.option(
+    "--literals",
+    type=click.Choice(LITERALS),
+    default="skip",
+    show_default=True,
+    help="N-Triples whose object is a literal.",
+)
+@_policy("--repeated", "drop", "Triples repeated within a split. An answer is judged once, also with keep.")
+@_policy("--leaked", "keep", "Test triples that are also in train or valid. Kept, they are answers.")
+@_policy(
+    "--unseen-entities",
+    "keep",
+    "Test triples with an entity that train lacks. drop also takes such entities out of the candidates.",
+)
+@_policy("--unseen-relations", "keep", "Test triples with a relation that train lacks.")
+@click.option(
+    "--sample",
+    metavar="N|FRACTION",
+    callback=_sample,
+    help="Make questions of so many test triples, or of that fraction (0.1); the others become known.",
+)
+@click.option("--seed", default=0, show_default=True, help="Seed of --sample.")
+@click.option(
+    "--ids", is_flag=True, help="Name entities e0, e1, ... with entities.tsv beside; for labels with white space."
+)
+@click.option(
+    "--threshold", default=1.5, show_default=True, help="A relation's side is N from this mean number of entities on."
+)
+@click.option("--categories-from", default="train,valid,test", show_default=True, callback=_splits,
+              help="Splits whose triples decide relation categories.")  # fmt: skip
+def command(
+    triples: tuple[str, ...],
+    out: str,
+    force: bool,
+    columns: str,
+    delimiter: str,
+    form: str | None,
+    literals: str,
+    **options: Any,
+) -> None:
+    """Turn TRAIN, VALID and TEST triples into triple questions and qrels.
+
+    Each is a file of `head TAB relation TAB tail` lines, plain, .gz or .zst, or - for standard input; N-Triples (.nt);
+    OpenKE's train2id.txt; LibKGE's train.del. One folder that holds the three may be given instead.
+
+    Writes topics.tsv, qrels.txt, entities.txt, relations.tsv, known.parquet, train.parquet, manifest.json and
+    report.txt to COLLECTION, and prints the report.
+
+    \b
+    kgtrec questions train.tsv.gz valid.tsv.gz test.tsv.gz --out C
+    kgtrec questions OpenKE/benchmarks/FB15K237 --out C
+    kgtrec questions train.txt valid.txt test.txt --columns htr --ids --out C
+    kgtrec questions wn18rr --sample 0.1 --seed 7 --unseen-entities drop --out C
+    """
+    require_writable(out, force=force)
+    paths = _three(triples)
+    reading: dict[str, Any] = {"columns": columns, "format": form, "delimiter": _DELIMITERS.get(delimiter, delimiter)}
+    splits = [read_triples(path, literals=literals, **reading) for path in paths]
+    collection = build_questions(*splits, **options)
+    write_collection(
+        out,
+        collection,
+        force=force,
+        command={"name": "questions", **reading, "literals": literals, **collection.report["options"]},
+        inputs=_inputs(paths, splits, form),
+    )
+    click.echo(report_text(collection.report), nl=False)
+    say(_summary(out, collection))
+
+
+def _three(paths: tuple[str, ...]) -> tuple[str, str, str]:
+    if len(paths) == 1 and paths[0] != "-":
+        train, valid, test = map(str, find_splits(paths[0]))
+    elif len(paths) == 3:
+        train, valid, test = paths
+    else:
+        raise KgtrecError(f"expected three files TRAIN VALID TEST or the folder that holds them, found {len(paths)}")
+    if paths.count("-") > 1:
+        raise KgtrecError(f"expected standard input (-) once, found it {paths.count('-')} times; it can be read once")
+    return train, valid, test
+
+
+def _inputs(paths: tuple[str, str, str], splits: list[Triples], form: str | None) -> list[dict[str, Any]]:
+    """The splits with their row counts, then the dictionaries that they share."""
+    found = [
+        describe_input(path, split=name, triples=len(triples))
+        for name, path, triples in zip(SPLIT_NAMES, paths, splits, strict=True)
+    ]
+    dictionaries: dict[Path, None] = {}
+    for path in paths:
+        dictionaries |= dict.fromkeys(input_files(path, form)[1:])
+    return found + [describe_input(path) for path in dictionaries]
+
+
+def _summary(out: str, collection: Collection) -> str:
+    return f"wrote {out}: {len(collection.questions):,} questions, fingerprint {collection.fingerprint}"

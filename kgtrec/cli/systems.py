@@ -1,0 +1,94 @@
+"""What the commands share that write systems' answer ranks and runs: their options, and the writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kgtrec.cli.common import progress
+from kgtrec.data.answer_ranks import SPLITS, AnswerRanks
+from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.errors import nearest
+from kgtrec.formats.answer_ranks import write_answer_ranks
+from kgtrec.formats.runs import RunWriter
+from kgtrec.ranking import joined_answer_ranks, ranked_blocks
+
+RUN_FORMATS = ("run.gz", "run.zst", "run", "parquet")
+_RAW = "raw"
+
+
+def _splits(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    if names == [_RAW]:
+        return ()
+    expected = f"expected {', '.join(SPLITS)} separated by commas, or {_RAW}"
+    for name in names:
+        if name not in SPLITS:
+            raise click.BadParameter(f"{expected}, got {name!r}{nearest(name, (*SPLITS, _RAW))}")
+    if not names:
+        raise click.BadParameter(f"{expected}, got {value!r}")
+    return tuple(names)
+
+
+def system_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options ``--out``, ``--depth``, ``--filter``, ``--run-format`` and ``--block`` of a command."""
+    options = (
+        click.option("--out", required=True, type=click.Path(), help="Folder for each NAME.ranks.parquet and run."),
+        click.option("--depth", type=click.IntRange(min=0), default=1000, show_default=True,
+                     help="Length of the lists in the run; 0 writes no run. Answer ranks are exact at any depth."),
+        click.option("--filter", "filtered_by", default=",".join(SPLITS), show_default=True, callback=_splits,
+                     metavar="SPLITS|raw", help="Splits whose known triples are removed from the candidates."),
+        click.option("--run-format", type=click.Choice(RUN_FORMATS), default="run.gz", show_default=True,
+                     help="Form of the run, by its suffix."),
+        click.option("--block", type=click.IntRange(min=1),
+                     help="Questions scored at a time, which bounds memory. Default: as many as fill some 50 MiB."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def write_system(
+    collection: Collection,
+    blocks: Any,
+    name: str,
+    out: str | Path,
+    *,
+    depth: int,
+    filtered_by: tuple[str, ...] = SPLITS,
+    run_format: str = "run.gz",
+    judged: Qrels | None = None,
+) -> AnswerRanks:
+    """Rank one system's blocks of scores under a progress bar; write its answer ranks and, unless ``depth`` is 0, its run.
+
+    The run is written as the blocks come, so that memory does not grow with it. Neither file appears if ranking fails.
+    """
+    ranks, run = _paths(out, name, run_format)
+    parts = []
+    with ExitStack() as stack:
+        writer = stack.enter_context(RunWriter(run, name)) if depth else None
+        advance = stack.enter_context(progress(name, len(collection.questions), "questions"))
+        for part in ranked_blocks(
+            collection, blocks, name=name, filtered_by=filtered_by, depth=depth, judged=judged, progress=advance
+        ):
+            parts.append(part.answer_ranks)
+            if writer is not None and part.run is not None:
+                writer.write(part.run)
+    joined = joined_answer_ranks(parts)
+    write_answer_ranks(ranks, joined)
+    return joined
+
+
+def written(name: str, out: str, depth: int, run_format: str) -> str:
+    """What a person is told once a system is written."""
+    ranks, run = _paths(out, name, run_format)
+    return f"{name}: wrote {ranks}" + (f" and {run}" if depth else "")
+
+
+def _paths(out: str | Path, name: str, run_format: str) -> tuple[Path, Path]:
+    return Path(out, f"{name}.ranks.parquet"), Path(out, f"{name}.{run_format}")

@@ -1,0 +1,1 @@
+"""Frozen columnar types, integer-coded, no I/O."""

@@ -1,0 +1,79 @@
+"""A test collection: what `kgtrec questions` builds and every later step reads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
+from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
+
+CATEGORIES = ("1-1", "1-N", "N-1", "N-N")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """Entities that complete a question to a triple outside the qrels, sorted by (question, entity, split)."""
+
+    question: NDArray[np.int32]  # (n,) row in Questions
+    entity: NDArray[np.int32]  # (n,) row in entities
+    split: NDArray[np.int8]  # (n,) 0 = train, 1 = valid, 2 = test (test triples left out by sampling)
+
+    def __len__(self) -> int:
+        return len(self.question)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelationCategories:
+    """How many-to-many each relation is, one row per relation of the collection."""
+
+    category: NDArray[np.int8]  # (n,) row in CATEGORIES; -1 where a relation has no triples
+    tails_per_head: NDArray[np.float64]  # (n,) mean number of tails of a (head, relation)
+    heads_per_tail: NDArray[np.float64]  # (n,) mean number of heads of a (relation, tail)
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """Questions, their judged answers, and the entities already known to answer them."""
+
+    questions: Questions
+    qrels: Qrels  # its vocabularies are questions.ids and questions.entities
+    known: Known
+    categories: RelationCategories
+    train: Triples  # what a system may learn from; its vocabularies are entities and relations
+    report: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # counts, policies and options, as build_questions found them
+    labels: Vocabulary | None = None  # what the entity ids e0, e1, ... stand for; None: entities have their own labels
+
+    @property
+    def entities(self) -> Vocabulary:
+        return self.questions.entities
+
+    @property
+    def relations(self) -> Vocabulary:
+        return self.questions.relations
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Sixteen hex digits that change with any question, entity or known triple, but not with judgements.
+
+        Ranks keep their meaning when judgements are added: what was asked, among which candidates, is the same.
+        """
+        digest = hashlib.sha256()
+        for vocabulary in (self.questions.ids, self.entities, self.relations):
+            digest.update("\n".join(vocabulary).encode() + b"\0")
+        questions, known = self.questions, self.known
+        for array in (
+            questions.is_head, questions.relation, questions.anchor, known.question, known.entity, known.split
+        ):  # fmt: skip
+            digest.update(np.ascontiguousarray(array).tobytes() + b"\0")
+        return digest.hexdigest()[:16]

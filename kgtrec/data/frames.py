@@ -1,0 +1,69 @@
+"""pandas frames with ir-measures' column names, in and out; pandas is imported only when one is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.errors import KgtrecError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def is_frame(thing: Any) -> bool:
+    """Whether ``thing`` is a pandas DataFrame, without importing pandas to find out."""
+    return type(thing).__module__.partition(".")[0] == "pandas" and hasattr(thing, "columns")
+
+
+def frame_column(frame: pd.DataFrame, name: str) -> Any:
+    """One column of a frame, or an error that names the columns that are there."""
+    if name not in frame.columns:
+        found = ", ".join(map(str, frame.columns))
+        raise KgtrecError(f"expected a column {name!r} in the data frame, found {found or 'no columns'}")
+    return frame[name]
+
+
+def frame_labels(frame: pd.DataFrame, name: str) -> pa.StringArray:
+    """A label column; numbers are refused, since 7 and 007 would become one label."""
+    column = frame_column(frame, name)
+    missing = np.flatnonzero(column.isna().to_numpy())
+    if len(missing):
+        raise KgtrecError(f"expected a label in every row of column {name!r}, found none in row {missing[0]}")
+    try:
+        labels = pa.array(column, from_pandas=True)
+        if pa.types.is_dictionary(labels.type):
+            labels = labels.dictionary_decode()
+        if not (pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type)):
+            raise KgtrecError(f"expected text in column {name!r}, found {labels.type}; convert it with .astype(str)")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise KgtrecError(f"expected text in column {name!r}: {error}; convert it with .astype(str)") from None
+    return labels.combine_chunks() if isinstance(labels, pa.ChunkedArray) else labels
+
+
+def frame_values(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
+    """A numeric column as float64, without NaN."""
+    column = frame_column(frame, name)
+    try:
+        values: NDArray[np.float64] = column.to_numpy(np.float64)
+    except (TypeError, ValueError):
+        raise KgtrecError(f"expected numbers in column {name!r}, found {column.dtype}") from None
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing):
+        raise KgtrecError(f"expected a number in every row of column {name!r}, found NaN in row {missing[0]}")
+    return values
+
+
+def frame_of(**columns: Any) -> pd.DataFrame:
+    """A data frame of Arrow label columns and numpy value columns; labels become Python strings."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array | pa.ChunkedArray) else column
+            for name, column in columns.items()
+        }
+    )

@@ -1,0 +1,77 @@
+"""Graded judgements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.frames import frame_labels, frame_of, frame_values
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Qrels:
+    """Graded judgements, one row per judged pair, sorted by (question, entity).
+
+    An absent pair is unjudged, which is not grade 0. A negative grade counts as unjudged too, as in trec_eval.
+    """
+
+    question: NDArray[np.int32]  # (n,) row in questions
+    entity: NDArray[np.int32]  # (n,) row in entities
+    grade: NDArray[np.int32]  # (n,) 0 = judged wrong
+    questions: Vocabulary
+    entities: Vocabulary
+
+    @classmethod
+    def of(
+        cls,
+        question: NDArray[np.int32],
+        entity: NDArray[np.int32],
+        grade: NDArray[np.int32],
+        questions: Vocabulary,
+        entities: Vocabulary,
+    ) -> Qrels:
+        """Qrels of rows in any order.
+
+        Raises
+        ------
+        KgtrecError
+            If a pair is repeated.
+        """
+        order = np.lexsort((entity, question))
+        question, entity, grade = question[order], entity[order], grade[order]
+        same = np.flatnonzero((question[1:] == question[:-1]) & (entity[1:] == entity[:-1]))
+        if len(same):
+            pair = questions[question[same[0]]], entities[entity[same[0]]]
+            raise KgtrecError(f"expected each pair once, found ({pair[0]}, {pair[1]}) judged more than once")
+        return cls(question, entity, grade, questions, entities)
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> Qrels:
+        """Qrels of a data frame with ir-measures' columns ``query_id, doc_id, relevance``."""
+        questions, question = Vocabulary.encoding(frame_labels(frame, "query_id"))
+        entities, entity = Vocabulary.encoding(frame_labels(frame, "doc_id"))
+        grade = frame_values(frame, "relevance")
+        if np.any(grade != np.trunc(grade)):
+            raise KgtrecError(
+                f"expected whole-number grades in column 'relevance', found {grade[grade != np.trunc(grade)][0]}"
+            )
+        return cls.of(question, entity, grade.astype(np.int32), questions, entities)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A data frame with ir-measures' columns ``query_id, doc_id, relevance``."""
+        return frame_of(
+            query_id=self.questions.decode(self.question),
+            doc_id=self.entities.decode(self.entity),
+            relevance=self.grade,
+        )
+
+    def __len__(self) -> int:
+        return len(self.question)

@@ -1,0 +1,51 @@
+"""What evaluation yields: one number per system, measure and item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.arrow import arrow_of
+from kgtrec.data.frames import frame_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """A dense cube of values; NaN where a measure has no value for an item."""
+
+    systems: tuple[str, ...]
+    measures: tuple[str, ...]  # as the caller spelled them
+    values: NDArray[np.float64]  # (systems, measures, items); one item where nothing is broken down
+    items: Mapping[str, pa.Array] = field(default_factory=dict)  # column name -> (items,) labels; empty = one total
+    tied: tuple[float, ...] = ()  # per system, share of the relevant entities that another candidate ties with
+
+    def to_table(self) -> pa.Table:
+        """The long form: columns system, measure, the item columns, value; systems outermost, items innermost."""
+        n_systems, n_measures, n_items = self.values.shape
+        systems = pa.array(self.systems, pa.string()).take(
+            arrow_of(np.repeat(np.arange(n_systems), n_measures * n_items))
+        )
+        measures = pa.array(self.measures, pa.string()).take(
+            arrow_of(np.tile(np.repeat(np.arange(n_measures), n_items), n_systems))
+        )
+        place = arrow_of(np.tile(np.arange(n_items), n_systems * n_measures))
+        columns: dict[str, pa.Array] = {"system": systems, "measure": measures}
+        columns |= {name: labels.take(place) for name, labels in self.items.items()}
+        return pa.table(columns | {"value": arrow_of(self.values.ravel())})
+
+    def to_frame(self) -> pd.DataFrame:
+        """The long form as a data frame."""
+        table = self.to_table()
+        return frame_of(**{name: table.column(name) for name in table.column_names})
+
+    def value(self, system: str, measure: str) -> float:
+        """One total."""
+        return float(self.values[self.systems.index(system), self.measures.index(measure), 0])

@@ -1,0 +1,96 @@
+"""Triples of a knowledge graph, and the three splits that a link-prediction data set has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Triples:
+    """(head, relation, tail) rows in file order; a row may be repeated."""
+
+    head: NDArray[np.int32]  # (n,) row in entities
+    relation: NDArray[np.int32]  # (n,) row in relations
+    tail: NDArray[np.int32]  # (n,) row in entities
+    entities: Vocabulary
+    relations: Vocabulary
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, str, str]]) -> Triples:
+        """Triples of labels, codes in order of first appearance (head before tail).
+
+        Examples
+        --------
+        >>> triples = Triples.of([("ann", "knows", "bob"), ("bob", "knows", "ann")])
+        >>> len(triples), list(triples.entities)
+        (2, ['ann', 'bob'])
+        """
+        rows = list(rows)
+        if wrong := next((row for row in rows if len(row) != 3), None):
+            raise KgtrecError(f"expected (head, relation, tail), found {wrong!r}")
+        return cls.of_columns(*(pa.array([row[i] for row in rows], pa.string()) for i in range(3)))
+
+    @classmethod
+    def of_columns(cls, head: pa.Array, relation: pa.Array, tail: pa.Array) -> Triples:
+        """The same from three label columns of equal length."""
+        n = len(head)
+        both = pa.concat_arrays([pa.array(head, pa.string()), pa.array(tail, pa.string())])
+        # interleaved, so that codes follow the reading order
+        order = np.arange(2 * n).reshape(2, n).T.ravel()
+        entities, codes = Vocabulary.encoding(both.take(pa.array(order)))
+        relations, relation_codes = Vocabulary.encoding(relation)
+        return cls(codes[0::2].copy(), relation_codes, codes[1::2].copy(), entities, relations)
+
+    def __len__(self) -> int:
+        return len(self.head)
+
+    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Triples:
+        """The triples at ``rows`` (places, or a mask), same vocabularies."""
+        return Triples(self.head[rows], self.relation[rows], self.tail[rows], self.entities, self.relations)
+
+    def recoded(self, entities: Vocabulary, relations: Vocabulary) -> Triples:
+        """The same triples under other vocabularies, which must hold every label."""
+        entity_codes = entities.encode(self.entities.labels)
+        relation_codes = relations.encode(self.relations.labels)
+        return Triples(
+            entity_codes[self.head], relation_codes[self.relation], entity_codes[self.tail], entities, relations
+        )
+
+    def keys(self) -> NDArray[np.int64]:
+        """(n,) one integer per triple, equal exactly where the triples are equal (under the same vocabularies)."""
+        n_relations, n_entities = max(len(self.relations), 1), max(len(self.entities), 1)
+        if n_relations * n_entities**2 > np.iinfo(np.int64).max:
+            raise KgtrecError(f"too many labels for 64-bit triple keys: {n_entities} entities, {n_relations} relations")
+        return (self.head.astype(np.int64) * n_relations + self.relation) * n_entities + self.tail
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Splits:
+    """Train, valid and test triples under shared vocabularies."""
+
+    train: Triples
+    valid: Triples
+    test: Triples
+
+    @classmethod
+    def of(cls, train: Triples, valid: Triples, test: Triples) -> Splits:
+        """Three sets of triples under one vocabulary: train's codes first, then valid's new labels, then test's."""
+        entities = train.entities.extended(valid.entities.labels).extended(test.entities.labels)
+        relations = train.relations.extended(valid.relations.labels).extended(test.relations.labels)
+        return cls(*(split.recoded(entities, relations) for split in (train, valid, test)))
+
+    @property
+    def entities(self) -> Vocabulary:
+        return self.test.entities
+
+    @property
+    def relations(self) -> Vocabulary:
+        return self.test.relations

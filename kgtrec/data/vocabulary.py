@@ -1,0 +1,124 @@
+"""Labels as integers: the one place where a label and its code meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kgtrec.data.arrow import arrow_of, values_of
+from kgtrec.errors import KgtrecError
+
+Codes = NDArray[np.int32]
+
+
+def as_labels(labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> pa.StringArray:
+    """Any sequence of strings as one Arrow string array, without nulls."""
+    if isinstance(labels, pa.ChunkedArray):
+        labels = labels.combine_chunks()
+    if not isinstance(labels, pa.Array):
+        labels = pa.array(list(labels), pa.string())
+    if pa.types.is_dictionary(labels.type):
+        labels = labels.dictionary_decode()
+    labels = labels.cast(pa.string())
+    if labels.null_count:
+        raise KgtrecError(f"expected labels, found a missing value at place {labels.is_null().index(True).as_py()}")
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Distinct labels, one row per label; a label's code is its row.
+
+    Labels are opaque: ``NA``, ``007`` and ``null`` are labels like any other.
+    """
+
+    labels: pa.StringArray  # (n,) distinct, no nulls
+
+    @classmethod
+    def of(cls, labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> Vocabulary:
+        """The vocabulary of ``labels``, which must be distinct; codes follow their order.
+
+        Raises
+        ------
+        KgtrecError
+            If a label is repeated.
+
+        Examples
+        --------
+        >>> list(Vocabulary.of(["paris", "rome"]))
+        ['paris', 'rome']
+        """
+        array = as_labels(labels)
+        if pc.count_distinct(array).as_py() != len(array):
+            counts = pc.value_counts(array)
+            repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+            raise KgtrecError(f"expected distinct labels, found {repeated[0].as_py()!r} more than once")
+        return cls(array)
+
+    @classmethod
+    def encoding(cls, labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> tuple[Vocabulary, Codes]:
+        """The vocabulary of possibly repeated ``labels`` in order of first appearance, and each one's code.
+
+        Examples
+        --------
+        >>> vocabulary, codes = Vocabulary.encoding(["b", "a", "b"])
+        >>> list(vocabulary), codes.tolist()
+        (['b', 'a'], [0, 1, 0])
+        """
+        encoded = as_labels(labels).dictionary_encode()
+        return cls(encoded.dictionary), values_of(encoded.indices)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, code: int) -> str:
+        return str(self.labels[int(code)].as_py())
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.labels.to_pylist()
+
+    def encode(self, labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> Codes:
+        """Codes of ``labels``, -1 where a label is not in the vocabulary.
+
+        Examples
+        --------
+        >>> Vocabulary.of(["a", "b"]).encode(["b", "c"]).tolist()
+        [1, -1]
+        """
+        found = pc.index_in(as_labels(labels), value_set=self.labels)
+        if found.null_count == 0:
+            return values_of(found)
+        return np.where(values_of(found.is_valid()), values_of(found), np.int32(-1))
+
+    def decode(self, codes: NDArray[Any]) -> pa.StringArray:
+        """Labels of ``codes``."""
+        return self.labels.take(arrow_of(codes.astype(np.int32, copy=False)))
+
+    def columns(self, codes: NDArray[Any]) -> pa.DictionaryArray:
+        """``codes`` as a dictionary-encoded Arrow column, for Parquet files and data frames."""
+        return pa.DictionaryArray.from_arrays(arrow_of(codes.astype(np.int32, copy=False)), self.labels)
+
+    def extended(self, labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> Vocabulary:
+        """This vocabulary, codes unchanged, followed by those of ``labels`` that it lacks."""
+        new = pc.unique(as_labels(labels))
+        new = new.filter(pc.invert(pc.is_in(new, value_set=self.labels)))
+        return self if len(new) == 0 else Vocabulary(pa.concat_arrays([self.labels, new]))
+
+    @cached_property
+    def byte_order(self) -> Codes:
+        """(n,) int: each label's place when labels are sorted by the bytes of their UTF-8, as trec_eval sorts ids."""
+        order = values_of(pc.array_sort_indices(self.labels))
+        places = np.empty(len(order), np.int32)
+        places[order] = np.arange(len(order), dtype=np.int32)
+        return places
+
+    def same_as(self, other: Vocabulary) -> bool:
+        """Whether both hold the same labels under the same codes."""
+        return self is other or bool(self.labels.equals(other.labels))

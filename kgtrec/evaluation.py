@@ -1,0 +1,302 @@
+"""Runs or answer ranks, and qrels, to scores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrow import arrow_of
+from kgtrec.data.collection import CATEGORIES, Collection
+from kgtrec.data.frames import is_frame
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import SIDES
+from kgtrec.data.run import Run
+from kgtrec.data.scores import Scores
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError, nearest
+from kgtrec.judging import JudgedSystem, judge
+from kgtrec.measures.aggregate import aggregate_groups
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+System = Run | AnswerRanks
+Missing = Literal["zero", "skip"]
+MACRO_DEFAULTS = ("macro.MRR", "macro.Hits@1", "macro.Hits@3", "macro.Hits@10", "AP@20", "nDCG@20")
+MICRO_DEFAULTS = ("micro.MR", "micro.MRR", "micro.Hits@1", "micro.Hits@3", "micro.Hits@10", "macro.MR")
+BREAKDOWNS = ("question", "answer", "side", "relation", "category")
+
+
+def default_measures(*, ranks: bool) -> tuple[str, ...]:
+    """The measures that are computed where none is named; ``ranks``: all systems are answer ranks."""
+    return (*MICRO_DEFAULTS, *MACRO_DEFAULTS) if ranks else MACRO_DEFAULTS
+
+
+def evaluate(
+    qrels: Qrels | Collection | pd.DataFrame,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    measures: Any = None,
+    *,
+    per: str | None = None,
+    collection: Collection | None = None,
+    ties: str | None = None,
+    missing: Missing = "zero",
+    float32: bool = False,
+) -> Scores:
+    """Score systems against qrels.
+
+    Parameters
+    ----------
+    qrels : Qrels, Collection or DataFrame
+        The judgements; a data frame has ir-measures' columns ``query_id, doc_id, relevance``.
+    systems : Run, AnswerRanks or DataFrame, or several of them
+        One system, an iterable, or a mapping from names; an iterable is read one system at a time.
+        A data frame has ir-measures' columns ``query_id, doc_id, score``.
+    measures : str, measure, or several of them, optional
+        Names such as ``"micro.MRR"``, ``"macro.Hits@10"``, ``"AP@20"``, trec_eval's (``"map_cut_20"``), or
+        ir-measures' own objects. Measures over answers (``micro.``) need answer ranks.
+    per : {"question", "answer", "side", "relation", "category"}, optional
+        One value for each of these instead of one total. The last three need a collection.
+    collection : Collection, optional
+        Where sides, relations and categories of the questions are looked up, if ``qrels`` is not a collection.
+    ties : {"trec", "realistic", "optimistic", "pessimistic"}, optional
+        How equal scores are ordered. Default: by label as trec_eval does for runs, realistic for answer ranks.
+    missing : {"zero", "skip"}
+        Questions of the qrels that a run lacks count as empty lists (as ``trec_eval -c``) or are left out.
+    float32 : bool
+        Compare the scores of runs as 32-bit floats, as trec_eval 9 and pytrec_eval do.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    MeasureError
+        If a measure is unknown or cannot be had from this kind of system.
+    CollectionError
+        If a system and the qrels do not belong together.
+
+    References
+    ----------
+    Zhou et al. (2022), SIGIR, for micro and macro; trec_eval 10 for every measure that it has.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> qrels = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["a", "b"], "relevance": [1, 1]})
+    >>> run = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["x", "a"], "score": [2.0, 1.0]})
+    >>> evaluate(qrels, {"mine": run}, ["RR", "AP@20"]).to_frame()
+      system measure  value
+    0   mine      RR   0.50
+    1   mine   AP@20   0.25
+    """
+    if isinstance(qrels, Collection):
+        collection, judgements = qrels, qrels.qrels
+    else:
+        judgements = qrels if isinstance(qrels, Qrels) else Qrels.from_frame(qrels)
+    if len(judgements) == 0:
+        raise KgtrecError("expected qrels with at least one judgement, found none")
+    if missing not in ("zero", "skip"):
+        raise KgtrecError(f"expected missing to be 'zero' or 'skip', found {missing!r}")
+    found: Iterable[System] = _systems(systems)
+    if measures is None:
+        found = list(found)
+        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
+    parsed = parse_measures(measures)
+    breakdown = _breakdown(per, judgements, collection, parsed)
+
+    names: list[str] = []
+    rows, tied = [], []
+    checks = _Belonging(collection if isinstance(qrels, Collection) else None)
+    for system in found:
+        if system.name in names:
+            raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
+        checks(system)
+        if float32 and isinstance(system, Run):
+            system = _in_float32(system)
+        seen = judge(system, judgements, ties)
+        rows.append([_values(measure, seen, judgements, breakdown, missing) for measure in parsed])
+        names.append(system.name)
+        tied.append(seen.tied)
+    if not names:
+        raise KgtrecError("expected at least one system, found none")
+    return Scores(
+        tuple(names), tuple(measure.label for measure in parsed), np.array(rows), breakdown.items, tuple(tied)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Breakdown:
+    """What the values are broken down by: a group per question, or one row per answer."""
+
+    per: str | None
+    group: NDArray[np.int32]  # (questions,) row in items; empty where items are answers
+    size: int  # how many items
+    items: Mapping[str, pa.Array]
+
+
+def _breakdown(
+    per: str | None,
+    qrels: Qrels,
+    collection: Collection | None,
+    measures: Iterable[ParsedMeasure | ProvidedMeasure],
+) -> _Breakdown:
+    n = len(qrels.questions)
+    if per is None:
+        return _Breakdown(per, np.zeros(n, np.int32), 1, {})
+    if per == "question":
+        return _Breakdown(per, np.arange(n, dtype=np.int32), n, {"question": qrels.questions.labels})
+    if per == "answer":
+        over_questions = [measure.label for measure in measures if measure.items == "questions"]
+        if over_questions:
+            raise MeasureError(f"{over_questions[0]} has one value per question, not per answer; use --per question")
+        relevant = qrels.grade >= 1
+        items = {
+            "question": qrels.questions.decode(qrels.question[relevant]),
+            "entity": qrels.entities.decode(qrels.entity[relevant]),
+        }
+        return _Breakdown(per, np.empty(0, np.int32), int(relevant.sum()), items)
+    if per not in BREAKDOWNS:
+        raise KgtrecError(f"expected per to be one of {', '.join(BREAKDOWNS)}, found {per!r}{nearest(per, BREAKDOWNS)}")
+    return _by_topic(per, qrels, collection)
+
+
+def _by_topic(per: str, qrels: Qrels, collection: Collection | None) -> _Breakdown:
+    if collection is None:
+        raise KgtrecError(f"scores per {per} need the questions' topics, and qrels alone have none: give a collection")
+    topics = collection.questions
+    row = topics.ids.encode(qrels.questions.labels)
+    if np.any(row < 0):
+        missing = qrels.questions[int(np.flatnonzero(row < 0)[0])]
+        raise CollectionError(f"question {missing!r} of the qrels is not in the collection's topics")
+    if per == "side":
+        code, labels = (~topics.is_head[row]).astype(np.int32), pa.array(SIDES)
+    elif per == "relation":
+        code, labels = topics.relation[row], topics.relations.labels
+    else:
+        code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), pa.array(CATEGORIES)
+    used, group = np.unique(code, return_inverse=True)
+    return _Breakdown(per, group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
+
+
+def _values(
+    measure: ParsedMeasure | ProvidedMeasure, seen: JudgedSystem, qrels: Qrels, breakdown: _Breakdown, missing: Missing
+) -> NDArray[np.float64]:
+    """(items,) values of one measure for one system."""
+    if isinstance(measure, ParsedMeasure) and measure.items == "answers":
+        if seen.answers is None:
+            raise MeasureError(
+                f"{measure.label} needs exact ranks, which the cut run {seen.name} does not have; evaluate the "
+                f"system's NAME.ranks.parquet (kgtrec rank), or use {measure.label.replace('micro.', 'macro.', 1)}"
+            )
+        value = measure(seen.answers.rank)
+        if breakdown.per == "answer":
+            return value
+        group = breakdown.group[seen.answers.question]
+    else:
+        if isinstance(measure, ProvidedMeasure):
+            if seen.run is None:
+                raise MeasureError(measure.needs_run_message)
+            value = measure.per_question(qrels, seen.run)
+        else:
+            value = measure(seen.ranking)
+        # added up in byte order of the ids, as trec_eval does: the last bit then hangs on no file's line order
+        order = np.argsort(qrels.questions.byte_order)
+        if missing == "skip":
+            order = order[seen.ranking.num_retrieved[order] > 0]
+        value, group = value[order], breakdown.group[order]
+    unknown = np.count_nonzero(np.isnan(value))
+    if unknown:
+        warnings.warn(
+            f"{measure.label} of {seen.name} is undefined for {unknown} of {len(value)} {measure.items}, and so are "
+            "the means they are part of" + (": no answer is in the cut run" if seen.run is not None else ""),
+            KgtrecWarning, stacklevel=3,
+        )  # fmt: skip
+    return aggregate_groups(value, group, breakdown.size, measure.record.aggregate)
+
+
+class _Belonging:
+    """Checks, system by system, that all belong to one collection."""
+
+    def __init__(self, collection: Collection | None) -> None:
+        self._collection = collection
+        self._first: tuple[str, str] | None = None
+
+    def __call__(self, system: System) -> None:
+        if isinstance(system, AnswerRanks):
+            self._check_fingerprint(system)
+        elif self._collection is not None:
+            self._check_entities(system, self._collection.entities)
+
+    def _check_fingerprint(self, ranks: AnswerRanks) -> None:
+        if not ranks.collection:
+            return
+        if self._collection is not None and ranks.collection != self._collection.fingerprint:
+            raise CollectionError(
+                f"{ranks.name} was ranked on collection {ranks.collection}, these qrels are of collection "
+                f"{self._collection.fingerprint}; rank its scores on this one (kgtrec rank)"
+            )
+        if self._first is None:
+            self._first = ranks.name, ranks.collection
+        elif self._first[1] != ranks.collection:
+            raise CollectionError(
+                f"{self._first[0]} and {ranks.name} were ranked on different collections "
+                f"({self._first[1]}, {ranks.collection}) and cannot be compared"
+            )
+
+    @staticmethod
+    def _check_entities(run: Run, entities: Vocabulary) -> None:
+        unknown = np.flatnonzero(entities.encode(run.entities.labels) < 0)
+        if len(unknown) == 0:
+            return
+        if len(unknown) == len(run.entities):
+            raise CollectionError(
+                f"{run.name} has no entity of the collection (its first is {run.entities[0]!r}, the collection's "
+                f"{entities[0]!r}): they are of different collections"
+            )
+        warnings.warn(
+            f"{run.name}: {len(unknown)} of its {len(run.entities)} entities are not in the collection, such as "
+            f"{run.entities[int(unknown[0])]!r}; they count as unjudged (kgtrec check tells more)",
+            KgtrecWarning, stacklevel=4,
+        )  # fmt: skip
+
+
+def _systems(systems: Any) -> Iterator[System]:
+    if isinstance(systems, Run | AnswerRanks):
+        yield systems
+    elif is_frame(systems):
+        yield Run.from_frame(systems)
+    elif isinstance(systems, Mapping):
+        for name, system in systems.items():
+            yield _named(name, system)
+    else:
+        for system in systems:
+            if not isinstance(system, Run | AnswerRanks):
+                raise KgtrecError(
+                    f"expected a Run or AnswerRanks, found {type(system).__name__}; give data frames as a mapping "
+                    "from names, and read files with read_run or read_answer_ranks"
+                )
+            yield system
+
+
+def _named(name: str, system: Any) -> System:
+    if is_frame(system):
+        return Run.from_frame(system, name)
+    if isinstance(system, Run | AnswerRanks):
+        return system.renamed(name)
+    raise KgtrecError(f"expected a Run, AnswerRanks or data frame as {name!r}, found {type(system).__name__}")
+
+
+def _in_float32(run: Run) -> Run:
+    with np.errstate(over="ignore"):
+        score = run.score.astype(np.float32).astype(np.float64)
+    return Run.of(run.name, run.question, run.entity, score, run.questions, run.entities)

@@ -1,0 +1,1 @@
+"""Files <-> data, one file per format; the only place that opens files."""

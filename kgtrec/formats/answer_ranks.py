@@ -1,0 +1,123 @@
+"""Answer-rank tables as Parquet files."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import SPLITS, AnswerRanks
+from kgtrec.data.arrow import values_of
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError
+from kgtrec.formats.files import PathLike, writing
+from kgtrec.formats.parquet import label_column, metadata_of, read_named_columns, read_schema, with_metadata
+
+FORMAT = "answer ranks"
+_VALUES = {
+    "answer": pa.bool_(), "above": pa.int32(), "tied": pa.int32(), "n_other": pa.int32(), "score": pa.float64(),
+}  # fmt: skip
+_LABELS = ("question", "entity")
+
+
+def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
+    """Write a table of answer ranks; equal tables give equal bytes, and no half file is left behind.
+
+    Only labels that the table uses are stored, in the order of their codes.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> one, none = np.array([1], np.int32), np.array([0], np.int32)
+    >>> ranks = AnswerRanks("transe", none, none, one == 1, none, none, one, np.array([0.5]), Vocabulary.of(["tail0"]),
+    ...                     Vocabulary.of(["paris"]), ("train",), "")
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "transe.ranks.parquet")
+    >>> write_answer_ranks(path, ranks)
+    >>> read_answer_ranks(path).score.tolist()
+    [0.5]
+    """
+    import pyarrow.parquet as pq
+
+    columns = {
+        "question": _used_labels(ranks.questions, ranks.question),
+        "entity": _used_labels(ranks.entities, ranks.entity),
+        **{name: pa.array(getattr(ranks, name), kind) for name, kind in _VALUES.items()},
+    }
+    schema = pa.schema([pa.field(name, column.type, nullable=False) for name, column in columns.items()])
+    schema = with_metadata(
+        schema,
+        {
+            "format": FORMAT,
+            "name": ranks.name,
+            "filtered_by": list(ranks.filtered_by),
+            "collection": ranks.collection,
+        },
+    )
+    with writing(path) as stream:
+        pq.write_table(pa.table(columns, schema=schema), stream, compression="zstd", row_group_size=max(len(ranks), 1))
+
+
+def read_answer_ranks(path: PathLike) -> AnswerRanks:
+    """The answer ranks in a file that :func:`write_answer_ranks` wrote.
+
+    Its vocabularies hold the labels that stand in the file.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged, is no table of answer ranks, or its numbers contradict each other.
+    """
+    metadata = metadata_of(read_schema(path))
+    if metadata.get("format") != FORMAT:
+        found = metadata.get("format", "a Parquet file of another tool")
+        raise FormatError(f"expected answer ranks, as kgtrec rank writes them, found {found}", path=path)
+    if metadata.get("version") != 1:
+        raise FormatError(
+            f"expected answer ranks of format version 1, found version {metadata.get('version')}; "
+            "read them with the kgtrec that wrote them",
+            path=path,
+        )
+    name, collection, filtered_by = (metadata.get(key) for key in ("name", "collection", "filtered_by"))
+    if not isinstance(name, str) or not isinstance(collection, str) or not _are_splits(filtered_by):
+        raise FormatError("expected a name, a collection and splits in the file's metadata, found others", path=path)
+    table = read_named_columns(path, dict.fromkeys((*_LABELS, *_VALUES), ()))
+    for column, kind in _VALUES.items():
+        if table.column(column).type != kind:
+            raise FormatError(f"expected {kind} in column {column}, found {table.column(column).type}", path=path)
+    questions, question = label_column(path, table, "question")
+    entities, entity = label_column(path, table, "entity")
+    order = np.lexsort((entity, question))
+    values = {column: values_of(table.column(column))[order] for column in _VALUES}
+    ranks = AnswerRanks(
+        name, question[order], entity[order], **values, questions=questions, entities=entities,
+        filtered_by=tuple(split for split in SPLITS if split in filtered_by), collection=collection,
+    )  # fmt: skip
+    _check(path, ranks)
+    return ranks
+
+
+def _used_labels(vocabulary: Vocabulary, codes: NDArray[np.int32]) -> pa.DictionaryArray:
+    used, places = np.unique(codes, return_inverse=True)
+    return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), vocabulary.decode(used))
+
+
+def _are_splits(found: Any) -> TypeGuard[list[str]]:
+    return isinstance(found, list) and all(split in SPLITS for split in found)
+
+
+def _check(path: PathLike, ranks: AnswerRanks) -> None:
+    """Refuse rows that no ranking can yield."""
+    key = ranks.question.astype(np.int64) * len(ranks.entities) + ranks.entity
+    above, tied, n_other = (getattr(ranks, name).astype(np.int64) for name in ("above", "tied", "n_other"))
+    rules = (
+        ((above < 0) | (tied < 0) | (above + tied > n_other), "above + tied from 0 to n_other", "other counts"),
+        (np.isnan(ranks.score), "a number as score", "NaN"),
+        (np.r_[False, key[1:] == key[:-1]], "each pair once", "one again"),
+    )
+    for wrong, expected, found in rules:
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            pair = ranks.questions[ranks.question[row]], ranks.entities[ranks.entity[row]]
+            raise FormatError(f"expected {expected}, found {found} in row {row} ({pair[0]}, {pair[1]})", path=path)

@@ -1,0 +1,109 @@
+"""The report of a collection as text: what `kgtrec questions` prints and writes to report.txt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_BAR = 40  # characters of the longest bar
+_SPLITS = ("train", "valid", "test")
+_SIDES = ("head", "tail", "all")
+
+
+def report_text(report: Mapping[str, Any]) -> str:
+    """The report that :func:`kgtrec.questions.build_questions` found, as aligned lines that end in a newline.
+
+    Parameters
+    ----------
+    report : mapping
+        ``Collection.report``; an empty one (of a collection that was made by hand) gives one line that says so.
+
+    Returns
+    -------
+    str
+    """
+    if not report:
+        return "no report: this collection was not made by kgtrec questions\n"
+    blocks = (_triples(report), _questions(report), _histogram(report), _categories(report), _checks(report))
+    return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
+
+
+def _triples(report: Mapping[str, Any]) -> Iterator[str]:
+    rows = [["", *_SPLITS]]
+    rows.append(["triples read", *(_int(report["triples_read"][name]) for name in _SPLITS)])
+    rows.append(["triples used", *(_int(report["triples"][name]) for name in _SPLITS)])
+    rows.append(["known answers", *(_int(report["known"][name]) for name in _SPLITS)])
+    yield from _aligned(rows)
+    yield f"entities {report['entities']:,}, relations {report['relations']:,}"
+
+
+def _questions(report: Mapping[str, Any]) -> Iterator[str]:
+    rows = [["", *_SIDES], ["questions", *(_int(report["questions"][side]) for side in _SIDES)]]
+    spread = report["answers_per_question"]
+    for name in ("min", "median", "mean", "max"):
+        values = (spread[side][name] if spread[side] else None for side in _SIDES)
+        rows.append([f"answers, {name}", *("-" if value is None else _number(value) for value in values)])
+    yield from _aligned(rows)
+
+
+def _histogram(report: Mapping[str, Any]) -> Iterator[str]:
+    bins = report["histogram"]
+    most = max(item["questions"] for item in bins)
+    rows = [["answers", "questions", ""]]
+    for item in bins:
+        span = str(item["to"]) if item["from"] == item["to"] else f"{item['from']}-{item['to']}"
+        # a bin that is not empty shows, however small
+        length = -(-_BAR * item["questions"] // most)
+        rows.append([span, _int(item["questions"]), "#" * length])
+    yield from _aligned(rows, left=(2,))
+
+
+def _categories(report: Mapping[str, Any]) -> Iterator[str]:
+    found = {name: counts for name, counts in report["categories"].items() if name != "none" or counts["relations"]}
+    triples = max(1, sum(counts["test_triples"] for counts in found.values()))
+    rows = [["category", "relations", "test triples", "share"]]
+    for name, counts in found.items():
+        share = f"{counts['test_triples'] / triples:.1%}"
+        rows.append([name, _int(counts["relations"]), _int(counts["test_triples"]), share])
+    yield from _aligned(rows)
+    options = report["options"]
+    yield f"a side is N from a mean of {options['threshold']:g} entities, over {' + '.join(options['categories_from'])}"
+
+
+def _checks(report: Mapping[str, Any]) -> Iterator[str]:
+    repeated, leaked = report["repeated"], report["leaked"]
+    rows = [["check", "found", "policy"]]
+    found = ", ".join(f"{repeated[name]:,} {name}" for name in _SPLITS)
+    rows.append(["repeated triples", found, f"--repeated {repeated['policy']}"])
+    found = f"{leaked['test_in_train']:,} in train, {leaked['test_in_valid']:,} in valid"
+    rows.append(["test triples leaked", found, f"--leaked {leaked['policy']}"])
+    for kind in ("entities", "relations"):
+        counts = report[f"unseen_{kind}"]
+        found = f"{counts[kind]:,}, in {counts['valid_triples']:,} valid and {counts['test_triples']:,} test triples"
+        rows.append([f"{kind} not in train", found, f"--unseen-{kind} {counts['policy']}"])
+    yield from _aligned(rows, left=(1, 2))
+    if sample := report["sample"]:
+        yield (
+            f"sample of {sample['triples']:,} of {sample['of']:,} test triples (seed {sample['seed']}), "
+            f"{sample['relations']} of their {sample['relations_of']} relations"
+        )
+        yield f"KL(sample || full) of the relations: {sample['kl_nats']:.4f} nats, no smoothing"
+
+
+def _aligned(rows: Sequence[Sequence[str]], left: tuple[int, ...] = ()) -> Iterator[str]:
+    """Columns two blanks apart; the first and those in ``left`` to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = (
+            cell.ljust(width) if i == 0 or i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells)
+
+
+def _int(value: int) -> str:
+    return f"{value:,}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

@@ -1,0 +1,369 @@
+"""The folder that ``kgtrec questions`` writes: a collection, one file per part.
+
+====================  ============================================================================================
+``topics.tsv``        ``id TAB anchor TAB relation``, head questions first
+``qrels.txt``         ``question 0 entity grade``
+``entities.txt``      one label per line, row = code; or ``entities.tsv``, ``id TAB label``, if entities go by ids
+``relations.tsv``     ``relation, category, tails_per_head, heads_per_tail`` with a header, row = code
+``known.parquet``     ``question, entity`` (rows, int32), ``split`` (int8: 0 train, 1 valid, 2 left-out test)
+``train.parquet``     ``head, relation, tail`` (rows, int32): what a system may learn from
+``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, the collection's fingerprint
+``report.txt``        the counts for a person
+====================  ============================================================================================
+
+Equal collections give equal bytes: no time, no absolute path. Somebody may replace ``qrels.txt`` by one with other
+judgements (after pooling, say): reading then warns. A changed copy of any other file is an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kgtrec.data.collection import CATEGORIES, Collection, Known, RelationCategories
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import SIDES, Questions
+from kgtrec.data.topics import Topics
+from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError, KgtrecWarning
+from kgtrec.formats.collection_report import report_text
+from kgtrec.formats.files import PathLike, reading, write_text, writing
+from kgtrec.formats.qrels import read_qrels, write_qrels
+from kgtrec.formats.topics import read_entity_labels, read_topics, write_topics
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+_ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
+_ENTITIES, _ENTITY_IDS = "entities.txt", "entities.tsv"
+_KNOWN = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
+_TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
+_RELATION_COLUMNS = ("relation", "category", "tails_per_head", "heads_per_tail")
+_NO_CATEGORY = "-"
+
+
+def write_collection(
+    folder: PathLike,
+    collection: Collection,
+    *,
+    force: bool = False,
+    command: Mapping[str, Any] | None = None,
+    inputs: Sequence[Mapping[str, Any]] | None = None,
+) -> None:
+    """Write a collection's folder, all of it or nothing.
+
+    Parameters
+    ----------
+    folder : path
+        Made with its parents if absent. An existing collection is replaced only with ``force``; other files in its
+        folder stay.
+    collection : Collection
+    force : bool
+    command : mapping, optional
+        What was called with which options, for the manifest.
+    inputs : sequence of mappings, optional
+        The files read, for the manifest, see :func:`kgtrec.formats.triples.describe_input`.
+
+    Raises
+    ------
+    FormatError
+        If the folder is a file, holds something that is no collection, or holds a collection and ``force`` is False.
+    """
+    target = Path(folder).absolute()
+    require_writable(folder, force=force)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+    except OSError as error:
+        raise FormatError(f"cannot write here: {error.strerror}", path=os.fspath(folder)) from None
+    try:
+        _write_parts(collection, part)
+        _write_manifest(collection, part, command or {}, inputs or ())
+        _install(part, target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def read_collection(folder: PathLike) -> Collection:
+    """Read a collection's folder and check that its parts belong together.
+
+    Raises
+    ------
+    FormatError
+        If the folder is no collection, or a file is missing, damaged, or not the one that was written.
+
+    Warns
+    -----
+    KgtrecWarning
+        If ``qrels.txt`` is another than was written; its pairs of a grade above 0 are the answers now.
+    """
+    path = Path(folder)
+    manifest = _read_manifest(path)
+    _require_files(path, manifest)
+    entities, labels = _read_entities(path, by_ids=_ENTITY_IDS in manifest["files"])
+    relations, categories = _read_relations(path / "relations.tsv")
+    questions = _read_topics(path / "topics.tsv", entities, relations)
+    qrels = _read_qrels(path / "qrels.txt", questions)
+    known = Known(*_read_codes(path / "known.parquet", _KNOWN, (len(questions), len(entities), 3)))
+    head, relation, tail = _read_codes(path / "train.parquet", _TRAIN, (len(entities), len(relations), len(entities)))
+    train = Triples(head, relation, tail, entities, relations)
+    collection = Collection(questions, qrels, known, categories, train, manifest.get("report", {}), labels)
+    if _sha256(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
+        warnings.warn(
+            f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; going on with its {len(qrels):,} judgements",
+            KgtrecWarning,
+            stacklevel=2,
+        )
+    if collection.fingerprint != manifest["fingerprint"]:
+        raise FormatError(
+            f"expected a collection with the fingerprint {manifest['fingerprint']}, found {collection.fingerprint}; "
+            "build it anew with kgtrec questions",
+            path=path,
+        )
+    return collection
+
+
+def is_collection(folder: PathLike) -> bool:
+    """Whether a folder holds the manifest of a collection."""
+    try:
+        manifest = json.loads((Path(folder) / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and "collection_format" in manifest
+
+
+def require_writable(folder: PathLike, *, force: bool = False) -> None:
+    """Raise FormatError if :func:`write_collection` would refuse to write to a folder."""
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise FormatError("expected a folder to write the collection to, found a file", path=target)
+    if not target.exists() or not any(target.iterdir()):
+        return
+    if not is_collection(target):
+        raise FormatError(
+            "expected an empty folder or a new one, found one with other files; name another one", path=target
+        )
+    if not force:
+        raise FormatError(
+            "expected an empty folder or a new one, found a collection; replace it with --force (in Python force=True)",
+            path=target,
+        )
+
+
+def _install(part: Path, target: Path) -> None:
+    """Put the finished files in place; the manifest goes first and comes last, so that no mixture passes for whole."""
+    if not target.exists():
+        part.chmod(0o777 & ~_umask())
+        part.replace(target)
+        return
+    (target / MANIFEST).unlink(missing_ok=True)
+    for name in (*_ALWAYS, _ENTITIES, _ENTITY_IDS, MANIFEST):
+        if (part / name).exists():
+            (part / name).replace(target / name)
+        else:
+            (target / name).unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _write_parts(collection: Collection, folder: Path) -> None:
+    questions, known, train = collection.questions, collection.known, collection.train
+    anchors, relations = questions.entities.decode(questions.anchor), questions.relations.decode(questions.relation)
+    write_topics(folder / "topics.tsv", Topics(questions.ids, anchors, relations))
+    write_qrels(folder / "qrels.txt", collection.qrels)
+    if collection.labels is None:
+        _write_lines(folder / _ENTITIES, collection.entities.labels)
+    else:
+        _write_lines(folder / _ENTITY_IDS, collection.entities.labels, collection.labels.labels)
+    _write_relations(folder / "relations.tsv", collection)
+    _write_codes(folder / "known.parquet", _KNOWN, known.question, known.entity, known.split)
+    _write_codes(folder / "train.parquet", _TRAIN, train.head, train.relation, train.tail)
+    write_text(folder / "report.txt", report_text(collection.report))
+
+
+def _write_lines(path: Path, *columns: pa.Array) -> None:
+    lines = pc.binary_join_element_wise(*columns, "\t") if len(columns) > 1 else columns[0]
+    write_text(path, "".join(f"{line}\n" for line in lines.to_pylist()))
+
+
+def _write_relations(path: Path, collection: Collection) -> None:
+    categories = collection.categories
+    names = [CATEGORIES[code] if code >= 0 else _NO_CATEGORY for code in categories.category]
+    rows = zip(
+        collection.relations, names, categories.tails_per_head.tolist(), categories.heads_per_tail.tolist(), strict=True
+    )
+    lines = ["\t".join(_RELATION_COLUMNS), *("\t".join(map(str, row)) for row in rows)]
+    write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def _write_codes(path: Path, schema: pa.Schema, *columns: NDArray[Any]) -> None:
+    import pyarrow.parquet as pq
+
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
+    with writing(path) as stream:
+        pq.write_table(pa.Table.from_arrays(arrays, schema=schema), stream, compression="zstd")
+
+
+def _write_manifest(
+    collection: Collection, folder: Path, command: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]
+) -> None:
+    manifest = {
+        "collection_format": FORMAT,
+        "kgtrec": _version(),
+        "command": dict(command),
+        "inputs": [dict(item) for item in inputs],
+        "fingerprint": collection.fingerprint,
+        "report": collection.report,
+        "files": {path.name: _sha256(path) for path in sorted(folder.iterdir())},
+    }
+    write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+def _version() -> str:
+    try:
+        return version("kgtrec")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    if not path.is_dir():
+        found = "a file" if path.exists() else "nothing"
+        raise FormatError(
+            f"expected the folder of a collection, found {found}; make one with kgtrec questions", path=path
+        )
+    if not (path / MANIFEST).is_file():
+        raise FormatError(
+            f"expected the folder of a collection, found no {MANIFEST} in it; make one with kgtrec questions", path=path
+        )
+    try:
+        manifest = json.loads((path / MANIFEST).read_bytes())
+    except ValueError as error:
+        raise FormatError(f"expected JSON, found something else ({error})", path=path / MANIFEST) from None
+    needed = {"collection_format", "fingerprint", "files"}
+    if not isinstance(manifest, dict) or not needed <= manifest.keys() or not isinstance(manifest["files"], dict):
+        raise FormatError(
+            f"expected the manifest of a collection with {', '.join(sorted(needed))}, found another file",
+            path=path / MANIFEST,
+        )
+    if manifest["collection_format"] != FORMAT:
+        raise FormatError(
+            f"expected collection format {FORMAT}, found {manifest['collection_format']}; "
+            f"it was written by kgtrec {manifest.get('kgtrec')}, this is {_version()}",
+            path=path / MANIFEST,
+        )
+    return manifest
+
+
+def _require_files(path: Path, manifest: dict[str, Any]) -> None:
+    """Every file is there, and all but the qrels and the report are those that were written."""
+    files = manifest["files"]
+    entities = _ENTITY_IDS if _ENTITY_IDS in files else _ENTITIES
+    for name in (*_ALWAYS, entities):
+        if name != "report.txt" and not (path / name).is_file():
+            raise FormatError("expected this file of the collection, found none; build it anew", path=path / name)
+        if name not in files:
+            raise FormatError(
+                f"expected a checksum of {name}, found none; build the collection anew", path=path / MANIFEST
+            )
+        if name not in ("qrels.txt", "report.txt") and _sha256(path / name) != files[name]:
+            raise FormatError(
+                "expected the file that kgtrec questions wrote, found another one; only qrels.txt may be replaced; "
+                "build the collection anew",
+                path=path / name,
+            )
+
+
+def _read_lines(path: Path, n_columns: int) -> list[list[str]]:
+    """The TAB-separated fields of every line; labels are taken as they are."""
+    with reading(path) as stream:
+        lines = stream.read().decode().split("\n")
+    rows = [line.split("\t") for line in lines[:-1]]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != n_columns:
+            raise FormatError(f"expected {n_columns} TAB-separated columns, found {len(row)}", path=path, line=number)
+    return rows
+
+
+def _read_entities(path: Path, *, by_ids: bool) -> tuple[Vocabulary, Vocabulary | None]:
+    if by_ids:
+        rows = _read_lines(path / _ENTITY_IDS, 2)
+        return Vocabulary.of([row[0] for row in rows]), Vocabulary.of([row[1] for row in rows])
+    return read_entity_labels(path / _ENTITIES), None
+
+
+def _read_relations(path: Path) -> tuple[Vocabulary, RelationCategories]:
+    rows = _read_lines(path, len(_RELATION_COLUMNS))[1:]
+    codes = {name: code for code, name in enumerate(CATEGORIES)} | {_NO_CATEGORY: -1}
+    category = np.array([codes[row[1]] for row in rows], np.int8)
+    tails, heads = (np.array([float(row[i]) for row in rows]) for i in (2, 3))
+    return Vocabulary.of([row[0] for row in rows]), RelationCategories(category, tails, heads)
+
+
+def _read_topics(path: Path, entities: Vocabulary, relations: Vocabulary) -> Questions:
+    topics = read_topics(path)
+    return Questions(
+        topics.ids,
+        pc.starts_with(topics.ids.labels, SIDES[0]).to_numpy(zero_copy_only=False),
+        relations.encode(topics.relation),
+        entities.encode(topics.anchor),
+        entities,
+        relations,
+    )
+
+
+def _read_codes(path: Path, schema: pa.Schema, bounds: tuple[int, ...]) -> list[NDArray[Any]]:
+    import pyarrow.parquet as pq
+
+    with reading(path) as stream:
+        try:
+            table = pq.read_table(stream)
+        except (pa.ArrowException, OSError) as error:
+            raise FormatError(
+                f"expected a whole Parquet file, found damaged or other data ({error})", path=path
+            ) from None
+    if not table.schema.equals(schema):
+        found = ", ".join(f"{field.name} {field.type}" for field in table.schema)
+        raise FormatError(f"expected the columns {', '.join(schema.names)}, found {found}", path=path)
+    columns = [column.to_numpy() for column in table.columns]
+    for name, column, bound in zip(schema.names, columns, bounds, strict=True):
+        if len(column) and not 0 <= column.min() <= column.max() < bound:
+            raise FormatError(
+                f"expected {name} to be in 0 to {bound - 1}, found {column.min()} to {column.max()}", path=path
+            )
+    return columns
+
+
+def _read_qrels(path: Path, questions: Questions) -> Qrels:
+    found = read_qrels(path)
+    question, entity = questions.ids.encode(found.questions.labels), questions.entities.encode(found.entities.labels)
+    for codes, vocabulary, what in (
+        (question, found.questions, "questions of topics.tsv"),
+        (entity, found.entities, "entities of the collection"),
+    ):
+        if (codes < 0).any():
+            raise FormatError(f"expected {what}, found {vocabulary[int(np.argmax(codes < 0))]!r}", path=path)
+    return Qrels.of(question[found.question], entity[found.entity], found.grade, questions.ids, questions.entities)

@@ -1,0 +1,284 @@
+"""Runs: TREC text (``question Q0 entity rank score tag``) and Parquet (question, entity, score)."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kgtrec.data.arrow import arrow_of, values_of
+from kgtrec.data.run import Run
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.formats.files import PathLike, reading, suffixes, writing
+from kgtrec.formats.parquet import is_parquet, label_column, metadata_of, read_named_columns, value_type, with_metadata
+from kgtrec.formats.trec_labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
+from kgtrec.formats.trec_text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
+
+LAYOUT = Layout(
+    ("question", "Q0", "entity", "rank", "score", "tag"), labels=("question", "entity", "tag"), number="score"
+)
+_PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "score": ()}
+_ROW_GROUP = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    """A run, and what its file says beyond it."""
+
+    run: Run
+    tags: dict[str, int]  # run tag -> the first line that has it; one, in a file of one system
+    columns: TextColumns | None  # the rows in file order, for line numbers; None for Parquet
+
+
+def read_run(path: PathLike, *, name: str | None = None) -> Run:
+    r"""The run in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
+
+    The rank column is ignored, as trec_eval does: the order is by score, then by label. Labels are opaque.
+
+    Parameters
+    ----------
+    path : path
+    name : str, optional
+        The name of the run, instead of its tag.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong, a repeated (question, entity), an empty or damaged file.
+
+    Warns
+    -----
+    KgtrecWarning
+        If the file has several tags; the last one becomes the name, as in trec_eval.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "transe.run"
+    >>> _ = path.write_text("tail0 Q0 paris 1 0.7 transe\ntail0 Q0 rome 2 0.9 transe\n")
+    >>> run = read_run(path)
+    >>> run.name, run.entities.decode(run.entity).to_pylist(), run.score.tolist()
+    ('transe', ['rome', 'paris'], [0.9, 0.7])
+    """
+    found = read_run_file(path, name=name)
+    if len(found.tags) > 1 and name is None:
+        tags = list(found.tags)
+        warnings.warn(
+            f"{path}: expected one run tag, found {len(tags)} ({', '.join(map(repr, tags[:3]))}, ...); "
+            f"the run is named {found.run.name!r} after the last line",
+            KgtrecWarning,
+            stacklevel=2,
+        )
+    return found.run
+
+
+def read_run_file(
+    path: PathLike,
+    *,
+    name: str | None = None,
+    stream: BinaryIO | None = None,
+    fast: bool = True,
+    block_size: int = BLOCK_SIZE,
+) -> RunFile:
+    """The same with the tags and line numbers of the file; ``stream`` may hold the bytes of ``path``, already open."""
+    if is_parquet(path):
+        run = _read_parquet(path, name)
+        return RunFile(run, {run.name: 1}, None)
+    with ExitStack() as stack:
+        source = stream if stream is not None else stack.enter_context(reading(path))
+        columns = read_columns(source, str(path), LAYOUT, fast=fast, block_size=block_size)
+    tag_codes, tag_labels = columns.codes["tag"], columns.vocabularies["tag"]
+    tags = {tag: columns.line(int(np.argmax(tag_codes == code))) for code, tag in enumerate(tag_labels)}
+    question, entity = columns.codes["question"], columns.codes["entity"]
+    questions, entities = columns.vocabularies["question"], columns.vocabularies["entity"]
+    try:
+        run = Run.of(name or tag_labels[tag_codes[-1]], question, entity, columns.number, questions, entities)
+    except KgtrecError:
+        raise repeated_lines(str(path), columns) from None
+    return RunFile(run, tags, columns)
+
+
+def _read_parquet(path: PathLike, name: str | None) -> Run:
+    table = read_named_columns(path, _PARQUET_NAMES)
+    questions, question = label_column(path, table, "question")
+    entities, entity = label_column(path, table, "entity")
+    kind = value_type(table, "score")
+    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        raise FormatError(f"expected numbers in column score, found {kind}", path=path)
+    score = values_of(table.column("score").cast(pa.float64(), safe=False))
+    name = name or metadata_of(table.schema).get("name") or Path(path).with_suffix("").stem
+    try:
+        return Run.of(name, question, entity, score, questions, entities)
+    except KgtrecError as error:
+        raise FormatError(str(error), path=path) from None
+
+
+class RunWriter:
+    """Writes a run part by part, in bounded memory; the file appears whole when the block ends well, or not at all.
+
+    Text unless ``path`` ends in ``.parquet``; text is compressed by suffix. The rank column is the place in the
+    question's list, from 1; a score is the shortest text that reads back to the same float64.
+
+    Parameters
+    ----------
+    path : path
+        ``-`` is standard output.
+    name : str
+        The system's name: the tag of each line.
+
+    Raises
+    ------
+    KgtrecError
+        If the name or a label cannot stand in a TREC file (white space, empty), a question comes twice, or no row
+        was written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> questions, entities = Vocabulary.of(["tail0"]), Vocabulary.of(["paris", "rome"])
+    >>> question, entity = np.array([0, 0], np.int32), np.array([0, 1], np.int32)
+    >>> part = Run.of("", question, entity, np.array([0.7, 0.9]), questions, entities)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "transe.run"
+    >>> with RunWriter(path, "transe") as out:
+    ...     out.write(part)
+    >>> print(path.read_text(), end="")
+    tail0 Q0 rome 1 0.9 transe
+    tail0 Q0 paris 2 0.7 transe
+    """
+
+    def __init__(self, path: PathLike, name: str) -> None:
+        self._path, self._name = path, name
+        self._sink: _TextSink | _ParquetSink
+        self._sink = _ParquetSink(path, name) if is_parquet(path) else _TextSink(path, name)
+        self._stack = ExitStack()
+        self._written: set[str] = set()
+
+    def __enter__(self) -> Self:
+        self._sink.open(self._stack)
+        return self
+
+    def write(self, part: Run) -> None:
+        """Append the lists of further questions, each question's whole list in one part; its name is not used."""
+        if len(part) == 0:
+            return
+        starts = np.flatnonzero(np.r_[True, part.question[1:] != part.question[:-1]])
+        labels = part.questions.decode(part.question[starts]).to_pylist()
+        before = len(self._written)
+        self._written.update(labels)
+        if len(self._written) != before + len(labels):
+            raise KgtrecError(f"{self._path}: expected the whole list of a question at once, found a question again")
+        lengths = np.diff(np.r_[starts, len(part)])
+        rank = np.arange(1, len(part) + 1) - np.repeat(starts, lengths)
+        self._sink.write(part, rank)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            try:
+                if not self._written:
+                    raise KgtrecError(f"{self._path}: expected a run of at least one row, found an empty one")
+                self._sink.finish()
+            except BaseException as late:
+                if not self._stack.__exit__(type(late), late, late.__traceback__):
+                    raise
+        self._stack.__exit__(kind, error, trace)
+
+
+class _TextSink:
+    def __init__(self, path: PathLike, name: str) -> None:
+        if unwritable_labels(pa.array([name], pa.string())).size:
+            raise KgtrecError(refusal(str(path), "tag", [name]))
+        self._path, self._name = path, name
+        self._questions = LabelGuard(str(path), "question", first=True)
+        self._entities = LabelGuard(str(path), "entity")
+
+    def open(self, stack: ExitStack) -> None:
+        self._stream = stack.enter_context(writing(self._path))
+
+    def write(self, part: Run, rank: NDArray[np.int64]) -> None:
+        self._questions.check(part.question, part.questions)
+        self._entities.check(part.entity, part.entities)
+        for first in range(0, len(part), ROWS_AT_A_TIME):
+            rows = slice(first, first + ROWS_AT_A_TIME)
+            self._stream.write(
+                lines_of(
+                    part.questions.decode(part.question[rows]), "Q0", part.entities.decode(part.entity[rows]),
+                    pc.cast(arrow_of(rank[rows]), pa.string()), pc.cast(arrow_of(part.score[rows]), pa.string()),
+                    self._name,
+                )
+            )  # fmt: skip
+
+    def finish(self) -> None:
+        pass
+
+
+class _ParquetSink:
+    def __init__(self, path: PathLike, name: str) -> None:
+        label = pa.dictionary(pa.int32(), pa.string())
+        schema = pa.schema([("question", label), ("entity", label), ("score", pa.float64())])
+        self._path = path
+        self._schema = with_metadata(schema, {"format": "run", "name": name})
+        self._waiting: list[pa.Table] = []
+        self._rows = 0
+
+    def open(self, stack: ExitStack) -> None:
+        import pyarrow.parquet as pq
+
+        stream = stack.enter_context(writing(self._path))
+        self._writer = stack.enter_context(pq.ParquetWriter(stream, self._schema, compression="zstd"))
+
+    def write(self, part: Run, rank: NDArray[np.int64]) -> None:
+        columns: list[Any] = [part.questions.columns(part.question), part.entities.columns(part.entity)]
+        self._waiting.append(pa.table([*columns, arrow_of(part.score)], schema=self._schema))
+        self._rows += len(part)
+        if self._rows >= _ROW_GROUP:
+            self.finish()
+
+    def finish(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.concat_tables(self._waiting).unify_dictionaries(), row_group_size=_ROW_GROUP)
+        self._waiting, self._rows = [], 0
+
+
+def write_run(path: PathLike, run: Run, *, name: str | None = None) -> None:
+    """Write a run as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
+
+    Parameters
+    ----------
+    path : path
+    run : Run
+    name : str, optional
+        The tag of each line, instead of the run's name.
+
+    Raises
+    ------
+    KgtrecError
+        As :class:`RunWriter`.
+    """
+    with RunWriter(path, name or run.name) as out:
+        out.write(run)
+
+
+def default_name(path: PathLike) -> str:
+    """A system's name from its file's: ``ranks/transe.run.gz`` -> ``transe``.
+
+    Examples
+    --------
+    >>> default_name("ranks/transe.run.gz"), default_name("a.b.parquet")
+    ('transe', 'a.b')
+    """
+    known = {*suffixes(path), ".parquet", ".run"} - {""}
+    stem = Path(path).name
+    while (suffix := Path(stem).suffix.lower()) in known:
+        stem = stem[: -len(suffix)]
+    return stem

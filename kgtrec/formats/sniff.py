@@ -1,0 +1,148 @@
+"""What kind of file this is, told by what is in it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.topics import Topics
+from kgtrec.errors import FormatError
+from kgtrec.formats.answer_ranks import read_answer_ranks
+from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.parquet import MAGIC, is_parquet, metadata_of, read_schema
+from kgtrec.formats.qrels import QrelsFile, read_qrels_file
+from kgtrec.formats.runs import RunFile, read_run_file
+from kgtrec.formats.topics import read_topics
+from kgtrec.formats.trec_text import NUMBER, shown, whole_lines
+
+Kind = Literal["run", "qrels", "topics", "answer ranks"]
+_HEAD = 1 << 16
+_LINES = 100
+
+
+def sniff(path: PathLike) -> Kind:
+    r"""What kind of file ``path`` is; for text, what most of its first lines look like.
+
+    Standard input cannot be read twice: see :func:`opened_kind`.
+
+    Raises
+    ------
+    FormatError
+        If it is no run, qrels, topics or answer ranks.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "some.txt"
+    >>> _ = path.write_text("tail0 0 paris 1\n")
+    >>> sniff(path)
+    'qrels'
+    """
+    if is_parquet(path):
+        return _kind_of_parquet(path)
+    with reading(path) as stream:
+        return opened_kind(path, stream)[0]
+
+
+def opened_kind(path: PathLike, stream: BinaryIO) -> tuple[Kind, BinaryIO]:
+    """The kind of an open text file, and a stream that still holds all of its bytes."""
+    head = b""
+    while len(head) < _HEAD and (data := stream.read(_HEAD - len(head))):
+        head += data
+    return _kind_of_text(path, head), cast(BinaryIO, io.BufferedReader(_Rejoined(head, stream)))
+
+
+class _Rejoined(io.RawIOBase):
+    """Bytes already read from a stream, then the rest of it."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head, self._rest = io.BytesIO(head), rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # the protocol's Buffer is a memoryview here
+        data = self._head.read(len(buffer)) or self._rest.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def read_any(path: PathLike, kind: Kind | None = None) -> RunFile | QrelsFile | Topics | AnswerRanks:
+    """What is in a file, or on standard input (``-``), whichever kind it is of.
+
+    Raises
+    ------
+    FormatError
+        If it is of none, or something in it is wrong.
+    """
+    if is_parquet(path):
+        kind = kind or _kind_of_parquet(path)
+        if kind == "answer ranks":
+            return read_answer_ranks(path)
+        if kind == "topics":
+            raise FormatError("expected topics as text, found a Parquet file", path=path)
+        return read_run_file(path) if kind == "run" else read_qrels_file(path)
+    with reading(path) as stream:
+        if kind is None:
+            kind, stream = opened_kind(path, stream)
+        if kind == "answer ranks":
+            raise FormatError("expected answer ranks as a .parquet file, found text", path=path)
+        if kind == "topics":
+            return read_topics(path, stream=stream)
+        return read_run_file(path, stream=stream) if kind == "run" else read_qrels_file(path, stream=stream)
+
+
+def _kind_of_parquet(path: PathLike) -> Kind:
+    schema = read_schema(path)
+    names, said = set(schema.names), metadata_of(schema).get("format")
+    if said in ("run", "qrels"):
+        return cast(Kind, said)
+    if {"above", "tied", "n_other"} <= names:
+        return "answer ranks"
+    if "score" in names:
+        return "run"
+    if names & {"grade", "relevance"}:
+        return "qrels"
+    raise FormatError(
+        f"expected a run (question, entity, score), qrels (question, entity, grade) or answer ranks, found the columns "
+        f"{', '.join(schema.names) or 'of an empty table'}",
+        path=path,
+    )
+
+
+def _kind_of_text(path: PathLike, head: bytes) -> Kind:
+    if head.startswith(MAGIC):
+        raise FormatError("expected text, found Parquet data; give the file a name that ends in .parquet", path=path)
+    whole = b"".join(whole_lines(io.BytesIO(head), str(path)))
+    lines = [line for line in whole.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")][:_LINES]
+    if len(lines) > 1 and len(head) == _HEAD:
+        lines.pop()  # may be cut off
+    votes = [kind for kind in map(_kind_of_line, lines) if kind]
+    if votes:
+        return max(votes, key=votes.count)
+    # nothing is well formed: the nearest kind's reader says best what is wrong
+    name = Path(path).name.lower()
+    if "qrel" in name:
+        return "qrels"
+    if ".run" in name:
+        return "run"
+    if "topics" in name:
+        return "topics"
+    if not lines:
+        raise FormatError("expected a run, qrels or topics, found an empty file", path=path)
+    raise FormatError(
+        f"expected a run (6 columns), qrels (4 columns) or topics (3 columns separated by tabs), found "
+        f"{len(lines[0].split())} columns: {shown(lines[0])}",
+        path=path,
+    )
+
+
+def _kind_of_line(line: bytes) -> Kind | None:
+    fields = line.split()
+    if len(fields) == 6 and (NUMBER.fullmatch(fields[4]) or line.count(b"\t") != 2):
+        return "run"
+    if len(fields) == 4 and (NUMBER.fullmatch(fields[3]) or line.count(b"\t") != 2):
+        return "qrels"
+    return "topics" if line.count(b"\t") == 2 else None

@@ -1,0 +1,88 @@
+"""Which labels a TREC text file can hold, and vectorised writing of its lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kgtrec.data.arrow import values_of
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
+
+ROWS_AT_A_TIME = 1 << 18  # lines formatted at once: bounds the memory of a writer
+
+# what str.isspace calls white space, and NUL: some reader or other would split or cut a label there
+_BREAKS = (
+    r"[\x{00}\x{09}-\x{0d}\x{1c}-\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
+)
+# at the beginning of a line these make a comment, or vanish
+_BAD_FIRST = r"^[#\x{feff}]"
+_NAMED = 3
+
+
+def unwritable_labels(labels: pa.StringArray, *, first: bool = False) -> NDArray[np.intp]:
+    """(m,) places of the labels that no TREC text file can hold.
+
+    Those are empty labels and labels with white space or a NUL character; with ``first``, for the column that begins
+    a line, also those that begin with ``#`` or a byte-order mark.
+
+    Examples
+    --------
+    >>> unwritable_labels(pa.array(["a b", "", "x#1", "#1"])).tolist()
+    [0, 1]
+    >>> unwritable_labels(pa.array(["a b", "", "x#1", "#1"]), first=True).tolist()
+    [0, 1, 3]
+    """
+    pattern = f"{_BREAKS}|^$" + (f"|{_BAD_FIRST}" if first else "")
+    places: NDArray[np.intp] = np.flatnonzero(values_of(pc.match_substring_regex(labels, pattern)))
+    return places
+
+
+class LabelGuard:
+    """Refuses, before a line is written, the rows whose labels no TREC text file can hold.
+
+    Scans a vocabulary once, however many parts of a run come with it.
+    """
+
+    def __init__(self, path: str, column: str, *, first: bool = False) -> None:
+        self._path, self._column, self._first = path, column, first
+        self._vocabulary: Vocabulary | None = None
+        self._bad: NDArray[np.bool_] | None = None  # per code, where any label is bad
+
+    def check(self, codes: NDArray[Any], vocabulary: Vocabulary) -> None:
+        """Raise KgtrecError if one of ``codes`` stands for a label that cannot be written."""
+        if vocabulary is not self._vocabulary:
+            places = unwritable_labels(vocabulary.labels, first=self._first)
+            self._vocabulary, self._bad = vocabulary, None
+            if len(places):
+                self._bad = np.zeros(len(vocabulary), np.bool_)
+                self._bad[places] = True
+        if self._bad is not None and (wrong := codes[self._bad[codes]]).size:
+            # in order of first appearance
+            distinct, first = np.unique(wrong, return_index=True)
+            named = [vocabulary[code] for code in distinct[np.argsort(first)][:_NAMED]]
+            raise KgtrecError(refusal(self._path, self._column, named, more=len(distinct) - len(named)))
+
+
+def refusal(path: str, column: str, labels: list[str], more: int = 0) -> str:
+    """What is wrong with labels that cannot be written, and the way out."""
+    found = ", ".join(map(repr, labels)) + (f" and {more} more" if more else "")
+    kind = "without white space, not empty"
+    if any(label[:1] in ("#", "\ufeff") for label in labels):
+        kind += ", not beginning with '#' or a byte-order mark"
+    way_out = "a run's name may not hold any" if column == "tag" else "see kgtrec questions --ids, or write .parquet"
+    return f"{path}: expected {column} labels {kind}, found {found}; {way_out}"
+
+
+def lines_of(*columns: Any) -> memoryview:
+    """The bytes of text lines: the columns (string arrays or one string for all lines) with a space between."""
+    last = columns[-1]
+    last = last + "\n" if isinstance(last, str) else pc.binary_join_element_wise(last, "\n", "")
+    lines = pc.binary_join_element_wise(*columns[:-1], last, " ")
+    _, offsets, values = lines.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[lines.offset : lines.offset + len(lines) + 1]
+    return memoryview(values)[bounds[0] : bounds[-1]]

@@ -1,0 +1,385 @@
+"""TREC's line formats: columns split at white space, read block by block into integer codes.
+
+Runs and qrels share what trec_eval forgives: any ASCII white space, runs of it, leading and trailing; lines that begin
+with ``#``; blank lines; CRLF; a byte-order mark; a missing final newline. A block of lines that holds none of these
+goes straight to Arrow's CSV parser; any other block is first brought to that form, by array operations on its bytes,
+and then goes through the same parser. So both give the same columns, and standard input is read only once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+from numpy.typing import NDArray
+
+from kgtrec.data.arrow import arrow_of, values_of
+from kgtrec.data.vocabulary import Codes, Vocabulary
+from kgtrec.errors import FormatError
+
+BLOCK_SIZE = 1 << 21  # bytes; large enough to hide the cost per block, small enough for a few to be in memory
+_LONGEST_LINE = 1 << 26
+_BOM = b"\xef\xbb\xbf"
+_TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
+_SHOWN = 100  # characters of an offending line
+
+NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
+"""A score as C's strtod and Python's float both read it; NaN, hexadecimal and digits grouped by ``_`` are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a line of a format holds."""
+
+    columns: tuple[str, ...]  # all of them, in order
+    labels: tuple[str, ...]  # those read as opaque labels; the rest but the number is ignored
+    number: str = ""  # the one read as float64, if any
+
+    @property
+    def expected(self) -> str:
+        return f"{len(self.columns)} columns ({' '.join(self.columns)})"
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumns:
+    """The columns of a file, one row per line that is neither blank nor a comment, in file order."""
+
+    vocabularies: dict[str, Vocabulary]  # label column -> its labels in order of first appearance
+    codes: dict[str, Codes]  # label column -> (n,) row in that vocabulary
+    number: NDArray[np.float64]  # (n,), or (0,) where the layout has no number
+    first_rows: list[int]  # per block: its first row
+    lines: list[int | NDArray[np.int64]]  # per block: the line of its first row, or of each row where some were skipped
+
+    def line(self, row: int) -> int:
+        """The line of the file, from 1, that ``row`` was read from."""
+        block = int(np.searchsorted(self.first_rows, row, side="right")) - 1
+        within, lines = row - self.first_rows[block], self.lines[block]
+        return lines + within if isinstance(lines, int) else int(lines[within])
+
+    def first_row(self, column: str, label: str) -> int:
+        """The first row whose ``column`` is ``label``, which must be in its vocabulary."""
+        return int(np.flatnonzero(self.codes[column] == self.vocabularies[column].encode([label])[0])[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    table: pa.Table
+    line: int | NDArray[np.int64]
+
+
+def read_columns(
+    stream: BinaryIO, path: str, layout: Layout, *, fast: bool = True, block_size: int = BLOCK_SIZE
+) -> TextColumns:
+    """The columns that ``layout`` names, of the lines of ``stream``.
+
+    Parameters
+    ----------
+    stream : binary stream
+        Read once, to its end.
+    path : str
+        What errors call the file.
+    layout : Layout
+    fast : bool
+        False sends every block through the general path, which gives the same result.
+    block_size : int
+        Bytes read at a time.
+
+    Raises
+    ------
+    FormatError
+        For the first line with a wrong column count, a label that is not UTF-8, or a number that is none; for a file
+        without lines.
+    """
+    parse = partial(_parse_block, path=path, layout=layout, fast=fast)
+    number, labels = _Growing(np.float64), {name: _GrowingCodes() for name in layout.labels}
+    first_rows: list[int] = []
+    lines: list[int | NDArray[np.int64]] = []
+    rows = n_blocks = 0
+    for block in _in_turn(parse, _numbered_blocks(stream, path, block_size)):
+        n_blocks += 1
+        if block.table.num_rows:
+            for name, column in labels.items():
+                column.extend(block.table.column(name).chunk(0))
+            if layout.number:
+                number.extend(values_of(block.table.column(layout.number)))
+            first_rows.append(rows)
+            lines.append(block.line)
+            rows += block.table.num_rows
+    if not rows:
+        kind = "only comments and blank lines" if n_blocks else "an empty file"
+        raise FormatError(f"expected lines of {layout.expected}, found {kind}", path=path)
+    joined = {name: column.joined() for name, column in labels.items()}
+    return TextColumns(
+        {name: vocabulary for name, (vocabulary, _) in joined.items()},
+        {name: codes for name, (_, codes) in joined.items()},
+        number.whole(),
+        first_rows,
+        lines,
+    )
+
+
+class _Growing:
+    """An array that grows at its end, so that a block can be let go once it is read."""
+
+    def __init__(self, kind: type[np.generic]) -> None:
+        self._array: NDArray[Any] = np.empty(0, kind)
+        self.size = 0
+
+    def extend(self, values: NDArray[Any]) -> None:
+        end = self.size + len(values)
+        if end > len(self._array):
+            # nobody else holds the array; a large one is moved by the operating system, without copying
+            self._array.resize(max(end, len(self._array) * 5 // 4), refcheck=False)
+        self._array[self.size : end] = values
+        self.size = end
+
+    def whole(self) -> NDArray[Any]:
+        self._array.resize(self.size, refcheck=False)
+        return self._array
+
+
+class _GrowingCodes:
+    """Dictionary-encoded chunks as one array of codes; the dictionaries are joined at the end."""
+
+    def __init__(self) -> None:
+        self._codes = _Growing(np.int32)
+        self._dictionaries: list[pa.StringArray] = []
+        self._ends: list[int] = []
+
+    def extend(self, chunk: pa.DictionaryArray) -> None:
+        self._codes.extend(values_of(chunk.indices))
+        self._dictionaries.append(chunk.dictionary)
+        self._ends.append(self._codes.size)
+
+    def joined(self) -> tuple[Vocabulary, Codes]:
+        each_once = [
+            pa.DictionaryArray.from_arrays(arrow_of(np.arange(len(labels), dtype=np.int32)), labels)
+            for labels in self._dictionaries
+        ]
+        joined = pa.chunked_array(each_once).unify_dictionaries().chunks
+        codes, first = self._codes.whole(), 0
+        for new_codes, end in zip(joined, self._ends, strict=True):
+            codes[first:end] = values_of(new_codes.indices)[codes[first:end]]
+            first = end
+        return Vocabulary(joined[0].dictionary), codes
+
+
+def joined_codes(chunks: list[pa.DictionaryArray]) -> tuple[Vocabulary, Codes]:
+    """One vocabulary, in order of first appearance, and the codes of several dictionary-encoded chunks."""
+    column = _GrowingCodes()
+    for chunk in chunks:
+        column.extend(chunk)
+    return column.joined()
+
+
+def repeated_lines(path: str, columns: TextColumns) -> FormatError:
+    """The error for the first line whose (question, entity) stands on an earlier line too."""
+    question, entity = columns.codes["question"], columns.codes["entity"]
+    order = np.lexsort((entity, question))  # stable: equal pairs stay in file order
+    same = np.flatnonzero((np.diff(question[order]) == 0) & (np.diff(entity[order]) == 0))
+    place = same[np.argmin(order[same + 1])]
+    earlier, later = int(order[place]), int(order[place + 1])
+    pair = columns.vocabularies["question"][question[later]], columns.vocabularies["entity"][entity[later]]
+    return FormatError(
+        f"expected each (question, entity) once, found {pair[0]!r} {pair[1]!r} here and on line "
+        f"{columns.line(earlier)}; remove one of the two",
+        path=path,
+        line=columns.line(later),
+    )
+
+
+def _in_turn(parse: Callable[[bytes, int], _Block], blocks: Iterator[tuple[bytes, int]]) -> Iterator[_Block]:
+    """``parse(block)`` of each block, in order, two at a time, with few blocks in memory."""
+    waiting: deque[Future[_Block]] = deque()
+    broken: Exception | None = None
+    with ThreadPoolExecutor(2) as workers:
+        while True:
+            try:
+                block = next(blocks, None)
+            except Exception as error:  # the stream broke, but a wrong line before that place comes first
+                block, broken = None, error
+            if block is None:
+                break
+            waiting.append(workers.submit(parse, *block))
+            if len(waiting) == 3:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    if broken is not None:
+        raise broken
+
+
+def _numbered_blocks(stream: BinaryIO, path: str, size: int) -> Iterator[tuple[bytes, int]]:
+    """Blocks of whole lines, each ending with a newline, and the line number of each one's first line."""
+    line = 1
+    for block in whole_lines(stream, path, size):
+        yield block, line
+        line += int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
+
+
+def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator[bytes]:
+    """The bytes of a stream in blocks of whole lines, without byte-order mark, a newline at the end of each.
+
+    Raises
+    ------
+    FormatError
+        If a line is longer than any TREC file's.
+    """
+    rest = stream.read(len(_BOM))
+    rest = b"" if rest == _BOM else rest
+    while data := stream.read(size):
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            yield rest + data[:cut]
+            rest = data[cut:]
+        else:
+            rest += data
+        if len(rest) > _LONGEST_LINE:
+            raise FormatError(f"expected lines of text, found one longer than {_LONGEST_LINE >> 20} MiB", path=path)
+    if rest:
+        yield rest if rest.endswith(b"\n") else rest + b"\n"
+
+
+def _parse_block(data: bytes, line: int, *, path: str, layout: Layout, fast: bool) -> _Block:
+    if fast and _looks_regular(data):
+        table = _parsed(data, layout)
+        # Arrow has seen one delimiter or newline per column and row; any other white space is among the labels
+        if table is not None and table.num_rows * len(layout.columns) == _count_blanks(data):
+            return _Block(table, line)
+    text, kept = _normalised(data)
+    if not text:
+        return _Block(_schema(layout).empty_table(), line)
+    table = None if 0 in text else _parsed(text, layout)
+    if table is None:
+        table = _scrutinised(data, line, path, layout)
+    return _Block(table, line if kept is None else line + kept)
+
+
+def _looks_regular(data: bytes) -> bool:
+    """Whether no line has what Arrow's parser would take another way than trec_eval; column counts aside."""
+    if b"\r" in data or b"\0" in data or data.startswith(b"#") or (b"#" in data and b"\n#" in data):
+        return False
+    blank = np.frombuffer(data, np.uint8) <= 32
+    return not (blank[0] or np.any(blank[1:] & blank[:-1]))
+
+
+def _count_blanks(data: bytes) -> int:
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) <= 32))
+
+
+def _normalised(data: bytes) -> tuple[bytes, NDArray[np.intp] | None]:
+    """The same lines with one space between columns, without blank and comment lines; and which lines remain.
+
+    The second is None where all do.
+    """
+    text = np.frombuffer(data.translate(_TO_SPACE), np.uint8)
+    space, newline = text == 32, text == 10
+    # a space goes where the byte before it is blank too or begins the line ...
+    after_blank = np.r_[True, (space | newline)[:-1]]
+    text = text[~(space & after_blank)]
+    # ... and where the line ends after it; it is alone by now
+    text = text[~((text == 32) & np.r_[text[1:] == 10, False])]
+    ends = np.flatnonzero(text == 10)
+    starts = np.r_[0, ends[:-1] + 1]
+    keep = (text[starts] != 10) & (text[starts] != ord("#"))
+    if keep.all():
+        return text.tobytes(), None
+    return text[np.repeat(keep, ends + 1 - starts)].tobytes(), np.flatnonzero(keep)
+
+
+def _schema(layout: Layout) -> pa.Schema:
+    label = pa.dictionary(pa.int32(), pa.string())
+    kinds = dict.fromkeys(layout.labels, label) | ({layout.number: pa.float64()} if layout.number else {})
+    return pa.schema(kinds)
+
+
+def _parsed(data: bytes, layout: Layout) -> pa.Table | None:
+    """The columns of regular lines; None where Arrow refuses them or finds NaN."""
+    schema = _schema(layout)
+    tab = data.find(b"\t", 0, data.find(b"\n")) >= 0
+    # Arrow would drop a byte-order mark, which in the middle of a file belongs to a label
+    source = _BOM + data if data.startswith(_BOM) else data
+    try:
+        table = pa_csv.read_csv(
+            pa.BufferReader(source),
+            pa_csv.ReadOptions(column_names=layout.columns, block_size=len(source) + 1, use_threads=False),
+            pa_csv.ParseOptions(
+                delimiter="\t" if tab else " ", quote_char=False, double_quote=False, escape_char=False,
+                ignore_empty_lines=False,
+            ),
+            pa_csv.ConvertOptions(
+                column_types=schema, include_columns=schema.names, null_values=[], strings_can_be_null=False
+            ),
+            memory_pool=pa.system_memory_pool(),  # other pools keep several times what a block needs
+        )  # fmt: skip
+    except pa.ArrowInvalid:
+        return None
+    if layout.number and np.isnan(values_of(table.column(layout.number))).any():
+        return None
+    return table
+
+
+def _scrutinised(data: bytes, line: int, path: str, layout: Layout) -> pa.Table:
+    """The columns of lines that Arrow refuses, read one by one: numbers that it cannot read, or an error.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong.
+    """
+    columns: dict[str, list[Any]] = {name: [] for name in (*layout.labels, *filter(None, [layout.number]))}
+    for number, text in enumerate(data.split(b"\n")[:-1], line):
+        fields = text.split()
+        if not fields or fields[0].startswith(b"#"):
+            continue
+        fail = partial(_fail, path=path, line=number, text=text)
+        if b"\0" in text:
+            fail("expected UTF-8 text, found a NUL byte", "Is it another kind of file, or UTF-16?")
+        if len(fields) != len(layout.columns):
+            fail(
+                f"expected {layout.expected}, got {len(fields)}",
+                "An entity label may not contain spaces: see kgtrec questions --ids.",
+            )
+        for name, field in zip(layout.columns, fields, strict=True):
+            if name == layout.number:
+                if not NUMBER.fullmatch(field):
+                    fail(f"expected a number as {name}, got {shown(field)}", _way_out(field))
+                columns[name].append(float(field))
+            elif name in columns:
+                try:
+                    columns[name].append(field.decode())
+                except UnicodeDecodeError:
+                    fail(f"expected UTF-8 text as {name}, got {shown(field)}", "Save the file as UTF-8.")
+    schema = _schema(layout)
+    return pa.table([pa.array(columns[name]).cast(schema.field(name).type) for name in schema.names], schema)
+
+
+def _way_out(field: bytes) -> str:
+    if field.lower().lstrip(b"+-") == b"nan":
+        return "Leave out an entity that has no score, or give it -inf, which ranks it last."
+    return "Write a decimal number such as 0.71, 1e-5 or -inf."
+
+
+def _fail(wrong: str, way_out: str, *, path: str, line: int, text: bytes) -> NoReturn:
+    raise FormatError(f"{wrong}: {shown(text)}. {way_out}", path=path, line=line)
+
+
+def shown(text: bytes) -> str:
+    r"""A line or column as an error quotes it: on one line, shortened, and any bytes legible.
+
+    Examples
+    --------
+    >>> shown(b"q1 Q0 Paris\r"), shown(b"caf\xe9"), len(shown(b"x" * 5000))
+    ("'q1 Q0 Paris'", "'caf\\xe9'", 105)
+    """
+    decoded = text.strip().decode(errors="backslashreplace")
+    quoted = repr(decoded[:_SHOWN]).replace("\\\\x", "\\x")
+    return quoted if len(decoded) <= _SHOWN else f"{quoted[:-1]}...{quoted[-1]}"

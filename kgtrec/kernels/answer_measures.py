@@ -1,0 +1,33 @@
+"""Measures of one answer's rank."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def identity(rank: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rank itself, (n,), from 1; its mean is the mean rank."""
+    return rank
+
+
+def reciprocal(rank: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / rank, (n,), in (0, 1]; 0 where the rank is infinite.
+
+    Examples
+    --------
+    >>> reciprocal(np.array([1.0, 4.0, np.inf]))
+    array([1.  , 0.25, 0.  ])
+    """
+    return 1.0 / rank
+
+
+def hit(rank: NDArray[np.float64], cutoff: int) -> NDArray[np.float64]:
+    """1 where the rank is at most ``cutoff``, else 0; a success, not a precision.
+
+    Examples
+    --------
+    >>> hit(np.array([1.0, 10.0, 10.5]), cutoff=10)
+    array([1., 1., 0.])
+    """
+    return (rank <= cutoff).astype(np.float64)

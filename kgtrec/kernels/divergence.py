@@ -1,0 +1,50 @@
+"""How far one distribution over classes is from another."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def kl_divergence(counts: NDArray[np.int64], reference: NDArray[np.int64], *, smoothing: float = 0.0) -> float:
+    r"""Kullback-Leibler divergence of ``counts`` from ``reference``, :math:`\sum_c p_c \ln (p_c / q_c)`, in nats.
+
+    The classes are those that ``reference`` has, unless ``counts`` has more: then those too.
+
+    Parameters
+    ----------
+    counts, reference : (n_classes,) int arrays
+        Observations per class; p and q are these over their sums.
+    smoothing : float
+        Added to the count of every class in both before dividing. 0 = none, which is exact for a sample of the
+        reference, since then no class has p > 0 and q = 0.
+
+    Returns
+    -------
+    float, nats, >= 0
+        Infinite where ``counts`` has a class that ``reference`` lacks and ``smoothing`` is 0.
+
+    Raises
+    ------
+    ValueError
+        If one of the two has no observation.
+
+    References
+    ----------
+    Kullback and Leibler (1951), On information and sufficiency, Annals of Mathematical Statistics 22(1).
+
+    Examples
+    --------
+    >>> round(kl_divergence(np.array([1, 0]), np.array([5, 5])), 6)  # ln 2
+    0.693147
+    """
+    present = (counts > 0) | (reference > 0)
+    p, q = counts[present] + smoothing, reference[present] + smoothing
+    if p.sum() == 0 or q.sum() == 0:
+        raise ValueError("expected at least one observation on both sides")
+    p, q = p / p.sum(), q / q.sum()
+    own = p > 0
+    if np.any(q[own] == 0):
+        return float("inf")
+    # rounding can leave a tiny negative sum for equal distributions
+    return max(0.0, float(np.sum(p[own] * np.log(p[own] / q[own]))))

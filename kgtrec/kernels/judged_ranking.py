@@ -1,0 +1,45 @@
+"""What a ranking measure may see of one system: where the judged candidates of each question stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedRanking:
+    """Places and grades of the judged candidates that a system returned, question by question, in list order.
+
+    Both a TREC run and an answer-rank table become one of these, so each measure is written once. Unjudged
+    candidates are the gaps between places. A place may be a half (realistic ranks of tied candidates).
+    """
+
+    n_questions: int
+    num_retrieved: NDArray[np.int64]  # (n_questions,) length of the list; 0 where the system returned nothing
+    question: NDArray[np.int32]  # (m,) never decreasing
+    position: NDArray[np.float64]  # (m,) place in the list, from 1; increasing within a question
+    rank: NDArray[np.float64]  # (m,) place of the candidate on its own; differs from position only among tied answers
+    grade: NDArray[np.int32]  # (m,) negative = in the qrels but unjudged
+    judged_question: NDArray[np.int32]  # (j,) every row of the qrels, retrieved or not; never decreasing
+    judged_grade: NDArray[np.int32]  # (j,)
+
+    def num_relevant(self, rel: int = 1) -> NDArray[np.int64]:
+        """(n_questions,) how many candidates the qrels give a grade of at least ``rel``."""
+        return self.per_question(self.judged_question[self.judged_grade >= rel])
+
+    def per_question(self, question: NDArray[np.int32]) -> NDArray[np.int64]:
+        """(n_questions,) how often each question stands in ``question``."""
+        return np.bincount(question, minlength=self.n_questions).astype(np.int64, copy=False)
+
+    def total(self, question: NDArray[np.int32], value: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n_questions,) the sum of ``value`` over the rows of each question, added in list order."""
+        return np.bincount(question, weights=value, minlength=self.n_questions).astype(np.float64, copy=False)
+
+    def best_rank(self, rel: int = 1) -> NDArray[np.float64]:
+        """(n_questions,) least rank of a relevant candidate; inf where none was retrieved."""
+        relevant = self.grade >= rel
+        best = np.full(self.n_questions, np.inf)
+        np.minimum.at(best, self.question[relevant], self.rank[relevant])
+        return best

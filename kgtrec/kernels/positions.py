@@ -1,0 +1,119 @@
+"""From counts to places: micro ranks, and places in the full list, under each rule for ties."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ties = Literal["realistic", "optimistic", "pessimistic"]
+TIES: tuple[Ties, ...] = get_args(Ties)
+
+
+def rank_among(above: NDArray[np.int64], tied: NDArray[np.int64], ties: Ties) -> NDArray[np.float64]:
+    """Rank of an item that ``above`` others beat and ``tied`` others equal.
+
+    Parameters
+    ----------
+    above, tied : (n,) int arrays
+    ties : {"realistic", "optimistic", "pessimistic"}
+        ``above + tied / 2 + 1``, ``above + 1`` or ``above + tied + 1``.
+
+    Returns
+    -------
+    (n,) float array, from 1
+
+    References
+    ----------
+    Berrendorf et al. (2020), arXiv:2002.06914, section 2.
+
+    Examples
+    --------
+    >>> rank_among(np.array([0]), np.array([3]), "realistic")
+    array([2.5])
+    """
+    share = {"optimistic": 0.0, "realistic": 0.5, "pessimistic": 1.0}[ties]
+    return above + share * tied + 1.0
+
+
+def higher_and_equal(
+    question: NDArray[np.int32], score: NDArray[np.float64], counted: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Per row, how many *other* counted rows of its question score higher, and how many the same.
+
+    Parameters
+    ----------
+    question : (n,) int array
+        In any order.
+    score : (n,) float array
+        Higher is better; infinities are ordinary values.
+    counted : (n,) bool array
+        Which rows are counted; every row gets an answer.
+
+    Returns
+    -------
+    higher, equal : (n,) int arrays
+
+    Examples
+    --------
+    >>> higher_and_equal(np.array([0, 0, 0]), np.array([3.0, 3.0, 5.0]), np.array([True, True, True]))
+    (array([1, 1, 0]), array([1, 1, 0]))
+    """
+    n = len(question)
+    order = np.lexsort((-score, question))
+    q, s = question[order], score[order]
+    new_question = np.r_[True, q[1:] != q[:-1]][:n]
+    new_group = new_question | np.r_[True, s[1:] != s[:-1]][:n]
+    before = np.r_[0, np.cumsum(counted[order])]  # counted rows before each place, over all questions
+    group_first = np.flatnonzero(new_group)
+    group_end = np.r_[group_first[1:], n]
+    group = np.cumsum(new_group) - 1
+    question_first = np.flatnonzero(new_question)[np.cumsum(new_question) - 1]
+    higher, equal = np.empty(n, np.int64), np.empty(n, np.int64)
+    higher[order] = before[group_first[group]] - before[question_first]
+    equal[order] = before[group_end[group]] - before[group_first[group]] - counted[order]
+    return higher, equal
+
+
+def places_in_tied_groups(
+    question: NDArray[np.int32],
+    first: NDArray[np.int64],
+    size: NDArray[np.int64],
+    grade: NDArray[np.int32],
+    label_order: NDArray[np.int32],
+    ties: Ties,
+) -> NDArray[np.float64]:
+    """Places in the list for judged rows, when each stands in a group of equally scored candidates.
+
+    The relevant rows (grade at least 1) of a group stand first in it (optimistic), last (pessimistic), or around
+    its middle (realistic: the mean of the two places); the judged wrong ones the other way round. Two rows of a
+    group never share a place with another of their kind, so that a measure sees an order that could be, not one
+    in which every relevant row is the first.
+
+    Parameters
+    ----------
+    question, first, size, grade : (n,) int arrays
+        First place of the row's group in the list (from 1), and how many candidates are in the group.
+    label_order : (n,) int array
+        Place of the row's label in byte order; among relevant rows of one group the higher label stands first
+        where the rule does not order them by grade.
+    ties : {"realistic", "optimistic", "pessimistic"}
+
+    Returns
+    -------
+    (n,) float array, from 1; halves occur under "realistic"
+    """
+    n = len(question)
+    relevant = grade >= 1
+    by_grade = {"optimistic": -grade, "pessimistic": grade, "realistic": np.zeros(n, np.int32)}[ties]
+    order = np.lexsort((-label_order, by_grade, ~relevant, first, question))
+    q, f, r = question[order], first[order], relevant[order]
+    starts = np.flatnonzero(np.r_[True, (q[1:] != q[:-1]) | (f[1:] != f[:-1]) | (r[1:] != r[:-1])][:n])
+    members = np.diff(np.r_[starts, n])
+    index = np.arange(n) - np.repeat(starts, members)  # from 0, within the rows of one group and kind
+    room = size[order] - np.repeat(members, members)  # how far the rows can be shifted down
+    shift = room * {"optimistic": 0.0, "realistic": 0.5, "pessimistic": 1.0}[ties]
+    places = np.empty(n, np.float64)
+    places[order] = f + index + np.where(r, shift, room - shift)
+    return places

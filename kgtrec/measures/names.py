@@ -1,0 +1,329 @@
+"""The one parser of measure names: ``NAME[(parameter=value, ...)][@cutoff]``, as ir-measures writes them."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.errors import MeasureError, nearest
+
+# importing a module of definitions registers them
+from kgtrec.measures import answers as _answers  # noqa: F401
+from kgtrec.measures import lists as _lists  # noqa: F401
+from kgtrec.measures.aggregate import aggregate
+from kgtrec.measures.ir_measures_adapter import ProvidedMeasure, is_foreign, provided, provided_names, wrapped
+from kgtrec.measures.record import Items, Measure, Rule
+from kgtrec.measures.registry import lookup, registered, spellings
+
+__all__ = [
+    "MeasureDescription",
+    "ParsedMeasure",
+    "ProvidedMeasure",
+    "describe_measures",
+    "parse_measure",
+    "parse_measures",
+]
+
+_FORM = re.compile(r"(?P<name>[^\s()@,]+)\s*(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s()@,]+))?", re.DOTALL)
+_KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedMeasure:
+    """A registered measure with its parameters, ready to be computed."""
+
+    record: Measure
+    parameters: Mapping[str, Any]  # every parameter that the measure takes, the cutoff among them
+    label: str  # as the user wrote it
+
+    @property
+    def items(self) -> Items:
+        return self.record.items
+
+    def __call__(self, *inputs: Any) -> NDArray[np.float64]:
+        """Values of the items, from the ranks of answers or from a JudgedRanking."""
+        return self.record.value(*inputs, **self.parameters)
+
+    def aggregate(self, values: NDArray[np.float64]) -> float:
+        return aggregate(values, self.record.aggregate)
+
+
+def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
+    """What a measure's name stands for.
+
+    Parameters
+    ----------
+    measure : str or measure object
+        ``NAME[(parameter=value, ...)][@cutoff]`` with ir-measures' names (``nDCG(dcg='exp-log2')@20``), trec_eval's
+        (``ndcg_cut_20``) or kgtrec's own (``micro.Hits@10``); or one of ir-measures' objects (``nDCG @ 20``), or
+        what this function gave back earlier.
+
+    Returns
+    -------
+    ParsedMeasure or ProvidedMeasure
+        The second is computed by ir-measures' providers, and ir-measures is imported only then.
+
+    Raises
+    ------
+    MeasureError
+        If the name is unknown (the nearest names are given), or a parameter or the cutoff is wrong or missing.
+
+    Examples
+    --------
+    >>> parse_measure("map_cut_20").record.name, parse_measure("map_cut_20").parameters
+    ('AP', {'rel': 1, 'judged_only': False, 'cutoff': 20})
+    >>> parse_measure("Sucess@10")
+    Traceback (most recent call last):
+    kgtrec.errors.MeasureError: unknown measure 'Sucess@10'; did you mean Success@10?
+    """
+    if isinstance(measure, ParsedMeasure | ProvidedMeasure):
+        return measure
+    if not isinstance(measure, str):
+        if not is_foreign(measure):
+            raise MeasureError(
+                f"expected a measure's name or one of ir-measures' measures, found {type(measure).__name__}"
+            )
+        found = wrapped(measure)
+        if found is not None:
+            return found
+        measure = str(measure)
+    label = measure.strip()
+    name, arguments, at = _split(label)
+    known = lookup(name)
+    if known is not None:
+        return ParsedMeasure(known[0], _parameters(known[0], label, known[1], arguments, at), label)
+    foreign = provided(label, name, arguments, at)
+    if foreign is None:
+        raise MeasureError(_unknown(label, name))
+    return foreign
+
+
+def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
+    """Several measures: one text that holds names separated by blanks or commas, or an iterable of such and objects.
+
+    Repeated labels are dropped.
+
+    Examples
+    --------
+    >>> [measure.label for measure in parse_measures("RR, nDCG(gains={1: 2, 2: 5})@20 RR")]
+    ['RR', 'nDCG(gains={1: 2, 2: 5})@20']
+    """
+    many = isinstance(measures, Iterable) and not isinstance(measures, str) and not is_foreign(measures)
+    found: dict[str, ParsedMeasure | ProvidedMeasure] = {}
+    for item in measures if many else [measures]:
+        for part in _separated(item) if isinstance(item, str) else [item]:
+            parsed = parse_measure(part)
+            found.setdefault(parsed.label, parsed)
+    if not found:
+        raise MeasureError("expected at least one measure, found none")
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureDescription:
+    """What help and documentation say of a measure."""
+
+    name: str  # with the form of its cutoff: "AP[@k]", "P@k"
+    items: Items
+    trec_eval: tuple[str, ...]
+    aliases: tuple[str, ...]
+    description: str
+    source: str
+    better: str
+    bounds: tuple[float, float]
+    parameters: Mapping[str, Any]  # name -> default
+
+
+def describe_measures() -> list[MeasureDescription]:
+    """Every registered measure, for documentation and help.
+
+    Examples
+    --------
+    >>> [about.trec_eval for about in describe_measures() if about.name == "AP[@k]"]
+    [('map', 'map_cut_{cutoff}')]
+    """
+    return [
+        MeasureDescription(
+            measure.name + _cutoff_form(measure),
+            measure.items,
+            measure.trec_eval,
+            tuple(alias for alias in measure.aliases if alias not in measure.trec_eval),
+            measure.description,
+            measure.source,
+            measure.better,
+            measure.bounds,
+            dict(measure.parameters),
+        )
+        for measure in registered()
+    ]
+
+
+def _cutoff_form(measure: Measure) -> str:
+    sign = "@k" if measure.at == "cutoff" else f"@{measure.at}"
+    return {"none": "", "required": sign, "optional": f"[{sign}]"}[measure.cutoff]
+
+
+def _separated(text: str) -> Iterator[str]:
+    """The parts between blanks and commas that are not inside brackets or quotes."""
+    part, depth, quote = "", 0, ""
+    for sign in text:
+        if quote:
+            quote = "" if sign == quote else quote
+        elif depth and sign in "'\"":
+            quote = sign
+        elif sign in "([{":
+            depth += 1
+        elif sign in ")]}":
+            depth -= 1
+        if depth <= 0 and not quote and (sign == "," or sign.isspace()):
+            if part:
+                yield part
+            part = ""
+        else:
+            part += sign
+    if part:
+        yield part
+
+
+def _split(label: str) -> tuple[str, dict[str, Any], Any]:
+    """Name, parameters and what stands behind @ (None if nothing does) of one measure."""
+    found = _FORM.fullmatch(label)
+    if found is None:
+        raise MeasureError(f"expected a measure as NAME, NAME@cutoff or NAME(parameter=value)@cutoff, found {label!r}")
+    arguments = _arguments(label, found["arguments"] or "")
+    at = None if found["at"] is None else _number(found["at"])
+    return found["name"], arguments, at
+
+
+def _arguments(label: str, text: str) -> dict[str, Any]:
+    try:
+        call = ast.parse(f"_({text})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args or any(word.arg is None for word in call.keywords):
+            raise ValueError
+        return {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError, TypeError):
+        raise MeasureError(
+            f"{label}: expected parameters as (name=value, ...) with numbers, True, False, quoted texts "
+            f"or {{grade: gain}} as values, found ({text})"
+        ) from None
+
+
+def _number(text: str) -> Any:
+    """A number behind @, or the text itself, which the measure's rule will refuse."""
+    try:
+        return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+    except ValueError:
+        return text
+
+
+def _parameters(
+    measure: Measure, label: str, fixed: Mapping[str, Any], arguments: Mapping[str, Any], at: Any
+) -> dict[str, Any]:
+    """All parameters of a measure: its defaults, what its alias fixes, and what the user gave."""
+    takes_at = measure.cutoff != "none"
+    allowed = [*measure.parameters, *([measure.at] if takes_at else [])]
+    given = dict(arguments)
+    if at is not None:
+        if not takes_at:
+            raise MeasureError(f"{label}: {measure.name} takes no cutoff{_takes(measure)}")
+        if measure.at in given:
+            raise MeasureError(f"{label}: expected one {measure.at}, found both @{at} and {measure.at}=")
+        given[measure.at] = at
+    for name, value in fixed.items():
+        if name in given:
+            raise MeasureError(f"{label}: the name itself sets {name}; write {measure.name}(...) instead")
+        given[name] = _number(value) if isinstance(value, str) else value
+    for name in given:
+        if name not in allowed:
+            raise MeasureError(
+                f"{label}: {measure.name} has no parameter {name!r}{nearest(name, allowed)}{_takes(measure)}"
+            )
+    checked = {name: _checked(measure, label, name, value) for name, value in given.items()}
+    if measure.cutoff == "required" and checked.get(measure.at) is None:
+        example = "10" if measure.at == "cutoff" else "0.5"
+        raise MeasureError(f"{label}: {measure.name} needs a {measure.at}, such as {measure.name}@{example}")
+    if measure.cutoff == "optional":
+        checked.setdefault(measure.at, None)
+    return {**measure.parameters, **checked}
+
+
+def _takes(measure: Measure) -> str:
+    """The clause that says what may be written behind a name."""
+    parts = [f"{name}={default!r}" for name, default in measure.parameters.items() if default is not None]
+    parts += [f"{name}=..." for name, default in measure.parameters.items() if default is None]
+    inside = f"({', '.join(parts)})" if parts else ""
+    return f"; it is written {measure.name}{inside}{_cutoff_form(measure)}"
+
+
+def _checked(measure: Measure, label: str, name: str, value: Any) -> Any:
+    """A parameter's value in its right type."""
+    rule = measure.rules.get(name)
+    if rule is None:
+        rule = Rule(int, low=1) if name == "cutoff" else Rule(type(measure.parameters[name]))
+    if value is None and name in measure.parameters and measure.parameters[name] is None:
+        return None
+    if rule.type is dict:
+        if isinstance(value, dict) and all(
+            type(part) is int and _fits(part) for pair in value.items() for part in pair
+        ):
+            return value
+        raise MeasureError(f"{label}: expected {name} as {{grade: gain, ...}} in whole numbers, found {value!r}")
+    if rule.type is float and type(value) is int:
+        value = float(value)
+    fits = type(value) is rule.type and _fits(value)
+    if fits and rule.low is not None:
+        fits = value >= rule.low
+    if fits and rule.high is not None:
+        fits = value <= rule.high
+    if fits and rule.choices:
+        fits = value in rule.choices
+    if not fits:
+        raise MeasureError(f"{label}: expected {_expected(rule)} as {name}, found {value!r}")
+    return value
+
+
+def _fits(value: Any) -> bool:
+    """Whether a number is one that arrays of grades and places can be compared with."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return not isinstance(value, int) or abs(value) < 2**31
+
+
+def _expected(rule: Rule) -> str:
+    if rule.choices:
+        return " or ".join(map(repr, rule.choices))
+    if rule.low is not None and rule.high is not None:
+        return f"{_KINDS[rule.type]} from {rule.low:g} to {rule.high:g}"
+    return _KINDS[rule.type] + (f" of at least {rule.low:g}" if rule.low is not None else "")
+
+
+def _unknown(label: str, name: str) -> str:
+    """What to say of a name that nobody knows: the nearest ones, written with the user's own parameters and cutoff."""
+    number = re.search(r"\d+$", name)
+    rest = label[len(name) :]
+    # of names that differ only in case the last is shown: kgtrec's own spelling
+    names = [*provided_names(), *spellings(number[0] if number else "10"), *(found.name for found in registered())]
+    hint = nearest(label, [known + rest for known in names if _is_measure(known + rest)]) or nearest(name, names)
+    return f"unknown measure {label!r}" + (
+        hint
+        or "; known are ir-measures' names (AP@20, nDCG@20), trec_eval's (map_cut_20, bpref), micro.MRR and the like"
+    )
+
+
+def _is_measure(label: str) -> bool:
+    name, arguments, at = _split(label)
+    try:
+        known = lookup(name)
+        if known is None:
+            return provided(label, name, arguments, at) is not None
+        _parameters(known[0], label, known[1], arguments, at)
+    except MeasureError:
+        return False
+    return True

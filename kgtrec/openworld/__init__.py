@@ -1,0 +1,1 @@
+"""Missing facts: a closed-world KG, theory and simulation."""

@@ -1,0 +1,151 @@
+"""Scores as text: an aligned table, CSV, JSON, LaTeX."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kgtrec.data.scores import Scores
+from kgtrec.measures.names import parse_measure
+
+TEXT_FORMATS = ("table", "csv", "json", "latex")
+_LATEX = str.maketrans(
+    {
+        "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}",
+    }
+)  # fmt: skip
+
+
+def to_csv(scores: Scores) -> str:
+    """Long form, a header line, values at full precision; an undefined value is an empty cell."""
+    from pyarrow import csv
+
+    sink = io.BytesIO()
+    csv.write_csv(_long(scores), sink, csv.WriteOptions(quoting_style="needed", quoting_header="none"))
+    return sink.getvalue().decode()
+
+
+def to_json(scores: Scores) -> str:
+    """Long form, a list of records, one a line; an undefined value is null."""
+    records = (json.dumps(record, ensure_ascii=False) for record in _long(scores).to_pylist())
+    return "[\n" + ",\n".join(records) + "\n]\n"
+
+
+def _long(scores: Scores) -> pa.Table:
+    table = scores.to_table()
+    value = table.column("value")
+    defined = pc.if_else(pc.is_nan(value), pa.scalar(None, pa.float64()), value)
+    return table.set_column(table.num_columns - 1, "value", defined)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """A wide table as cells of text: what a person reads, on a terminal or in a paper."""
+
+    header: list[str]
+    rows: list[list[str]]
+    best: NDArray[np.bool_]  # (rows, columns) which cells hold the best value of their measure
+    n_labels: int  # how many leading columns are labels
+
+
+def _grid(scores: Scores) -> _Grid:
+    """Systems (and items) down, measures across."""
+    n_systems, n_measures, n_items = scores.values.shape
+    columns = [labels.to_pylist() for labels in scores.items.values()]
+    wide = scores.values.transpose(0, 2, 1).reshape(-1, n_measures)
+    labels = [[system, *(column[item] for column in columns)] for system in scores.systems for item in range(n_items)]
+    cells = [[_number(value, measure) for value, measure in zip(row, scores.measures, strict=True)] for row in wide]
+    best = np.zeros((len(labels), 1 + len(columns) + n_measures), np.bool_)
+    best[:, 1 + len(columns) :] = _best(scores).transpose(0, 2, 1).reshape(-1, n_measures)
+    rows = [[*label, *cell] for label, cell in zip(labels, cells, strict=True)]
+    return _Grid(["system", *scores.items, *scores.measures], rows, best, 1 + len(columns))
+
+
+def _number(value: float, measure: str) -> str:
+    if np.isnan(value):
+        return "-"
+    return f"{value:.4f}" if parse_measure(measure).record.bounds[1] <= 1 else f"{value:.2f}"
+
+
+def _best(scores: Scores) -> NDArray[np.bool_]:
+    """Which values are the best of their measure among the systems; none where there is one system."""
+    best = np.zeros(scores.values.shape, np.bool_)
+    if len(scores.systems) < 2:
+        return best
+    for column, measure in enumerate(scores.measures):
+        better = parse_measure(measure).record.better
+        if better != "neither":
+            values = scores.values[:, column] if better == "higher" else -scores.values[:, column]
+            best[:, column] = values == np.fmax.reduce(values, axis=0)
+    return best
+
+
+def to_table(scores: Scores, *, width: int | None = None, bold: bool = False) -> str:
+    """An aligned table; ``width`` turns it (measures down) where it then fits better, ``bold`` marks the best values."""
+    grid = _grid(scores)
+    cells, left = [grid.header, *grid.rows], grid.n_labels
+    marks = np.vstack([np.zeros(len(grid.header), np.bool_), grid.best])
+    if width is not None and not scores.items and _width(cells) > width and len(grid.rows) < len(scores.measures):
+        cells = [list(column) for column in zip(*cells, strict=True)]
+        cells[0][0], marks, left = "measure", marks.T, 1
+    widths = [max(_cells(row[column]) for row in cells) for column in range(len(cells[0]))]
+    lines = [
+        "  ".join(
+            _styled(_padded(text, widths[column], left_aligned=column < left), bold=bold and bool(marks[place, column]))
+            for column, text in enumerate(row)
+        ).rstrip()
+        for place, row in enumerate(cells)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _width(cells: Sequence[Sequence[str]]) -> int:
+    widths = [max(_cells(row[column]) for row in cells) for column in range(len(cells[0]))]
+    return sum(widths) + 2 * (len(widths) - 1)
+
+
+def _cells(text: str) -> int:
+    """How many terminal cells a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _padded(text: str, width: int, *, left_aligned: bool) -> str:
+    space = " " * (width - _cells(text))
+    return text + space if left_aligned else space + text
+
+
+def _styled(text: str, *, bold: bool) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if bold else text
+
+
+def to_latex(scores: Scores) -> str:
+    r"""A booktabs table (``\usepackage{booktabs}``), best values in bold."""
+    grid = _grid(scores)
+    header = " & ".join(text.translate(_LATEX) for text in grid.header)
+    lines = [
+        rf"\begin{{tabular}}{{{'l' * grid.n_labels}{'r' * len(scores.measures)}}}",
+        r"\toprule",
+        rf"{header} \\",
+        r"\midrule",
+    ]
+    for row, best in zip(grid.rows, grid.best, strict=True):
+        cells = (_latex_cell(text, bold=bool(mark)) for text, mark in zip(row, best, strict=True))
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _latex_cell(text: str, *, bold: bool) -> str:
+    escaped = "--" if text == "-" else text.translate(_LATEX)
+    return rf"\textbf{{{escaped}}}" if bold else escaped

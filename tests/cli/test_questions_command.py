@@ -1,0 +1,131 @@
+"""kgtrec questions, as a user meets it."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import warnings
+
+import pytest
+
+from kgtrec.cli import main
+from kgtrec.formats.collections import read_collection
+
+TRAIN, VALID, TEST = "ann\tlikes\ttea\nbob\tlikes\ttea\n", "bob\tlikes\tjam\n", "ann\tlikes\tjam\nann\tlikes\tpie\n"
+
+
+@pytest.fixture
+def kg(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kg").mkdir()
+    for name, text in (("train", TRAIN), ("valid", VALID), ("test", TEST)):
+        (tmp_path / "kg" / f"{name}.tsv").write_text(text)
+    return tmp_path
+
+
+def call(*args: str) -> int:
+    with warnings.catch_warnings():  # main replaces the way that warnings are shown
+        try:
+            main(["questions", *args])
+        except SystemExit as leave:
+            return int(leave.code or 0)
+    return 0
+
+
+THREE = ("kg/train.tsv", "kg/valid.tsv", "kg/test.tsv")
+
+
+def test_three_files_or_their_folder(kg, capsys):
+    """The same collection, but for the options in the manifest; the report is printed, a summary is said."""
+    assert call(*THREE, "--out", "c") == 0
+    told = capsys.readouterr()
+    assert told.out == (kg / "c/report.txt").read_text()
+    assert told.err.startswith("wrote c: 3 questions, fingerprint ")
+    assert call("kg", "--out", "d") == 0
+    assert (kg / "c/manifest.json").read_text() == (kg / "d/manifest.json").read_text()
+
+
+def test_the_manifest_says_where_it_came_from(kg):
+    """Inputs by name, hash and rows; options; no path of this machine."""
+    call("kg", "--out", "c", "--sample", "0.5", "--seed", "4")
+    text = (kg / "c/manifest.json").read_text()
+    manifest = json.loads(text)
+    assert [(item["name"], item["split"], item["triples"]) for item in manifest["inputs"]] == [
+        ("train.tsv", "train", 2), ("valid.tsv", "valid", 1), ("test.tsv", "test", 2),
+    ]  # fmt: skip
+    assert manifest["command"]["name"] == "questions"
+    assert (manifest["command"]["sample"], manifest["command"]["seed"]) == (0.5, 4)
+    assert str(kg) not in text
+
+
+def test_standard_input_and_options(kg, monkeypatch):
+    """Another column order, another delimiter, ids, from a pipe."""
+    (kg / "t.csv").write_text("likes,ann,ice cream\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"likes,ann,tea\n")))
+    options = (
+        "--columns",
+        "rht",
+        "--delimiter",
+        "comma",
+        "--ids",
+        "--categories-from",
+        "train,test",
+        "--leaked",
+        "drop",
+    )
+    assert call("-", "t.csv", "t.csv", *options, "--out", "c") == 2  # the only test triple leaks from valid
+    (kg / "v.csv").write_text("likes,bob,tea\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"likes,ann,tea\n")))
+    assert call("-", "v.csv", "t.csv", *options, "--out", "c") == 0
+    collection = read_collection(kg / "c")
+    assert list(collection.labels) == ["ann", "tea", "bob", "ice cream"]
+    assert (kg / "c/entities.tsv").read_text().splitlines()[3] == "e3\tice cream"
+    assert "tail0 0 e3 1\n" in (kg / "c/qrels.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ("kg/train.tsv", "kg/test.tsv"),
+            "expected three files TRAIN VALID TEST or the folder that holds them, found 2",
+        ),
+        (("-", "-", "kg/test.tsv"), "expected standard input (-) once, found it 2 times"),
+        (("gone", "kg/valid.tsv", "kg/test.tsv"), "error: gone: no such file"),
+        (("gone",), "gone: expected a folder with train, valid and test triples, or three files"),
+        (("kg", "--sample", "many"), "--sample: expected a number of triples, or a fraction such as 0.1, found 'many'"),
+        (("kg", "--sample", "3"), "expected a sample of 1 to 2 test triples"),
+        (("kg", "--categories-from", "dev"), "--categories-from: expected splits among train,valid,test, found 'dev'"),
+        (("kg", "--unseen-entities", "error"), "--unseen-entities keep or --unseen-entities drop goes on"),
+        (("kg", "--columns", "hrrt"), "expected columns to be a permutation of hrt"),
+        (
+            ("kg", "--delimiter", ";"),
+            "kg/train.tsv:1: expected 3 columns (head, relation, tail) separated by ';', found 1",
+        ),
+    ],
+)
+def test_what_is_wrong_ends_in_one_line_and_code_2(kg, capsys, args, message):
+    """No traceback, and nothing is written."""
+    assert call(*args, "--out", "c") == 2
+    told = capsys.readouterr()
+    assert message in told.err
+    assert len(told.err.splitlines()) == 1
+    assert sorted(path.name for path in kg.iterdir()) == ["kg"]
+
+
+def test_a_label_with_white_space_stops_the_conversion(kg, capsys):
+    """It names the label and the option."""
+    (kg / "kg/test.tsv").write_text("ann\tlikes\tice cream\n")
+    assert call("kg", "--out", "c") == 2
+    assert "found 'ice cream'; name entities e0, e1, ... with --ids" in capsys.readouterr().err
+    assert not (kg / "c").exists()
+
+
+def test_a_collection_is_kept_unless_forced(kg, capsys):
+    """The message names the option."""
+    assert call("kg", "--out", "c") == 0
+    assert call("kg", "--out", "c", "--ids") == 2
+    assert "found a collection; replace it with --force" in capsys.readouterr().err
+    assert call("kg", "--out", "c", "--ids", "--force") == 0
+    assert read_collection(kg / "c").labels is not None

@@ -1,0 +1,176 @@
+"""kgtrec rank, from the command line to the files."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+from kgtrec.cli import main
+from kgtrec.data.triples import Triples
+from kgtrec.formats.answer_ranks import read_answer_ranks
+from kgtrec.formats.collections import write_collection
+from kgtrec.formats.runs import read_run
+from kgtrec.questions import build_questions
+from kgtrec.ranking import rank_scores
+
+TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]
+TEST = [("ann", "likes", "jam"), ("bob", "knows", "cid"), ("cid", "likes", "tea")]
+
+
+@pytest.fixture
+def collection(tmp_path):
+    """Five entities, six questions, written to C."""
+    made = build_questions(Triples.of(TRAIN), Triples.of([]), Triples.of(TEST))
+    write_collection(tmp_path / "C", made)
+    return made
+
+
+@pytest.fixture
+def matrix(tmp_path, collection):
+    """Scores with ties, written to a.npy."""
+    scores = np.random.default_rng(8).integers(0, 3, (6, 5)).astype(np.float32)
+    np.save(tmp_path / "a.npy", scores)
+    return scores
+
+
+def run(*args):
+    """Run the command; the exit code."""
+    try:
+        main(["rank", *map(str, args)])
+    except SystemExit as leaving:
+        return leaving.code
+    return 0
+
+
+def rows(ranks):
+    labels = ranks.questions.decode(ranks.question).to_pylist(), ranks.entities.decode(ranks.entity).to_pylist()
+    return list(zip(*labels, ranks.above.tolist(), ranks.tied.tolist(), ranks.n_other.tolist(), strict=True))
+
+
+def lists(system_run):
+    labels = system_run.questions.decode(system_run.question), system_run.entities.decode(system_run.entity)
+    return list(zip(*(column.to_pylist() for column in labels), system_run.score.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("block", [[], ["--block", "1"], ["--block", "4"]])
+def test_files_hold_what_the_verb_gives(tmp_path, collection, matrix, block):
+    """NAME.ranks.parquet and NAME.run.gz, for any block size, under the name of the scores' file."""
+    assert run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / "out", *block) == 0
+    expected = rank_scores(collection, matrix, name="a")
+    ranks = read_answer_ranks(tmp_path / "out" / "a.ranks.parquet")
+    assert rows(ranks) == rows(expected.answer_ranks)
+    assert (ranks.name, ranks.filtered_by, ranks.collection) == (
+        "a",
+        ("train", "valid", "test"),
+        collection.fingerprint,
+    )
+    written = read_run(tmp_path / "out" / "a.run.gz")
+    assert lists(written) == lists(expected.run)
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["a.ranks.parquet", "a.run.gz"]
+
+
+def test_bytes_do_not_depend_on_the_block(tmp_path, matrix):
+    """The same scores in blocks of one and of all make the same files."""
+    for block in (1, 100):
+        run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / str(block), "--block", block)
+    for name in ("a.ranks.parquet", "a.run.gz"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "100" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("value", "splits"), [("raw", ()), ("train", ("train",)), ("valid, train", ("train", "valid"))]
+)
+def test_filters(tmp_path, collection, matrix, value, splits):
+    """--filter names the splits that are removed."""
+    assert run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path, "--filter", value, "--depth", 0) == 0
+    ranks = read_answer_ranks(tmp_path / "a.ranks.parquet")
+    assert ranks.filtered_by == splits
+    assert rows(ranks) == rows(rank_scores(collection, matrix, filtered_by=splits).answer_ranks)
+    assert not list(tmp_path.glob("a.run*"))
+
+
+@pytest.mark.parametrize("form", ["run", "run.zst", "parquet"])
+def test_run_formats(tmp_path, collection, matrix, form):
+    """--run-format is the suffix of the run."""
+    assert run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / "o", "--run-format", form, "--depth", 2) == 0
+    assert lists(read_run(tmp_path / "o" / f"a.{form}")) == lists(rank_scores(collection, matrix, depth=2).run)
+
+
+def test_folders_and_several_systems(tmp_path, matrix):
+    """A folder stands for its .npz and .npy files."""
+    (tmp_path / "s").mkdir()
+    for name in ("x.npy", "y.npy"):
+        shutil.copy(tmp_path / "a.npy", tmp_path / "s" / name)
+    (tmp_path / "s" / "readme.txt").write_text("not scores")
+    assert run(tmp_path / "C", tmp_path / "s", tmp_path / "a.npy", "--out", tmp_path / "o", "--depth", 0) == 0
+    assert sorted(file.name for file in (tmp_path / "o").iterdir()) == [f"{name}.ranks.parquet" for name in "axy"]
+
+
+def test_judged_pairs_get_rows(tmp_path, collection, matrix):
+    """--judged adds pairs that are no answers."""
+    (tmp_path / "more.qrels").write_text("head0 0 cid 0\nhead0 0 tea 1\n")
+    code = run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path, "--judged", tmp_path / "more.qrels", "--depth", 0)
+    ranks = read_answer_ranks(tmp_path / "a.ranks.parquet")
+    assert code == 0
+    assert len(ranks) == len(collection.qrels) + 2
+    assert np.count_nonzero(~ranks.answer) == 2
+
+
+def with_nan(folder):
+    scores = np.load(folder / "a.npy")
+    scores[5, 1] = np.nan
+    np.save(folder / "a.npy", scores)
+
+
+WRONG = {
+    "nan": (
+        with_nan,
+        ["a.npy"],
+        "a.npy: expected numbers as scores, found NaN for question 'tail2', entity 'tea'; use",
+    ),
+    "shape": (
+        lambda folder: np.save(folder / "b.npy", np.zeros((2, 2))),
+        ["a.npy", "b.npy"],
+        "b.npy: expected a matrix of 6 questions x 5 entities, found 2 x 2",
+    ),
+    "names": (
+        lambda folder: (folder / "b").mkdir() or shutil.copy(folder / "a.npy", folder / "b" / "a.npy"),
+        ["a.npy", "b"],
+        "expected systems of different names, found 'a' twice",
+    ),
+    "suffix": (lambda _: None, ["a.txt"], "a.txt: expected scores as .npz (factorised) or .npy (matrix), or a folder"),
+    "empty folder": (lambda f: (f / "b").mkdir(), ["b"], "b: expected .npz or .npy files in this folder, found none"),
+    "absent": (lambda _: None, ["b.npy"], "b.npy: no such file"),
+    "white space": (
+        lambda folder: shutil.copy(folder / "a.npy", folder / "a b.npy"),
+        ["a b.npy"],
+        "'a b'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path, matrix, case, capsys):
+    """And no file is left, not even of the systems before the wrong one, nor half a run."""
+    spoil, scores, message = WRONG[case]
+    spoil(tmp_path)
+    paths = [tmp_path / score for score in scores]
+    assert run(tmp_path / "C", *paths, "--out", tmp_path / "o", "--block", 1) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "o").exists() or not list((tmp_path / "o").iterdir())
+
+
+def test_an_unknown_filter(tmp_path, matrix, capsys):
+    """The nearest name is offered."""
+    assert run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / "o", "--filter", "trian") == 2
+    assert "got 'trian'; did you mean train?" in capsys.readouterr().err
+
+
+def test_help_has_examples(capsys):
+    """Each way to call it, in one look."""
+    assert run("--help") == 0
+    assert "kgtrec rank C transe.npz --out ranks" in capsys.readouterr().out

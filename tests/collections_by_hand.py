@@ -1,0 +1,40 @@
+"""Small collections built row by row, for tests that need no triples."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgtrec.data.collection import Collection, Known, RelationCategories
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
+from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
+
+
+def columns(rows, n):
+    """The first n columns of a list of tuples as int32 arrays."""
+    array = np.array(sorted(rows), np.int32).reshape(-1, n)
+    return [array[:, i].copy() for i in range(n)]
+
+
+def collection_of(n_questions, n_entities, grades, known=()):
+    """A collection of tail questions (anchor = question number, one relation).
+
+    grades: {(question, entity): grade}; known: {(question, entity, split)}.
+    """
+    entities = Vocabulary.of([f"e{i}" for i in range(n_entities)])
+    relations = Vocabulary.of(["r"])
+    ids = Vocabulary.of([f"tail{i}" for i in range(n_questions)])
+    zeros = np.zeros(n_questions, np.int32)
+    anchor = np.arange(n_questions, dtype=np.int32)
+    questions = Questions(ids, np.zeros(n_questions, bool), zeros, anchor, entities, relations)
+    question, entity, grade = columns([(*pair, value) for pair, value in grades.items()], 3)
+    known_question, known_entity, split = columns(known, 3)
+    none = np.zeros(0, np.int32)
+    return Collection(
+        questions,
+        Qrels.of(question, entity, grade, ids, entities),
+        Known(known_question, known_entity, split.astype(np.int8)),
+        RelationCategories(np.zeros(1, np.int8), np.ones(1), np.ones(1)),
+        Triples(none, none, none, entities, relations),
+    )

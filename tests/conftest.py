@@ -1,0 +1,25 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None, max_examples=60)
+settings.load_profile("untimed")
+
+DATA = Path(os.environ.get("KGTREC_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of public data sets and real systems, which is not part of the repository."""
+    if not DATA.is_dir():
+        message = f"no data folder at {DATA}; name one in KGTREC_DATA"
+        if os.environ.get("KGTREC_REQUIRE_DATA"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return DATA

@@ -1,0 +1,132 @@
+"""Opening and writing files: damage is noticed, and nothing half-written stays."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kgtrec.errors import FormatError
+from kgtrec.formats.files import reading, write_text, writing
+
+CONTENT = np.random.default_rng(0).bytes(300_000)
+
+
+def whole(path):
+    with reading(path) as stream:
+        return stream.read()
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_what_was_written_is_read(suffix, tmp_path):
+    """In all compressions; equal content gives equal bytes, whatever the name."""
+    for name in ("a", "b"):
+        with writing(tmp_path / f"{name}{suffix}") as stream:
+            stream.write(CONTENT)
+    assert whole(tmp_path / f"a{suffix}") == CONTENT
+    assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+@pytest.mark.parametrize("kept", [3, 10, 1000, 131_072, 131_090, 262_144, -9, -4, -1])
+def test_a_cut_off_file_is_refused(suffix, kept, tmp_path):
+    """Wherever it was cut, at the borders of compressed blocks too."""
+    path = tmp_path / f"x{suffix}"
+    with writing(path) as stream:
+        stream.write(CONTENT)
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(FormatError) as caught:
+        whole(path)
+    assert str(caught.value).startswith(f"{path}: expected whole compressed data, found damaged or cut-off data (")
+    assert str(caught.value).endswith("); copy or create the file anew")
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_a_file_that_is_not_compressed_is_refused(suffix, tmp_path):
+    """Its name promises what its content is not."""
+    path = tmp_path / f"x{suffix}"
+    path.write_text("q Q0 a 1 1 t\n" * 100)
+    with pytest.raises(FormatError, match="expected whole compressed data"):
+        whole(path)
+
+
+def test_a_damaged_gzip_is_refused(tmp_path):
+    """A flipped byte in the check sum."""
+    data = bytearray(gzip.compress(CONTENT))
+    data[-6] ^= 1
+    (tmp_path / "x.gz").write_bytes(data)
+    with pytest.raises(FormatError, match="expected whole compressed data"):
+        whole(tmp_path / "x.gz")
+
+
+def test_files_joined_end_to_end_are_read_as_one(tmp_path):
+    """As gunzip and unzstd do."""
+    (tmp_path / "x.gz").write_bytes(gzip.compress(b"a\n") + gzip.compress(b"b\n"))
+    frame = pa.Codec("zstd").compress(b"a\n", asbytes=True)
+    (tmp_path / "x.zst").write_bytes(frame + frame)
+    assert whole(tmp_path / "x.gz") == b"a\nb\n"
+    assert whole(tmp_path / "x.zst") == b"a\na\n"
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_a_missing_file_and_a_folder_are_refused(suffix, tmp_path):
+    """Each with its own message."""
+    with pytest.raises(FormatError, match="no such file"):
+        whole(tmp_path / f"none{suffix}")
+    (tmp_path / f"folder{suffix}").mkdir()
+    with pytest.raises(FormatError, match="expected a file, found a folder"):
+        whole(tmp_path / f"folder{suffix}")
+    with pytest.raises(FormatError, match="expected a file to write, found a folder"):
+        write_text(tmp_path / f"folder{suffix}", "x")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read and write everything")
+def test_a_file_without_permission_is_refused(tmp_path):
+    """To read, and to write beside."""
+    write_text(tmp_path / "x", "x")
+    (tmp_path / "x").chmod(0)
+    with pytest.raises(FormatError, match="without read permission"):
+        whole(tmp_path / "x")
+    tmp_path.chmod(0o500)
+    with pytest.raises(FormatError, match="cannot write here"):
+        write_text(tmp_path / "y", "x")
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, OSError])
+def test_an_error_while_writing_changes_nothing(suffix, error, tmp_path):
+    """The old file stays and no part of the new one is left."""
+    path = tmp_path / f"x{suffix}"
+    path.write_bytes(b"before")
+    with pytest.raises(error), writing(path) as stream:  # noqa: PT012 (the block is what is interrupted)
+        stream.write(CONTENT)
+        raise error
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_error_of_the_body_is_not_the_files(tmp_path):
+    """A file that the body misses is not taken for the one being read."""
+    write_text(tmp_path / "x", "x")
+    with pytest.raises(FileNotFoundError), reading(tmp_path / "x"):
+        (tmp_path / "other").read_text()
+
+
+def test_a_pipe_is_written_to_not_replaced(tmp_path):
+    """So that /dev/null and named pipes stay what they are."""
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
+        write_text(tmp_path / "pipe", "through")
+        assert reader.communicate()[0] == b"through"
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_written_file_has_ordinary_permissions(tmp_path):
+    """Not those of a temporary file."""
+    write_text(tmp_path / "x", "x")
+    (tmp_path / "y").write_text("x")
+    assert (tmp_path / "x").stat().st_mode == (tmp_path / "y").stat().st_mode

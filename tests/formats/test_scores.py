@@ -1,0 +1,238 @@
+"""Score files, factorised and whole: alignment to a collection, bounded blocks, and errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgtrec.data.triples import Triples
+from kgtrec.errors import FormatError, KgtrecWarning
+from kgtrec.formats.collections import write_collection
+from kgtrec.formats.factorised import read_factorised
+from kgtrec.formats.score_matrix import read_score_matrix
+from kgtrec.questions import build_questions
+
+TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]
+TEST = [("ann", "likes", "jam"), ("bob", "knows", "cid"), ("cid", "likes", "tea")]
+
+
+@pytest.fixture(params=[False, True], ids=["labels", "ids"])
+def collection(request):
+    """Five entities, six questions; with entities by label or by id."""
+    return build_questions(Triples.of(TRAIN), Triples.of([]), Triples.of(TEST), ids=request.param)
+
+
+def labels_of(collection):
+    return list(collection.labels or collection.entities)
+
+
+def write_factorised(folder, collection, *, dtype="f4", extra=0, bias=True, **changes):
+    """An archive of small whole numbers in an order of its own, and the matrix that it should come to."""
+    rng = np.random.default_rng(5)
+    labels = labels_of(collection)
+    entities = [*rng.permutation(labels).tolist(), *(f"other{i}" for i in range(extra))]
+    relations = ["unused", "knows", "likes"]
+    questions = collection.questions
+    asked = [
+        (int(h), relations.index(questions.relations[r]), entities.index(labels[a]))
+        for h, r, a in zip(questions.is_head, questions.relation, questions.anchor, strict=True)
+    ]
+    asked += [(0, 0, 0)] * bool(extra)
+    order = rng.permutation(len(asked))
+    E = rng.integers(-4, 5, (len(entities), 3)).astype(dtype)
+    Q = rng.integers(-4, 5, (len(asked), 3)).astype(dtype)
+    b = rng.integers(-4, 5, len(entities)).astype(dtype)
+    arrays = {"E": E, "Q": Q[order], "b": b, "questions": np.array(asked, np.int32)[order]} | changes
+    if not bias:
+        del arrays["b"]
+    np.savez(folder / "s.npz", **{name: array for name, array in arrays.items() if array is not None})
+    (folder / "entities.txt").write_text("".join(f"{label}\n" for label in entities))
+    (folder / "relations.txt").write_text("".join(f"{label}\n" for label in relations))
+    place = [entities.index(label) for label in labels]
+    whole = Q[: len(questions)].astype(float) @ E.T.astype(float) + (b if bias else 0)
+    return folder / "s.npz", whole[:, place]
+
+
+def joined(blocks):
+    rows, scores = zip(*blocks, strict=True)
+    return np.concatenate(rows).tolist(), np.concatenate(scores)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("block", [None, 1, 4])
+def test_factorised_scores_are_aligned_by_label(tmp_path, collection, dtype, bias, block):
+    """Entities, relations and questions in any order come out in the collection's, for any block size."""
+    path, whole = write_factorised(tmp_path, collection, dtype=dtype, bias=bias)
+    blocks = list(read_factorised(path, collection, block=block))
+    rows, scores = joined(blocks)
+    assert rows == list(range(len(collection.questions)))
+    assert scores.dtype == np.float32
+    assert np.array_equal(scores, whole)
+    assert len(blocks) == {None: 1, 1: len(rows), 4: -(-len(rows) // 4)}[block]
+
+
+def test_what_the_collection_lacks_is_left_out_with_a_warning(tmp_path, collection):
+    """Further entities and questions of a system do not disturb it."""
+    path, whole = write_factorised(tmp_path, collection, extra=2)
+    with pytest.warns(KgtrecWarning) as caught:
+        blocks = read_factorised(path, collection)
+    assert [str(warning.message) for warning in caught] == [
+        f"{path}: left out 2 entities that the collection lacks",
+        f"{path}: left out 1 questions that the collection lacks",
+    ]
+    assert np.array_equal(joined(blocks)[1], whole)
+
+
+def test_label_files_may_lie_elsewhere(tmp_path, collection):
+    """Named files count, and a missing one is asked for."""
+    path, whole = write_factorised(tmp_path, collection)
+    moved = tmp_path / "e.txt"
+    (tmp_path / "entities.txt").rename(moved)
+    with pytest.raises(
+        FormatError, match=r"expected the labels of the archive's entities in .*; name it with --entities"
+    ):
+        read_factorised(path, collection)
+    assert np.array_equal(joined(read_factorised(path, collection, entities=moved))[1], whole)
+
+
+WRONG_ARCHIVES = {
+    "no Q": ({"Q": None}, r"expected the arrays E, Q and questions \(and b, if there is one\), found E, b, questions"),
+    "widths": ({"E": np.zeros((5, 2))}, r"expected E \(entities x d\), .*, found E \(5, 2\), Q \(6, 3\)"),
+    "bias": ({"b": np.zeros(4)}, r"found .* b \(4,\)"),
+    "floats": ({"questions": np.zeros((6, 3))}, "expected whole numbers in questions, found float64"),
+    "text": ({"E": np.full((5, 3), "a")}, "expected numbers in E, found <U1"),
+    "rows": (
+        {"E": np.zeros((4, 3)), "b": np.zeros(4)},
+        "expected one row of E per line of .*, found 4 rows and 5 lines",
+    ),
+    "relation": (
+        {"questions": np.full((6, 3), 3, np.int32)},
+        "expected numbers from 0 to 1 in column 0 of questions, found 3 in row 0",
+    ),
+    "missing": (
+        {"questions": np.ones((6, 3), np.int32)},
+        "expected each question of the collection once, found 'head[0-9]' is missing",
+    ),
+    "objects": ({"E": np.array([None])}, "expected a whole .npz archive of numbers, found other or damaged data"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_ARCHIVES)
+def test_wrong_archives_are_refused(tmp_path, collection, case):
+    """At once, before any block, with the file's name."""
+    changes, message = WRONG_ARCHIVES[case]
+    path, _ = write_factorised(tmp_path, collection, **changes)
+    with pytest.raises(FormatError, match=message) as caught:
+        read_factorised(path, collection)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_an_entity_that_the_system_lacks_is_named(tmp_path, collection):
+    """A label file without one of the collection's entities."""
+    path, _ = write_factorised(tmp_path, collection)
+    lines = (tmp_path / "entities.txt").read_text().replace("jam\n", "ham\n")
+    (tmp_path / "entities.txt").write_text(lines)
+    wanted = collection.entities[labels_of(collection).index("jam")]
+    with pytest.raises(
+        FormatError, match="expected every entity of the collection, 1 are missing, the first being 'jam'"
+    ):
+        read_factorised(path, collection)
+    ids = tmp_path / "entities.tsv"
+    ids.write_text("".join(f"{label}\tx\n" for label in list(collection.entities) if label != wanted))
+    with pytest.raises(FormatError, match=f"1 are missing, the first being '{wanted}'"):
+        read_factorised(path, collection, entities=ids)
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 half"])
+def test_damaged_archives(tmp_path, collection, content):
+    """Empty, foreign and cut-off files."""
+    path, _ = write_factorised(tmp_path, collection)
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match=r"expected a whole .npz archive of numbers, found other or damaged data"):
+        read_factorised(path, collection)
+
+
+def test_cut_off_archive(tmp_path, collection):
+    """Half of a real archive."""
+    path, _ = write_factorised(tmp_path, collection)
+    path.write_bytes(path.read_bytes()[:-300])
+    with pytest.raises(FormatError, match=r"expected a whole .npz archive"):
+        read_factorised(path, collection)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f4", "i4"])
+@pytest.mark.parametrize("fortran", [False, True])
+@pytest.mark.parametrize("block", [None, 1, 4])
+def test_matrix_blocks_are_views_of_the_file(tmp_path, collection, dtype, fortran, block):
+    """Rows as topics, columns as entities; nothing is loaded that is not asked for."""
+    shape = len(collection.questions), len(collection.entities)
+    whole = np.arange(shape[0] * shape[1]).reshape(shape).astype(dtype)
+    np.save(tmp_path / "s.npy", np.asfortranarray(whole) if fortran else whole)
+    blocks = list(read_score_matrix(tmp_path / "s.npy", collection, block=block))
+    assert all(isinstance(scores, np.memmap) for _, scores in blocks)
+    rows, scores = joined(blocks)
+    assert rows == list(range(shape[0]))
+    assert np.array_equal(scores, whole)
+
+
+def test_matrix_in_another_order(tmp_path, collection):
+    """--topics and --entities tell the order of rows and columns, with further ones among them."""
+    rng = np.random.default_rng(6)
+    topics = rng.permutation([*collection.questions.ids, "tail99"]).tolist()
+    entities = rng.permutation([*labels_of(collection), "zoe"]).tolist()
+    matrix = rng.random((len(topics), len(entities)))
+    np.save(tmp_path / "s.npy", matrix)
+    (tmp_path / "t.tsv").write_text("".join(f"{topic}\ta\tr\n" for topic in topics))
+    (tmp_path / "e.txt").write_text("".join(f"{entity}\n" for entity in entities))
+    blocks = read_score_matrix(
+        tmp_path / "s.npy", collection, topics=tmp_path / "t.tsv", entities=tmp_path / "e.txt", block=2
+    )
+    expected = matrix[[topics.index(q) for q in collection.questions.ids]]
+    expected = expected[:, [entities.index(label) for label in labels_of(collection)]]
+    assert np.array_equal(joined(blocks)[1], expected)
+
+
+def test_a_collection_s_own_files_tell_its_order(tmp_path, collection):
+    """topics.tsv and entities.txt (or entities.tsv) of the collection itself change nothing."""
+    write_collection(tmp_path / "C", collection)
+    matrix = np.random.default_rng(7).random((len(collection.questions), len(collection.entities)))
+    np.save(tmp_path / "s.npy", matrix)
+    entities = tmp_path / "C" / ("entities.txt" if collection.labels is None else "entities.tsv")
+    blocks = read_score_matrix(tmp_path / "s.npy", collection, topics=tmp_path / "C" / "topics.tsv", entities=entities)
+    assert np.array_equal(joined(blocks)[1], matrix)
+
+
+def test_wrong_matrices_are_refused(tmp_path, collection):
+    """Another shape, another kind of file, a cut-off file, no file."""
+    path = tmp_path / "s.npy"
+    np.save(path, np.zeros((3, 4)))
+    with pytest.raises(
+        FormatError, match=r"s.npy: expected a matrix of 6 questions x 5 entities, found 3 x 4; rows follow"
+    ):
+        read_score_matrix(path, collection)
+    np.save(path, np.zeros((6, 5)))
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(FormatError, match=r"expected a whole .npy matrix of numbers, found other or cut-off data"):
+        read_score_matrix(path, collection)
+    path.write_text("0.1 0.2")
+    with pytest.raises(FormatError, match=r"expected a whole .npy matrix of numbers"):
+        read_score_matrix(path, collection)
+    with path.open("wb") as stream:
+        np.savez(stream, a=np.zeros(3))
+    with pytest.raises(FormatError, match=r"expected a .npy matrix, found an .npz archive"):
+        read_score_matrix(path, collection)
+    with pytest.raises(FormatError, match="no such file"):
+        read_score_matrix(tmp_path / "none.npy", collection)
+
+
+def test_a_label_file_with_a_repeated_or_unreadable_line(tmp_path, collection):
+    """The line is named."""
+    np.save(tmp_path / "s.npy", np.zeros((6, 5)))
+    names = tmp_path / "e.txt"
+    names.write_text("ann\ntea\nann\n")
+    with pytest.raises(FormatError, match=r"e.txt:3: expected each label once, found 'ann' here and in line 1"):
+        read_score_matrix(tmp_path / "s.npy", collection, entities=names)
+    names.write_bytes(b"ann\n\xff\n")
+    with pytest.raises(FormatError, match=r"e.txt:2: expected text in UTF-8"):
+        read_score_matrix(tmp_path / "s.npy", collection, entities=names)

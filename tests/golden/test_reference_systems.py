@@ -1,0 +1,55 @@
+"""Real systems on FB15k-237 against the scores published beside them.
+
+Producer: ``data/systems/fb15k-237/reference.tsv``, filtered micro measures of the arrays as stored, realistic ranks.
+"""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+from kgtrec.data.collection import Collection
+from kgtrec.formats.factorised import read_factorised
+from kgtrec.formats.triples import read_triples
+from kgtrec.questions import build_questions
+from kgtrec.ranking import rank_scores
+
+SYSTEMS = ("complex", "conve", "cp", "distmult", "rescal", "rotate", "transe", "tucker")
+
+
+@pytest.fixture(scope="module")
+def fb15k_237(data) -> Collection:
+    """The collection of the whole test set."""
+    return build_questions(
+        *(read_triples(data / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test"))
+    )
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_system_gives_its_published_scores(data, fb15k_237, system):
+    """MRR and Hits@10 to 1e-6, MR to 1e-6 relative (the file has six decimals)."""
+    folder = data / "systems" / "fb15k-237"
+    with (folder / "reference.tsv").open() as lines:
+        published = {row["system"]: row for row in csv.DictReader(lines, delimiter="\t")}[system]
+    ranks = rank_scores(fb15k_237, read_factorised(folder / f"{system}.npz", fb15k_237), depth=0).answer_ranks
+    realistic = ranks.above + 1 + ranks.tied / 2
+    assert len(ranks) == 40_932
+    assert np.mean(1 / realistic) == pytest.approx(float(published["micro.MRR"]), abs=1e-6)
+    assert np.mean(realistic <= 10) == pytest.approx(float(published["micro.Hits@10"]), abs=1e-6)
+    assert np.mean(realistic) == pytest.approx(float(published["micro.MR"]), rel=1e-6)
+
+
+def test_a_real_run_is_the_list_that_a_full_sort_gives(data, fb15k_237):
+    """200 questions of one system: the run cut at 100 equals a stable sort of all candidates by score and label."""
+    blocks = read_factorised(data / "systems" / "fb15k-237" / "rotate.npz", fb15k_237, block=200)
+    rows, scores = next(blocks)
+    blank = np.zeros((len(fb15k_237.questions) - len(rows), scores.shape[1]), np.float32)
+    run = rank_scores(fb15k_237, [(rows, scores), (np.arange(len(rows), len(blank) + len(rows)), blank)], depth=100).run
+    known, place = fb15k_237.known, fb15k_237.entities.byte_order
+    for question in rows.tolist():
+        row = scores[question].astype(float)
+        row[known.entity[known.question == question]] = np.nan
+        order = np.lexsort((-place, -row))[:100]
+        assert run.entity[run.question == question].tolist() == order.tolist()

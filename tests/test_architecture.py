@@ -1,0 +1,90 @@
+"""The import rule of the house, read off the source: imports go down only."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "kgtrec"
+
+#: what each room may import from within kgtrec; "verbs" are the top-level modules and the baselines
+MAY_IMPORT = {
+    "errors": set(),
+    "kernels": {"errors", "kernels"},
+    "data": {"errors", "data"},
+    "measures": {"errors", "kernels", "data", "measures"},
+    "formats": {"errors", "data", "formats"},
+    "verbs": {"errors", "kernels", "data", "measures", "verbs"},
+    "openworld": {"errors", "kernels", "data", "measures", "verbs", "openworld"},
+    "meta": {"errors", "kernels", "data", "measures", "verbs", "meta"},
+    "report": {"errors", "kernels", "data", "measures", "verbs", "openworld", "meta", "report"},
+    "cli": {"errors", "kernels", "data", "measures", "formats", "verbs", "openworld", "meta", "report", "cli"},
+}
+#: what a module may import when it is itself imported; everything else waits inside a function
+LIGHT = {"numpy", "pyarrow", "click"}
+
+
+def room(module: str) -> str:
+    """The room of a dotted module name."""
+    first = module.split(".")[1] if "." in module else ""
+    if first == "__main__":
+        return "cli"
+    if first == "baselines":
+        return "verbs"
+    return first if first in MAY_IMPORT else "verbs"
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def imports(path: Path, *, top_level_only: bool) -> set[str]:
+    """Dotted names that a file imports, those for type checkers aside."""
+    tree = ast.parse(path.read_text())
+    guarded = {
+        id(node)
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
+        for node in ast.walk(branch)
+    }
+    nodes = tree.body if top_level_only else [node for node in ast.walk(tree) if id(node) not in guarded]
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: expected absolute imports"
+            found.add(str(node.module))
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_down_only(path: Path):
+    """No module imports from a room above its own; `kgtrec/__init__.py` re-exports and is exempt."""
+    if path == PACKAGE / "__init__.py":
+        return
+    own = room("kgtrec." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts))
+    for name in imports(path, top_level_only=False):
+        if name.split(".")[0] == "kgtrec" and name != "kgtrec":
+            assert room(name) in MAY_IMPORT[own], f"{own} may not import {name}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_heavy_packages_are_imported_where_they_are_used(path: Path):
+    """No module below the verbs imports pandas, scipy or the like at its top, so that commands start fast."""
+    import sys
+
+    if room("kgtrec." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts)) in ("openworld", "verbs"):
+        return
+    for name in imports(path, top_level_only=True):
+        first = name.split(".")[0]
+        assert first in LIGHT | {"kgtrec"} or first in sys.stdlib_module_names, f"import {name} inside the function"
+
+
+def test_kernels_know_no_labels():
+    """A kernel imports numpy and scipy, and nothing that knows labels, files or frames."""
+    for path in (PACKAGE / "kernels").glob("*.py"):
+        outside = {name.split(".")[0] for name in imports(path, top_level_only=False)}
+        assert not outside & {"pyarrow", "pandas"}, path

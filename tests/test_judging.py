@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
+from kgtrec.judging import judge
+from tests.worlds import World, worlds
+
+RULES = ("optimistic", "realistic", "pessimistic")
+
+
+def obvious_rank(score: float, others: list[float], rule: str) -> float:
+    """Rank by counting, one item at a time."""
+    optimistic = 1 + sum(other > score for other in others)
+    pessimistic = optimistic + sum(other == score for other in others)
+    return {"optimistic": optimistic, "pessimistic": pessimistic, "realistic": (optimistic + pessimistic) / 2}[rule]
+
+
+@given(worlds(regraded=True), st.sampled_from(RULES))
+def test_micro_ranks_leave_out_every_other_answer(world: World, rule: str):
+    """Filtered: an answer is ranked among the candidates that nobody calls an answer, then or now."""
+    answers = judge(world.answer_ranks(), world.qrels(), rule).answers
+    relevant = sorted(pair for pair, grade in world.grades.items() if grade >= 1)
+    assert list(zip(answers.question.tolist(), answers.entity.tolist(), strict=True)) == relevant
+    for (question, entity), rank, n in zip(relevant, answers.rank, answers.candidates, strict=True):
+        correct = world.answers[question] | {e for q, e in relevant if q == question}
+        others = [world.scores[question][e] for e in world.candidates(question) if e not in correct]
+        assert rank == obvious_rank(world.scores[question][entity], others, rule)
+        assert n == len(others) + 1
+
+
+@given(worlds(regraded=True), st.sampled_from(RULES), st.sampled_from([(), ("train", "valid")]))
+def test_micro_ranks_without_the_test_filter_keep_the_other_answers(world: World, rule: str, filtered_by: tuple):
+    """Raw and partial filters: an answer is ranked among all candidates of the question."""
+    answers = judge(world.answer_ranks(filtered_by), world.qrels(), rule).answers
+    for question, entity, rank, n in zip(*(getattr(answers, c) for c in ("question", "entity", "rank", "candidates")),
+                                         strict=True):  # fmt: skip
+        others = [world.scores[question][e] for e in world.candidates(question) if e != entity]
+        assert rank == obvious_rank(world.scores[question][entity], others, rule)
+        assert n == len(others) + 1
+
+
+@given(worlds(regraded=True), st.sampled_from(RULES))
+def test_ranks_in_the_list_count_every_candidate(world: World, rule: str):
+    """Macro: each judged entity's own rank is among all candidates, the other answers included."""
+    ranking = judge(world.answer_ranks(), world.qrels(), rule).ranking
+    seen = {}
+    qrels = world.qrels()
+    for question, rank, grade in zip(ranking.question, ranking.rank, ranking.grade, strict=True):
+        seen.setdefault((int(question), int(grade)), []).append(float(rank))
+    for (question, grade), ranks in seen.items():
+        expected = [
+            obvious_rank(world.scores[question][e], [world.scores[question][c] for c in world.candidates(question) if c != e], rule)
+            for (q, e), g in world.grades.items() if (q, g) == (question, grade)
+        ]  # fmt: skip
+        assert sorted(ranks) == sorted(expected)
+    assert ranking.num_retrieved.tolist() == [
+        len(world.candidates(q)) if np.any(qrels.question == q) else ranking.num_retrieved[q] for q in range(len(world.scores))
+    ]
+
+
+@given(worlds(regraded=True), st.sampled_from(["optimistic", "pessimistic"]))
+def test_places_are_those_of_an_order_that_could_be(world: World, rule: str):
+    """Optimistic: sort by (score, relevant first); pessimistic: (score, relevant last); wrong ones the other way."""
+    ranking = judge(world.answer_ranks(), world.qrels(), rule).ranking
+    for question, scores in enumerate(world.scores):
+        best_first = 1 if rule == "optimistic" else -1
+
+        def kind(entity: int, question: int = question) -> int:
+            grade = world.grades.get((question, entity))
+            return 0 if grade is None else -1 if grade >= 1 else 1
+
+        ordered = sorted(world.candidates(question), key=lambda e: (-scores[e], best_first * kind(e)))  # noqa: B023
+        expected = {(place, kind(e)) for place, e in enumerate(ordered, 1) if (question, e) in world.grades}
+        own = ranking.question == question
+        found = {
+            (place, -1 if grade >= 1 else 1)
+            for place, grade in zip(ranking.position[own], ranking.grade[own], strict=True)
+        }
+        assert found == expected
+
+
+@given(worlds(regraded=True))
+def test_realistic_places_lie_midway(world: World):
+    """The i-th relevant place of a question under the realistic rule is the mean of the other two rules' i-th."""
+    by_rule = {rule: judge(world.answer_ranks(), world.qrels(), rule).ranking for rule in RULES}
+    for question in range(len(world.scores)):
+        places = {
+            rule: np.sort(r.position[(r.question == question) & (r.grade >= 1)]) for rule, r in by_rule.items()
+        }
+        np.testing.assert_array_equal(places["realistic"], (places["optimistic"] + places["pessimistic"]) / 2)
+
+
+@given(worlds(regraded=True), st.sampled_from(RULES))
+def test_an_uncut_run_and_the_answer_ranks_agree(world: World, rule: str):
+    """The same system read from its uncut run or from its answer ranks stands in the same places."""
+    from_run = judge(world.run(), world.qrels(), rule).ranking
+    from_ranks = judge(world.answer_ranks(), world.qrels(), rule).ranking
+    for column in ("question", "grade", "position", "rank"):
+        np.testing.assert_array_equal(getattr(from_run, column), getattr(from_ranks, column))
+    asked = np.unique(from_ranks.judged_question)
+    np.testing.assert_array_equal(from_run.num_retrieved[asked], from_ranks.num_retrieved[asked])
+
+
+@given(worlds(regraded=True))
+def test_runs_stand_in_trec_evals_order(world: World):
+    """Score descending, then label descending."""
+    ranking = judge(world.run(), world.qrels()).ranking
+    found = {(int(q), float(p), int(g)) for q, p, g in zip(ranking.question, ranking.position, ranking.grade, strict=True)}
+    expected = set()
+    for question, scores in enumerate(world.scores):
+        by_label = sorted(world.candidates(question), key=lambda e: f"e{e}", reverse=True)
+        ordered = sorted(by_label, key=lambda e: -scores[e])  # noqa: B023
+        expected |= {
+            (question, float(place), world.grades[question, e])
+            for place, e in enumerate(ordered, 1) if (question, e) in world.grades
+        }  # fmt: skip
+    assert found == expected
+
+
+def test_the_share_of_tied_answers_is_told():
+    """One of two answers ties with a wrong entity."""
+    world = World([[1.0, 1.0, 0.0]], [set()], [{0, 2}], {(0, 0): 1, (0, 2): 1})
+    assert judge(world.answer_ranks(), world.qrels()).tied == 0.5
+    assert judge(world.run(), world.qrels()).tied == 0.5
+
+
+def test_a_relevant_judgement_without_a_rank_stops():
+    """Newly judged answers need their ranks; the way out is named."""
+    world = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1})
+    newer = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1, (0, 1): 1})
+    with pytest.raises(CollectionError, match=r"w has no rank for 1 of the qrels' 2 relevant judgements, such as \(q0, e1\)"):
+        judge(world.answer_ranks(), newer.qrels())
+
+
+def test_a_judged_wrong_entity_without_a_rank_is_told():
+    """Measures that need judged non-answers would be off, so a warning says so."""
+    world = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1})
+    newer = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1, (0, 1): 0})
+    with pytest.warns(KgtrecWarning, match="w has no rank for 1 judged non-answers"):
+        judge(world.answer_ranks(), newer.qrels())
+
+
+def test_a_run_of_another_collection_stops():
+    """No question in common is a mistake, not a zero."""
+    world = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1})
+    other = Qrels.of(*(np.zeros(1, np.int32),) * 2, np.ones(1, np.int32), Vocabulary.of(["x"]), world.entities)
+    with pytest.raises(CollectionError, match="w has no question of the qrels; it has 'q0', the qrels have 'x'"):
+        judge(world.run(), other)
+
+
+def test_the_trec_rule_needs_a_run():
+    """An answer-rank table does not know who the tied candidates are."""
+    world = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1})
+    with pytest.raises(KgtrecError, match="has no tie rule 'trec'"):
+        judge(world.answer_ranks(), world.qrels(), "trec")
+    with pytest.raises(KgtrecError, match="expected a tie rule of trec, realistic"):
+        judge(world.run(), world.qrels(), "best")
