@@ -32,7 +32,8 @@ IR_MEASURES = """
 import sys, ir_measures
 from ir_measures import AP, RR, Success, nDCG
 names = [AP@20, nDCG@20, RR, Success@1, Success@3, Success@10]
-print(ir_measures.calc_aggregate(names, ir_measures.read_trec_qrels(sys.argv[1]), ir_measures.read_trec_run(sys.argv[2])))
+qrels, run = ir_measures.read_trec_qrels(sys.argv[1]), ir_measures.read_trec_run(sys.argv[2])
+print(ir_measures.calc_aggregate(names, qrels, run))
 """
 RANX = """
 import sys

@@ -16,8 +16,9 @@ from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.kernels.judged_ranking import JudgedRanking
 from kgtrec.kernels.positions import TIES, Ties, higher_and_equal, places_in_tied_groups, rank_among
 
-
-_ROWS_AT_A_TIME = 1 << 18
+_ROWS_AT_A_TIME = 1 << 17
+_TABLE_BITS = 20
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +80,8 @@ def _judge_run(run: Run, qrels: Qrels, ties: str) -> JudgedSystem:
     _report_questions(run, question)
     row, judged = _pairs_found(question, run.question, run.entity, run.entities, qrels)
     n = len(qrels.questions)
-    starts = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]][: len(run)])
-    lengths = np.diff(np.r_[starts, len(run)])
+    starts = np.append(0, np.flatnonzero(run.question[1:] != run.question[:-1]) + 1)[: len(run)]
+    lengths = np.diff(np.append(starts, len(run)))
     num_retrieved = np.zeros(n, np.int64)
     asked = question[run.question[starts]]
     num_retrieved[asked[asked >= 0]] = lengths[asked >= 0]
@@ -102,11 +103,18 @@ def _tied_groups(
     run: Run, row: NDArray[np.intp], place: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First place and size of the group of equal scores that each of ``row`` stands in."""
-    new = np.r_[True, (run.question[1:] != run.question[:-1]) | (run.score[1:] != run.score[:-1])][: len(run)]
-    group_starts = np.flatnonzero(new)
-    group = np.searchsorted(group_starts, row, side="right") - 1
-    size = np.diff(np.r_[group_starts, len(run)])[group]
-    return place - (row - group_starts[group]), size
+    like_above = (run.score[1:] == run.score[:-1]) & (run.question[1:] == run.question[:-1])
+    tied = np.flatnonzero(like_above) + 1  # rows that tie with the row above; each stretch of them is one group
+    begins = np.append(True, np.diff(tied) > 1)[: len(tied)]
+    first_row = tied[begins] - 1
+    last_row = tied[np.append(begins[1:], True)[: len(tied)]]
+    group = np.searchsorted(first_row, row, side="right") - 1
+    grouped = group >= 0
+    grouped[grouped] = row[grouped] <= last_row[group[grouped]]
+    first, size = place.copy(), np.ones(len(row), np.int64)
+    first[grouped] -= row[grouped] - first_row[group[grouped]]
+    size[grouped] = (last_row - first_row + 1)[group[grouped]]
+    return first, size
 
 
 def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str) -> JudgedSystem:
@@ -211,16 +219,25 @@ def _pairs_found(
     codes = qrels.entities.encode(entities.labels)
     n_entities = np.int64(max(len(qrels.entities), 1))
     judged_keys = qrels.question * n_entities + qrels.entity  # sorted, as the qrels are
+    # one look at a table of hashes rules out almost every row; only the others are searched for
+    is_hash_of_one = np.zeros(1 << _TABLE_BITS, np.bool_)
+    is_hash_of_one[_hash(judged_keys)] = True
     found_rows, found_judged = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
     for first in range(0, len(rows), _ROWS_AT_A_TIME):
         asked = question[rows[first : first + _ROWS_AT_A_TIME]]
         candidate = codes[entity[first : first + _ROWS_AT_A_TIME]]
         keys = asked * n_entities + candidate
-        place = np.minimum(np.searchsorted(judged_keys, keys), len(judged_keys) - 1)
-        found = np.flatnonzero((judged_keys[place] == keys) & (asked >= 0) & (candidate >= 0))
-        found_rows.append(found + first)
+        likely = np.flatnonzero(is_hash_of_one[_hash(keys)] & (asked >= 0) & (candidate >= 0))
+        place = np.minimum(np.searchsorted(judged_keys, keys[likely]), len(judged_keys) - 1)
+        found = judged_keys[place] == keys[likely]
+        found_rows.append(likely[found] + first)
         found_judged.append(place[found])
     return np.concatenate(found_rows), np.concatenate(found_judged)
+
+
+def _hash(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) places in a table of ``2 ** _TABLE_BITS``, by Fibonacci hashing."""
+    return ((keys.view(np.uint64) * _MIX) >> np.uint64(64 - _TABLE_BITS)).view(np.int64)
 
 
 def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -18,11 +20,11 @@ WAY_OUT = "run: python docs/generate.py"
 
 
 @pytest.fixture(scope="module")
-def docs(request: pytest.FixtureRequest) -> dict[str, ModuleType]:
+def docs() -> Iterator[dict[str, ModuleType]]:
     """docs/sessions.py and docs/generate.py as modules."""
     sys.path.insert(0, str(ROOT / "docs"))
-    request.addfinalizer(lambda: sys.path.remove(str(ROOT / "docs")))
-    return {name: importlib.import_module(name) for name in ("sessions", "generate")}
+    yield {name: importlib.import_module(name) for name in ("sessions", "generate")}
+    sys.path.remove(str(ROOT / "docs"))
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/files.md"])

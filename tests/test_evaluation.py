@@ -65,8 +65,8 @@ def test_ranks_and_an_uncut_run_without_ties_score_the_same(world: World, measur
 def collection() -> Collection:
     """Two relations over five people; 'likes' is 1-N, 'boss' is N-1."""
     train = Triples.of([("a", "likes", "b"), ("a", "likes", "c"), ("b", "boss", "c"), ("d", "boss", "c")])
-    return build_questions(train, Triples.of([]), Triples.of([("a", "likes", "d"), ("a", "boss", "c"), ("e", "boss", "c")]),
-                           unseen_entities="keep")  # fmt: skip
+    test = Triples.of([("a", "likes", "d"), ("a", "boss", "c"), ("e", "boss", "c")])
+    return build_questions(train, Triples.of([]), test, unseen_entities="keep")
 
 
 def ranks_of(built: Collection, above: list[int], name: str = "s") -> AnswerRanks:
@@ -74,8 +74,8 @@ def ranks_of(built: Collection, above: list[int], name: str = "s") -> AnswerRank
     n = len(built.qrels)
     return AnswerRanks(
         name, built.qrels.question, built.qrels.entity, np.ones(n, np.bool_), np.array(above, np.int32),
-        np.zeros(n, np.int32), np.full(n, 10, np.int32), -np.arange(n, dtype=float), built.questions.ids, built.entities,
-        ("train", "valid", "test"), built.fingerprint,
+        np.zeros(n, np.int32), np.full(n, 10, np.int32), -np.arange(n, dtype=float), built.questions.ids,
+        built.entities, ("train", "valid", "test"), built.fingerprint,
     )  # fmt: skip
 
 
@@ -91,7 +91,9 @@ def test_per_side_relation_and_category_partition_the_answers():
         own = {
             "side": ["head" if h else "tail" for h in built.questions.is_head[row]],
             "relation": [built.relations[r] for r in built.questions.relation[row]],
-            "category": [("1-1", "1-N", "N-1", "N-N")[built.categories.category[r]] for r in built.questions.relation[row]],
+            "category": [
+                ("1-1", "1-N", "N-1", "N-N")[built.categories.category[r]] for r in built.questions.relation[row]
+            ],
             "question": [built.questions.ids[q] for q in row],
         }[per]
         weights = [own.count(label) for label in labels]
@@ -186,5 +188,5 @@ def test_sides_need_a_collection():
     """Qrels alone do not tell what was asked."""
     with pytest.raises(KgtrecError, match="scores per side need the questions' topics"):
         evaluate(QRELS, RUN, "RR", per="side")
-    with pytest.raises(KgtrecError, match="expected per to be one of .*did you mean relation"):
+    with pytest.raises(KgtrecError, match=r"expected per to be one of .*did you mean relation"):
         evaluate(QRELS, RUN, "RR", per="relations")

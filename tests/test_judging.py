@@ -54,13 +54,13 @@ def test_ranks_in_the_list_count_every_candidate(world: World, rule: str):
     for question, rank, grade in zip(ranking.question, ranking.rank, ranking.grade, strict=True):
         seen.setdefault((int(question), int(grade)), []).append(float(rank))
     for (question, grade), ranks in seen.items():
-        expected = [
-            obvious_rank(world.scores[question][e], [world.scores[question][c] for c in world.candidates(question) if c != e], rule)
-            for (q, e), g in world.grades.items() if (q, g) == (question, grade)
-        ]  # fmt: skip
+        scores, candidates = world.scores[question], world.candidates(question)
+        judged = [e for (q, e), g in world.grades.items() if (q, g) == (question, grade)]
+        expected = [obvious_rank(scores[e], [scores[c] for c in candidates if c != e], rule) for e in judged]
         assert sorted(ranks) == sorted(expected)
     assert ranking.num_retrieved.tolist() == [
-        len(world.candidates(q)) if np.any(qrels.question == q) else ranking.num_retrieved[q] for q in range(len(world.scores))
+        len(world.candidates(q)) if np.any(qrels.question == q) else ranking.num_retrieved[q]
+        for q in range(len(world.scores))
     ]
 
 
@@ -75,7 +75,7 @@ def test_places_are_those_of_an_order_that_could_be(world: World, rule: str):
             grade = world.grades.get((question, entity))
             return 0 if grade is None else -1 if grade >= 1 else 1
 
-        ordered = sorted(world.candidates(question), key=lambda e: (-scores[e], best_first * kind(e)))  # noqa: B023
+        ordered = sorted(world.candidates(question), key=lambda e: (-scores[e], best_first * kind(e)))
         expected = {(place, kind(e)) for place, e in enumerate(ordered, 1) if (question, e) in world.grades}
         own = ranking.question == question
         found = {
@@ -90,9 +90,7 @@ def test_realistic_places_lie_midway(world: World):
     """The i-th relevant place of a question under the realistic rule is the mean of the other two rules' i-th."""
     by_rule = {rule: judge(world.answer_ranks(), world.qrels(), rule).ranking for rule in RULES}
     for question in range(len(world.scores)):
-        places = {
-            rule: np.sort(r.position[(r.question == question) & (r.grade >= 1)]) for rule, r in by_rule.items()
-        }
+        places = {rule: np.sort(r.position[(r.question == question) & (r.grade >= 1)]) for rule, r in by_rule.items()}
         np.testing.assert_array_equal(places["realistic"], (places["optimistic"] + places["pessimistic"]) / 2)
 
 
@@ -111,11 +109,13 @@ def test_an_uncut_run_and_the_answer_ranks_agree(world: World, rule: str):
 def test_runs_stand_in_trec_evals_order(world: World):
     """Score descending, then label descending."""
     ranking = judge(world.run(), world.qrels()).ranking
-    found = {(int(q), float(p), int(g)) for q, p, g in zip(ranking.question, ranking.position, ranking.grade, strict=True)}
+    found = {
+        (int(q), float(p), int(g)) for q, p, g in zip(ranking.question, ranking.position, ranking.grade, strict=True)
+    }
     expected = set()
     for question, scores in enumerate(world.scores):
         by_label = sorted(world.candidates(question), key=lambda e: f"e{e}", reverse=True)
-        ordered = sorted(by_label, key=lambda e: -scores[e])  # noqa: B023
+        ordered = sorted(by_label, key=lambda e: -scores[e])
         expected |= {
             (question, float(place), world.grades[question, e])
             for place, e in enumerate(ordered, 1) if (question, e) in world.grades
@@ -134,7 +134,9 @@ def test_a_relevant_judgement_without_a_rank_stops():
     """Newly judged answers need their ranks; the way out is named."""
     world = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1})
     newer = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1, (0, 1): 1})
-    with pytest.raises(CollectionError, match=r"w has no rank for 1 of the qrels' 2 relevant judgements, such as \(q0, e1\)"):
+    with pytest.raises(
+        CollectionError, match=r"w has no rank for 1 of the qrels' 2 relevant judgements, such as \(q0, e1\)"
+    ):
         judge(world.answer_ranks(), newer.qrels())
 
 

@@ -120,6 +120,4 @@ class Baseline:
         if seed < 0:
             raise KgtrecError(f"expected a seed of 0 or more, found {seed}")
         settings = self.settings(options)
-        return Model(
-            self.name, train.entities, train.relations, self.fit(Graph.of(train), seed=seed, **settings)
-        )
+        return Model(self.name, train.entities, train.relations, self.fit(Graph.of(train), seed=seed, **settings))

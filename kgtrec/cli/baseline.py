@@ -41,10 +41,21 @@ def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
 @click.argument("name")
 @click.argument("collection", type=click.Path())
 @system_options
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Of whatever the baseline draws; same seed, same files.")
-@click.option("--option", "options", multiple=True, metavar="KEY=VALUE", callback=_options,
-              help="A setting of the baseline, see --list; may be repeated.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of whatever the baseline draws; same seed, same files.",
+)
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=_options,
+    help="A setting of the baseline, see --list; may be repeated.",
+)
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_baselines,
               help="List the baselines with their options and leave.")  # fmt: skip
 def command(

@@ -27,13 +27,30 @@ _EXPLAINED = {
 
 
 @click.command(name="demo")
-@click.option("--out", required=True, type=click.Path(), help="Folder to write; it must not exist, or be an earlier demo.")
-@click.option("--people", type=click.IntRange(min=20), default=200, show_default=True,
-              help="Entities of the family tree. 6004 gives about 190,000 facts, and takes minutes.")
-@click.option("--hidden", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.3, show_default=True,
-              help="Share of the true facts that systems do not see.")
-@click.option("--density", type=click.FloatRange(0, 1, min_open=True), default=0.25, show_default=True,
-              help="Share of the hidden facts that become sparse labels; the others are true but unlabelled.")
+@click.option(
+    "--out", required=True, type=click.Path(), help="Folder to write; it must not exist, or be an earlier demo."
+)
+@click.option(
+    "--people",
+    type=click.IntRange(min=20),
+    default=200,
+    show_default=True,
+    help="Entities of the family tree. 6004 gives about 190,000 facts, and takes minutes.",
+)
+@click.option(
+    "--hidden",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.3,
+    show_default=True,
+    help="Share of the true facts that systems do not see.",
+)
+@click.option(
+    "--density",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.25,
+    show_default=True,
+    help="Share of the hidden facts that become sparse labels; the others are true but unlabelled.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
               help="Same seed, same folder.")  # fmt: skip
 def command(out: str, people: int, hidden: float, density: float, seed: int) -> None:
@@ -50,7 +67,8 @@ def command(out: str, people: int, hidden: float, density: float, seed: int) -> 
     world = hide_facts(tree.facts, hidden=hidden, density=density, seed=seed)
     splits = world.splits
     click.echo(
-        f"A family tree of {people:,} people: {len(tree.facts):,} true facts under {len(tree.facts.relations)} relations.\n"
+        f"A family tree of {people:,} people: {len(tree.facts):,} true facts under "
+        f"{len(tree.facts.relations)} relations.\n"
         f"Hidden from the systems: {len(world.complete):,} facts, of which {len(splits.test):,} become sparse labels."
     )
     with replacing_folder(out, made_by=STEPS) as folder:
@@ -69,7 +87,9 @@ def _evaluated(folder: Path, labels: str, train: Triples, valid: Triples, test: 
     collection = build_questions(train, valid, test)
     write_collection(folder / labels, collection)
     ranks = [
-        write_system(collection, baseline_blocks(name, collection, seed=seed), name, folder / f"{labels}-ranks", depth=_DEPTH)
+        write_system(
+            collection, baseline_blocks(name, collection, seed=seed), name, folder / f"{labels}-ranks", depth=_DEPTH
+        )
         for name, record in BASELINES.items() if not record.is_control
     ]  # fmt: skip
     scores = evaluate(collection, ranks, default_measures(ranks=True))

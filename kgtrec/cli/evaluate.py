@@ -45,19 +45,43 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.command(name="evaluate")
 @click.argument("qrels", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE",
-              help="Measure to compute; may be repeated, or hold several. See --list-measures.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="Measure to compute; may be repeated, or hold several. See --list-measures.",
+)
 @click.option("--per", type=click.Choice(BREAKDOWNS), help="One value for each of these instead of one total.")
-@click.option("--format", "form", type=click.Choice(FORMATS),
-              help="Form of the output; by default that of --out's suffix, else table.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Form of the output; by default that of --out's suffix, else table.",
+)
 @click.option("--out", type=click.Path(), help="File to write instead of standard output.")
-@click.option("--ties", type=click.Choice(("trec", "realistic", "optimistic", "pessimistic")),
-              help="Order of equal scores (rank type). Default: trec (by label) for runs, realistic for answer ranks.")
-@click.option("--missing", type=click.Choice(("zero", "skip")), default="zero", show_default=True,
-              help="Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.")
-@click.option("--float32", is_flag=True, help="Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do.")
-@click.option("--collection", "folder", type=click.Path(),
-              help="Collection that tells sides, relations and categories, if QRELS is a file.")
+@click.option(
+    "--ties",
+    type=click.Choice(("trec", "realistic", "optimistic", "pessimistic")),
+    help="Order of equal scores (rank type). Default: trec (by label) for runs, realistic for answer ranks.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(("zero", "skip")),
+    default="zero",
+    show_default=True,
+    help="Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
+)
+@click.option(
+    "--float32", is_flag=True, help="Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do."
+)
+@click.option(
+    "--collection",
+    "folder",
+    type=click.Path(),
+    help="Collection that tells sides, relations and categories, if QRELS is a file.",
+)
 @click.option("--list-measures", is_flag=True, is_eager=True, expose_value=False, callback=_list_measures,
               help="List the measures and leave.")  # fmt: skip
 def command(
@@ -126,7 +150,7 @@ def _report_ties(scores: Scores, ties: str | None) -> None:
     for system, share in zip(scores.systems, scores.tied, strict=True):
         if share >= _TIES_WORTH_TELLING:
             say(
-                f"note: {share:.1%} of {system}'s relevant entities tie with another candidate"
+                f"note: {share:.1%} of the relevant entities of {system} tie with another candidate"
                 + ("" if ties else "; --ties optimistic and --ties pessimistic show how much hangs on it")
             )
 

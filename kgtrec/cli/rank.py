@@ -19,6 +19,7 @@ from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.qrels import read_qrels
 from kgtrec.formats.score_matrix import Block, read_score_matrix
 
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where one system's scores are, and what tells their order."""
@@ -39,22 +40,30 @@ class Source:
             return read_factorised(
                 self.path, collection, entities=self.entities, relations=self.relations, block=self.block
             )
-        return read_score_matrix(
-            self.path, collection, topics=self.topics, entities=self.entities, block=self.block
-        )
+        return read_score_matrix(self.path, collection, topics=self.topics, entities=self.entities, block=self.block)
 
 
 @click.command(name="rank")
 @click.argument("collection", type=click.Path())
 @click.argument("scores", nargs=-1, required=True, type=click.Path())
 @system_options
-@click.option("--judged", "judged_path", type=click.Path(),
-              help="Qrels with further judged pairs, which get answer ranks of their own.")
-@click.option("--entities", type=click.Path(),
-              help="Entity labels, as E's rows or a matrix's columns go. Default: entities.txt beside an .npz, "
-                   "the collection's for an .npy.")
-@click.option("--relations", type=click.Path(),
-              help="Relation labels of an .npz archive, by number. Default: relations.txt beside it.")
+@click.option(
+    "--judged",
+    "judged_path",
+    type=click.Path(),
+    help="Qrels with further judged pairs, which get answer ranks of their own.",
+)
+@click.option(
+    "--entities",
+    type=click.Path(),
+    help="Entity labels, as E's rows or a matrix's columns go. Default: entities.txt beside an .npz, "
+    "the collection's for an .npy.",
+)
+@click.option(
+    "--relations",
+    type=click.Path(),
+    help="Relation labels of an .npz archive, by number. Default: relations.txt beside it.",
+)
 @click.option("--topics", type=click.Path(),
               help="Topics in the order of a matrix's rows. Default: the collection's topics.tsv.")  # fmt: skip
 def command(

@@ -64,7 +64,7 @@ def write_system(
     run_format: str = "run.gz",
     judged: Qrels | None = None,
 ) -> AnswerRanks:
-    """Rank one system's blocks of scores under a progress bar; write its answer ranks and, unless ``depth`` is 0, its run.
+    """Rank one system's scores under a progress bar; write its answer ranks and, unless ``depth`` is 0, its run.
 
     The run is written as the blocks come, so that memory does not grow with it. Neither file appears if ranking fails.
     """

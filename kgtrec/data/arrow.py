@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,3 +47,20 @@ def values_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
         return np.unpackbits(bits, bitorder="little", count=last)[first:].astype(np.bool_)
     kind = _KINDS[array.type]
     return np.frombuffer(array.buffers()[1], kind)[first:last] if len(array) else np.empty(0, kind)
+
+
+def labels_of(texts: Sequence[str]) -> pa.StringArray:
+    """Strings as an Arrow array.
+
+    Examples
+    --------
+    >>> labels_of(["paris", "", "é"]).to_pylist()
+    ['paris', '', 'é']
+    """
+    encoded = [text.encode() for text in texts]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    values = pa.py_buffer(b"".join(encoded))
+    # 64-bit offsets first, since the cast refuses what does not fit into 32 bits
+    large = pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), values)
+    return large.cast(pa.string())

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_ROWS_AT_A_TIME = 1 << 17
+_TABLE_BITS = 20
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: spreads neighbouring keys (Fibonacci hashing)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """Per question a list of scored entities, in trec_eval's order.
@@ -113,19 +118,23 @@ def _order(
 def repeated_row(question: NDArray[np.int32], entity: NDArray[np.int32], n_entities: int) -> int | None:
     """A row whose pair stands in an earlier row too, or None; rows must be grouped by question.
 
-    Marks pairs in a bitmap of bounded size, a few questions at a time, which is linear where a sort is not.
+    Every pair writes its row into a table at the place of its hash, and reads it back: who reads another row has met
+    an equal pair or a collision, and only those few are compared. Linear, where a sort is not.
     """
-    if len(question) == 0:
-        return None
-    starts = np.flatnonzero(np.r_[True, question[1:] != question[:-1]])
-    ordinal = np.cumsum(np.r_[False, question[1:] != question[:-1]], dtype=np.int32)
-    per_chunk = max(1, 16_000_000 // max(n_entities, 1))
-    bounds = np.r_[starts[::per_chunk], len(question)]
+    table = np.empty(1 << _TABLE_BITS, np.int32)
+    n = len(question)
+    # whole questions at a time, about as many rows as keep collisions few
+    ends = np.append(np.flatnonzero(question[1:] != question[:-1]) + 1, n)
+    bounds = np.unique(np.r_[0, ends[np.searchsorted(ends, np.arange(0, n, _ROWS_AT_A_TIME))], n])
     for first, last in itertools.pairwise(bounds):
-        key = (ordinal[first:last] - ordinal[first]) * np.int64(n_entities) + entity[first:last]
-        seen = np.zeros(int(ordinal[last - 1] - ordinal[first] + 1) * n_entities, np.bool_)
-        seen[key] = True
-        if np.count_nonzero(seen) != last - first:
+        key = question[first:last].astype(np.uint64) * np.uint64(n_entities) + entity[first:last].view(np.uint32)
+        place = ((key * _MIX) >> np.uint64(64 - _TABLE_BITS)).view(np.int64)
+        rows = np.arange(last - first, dtype=np.int32)
+        table[place] = rows
+        found = table[place]
+        lost = np.flatnonzero(found != rows)
+        ordered = np.sort(key[lost])
+        if np.any(key[found[lost]] == key[lost]) or np.any(ordered[1:] == ordered[:-1]):
             order = np.argsort(key, kind="stable")
             again = order[1:][key[order][1:] == key[order][:-1]]
             return int(first + again.min())

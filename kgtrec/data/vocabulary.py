@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import arrow_of, values_of
+from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.errors import KgtrecError
 
 Codes = NDArray[np.int32]
@@ -23,7 +23,8 @@ def as_labels(labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> pa.StringAr
     if isinstance(labels, pa.ChunkedArray):
         labels = labels.combine_chunks()
     if not isinstance(labels, pa.Array):
-        labels = pa.array(list(labels), pa.string())
+        listed = list(labels)
+        labels = labels_of(listed) if all(type(label) is str for label in listed) else pa.array(listed, pa.string())
     if pa.types.is_dictionary(labels.type):
         labels = labels.dictionary_decode()
     labels = labels.cast(pa.string())

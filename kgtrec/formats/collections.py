@@ -24,7 +24,6 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -124,7 +123,8 @@ def read_collection(folder: PathLike) -> Collection:
     collection = Collection(questions, qrels, known, categories, train, manifest.get("report", {}), labels)
     if _sha256(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
         warnings.warn(
-            f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; going on with its {len(qrels):,} judgements",
+            f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; going on with its "
+            f"{len(qrels):,} judgements",
             KgtrecWarning,
             stacklevel=2,
         )

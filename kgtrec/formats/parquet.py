@@ -69,7 +69,8 @@ def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> 
     texts = [name for name in found if pa.types.is_string(schema.field(name).type)]
     with reading(path) as stream:
         try:
-            table = pq.read_table(stream, columns=list(found), read_dictionary=texts)
+            # not read_table, which imports pandas by way of pyarrow.dataset
+            table = pq.ParquetFile(stream, read_dictionary=texts).read(columns=list(found))
         except (pa.ArrowException, OSError) as error:
             raise _damaged(path, error) from None
     table = table.select(list(found)).rename_columns(list(found.values())).replace_schema_metadata(schema.metadata)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import arrow_of, values_of
+from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.run import Run
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.files import PathLike, reading, suffixes, writing
@@ -196,7 +196,7 @@ class RunWriter:
 
 class _TextSink:
     def __init__(self, path: PathLike, name: str) -> None:
-        if unwritable_labels(pa.array([name], pa.string())).size:
+        if unwritable_labels(labels_of([name])).size:
             raise KgtrecError(refusal(str(path), "tag", [name]))
         self._path, self._name = path, name
         self._questions = LabelGuard(str(path), "question", first=True)

@@ -7,8 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
-import pyarrow as pa
-
+from kgtrec.data.arrow import labels_of
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
@@ -68,7 +67,7 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
         rows.append(fields)
     if not rows:
         raise FormatError("expected lines of 3 columns (id anchor relation), found none", path=path)
-    columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+    columns = [labels_of(column) for column in zip(*rows, strict=True)]
     return Topics(Vocabulary.of(columns[0]), columns[1], columns[2])
 
 
@@ -102,7 +101,7 @@ def write_topics(path: PathLike, topics: Topics) -> None:
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "topics.tsv"
-    >>> write_topics(path, Topics(Vocabulary.of(["tail0"]), pa.array(["france"]), pa.array(["capital"])))
+    >>> write_topics(path, Topics(Vocabulary.of(["tail0"]), labels_of(["france"]), labels_of(["capital"])))
     >>> path.read_text()
     'tail0\tfrance\tcapital\n'
     """

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import values_of
+from kgtrec.data.arrow import labels_of, values_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
@@ -78,11 +78,12 @@ def refusal(path: str, column: str, labels: list[str], more: int = 0) -> str:
     return f"{path}: expected {column} labels {kind}, found {found}; {way_out}"
 
 
-def lines_of(*columns: Any) -> memoryview:
+def lines_of(*columns: pa.StringArray | str) -> memoryview:
     """The bytes of text lines: the columns (string arrays or one string for all lines) with a space between."""
-    last = columns[-1]
-    last = last + "\n" if isinstance(last, str) else pc.binary_join_element_wise(last, "\n", "")
-    lines = pc.binary_join_element_wise(*columns[:-1], last, " ")
+    *first, last = (labels_of([column])[0] if isinstance(column, str) else column for column in columns)
+    space, newline, nothing = labels_of([" ", "\n", ""])
+    last = pc.binary_join_element_wise(last, newline, nothing)
+    lines = pc.binary_join_element_wise(*first, last, space)
     _, offsets, values = lines.buffers()
     bounds = np.frombuffer(offsets, np.int32)[lines.offset : lines.offset + len(lines) + 1]
     return memoryview(values)[bounds[0] : bounds[-1]]

@@ -249,10 +249,10 @@ def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator
 
 
 def _parse_block(data: bytes, line: int, *, path: str, layout: Layout, fast: bool) -> _Block:
-    if fast and _looks_regular(data):
+    if fast and (n_blanks := _blanks_of_regular(data)):
         table = _parsed(data, layout)
         # Arrow has seen one delimiter or newline per column and row; any other white space is among the labels
-        if table is not None and table.num_rows * len(layout.columns) == _count_blanks(data):
+        if table is not None and table.num_rows * len(layout.columns) == n_blanks:
             return _Block(table, line)
     text, kept = _normalised(data)
     if not text:
@@ -263,16 +263,15 @@ def _parse_block(data: bytes, line: int, *, path: str, layout: Layout, fast: boo
     return _Block(table, line if kept is None else line + kept)
 
 
-def _looks_regular(data: bytes) -> bool:
-    """Whether no line has what Arrow's parser would take another way than trec_eval; column counts aside."""
+def _blanks_of_regular(data: bytes) -> int:
+    """How many bytes are white space (or control characters); 0 where Arrow would take a line unlike trec_eval.
+
+    Column counts aside: those are Arrow's to find.
+    """
     if b"\r" in data or b"\0" in data or data.startswith(b"#") or (b"#" in data and b"\n#" in data):
-        return False
+        return 0
     blank = np.frombuffer(data, np.uint8) <= 32
-    return not (blank[0] or np.any(blank[1:] & blank[:-1]))
-
-
-def _count_blanks(data: bytes) -> int:
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) <= 32))
+    return 0 if blank[0] or np.any(blank[1:] & blank[:-1]) else int(np.count_nonzero(blank))
 
 
 def _normalised(data: bytes) -> tuple[bytes, NDArray[np.intp] | None]:

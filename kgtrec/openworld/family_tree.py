@@ -313,9 +313,7 @@ class _Population:
         sexes = self.rng.integers(2, size=int(numbers.sum()))
         parents = [couple for couple, number in zip(couples, numbers, strict=True) for _ in range(number)]
         places = self.people - len(self.father)
-        return [
-            self._add(bool(sex), generation, *couple) for couple, sex in zip(parents[:places], sexes, strict=False)
-        ]
+        return [self._add(bool(sex), generation, *couple) for couple, sex in zip(parents[:places], sexes, strict=False)]
 
     def _marriages(self, born: list[int], generation: int) -> list[tuple[int, int]]:
         shuffled = [born[place] for place in self.rng.permutation(len(born))]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +25,18 @@ _LATEX = str.maketrans(
 
 def to_csv(scores: Scores) -> str:
     """Long form, a header line, values at full precision; an undefined value is an empty cell."""
-    from pyarrow import csv
+    items = {name: _quoted(labels) for name, labels in scores.items.items()}
+    systems, measures = (tuple(_quoted(pa.array(names)).to_pylist()) for names in (scores.systems, scores.measures))
+    table = _long(replace(scores, systems=systems, measures=measures, items=items))
+    value = pc.fill_null(pc.cast(table.column("value"), pa.string()), "")
+    rows = pc.binary_join_element_wise(*table.columns[:-1], value, ",").to_pylist()
+    return "\n".join([",".join(table.column_names), *rows]) + "\n"
 
-    sink = io.BytesIO()
-    csv.write_csv(_long(scores), sink, csv.WriteOptions(quoting_style="needed", quoting_header="none"))
-    return sink.getvalue().decode()
+
+def _quoted(labels: pa.Array) -> pa.Array:
+    """Labels as CSV cells: in quotes where they hold a comma, a quote or a line break."""
+    quoted = pc.binary_join_element_wise('"', pc.replace_substring(labels, '"', '""'), '"', "")
+    return pc.if_else(pc.match_substring_regex(labels, '[",\r\n]'), quoted, labels)
 
 
 def to_json(scores: Scores) -> str:
@@ -58,7 +64,7 @@ class _Grid:
 
 def _grid(scores: Scores) -> _Grid:
     """Systems (and items) down, measures across."""
-    n_systems, n_measures, n_items = scores.values.shape
+    _, n_measures, n_items = scores.values.shape
     columns = [labels.to_pylist() for labels in scores.items.values()]
     wide = scores.values.transpose(0, 2, 1).reshape(-1, n_measures)
     labels = [[system, *(column[item] for column in columns)] for system in scores.systems for item in range(n_items)]
@@ -89,7 +95,7 @@ def _best(scores: Scores) -> NDArray[np.bool_]:
 
 
 def to_table(scores: Scores, *, width: int | None = None, bold: bool = False) -> str:
-    """An aligned table; ``width`` turns it (measures down) where it then fits better, ``bold`` marks the best values."""
+    """An aligned table; ``width`` turns it where it then fits better, ``bold`` marks the best values."""
     grid = _grid(scores)
     cells, left = [grid.header, *grid.rows], grid.n_labels
     marks = np.vstack([np.zeros(len(grid.header), np.bool_), grid.best])

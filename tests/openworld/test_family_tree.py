@@ -32,9 +32,7 @@ BY_SEX = [  # (of men, of women): every relation but cousin_of
 
 def rows(tree: FamilyTree) -> set[tuple[int, str, int]]:
     facts = tree.facts
-    return {
-        (int(h), KINSHIP[r], int(t)) for h, r, t in zip(facts.head, facts.relation, facts.tail, strict=True)
-    }
+    return {(int(h), KINSHIP[r], int(t)) for h, r, t in zip(facts.head, facts.relation, facts.tail, strict=True)}
 
 
 def slow_facts(tree: FamilyTree) -> set[tuple[int, str, int]]:
