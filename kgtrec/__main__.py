@@ -1,6 +1,6 @@
 """``python -m kgtrec`` is the command ``kgtrec``."""
 
-from kgtrec.cli import main
+from kgtrec.cli import run
 
 if __name__ == "__main__":
-    main()
+    run()

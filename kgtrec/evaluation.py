@@ -18,7 +18,7 @@ from kgtrec.data.frames import is_frame
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
-from kgtrec.data.scores import Scores
+from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError, nearest
 from kgtrec.judging import JudgedSystem, judge
@@ -32,7 +32,6 @@ System = Run | AnswerRanks
 Missing = Literal["zero", "skip"]
 MACRO_DEFAULTS = ("macro.MRR", "macro.Hits@1", "macro.Hits@3", "macro.Hits@10", "AP@20", "nDCG@20")
 MICRO_DEFAULTS = ("micro.MR", "micro.MRR", "micro.Hits@1", "micro.Hits@3", "micro.Hits@10", "macro.MR")
-BREAKDOWNS = ("question", "answer", "side", "relation", "category")
 
 
 def default_measures(*, ranks: bool) -> tuple[str, ...]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 import warnings
 from importlib import import_module
+from typing import NoReturn
 
 import click
 
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 
+_TRACE = "KGTREC_TRACE"
 COMMANDS = {
     "questions": "Turn train, valid and test triples into triple questions and qrels.",
     "rank": "Turn a system's scores into answer ranks and a TREC run.",
@@ -63,6 +67,26 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: object, *
         click.echo(f"warning: {message}", err=True)
 
 
+def run() -> NoReturn:
+    """The program ``kgtrec``: :func:`main`, and out.
+
+    A command lives for a moment: it needs no collector of cyclic garbage until there is a lot of it, and taking the
+    interpreter apart piece by piece at the end would take longer than reading the qrels.
+    """
+    gc.set_threshold(100_000)
+    try:
+        main()
+        code = 0
+    except SystemExit as leaving:
+        code = leaving.code if isinstance(leaving.code, int) else 1
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (BrokenPipeError, ValueError):  # the reader has gone, or main has closed the stream because of that
+        pass
+    os._exit(code)
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the command line; whatever the user got wrong ends in one line and exit code 2."""
     warnings.showwarning = _show_warning
@@ -87,3 +111,13 @@ def main(args: list[str] | None = None) -> None:
     except MemoryError:
         click.echo("error: out of memory; try a smaller --block or --depth", err=True)
         sys.exit(2)
+    except Exception as error:
+        # a mistake of ours: the user gets a line to report, and the trace only on request
+        if os.environ.get(_TRACE):
+            raise
+        click.echo(
+            f"error: kgtrec failed unexpectedly ({type(error).__name__}: {error}); please report it with what "
+            f"{_TRACE}=1 kgtrec ... prints",
+            err=True,
+        )
+        sys.exit(1)

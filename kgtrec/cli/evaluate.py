@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kgtrec.cli.common import say
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.collection import Collection
-from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
-from kgtrec.data.scores import Scores
+from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError
-from kgtrec.evaluation import BREAKDOWNS, Missing, default_measures, evaluate
-from kgtrec.formats.answer_ranks import read_answer_ranks
-from kgtrec.formats.collections import read_collection
 from kgtrec.formats.files import suffixes, writing
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.qrels import read_qrels
-from kgtrec.formats.runs import read_run
-from kgtrec.formats.sniff import sniff
-from kgtrec.report.tables import TEXT_FORMATS, to_csv, to_json, to_latex, to_table
+from kgtrec.formats.runs import default_name, read_run
 
-FORMATS = (*TEXT_FORMATS, "parquet")
-_RENDERERS: dict[str, Callable[[Scores], str]] = {"csv": to_csv, "json": to_json, "latex": to_latex}
+if TYPE_CHECKING:
+    from kgtrec.data.collection import Collection
+    from kgtrec.evaluation import Missing
+
+FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
 _TIES_WORTH_TELLING = 0.001  # share of tied answers from which a table of four decimals may hang on the tie rule
 
@@ -110,40 +109,48 @@ def command(
     form = form or (_BY_SUFFIX.get(suffixes(out)[0], "table") if out else "table")
     if form == "parquet" and not out:
         raise KgtrecError("--format parquet is a binary form and needs --out FILE")
-    judgements: Qrels | Collection = read_collection(qrels) if Path(qrels).is_dir() else read_qrels(qrels)
-    collection = read_collection(folder) if folder else None
-    ranks = {path: _holds_ranks(path) for path in systems}
-    wanted = measures or default_measures(ranks=all(ranks.values()))
-    scores = evaluate(
-        judgements, _read(ranks), wanted, per=per, collection=collection, ties=ties, missing=missing, float32=float32
-    )
+    holds_ranks = [_holds_ranks(path) for path in systems]
+    found = _read(systems, holds_ranks)
+    with ThreadPoolExecutor(1) as reader:
+        # the first system, often the only one, is read while the rest of the program is loaded and the qrels are read
+        first = reader.submit(next, found)
+        from kgtrec.evaluation import default_measures, evaluate
+
+        judgements = _read_collection(qrels) if Path(qrels).is_dir() else read_qrels(qrels)
+        collection = _read_collection(folder) if folder else None
+        scores = evaluate(
+            judgements, chain([first.result()], found), measures or default_measures(ranks=all(holds_ranks)),
+            per=per, collection=collection, ties=ties, missing=missing, float32=float32,
+        )  # fmt: skip
     if not measures and not per:
         _report_ties(scores, ties)
     _write(scores, form, out)
 
 
+def _read_collection(folder: str) -> Collection:
+    from kgtrec.formats.collections import read_collection
+
+    return read_collection(folder)
+
+
 def _holds_ranks(path: str) -> bool:
     """Whether a system's file holds answer ranks; if not, it is read as a run, which says what is wrong with it."""
-    return is_parquet(path) and sniff(path) == "answer ranks"
+    if not is_parquet(path):
+        return False
+    from kgtrec.formats.sniff import sniff
+
+    return sniff(path) == "answer ranks"
 
 
-def _read(ranks: dict[str, bool]) -> Iterator[Run | AnswerRanks]:
+def _read(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[Run | AnswerRanks]:
     """The systems one by one, each under the name of its file."""
-    for path, holds_ranks in ranks.items():
-        system: Run | AnswerRanks = read_answer_ranks(path) if holds_ranks else read_run(path)
-        yield system if path == "-" else system.renamed(system_name(path))
+    for path, ranks in zip(systems, holds_ranks, strict=True):
+        if ranks:
+            from kgtrec.formats.answer_ranks import read_answer_ranks
 
-
-def system_name(path: str) -> str:
-    """The name of a system's file without what only tells its format.
-
-    >>> system_name("runs/transe.run.gz"), system_name("transe-0.5.ranks.parquet"), system_name("run")
-    ('transe', 'transe-0.5', 'run')
-    """
-    name = Path(path).name
-    for suffix in (".gz", ".zst", ".parquet", ".run", ".ranks", ".txt", ".trec"):
-        name = name.removesuffix(suffix) or name
-    return name
+            yield read_answer_ranks(path).renamed(default_name(path))
+        else:
+            yield read_run(path, name=None if path == "-" else default_name(path))
 
 
 def _report_ties(scores: Scores, ties: str | None) -> None:
@@ -156,6 +163,8 @@ def _report_ties(scores: Scores, ties: str | None) -> None:
 
 
 def _write(scores: Scores, form: str, out: str | None) -> None:
+    from kgtrec.report import tables
+
     if form == "parquet":
         import pyarrow.parquet as pq
 
@@ -166,8 +175,8 @@ def _write(scores: Scores, form: str, out: str | None) -> None:
     if form == "table":
         import shutil
 
-        text = to_table(scores, width=shutil.get_terminal_size().columns if terminal else None, bold=terminal)
+        text = tables.to_table(scores, width=shutil.get_terminal_size().columns if terminal else None, bold=terminal)
     else:
-        text = _RENDERERS[form](scores)
+        text = {"csv": tables.to_csv, "json": tables.to_json, "latex": tables.to_latex}[form](scores)
     with writing(out or "-") as stream:
         stream.write(text.encode())

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+BREAKDOWNS = ("question", "answer", "side", "relation", "category")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
     """A dense cube of values; NaN where a measure has no value for an item."""

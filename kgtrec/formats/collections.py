@@ -24,7 +24,6 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +237,8 @@ def _write_manifest(
 
 
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
+
     try:
         return version("kgtrec")
     except PackageNotFoundError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.run import Run
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
-from kgtrec.formats.files import PathLike, reading, suffixes, writing
+from kgtrec.formats.files import PathLike, reading, writing
 from kgtrec.formats.parquet import is_parquet, label_column, metadata_of, read_named_columns, value_type, with_metadata
 from kgtrec.formats.trec_labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec_text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
@@ -25,7 +25,9 @@ from kgtrec.formats.trec_text import BLOCK_SIZE, Layout, TextColumns, read_colum
 LAYOUT = Layout(
     ("question", "Q0", "entity", "rank", "score", "tag"), labels=("question", "entity", "tag"), number="score"
 )
+_WITHOUT_TAG = replace(LAYOUT, labels=("question", "entity"))
 _PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "score": ()}
+_SUFFIXES = {".gz", ".zst", ".parquet", ".run", ".ranks", ".txt", ".trec"}  # what a name says of the format
 _ROW_GROUP = 1 << 20
 
 
@@ -94,16 +96,25 @@ def read_run_file(
         return RunFile(run, {run.name: 1}, None)
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
-        columns = read_columns(source, str(path), LAYOUT, fast=fast, block_size=block_size)
-    tag_codes, tag_labels = columns.codes["tag"], columns.vocabularies["tag"]
-    tags = {tag: columns.line(int(np.argmax(tag_codes == code))) for code, tag in enumerate(tag_labels)}
+        layout = LAYOUT if name is None else _WITHOUT_TAG
+        columns = read_columns(source, str(path), layout, fast=fast, block_size=block_size)
+    tags = _first_lines_of_tags(columns) if name is None else {name: 1}
     question, entity = columns.codes["question"], columns.codes["entity"]
     questions, entities = columns.vocabularies["question"], columns.vocabularies["entity"]
     try:
-        run = Run.of(name or tag_labels[tag_codes[-1]], question, entity, columns.number, questions, entities)
+        run = Run.of(name or _last_tag(columns), question, entity, columns.number, questions, entities)
     except KgtrecError:
         raise repeated_lines(str(path), columns) from None
     return RunFile(run, tags, columns)
+
+
+def _first_lines_of_tags(columns: TextColumns) -> dict[str, int]:
+    codes = columns.codes["tag"]
+    return {tag: columns.line(int(np.argmax(codes == code))) for code, tag in enumerate(columns.vocabularies["tag"])}
+
+
+def _last_tag(columns: TextColumns) -> str:
+    return columns.vocabularies["tag"][columns.codes["tag"][-1]]
 
 
 def _read_parquet(path: PathLike, name: str | None) -> Run:
@@ -274,11 +285,10 @@ def default_name(path: PathLike) -> str:
 
     Examples
     --------
-    >>> default_name("ranks/transe.run.gz"), default_name("a.b.parquet")
-    ('transe', 'a.b')
+    >>> default_name("ranks/transe.run.gz"), default_name("a.b.ranks.parquet"), default_name("run")
+    ('transe', 'a.b', 'run')
     """
-    known = {*suffixes(path), ".parquet", ".run"} - {""}
     stem = Path(path).name
-    while (suffix := Path(stem).suffix.lower()) in known:
+    while (suffix := Path(stem).suffix.lower()) in _SUFFIXES:
         stem = stem[: -len(suffix)]
     return stem

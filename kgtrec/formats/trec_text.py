@@ -26,6 +26,8 @@ from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError
 
 BLOCK_SIZE = 1 << 21  # bytes; large enough to hide the cost per block, small enough for a few to be in memory
+_BLOCKS_AHEAD = 4
+_LEAST_ROOM = 1 << 20  # rows
 _LONGEST_LINE = 1 << 26
 _BOM = b"\xef\xbb\xbf"
 _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
@@ -136,14 +138,15 @@ class _Growing:
     def extend(self, values: NDArray[Any]) -> None:
         end = self.size + len(values)
         if end > len(self._array):
-            # nobody else holds the array; a large one is moved by the operating system, without copying
-            self._array.resize(max(end, len(self._array) * 5 // 4), refcheck=False)
+            # what is not yet written takes no memory
+            larger = np.empty(max(end, 2 * len(self._array), _LEAST_ROOM), self._array.dtype)
+            larger[: self.size] = self._array[: self.size]
+            self._array = larger
         self._array[self.size : end] = values
         self.size = end
 
     def whole(self) -> NDArray[Any]:
-        self._array.resize(self.size, refcheck=False)
-        return self._array
+        return self._array[: self.size]
 
 
 class _GrowingCodes:
@@ -209,7 +212,7 @@ def _in_turn(parse: Callable[[bytes, int], _Block], blocks: Iterator[tuple[bytes
             if block is None:
                 break
             waiting.append(workers.submit(parse, *block))
-            if len(waiting) == 3:
+            if len(waiting) == _BLOCKS_AHEAD:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

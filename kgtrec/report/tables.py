@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from kgtrec.data.scores import Scores
 from kgtrec.measures.names import parse_measure
 
-TEXT_FORMATS = ("table", "csv", "json", "latex")
 _LATEX = str.maketrans(
     {
         "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
