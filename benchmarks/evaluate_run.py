@@ -2,7 +2,8 @@
 
     python benchmarks/evaluate_run.py [--rounds 3] [--peers pytrec_eval,ir_measures,ranx]
 
-The files are of FB15k-237's size: 22,850 questions, 40,932 relevant entities, 100 entities a question (2.3 M lines).
+The files are of FB15k-237's size: 22,850 questions, 40,932 relevant entities, 100 entities a question (2.3 M lines,
+93 MB). Everybody reads the same two, in turn; the ratios are medians over the rounds, each within its round.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def write_files(folder: Path) -> tuple[Path, Path]:
             returned = rng.choice(ENTITIES, DEPTH, replace=False)
             returned[:3] = (pairs[np.searchsorted(pairs, topic * ENTITIES)] + np.arange(3)) % ENTITIES
             returned = rng.permutation(np.unique(returned))
-            scores = np.sort(rng.normal(size=len(returned)))[::-1].round(10)
+            scores = np.sort(rng.normal(size=len(returned)))[::-1].round(5)
             stream.writelines(
                 f"tail{topic} Q0 {labels[entity]} {rank} {score} system\n"
                 for rank, (entity, score) in enumerate(zip(returned, scores, strict=True), 1)

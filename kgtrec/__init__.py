@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kgtrec.data.questions import Questions
     from kgtrec.data.run import Run
     from kgtrec.data.scores import Scores
+    from kgtrec.data.tie_comparison import TieComparison
     from kgtrec.data.triples import Splits, Triples
     from kgtrec.data.vocabulary import Vocabulary
     from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning, MeasureError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from kgtrec.openworld.family_tree import family_tree, hide_facts
     from kgtrec.questions import build_questions
     from kgtrec.ranking import rank_scores, ranked_blocks
+    from kgtrec.ties import compare_ties
 
 _HOMES = {
     "baselines": ("BASELINES", "baseline_blocks", "fit_baseline"),
@@ -42,6 +44,7 @@ _HOMES = {
     "data.questions": ("Questions",),
     "data.run": ("Run",),
     "data.scores": ("Scores",),
+    "data.tie_comparison": ("TieComparison",),
     "data.triples": ("Splits", "Triples"),
     "data.vocabulary": ("Vocabulary",),
     "errors": ("CollectionError", "FormatError", "KgtrecError", "KgtrecWarning", "MeasureError"),
@@ -58,16 +61,18 @@ _HOMES = {
     "openworld.family_tree": ("family_tree", "hide_facts"),
     "questions": ("build_questions",),
     "ranking": ("rank_scores", "ranked_blocks"),
+    "ties": ("compare_ties",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: RUF022  # in the order of the work
     "read_triples", "write_triples", "build_questions", "read_collection", "write_collection", "read_topics",
     "write_topics", "read_factorised", "read_score_matrix", "rank_scores", "ranked_blocks", "read_answer_ranks",
-    "write_answer_ranks", "read_run", "write_run", "RunWriter", "read_qrels", "write_qrels", "evaluate",
+    "write_answer_ranks", "read_run", "write_run", "RunWriter", "read_qrels", "write_qrels", "evaluate", "compare_ties",
     "default_measures", "parse_measure", "describe_measures", "BASELINES", "fit_baseline", "baseline_blocks",
     "family_tree", "hide_facts", "AnswerRanks", "Collection", "Qrels", "Questions", "Run", "Scores", "Splits",
-    "Triples", "Vocabulary", "CollectionError", "FormatError", "KgtrecError", "KgtrecWarning", "MeasureError",
+    "TieComparison", "Triples", "Vocabulary", "CollectionError", "FormatError", "KgtrecError", "KgtrecWarning",
+    "MeasureError",
 ]  # fmt: skip
 
 

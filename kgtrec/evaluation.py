@@ -35,7 +35,13 @@ MICRO_DEFAULTS = ("micro.MR", "micro.MRR", "micro.Hits@1", "micro.Hits@3", "micr
 
 
 def default_measures(*, ranks: bool) -> tuple[str, ...]:
-    """The measures that are computed where none is named; ``ranks``: all systems are answer ranks."""
+    """The measures that are computed where none is named; ``ranks``: all systems are answer ranks.
+
+    Examples
+    --------
+    >>> default_measures(ranks=False)
+    ('macro.MRR', 'macro.Hits@1', 'macro.Hits@3', 'macro.Hits@10', 'AP@20', 'nDCG@20')
+    """
     return (*MICRO_DEFAULTS, *MACRO_DEFAULTS) if ranks else MACRO_DEFAULTS
 
 
@@ -49,6 +55,7 @@ def evaluate(
     ties: str | None = None,
     missing: Missing = "zero",
     float32: bool = False,
+    seed: int = 0,
 ) -> Scores:
     """Score systems against qrels.
 
@@ -66,12 +73,15 @@ def evaluate(
         One value for each of these instead of one total. The last three need a collection.
     collection : Collection, optional
         Where sides, relations and categories of the questions are looked up, if ``qrels`` is not a collection.
-    ties : {"trec", "realistic", "optimistic", "pessimistic"}, optional
+    ties : {"trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic"}, optional
         How equal scores are ordered. Default: by label as trec_eval does for runs, realistic for answer ranks.
+        "expected" is the exact mean over all orders, "nondeterministic" one random order of ``seed``.
     missing : {"zero", "skip"}
         Questions of the qrels that a run lacks count as empty lists (as ``trec_eval -c``) or are left out.
     float32 : bool
         Compare the scores of runs as 32-bit floats, as trec_eval 9 and pytrec_eval do.
+    seed : int
+        Of all that is random.
 
     Returns
     -------
@@ -86,7 +96,8 @@ def evaluate(
 
     References
     ----------
-    Zhou et al. (2022), SIGIR, for micro and macro; trec_eval 10 for every measure that it has.
+    Zhou et al. (2022), SIGIR, for micro and macro; trec_eval 10 for every measure that it has; McSherry, Najork (2008),
+    ECIR, for ties in expectation.
 
     Examples
     --------
@@ -106,7 +117,7 @@ def evaluate(
         raise KgtrecError("expected qrels with at least one judgement, found none")
     if missing not in ("zero", "skip"):
         raise KgtrecError(f"expected missing to be 'zero' or 'skip', found {missing!r}")
-    found: Iterable[System] = _systems(systems)
+    found: Iterable[System] = each_system(systems)
     if measures is None:
         found = list(found)
         measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
@@ -115,14 +126,14 @@ def evaluate(
 
     names: list[str] = []
     rows, tied = [], []
-    checks = _Belonging(collection if isinstance(qrels, Collection) else None)
+    checks = Belonging(collection if isinstance(qrels, Collection) else None)
     for system in found:
         if system.name in names:
             raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
         checks(system)
         if float32 and isinstance(system, Run):
             system = _in_float32(system)
-        seen = judge(system, judgements, ties)
+        seen = judge(system, judgements, ties, seed)
         rows.append([_values(measure, seen, judgements, breakdown, missing) for measure in parsed])
         names.append(system.name)
         tied.append(seen.tied)
@@ -197,7 +208,8 @@ def _values(
                 f"{measure.label} needs exact ranks, which the cut run {seen.name} does not have; evaluate the "
                 f"system's NAME.ranks.parquet (kgtrec rank), or use {measure.label.replace('micro.', 'macro.', 1)}"
             )
-        value = measure(seen.answers.rank)
+        open_order = seen.ties == "expected"
+        value = measure.expected(seen.answers.best, seen.answers.worst) if open_order else measure(seen.answers.rank)
         if breakdown.per == "answer":
             return value
         group = breakdown.group[seen.answers.question]
@@ -205,9 +217,11 @@ def _values(
         if isinstance(measure, ProvidedMeasure):
             if seen.run is None:
                 raise MeasureError(measure.needs_run_message)
+            if seen.ties != "trec":
+                raise MeasureError(measure.own_tie_rule_message)
             value = measure.per_question(qrels, seen.run)
         else:
-            value = measure(seen.ranking)
+            value = measure(seen.ranking) if seen.tied_ranking is None else measure.expected(seen.tied_ranking)
         # added up in byte order of the ids, as trec_eval does: the last bit then hangs on no file's line order
         order = np.argsort(qrels.questions.byte_order)
         if missing == "skip":
@@ -223,7 +237,7 @@ def _values(
     return aggregate_groups(value, group, breakdown.size, measure.record.aggregate)
 
 
-class _Belonging:
+class Belonging:
     """Checks, system by system, that all belong to one collection."""
 
     def __init__(self, collection: Collection | None) -> None:
@@ -269,7 +283,8 @@ class _Belonging:
         )  # fmt: skip
 
 
-def _systems(systems: Any) -> Iterator[System]:
+def each_system(systems: Any) -> Iterator[System]:
+    """The systems one by one, of whatever :func:`evaluate` takes."""
     if isinstance(systems, Run | AnswerRanks):
         yield systems
     elif is_frame(systems):
@@ -277,6 +292,8 @@ def _systems(systems: Any) -> Iterator[System]:
     elif isinstance(systems, Mapping):
         for name, system in systems.items():
             yield _named(name, system)
+    elif not isinstance(systems, Iterable):
+        raise KgtrecError(f"expected a Run, AnswerRanks or data frame, or several, found {type(systems).__name__}")
     else:
         for system in systems:
             if not isinstance(system, Run | AnswerRanks):
@@ -288,6 +305,8 @@ def _systems(systems: Any) -> Iterator[System]:
 
 
 def _named(name: str, system: Any) -> System:
+    if not isinstance(name, str):
+        raise KgtrecError(f"expected texts as names of systems, found {name!r}")
     if is_frame(system):
         return Run.from_frame(system, name)
     if isinstance(system, Run | AnswerRanks):

@@ -9,16 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrow import bytes_and_offsets
+from kgtrec.data.hashing import pair_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
+from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
 from kgtrec.kernels.judged_ranking import JudgedRanking
-from kgtrec.kernels.positions import TIES, Ties, higher_and_equal, places_in_tied_groups, rank_among
+from kgtrec.kernels.positions import TIE_POLICIES, TIES, Ties, higher_and_equal, places_in_tied_groups, rank_among
+from kgtrec.kernels.random_order import hashes_of_texts, mixed, places_among_unknown, places_by_key
+from kgtrec.kernels.tied_ranking import TiedRanking
 
 _ROWS_AT_A_TIME = 1 << 17
 _TABLE_BITS = 20
-_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +30,10 @@ class RankedAnswers:
 
     question: NDArray[np.int32]  # (n,) row in the qrels' questions
     entity: NDArray[np.int32]  # (n,) row in the qrels' entities
-    rank: NDArray[np.float64]  # (n,) from 1
+    rank: NDArray[np.float64]  # (n,) from 1; the mean of best and worst where the order of ties is left open
     candidates: NDArray[np.int64]  # (n,) how many the answer was ranked among, itself included
+    best: NDArray[np.int64]  # (n,) the optimistic rank
+    worst: NDArray[np.int64]  # (n,) the pessimistic rank
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,22 +41,32 @@ class JudgedSystem:
     """One system, seen through one set of qrels and one rule for ties."""
 
     name: str
-    ranking: JudgedRanking
+    ties: str
+    ranking: JudgedRanking  # under "expected" that of the realistic rule, for what hangs on no order
+    tied_ranking: TiedRanking | None  # under "expected" what measures are given instead; None under all other rules
     answers: RankedAnswers | None  # None for a run, which is cut and so has no exact ranks
-    tied: float  # share of the relevant, retrieved entities that another candidate ties with
+    group_size: NDArray[np.int64]  # (r,) of each relevant, retrieved entity: how many candidates tie, itself included
     run: Run | None  # what ir-measures' own providers are given; None for answer ranks
 
+    @property
+    def tied(self) -> float:
+        """Share of the relevant, retrieved entities that another candidate ties with."""
+        return float(np.mean(self.group_size > 1)) if len(self.group_size) else 0.0
 
-def judge(system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None) -> JudgedSystem:
+
+def judge(system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None, seed: int = 0) -> JudgedSystem:
     """Hold one system against qrels.
 
     Parameters
     ----------
     system : Run or AnswerRanks
     qrels : Qrels
-    ties : {"trec", "realistic", "optimistic", "pessimistic"}, optional
+    ties : {"trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic"}, optional
         ``trec`` (a run's default) breaks ties by label, as trec_eval does; answer ranks, which do not know the
-        labels of all tied candidates, default to ``realistic`` and take the other two.
+        labels of all tied candidates, default to ``realistic`` and take all others. ``expected`` leaves the order of
+        tied candidates open, and ``nondeterministic`` draws one at random.
+    seed : int
+        Of the random order; that hangs on seed and labels alone.
 
     Raises
     ------
@@ -60,22 +75,30 @@ def judge(system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None) -> J
     KgtrecError
         If the rule for ties is unknown, or not possible for this kind of system.
     """
+    if ties is None:
+        ties = "trec" if isinstance(system, Run) else "realistic"
+    if ties not in TIE_POLICIES:
+        raise KgtrecError(
+            f"expected a tie rule of {', '.join(TIE_POLICIES)}, found {ties!r}{nearest(ties, TIE_POLICIES)}"
+        )
+    if not isinstance(seed, int | np.integer):
+        raise KgtrecError(f"expected a whole number as seed, found {seed!r}")
     if isinstance(system, Run):
-        return _judge_run(system, qrels, ties or "trec")
-    return _judge_ranks(system, qrels, ties or "realistic")
-
-
-def _rule(ties: str, where: str) -> Ties:
+        return _judge_run(system, qrels, ties, int(seed))
     if ties == "trec":
-        raise KgtrecError(f"{where} has no tie rule 'trec': it does not hold the labels of all tied candidates; "
-                          f"choose one of {', '.join(TIES)}, or evaluate the run")  # fmt: skip
-    found = next((rule for rule in TIES if rule == ties), None)
-    if found is None:
-        raise KgtrecError(f"expected a tie rule of trec, {', '.join(TIES)}, found {ties!r}")
-    return found
+        raise KgtrecError(
+            "an answer-rank table has no tie rule 'trec': it does not hold the labels of all tied candidates; "
+            f"choose one of {', '.join(TIE_POLICIES[1:])}, or evaluate the run"
+        )
+    return _judge_ranks(system, qrels, ties, int(seed))
 
 
-def _judge_run(run: Run, qrels: Qrels, ties: str) -> JudgedSystem:
+def _by_counts(ties: str) -> Ties:
+    """The rule that counts alone decide; where the order is left open, the one whose ranks are the mean ranks."""
+    return next((rule for rule in TIES if rule == ties), "realistic")
+
+
+def _judge_run(run: Run, qrels: Qrels, ties: str, seed: int) -> JudgedSystem:
     question = _question_codes(run.name, run.questions, qrels)
     _report_questions(run, question)
     row, judged = _pairs_found(question, run.question, run.entity, run.entities, qrels)
@@ -88,15 +111,16 @@ def _judge_run(run: Run, qrels: Qrels, ties: str) -> JudgedSystem:
 
     place = row - starts[np.searchsorted(starts, row, side="right") - 1] + 1
     first, size = _tied_groups(run, row, place)
-    position = place.astype(np.float64)
-    if ties != "trec":
-        label_order = run.entities.byte_order[run.entity[row]]
-        rule = _rule(ties, "a run")
+    position = own = place.astype(np.float64)
+    if ties == "nondeterministic":
+        position = own = _shuffled_places(run, row, place, first, size, seed).astype(np.float64)
+    elif ties != "trec":
+        rule, label_order = _by_counts(ties), run.entities.byte_order[run.entity[row]]
         position = places_in_tied_groups(qrels.question[judged], first, size, qrels.grade[judged], label_order, rule)
-    own = position if ties == "trec" else rank_among(first - 1, size - 1, rule)
+        own = rank_among(first - 1, size - 1, rule)
     ranking = _ranking(qrels, num_retrieved, judged, position, own)
-    relevant = qrels.grade[judged] >= 1
-    return JudgedSystem(run.name, ranking, None, _share(size[relevant] > 1), run)
+    tied_ranking = _tied_ranking(qrels, num_retrieved, judged, first, size) if ties == "expected" else None
+    return JudgedSystem(run.name, ties, ranking, tied_ranking, None, size[qrels.grade[judged] >= 1], run)
 
 
 def _tied_groups(
@@ -117,8 +141,40 @@ def _tied_groups(
     return first, size
 
 
-def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str) -> JudgedSystem:
-    rule = _rule(ties, "an answer-rank table")
+def _shuffled_places(
+    run: Run,
+    row: NDArray[np.intp],
+    place: NDArray[np.int64],
+    first: NDArray[np.int64],
+    size: NDArray[np.int64],
+    seed: int,
+) -> NDArray[np.int64]:
+    """(n,) places of some rows of the run after a random order of each group of equal scores."""
+    top = row - (place - first)  # the row of the run where each one's group begins
+    starts, where = np.unique(top[size > 1], return_index=True)
+    sizes = size[size > 1][where]
+    group = np.repeat(np.arange(len(starts)), sizes)
+    number = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    members = starts[group] + number
+    within = places_by_key(group, _keys(run, members, seed))
+    at = np.cumsum(sizes) - sizes
+    shuffled = first.copy()
+    own = np.flatnonzero(size > 1)
+    shuffled[own] += within[at[np.searchsorted(starts, top[own])] + (place - first)[own]] - 1
+    return shuffled
+
+
+def _keys(system: Run | AnswerRanks, rows: NDArray[np.intp] | slice, seed: int) -> NDArray[np.uint64]:
+    """(n,) what is random about each row: a hash of seed, question label and entity label."""
+    question, entity = _label_hashes(system.questions), _label_hashes(system.entities)
+    return mixed(seed, question[system.question[rows]], entity[system.entity[rows]])
+
+
+def _label_hashes(labels: Vocabulary) -> NDArray[np.uint64]:
+    return hashes_of_texts(*bytes_and_offsets(labels.labels))
+
+
+def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> JudgedSystem:
     question = _question_codes(ranks.name, ranks.questions, qrels)
     row, judged = _pairs_found(question, ranks.question, ranks.entity, ranks.entities, qrels)
     _require_relevant(ranks, qrels, judged)
@@ -131,14 +187,46 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str) -> JudgedSystem:
     asked = question[ranks.question]
     num_retrieved[asked[asked >= 0]] = list_length[asked >= 0]
 
-    grade = qrels.grade[judged]
-    label_order = ranks.entities.byte_order[ranks.entity[row]]
-    position = places_in_tied_groups(qrels.question[judged], above[row] + 1, tied[row] + 1, grade, label_order, rule)
-    ranking = _ranking(qrels, num_retrieved, judged, position, rank_among(above[row], tied[row], rule))
+    grade, rule = qrels.grade[judged], _by_counts(ties)
+    seen = _InList(above, tied, list_length)
+    shuffled = _places_at_random(ranks, above, tied, seed) if ties == "nondeterministic" else None
+    if shuffled is not None:
+        position = own = shuffled[row].astype(np.float64)
+    else:
+        label_order = ranks.entities.byte_order[ranks.entity[row]]
+        position = places_in_tied_groups(
+            qrels.question[judged], above[row] + 1, tied[row] + 1, grade, label_order, rule
+        )
+        own = rank_among(above[row], tied[row], rule)
+    ranking = _ranking(qrels, num_retrieved, judged, position, own)
+    tied_ranking = None
+    if ties == "expected":
+        tied_ranking = _tied_ranking(qrels, num_retrieved, judged, above[row] + 1, tied[row] + 1)
 
     relevant = grade >= 1
-    answers = _micro(ranks, qrels, row[relevant], judged[relevant], (above, tied, list_length), rule)
-    return JudgedSystem(ranks.name, ranking, answers, _share(tied[row[relevant]] > 0), None)
+    answers = _micro(ranks, qrels, row[relevant], judged[relevant], seen, rule, shuffled)
+    return JudgedSystem(ranks.name, ties, ranking, tied_ranking, answers, tied[row[relevant]] + 1, None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _InList:
+    """Where each row of an answer-rank table stands in the list of all candidates, the other answers included."""
+
+    above: NDArray[np.int64]  # (n,) candidates that score higher
+    tied: NDArray[np.int64]  # (n,) others that score the same
+    candidates: NDArray[np.int64]  # (n,) length of the list
+
+
+def _places_at_random(
+    ranks: AnswerRanks, above: NDArray[np.int64], tied: NDArray[np.int64], seed: int
+) -> NDArray[np.int64]:
+    """(n,) places of all rows of the table in the list of all candidates, in one random order of those that tie."""
+    order = np.lexsort((above, ranks.question))
+    question, first = ranks.question[order], above[order]
+    new = np.r_[True, (question[1:] != question[:-1]) | (first[1:] != first[:-1])][: len(ranks)]
+    group = np.empty(len(ranks), np.int64)
+    group[order] = np.cumsum(new) - 1
+    return above + places_among_unknown(group, tied + 1, _keys(ranks, slice(None), seed))
 
 
 def _micro(
@@ -146,11 +234,15 @@ def _micro(
     qrels: Qrels,
     row: NDArray[np.intp],
     judged: NDArray[np.intp],
-    in_list: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    seen: _InList,
     rule: Ties,
+    shuffled: NDArray[np.int64] | None,
 ) -> RankedAnswers:
-    """Ranks of the relevant rows: among non-answers if test triples were filtered, else in the list as it is."""
-    above, tied, candidates = (column[row] for column in in_list)
+    """Ranks of the relevant rows: among non-answers if test triples were filtered, else in the list as it is.
+
+    ``shuffled``, if there is one, has the place of every row of the table in one order of the list.
+    """
+    above, tied, candidates = seen.above[row], seen.tied[row], seen.candidates[row]
     if "test" in ranks.filtered_by:
         # an entity judged relevant only later was counted as a non-answer; it is an answer now, so it leaves the list
         found_later = np.zeros(len(ranks), np.bool_)
@@ -160,9 +252,36 @@ def _micro(
         above = ranks.above[row].astype(np.int64) - higher[row]
         tied = ranks.tied[row].astype(np.int64) - equal[row]
         candidates = ranks.n_other[row].astype(np.int64) + 1 - others[row]
-    rank = rank_among(above, tied, rule)
+        if shuffled is not None:
+            before, _ = higher_and_equal(ranks.question, -shuffled.astype(np.float64), ranks.answer | found_later)
+            shuffled = shuffled - before
+    rank = rank_among(above, tied, rule) if shuffled is None else shuffled[row].astype(np.float64)
     order = np.argsort(judged)  # the order of the qrels
-    return RankedAnswers(qrels.question[judged][order], qrels.entity[judged][order], rank[order], candidates[order])
+    return RankedAnswers(
+        qrels.question[judged][order], qrels.entity[judged][order], rank[order], candidates[order],
+        (above + 1)[order], (above + tied + 1)[order],
+    )  # fmt: skip
+
+
+def _tied_ranking(
+    qrels: Qrels,
+    num_retrieved: NDArray[np.int64],
+    judged: NDArray[np.intp],
+    first: NDArray[np.int64],
+    size: NDArray[np.int64],
+) -> TiedRanking:
+    order = np.lexsort((first, qrels.question[judged]))
+    judged = judged[order]
+    return TiedRanking(
+        n_questions=len(qrels.questions),
+        num_retrieved=num_retrieved,
+        question=qrels.question[judged],
+        first=first[order],
+        size=size[order],
+        grade=qrels.grade[judged],
+        judged_question=qrels.question,
+        judged_grade=qrels.grade,
+    )
 
 
 def _ranking(
@@ -221,23 +340,19 @@ def _pairs_found(
     judged_keys = qrels.question * n_entities + qrels.entity  # sorted, as the qrels are
     # one look at a table of hashes rules out almost every row; only the others are searched for
     is_hash_of_one = np.zeros(1 << _TABLE_BITS, np.bool_)
-    is_hash_of_one[_hash(judged_keys)] = True
+    is_hash_of_one[pair_hashes(qrels.question, qrels.entity, _TABLE_BITS)] = True
     found_rows, found_judged = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
     for first in range(0, len(rows), _ROWS_AT_A_TIME):
         asked = question[rows[first : first + _ROWS_AT_A_TIME]]
         candidate = codes[entity[first : first + _ROWS_AT_A_TIME]]
-        keys = asked * n_entities + candidate
-        likely = np.flatnonzero(is_hash_of_one[_hash(keys)] & (asked >= 0) & (candidate >= 0))
-        place = np.minimum(np.searchsorted(judged_keys, keys[likely]), len(judged_keys) - 1)
-        found = judged_keys[place] == keys[likely]
+        likely = np.flatnonzero(is_hash_of_one[pair_hashes(asked, candidate, _TABLE_BITS)])
+        likely = likely[(asked[likely] >= 0) & (candidate[likely] >= 0)]
+        keys = asked[likely] * n_entities + candidate[likely]
+        place = np.minimum(np.searchsorted(judged_keys, keys), len(judged_keys) - 1)
+        found = judged_keys[place] == keys
         found_rows.append(likely[found] + first)
         found_judged.append(place[found])
     return np.concatenate(found_rows), np.concatenate(found_judged)
-
-
-def _hash(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n,) places in a table of ``2 ** _TABLE_BITS``, by Fibonacci hashing."""
-    return ((keys.view(np.uint64) * _MIX) >> np.uint64(64 - _TABLE_BITS)).view(np.int64)
 
 
 def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]) -> None:
@@ -257,7 +372,3 @@ def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]
             "not retrieved. Rank its scores again with these qrels (kgtrec rank --judged)",
             KgtrecWarning, stacklevel=4,
         )  # fmt: skip
-
-
-def _share(flags: NDArray[np.bool_]) -> float:
-    return float(flags.mean()) if len(flags) else 0.0

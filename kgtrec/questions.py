@@ -13,17 +13,14 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import CATEGORIES, Collection, Known, RelationCategories
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Splits, Triples
-from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.data.triples import SPLITS, Splits, Triples
+from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.categories import relation_category, relation_fanout
 from kgtrec.kernels.divergence import kl_divergence
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
 
 POLICIES = ("drop", "keep", "error")
-SPLIT_NAMES = ("train", "valid", "test")
-# every character for which str.isspace() holds, since TREC files are split there, and NUL
-_SPACE = r"[\x{00}\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
 _LINE_BREAK = r"[\x{00}\t\n\r]"
 
 Report = dict[str, Any]
@@ -42,7 +39,7 @@ def build_questions(
     seed: int = 0,
     ids: bool = False,
     threshold: float = 1.5,
-    categories_from: Sequence[str] = SPLIT_NAMES,
+    categories_from: Sequence[str] = SPLITS,
 ) -> Collection:
     """The test collection of a link-prediction data set: its triple questions, answers and known answers.
 
@@ -204,7 +201,7 @@ def completions(questions: Questions, triples: Triples) -> tuple[NDArray[np.int3
 
 
 def categorize(
-    splits: Splits, *, threshold: float = 1.5, categories_from: Sequence[str] = SPLIT_NAMES
+    splits: Splits, *, threshold: float = 1.5, categories_from: Sequence[str] = SPLITS
 ) -> RelationCategories:
     """The category of every relation, 1-1, 1-N, N-1 or N-N, see :func:`kgtrec.kernels.categories.relation_category`.
 
@@ -245,9 +242,9 @@ def _require_options(policies: dict[str, str], threshold: float, categories_from
         raise KgtrecError(f"expected a seed of 0 or more, found {seed}")
     if not threshold > 1:
         raise KgtrecError(f"expected a threshold above 1 (no mean is below 1), found {threshold}")
-    if not categories_from or not set(categories_from) <= set(SPLIT_NAMES):
+    if not categories_from or not set(categories_from) <= set(SPLITS):
         raise KgtrecError(
-            f"expected categories_from to name splits among {', '.join(SPLIT_NAMES)}, found {list(categories_from)!r}"
+            f"expected categories_from to name splits among {', '.join(SPLITS)}, found {list(categories_from)!r}"
         )
 
 
@@ -257,7 +254,8 @@ def _require_labels(splits: Splits, ids: bool) -> None:
             raise KgtrecError(f"expected a label for every {kind}, found an empty one among the triples")
     if not ids:
         way_out = "name entities e0, e1, ... with --ids (in Python ids=True)"
-        _refuse(splits.entities, _SPACE, "entity labels without white space, since TREC files are split there", way_out)
+        expected = "entity labels without white space, since TREC files are split there"
+        _refuse(splits.entities, WHITE_SPACE, expected, way_out)
     way_out = "replace them in the triples"
     for vocabulary, what in ((splits.entities, "entity"), (splits.relations, "relation")):
         _refuse(vocabulary, _LINE_BREAK, f"{what} labels without tabs, line breaks and NUL", way_out)
@@ -282,15 +280,15 @@ def _require_test(test: Triples, report: Report) -> None:
 
 
 def _without_repeated(splits: Splits, policy: str) -> tuple[Splits, Report]:
-    firsts = {name: first_places(getattr(splits, name).keys()) for name in SPLIT_NAMES}
+    firsts = {name: first_places(getattr(splits, name).keys()) for name in SPLITS}
     counts = {name: len(getattr(splits, name)) - len(places) for name, places in firsts.items()}
-    for name in SPLIT_NAMES:
+    for name in SPLITS:
         triples = getattr(splits, name)
         extra = np.ones(len(triples), bool)
         extra[firsts[name]] = False
         _obey(policy, triples, extra, f"each {name} triple once", "repeated", "--repeated")
     if policy == "drop":
-        splits = Splits(*(getattr(splits, name).take(firsts[name]) for name in SPLIT_NAMES))
+        splits = Splits(*(getattr(splits, name).take(firsts[name]) for name in SPLITS))
     return splits, {"policy": policy, **counts}
 
 
@@ -429,7 +427,7 @@ def _counts(
             }
             for code, name in [*enumerate(CATEGORIES), (-1, "none")]
         },
-        "known": {name: int((known.split == code).sum()) for code, name in enumerate(SPLIT_NAMES)},
+        "known": {name: int((known.split == code).sum()) for code, name in enumerate(SPLITS)},
     }
 
 
@@ -452,7 +450,7 @@ def _histogram(answers: NDArray[np.int64]) -> list[Report]:
 
 
 def _lengths(splits: Splits) -> dict[str, int]:
-    return {name: len(getattr(splits, name)) for name in SPLIT_NAMES}
+    return {name: len(getattr(splits, name)) for name in SPLITS}
 
 
 def _pairs(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.answer_ranks import SPLITS, AnswerRanks
+from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
+from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError, KgtrecError, nearest
-from kgtrec.kernels.answer_ranks import NanScoreError, contains, count_above_and_tied
+from kgtrec.kernels.answer_ranks import NanScoreError, count_above_and_tied
+from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.top_k import top_k
 
 Progress = Callable[[int], None]
@@ -128,6 +130,16 @@ def ranked_blocks(
 
     That every question came is known, and an error raised otherwise, only after the last block. Without any block
     (a collection without questions) there is one empty part.
+
+    Examples
+    --------
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.questions import build_questions
+    >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
+    >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
+    >>> blocks = (([row], np.zeros((1, 4))) for row in range(2))
+    >>> [(len(part.answer_ranks), len(part.run)) for part in ranked_blocks(collection, blocks, depth=2)]
+    [(1, 2), (1, 2)]
     """
     filtered_by = _checked_splits(filtered_by)
     depth = _checked_depth(depth)
@@ -222,20 +234,12 @@ def _plan(collection: Collection, filtered_by: tuple[str, ...], judged: Qrels | 
     width = len(collection.entities)
     qrels, known = collection.qrels, collection.known
     key = qrels.question.astype(np.int64) * width + qrels.entity
-    answers = _distinct(key[qrels.grade >= 1])
-    placed = _distinct(np.concatenate([key, _judged_keys(collection, judged)]))
+    answers = distinct(key[qrels.grade >= 1])
+    placed = distinct(np.concatenate([key, _judged_keys(collection, judged)]))
     in_filter = np.isin(known.split, [SPLITS.index(split) for split in filtered_by])
-    filtered = _distinct(known.question[in_filter].astype(np.int64) * width + known.entity[in_filter])
-    filtered = filtered[~contains(answers, filtered)]
-    return _Plan(placed, contains(answers, placed), np.sort(np.concatenate([filtered, answers])), filtered)
-
-
-def _distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``keys`` in order, each once; numpy's own way goes through a hash table, which is several times slower here."""
-    keys = np.sort(keys)
-    keep = np.ones(len(keys), np.bool_)
-    keep[1:] = keys[1:] != keys[:-1]
-    return keys[keep]
+    filtered = distinct(known.question[in_filter].astype(np.int64) * width + known.entity[in_filter])
+    filtered = filtered[~is_among_sorted(filtered, answers)]
+    return _Plan(placed, is_among_sorted(placed, answers), np.sort(np.concatenate([filtered, answers])), filtered)
 
 
 def _judged_keys(collection: Collection, judged: Qrels | None) -> NDArray[np.int64]:

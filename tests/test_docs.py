@@ -27,7 +27,7 @@ def docs() -> Iterator[dict[str, ModuleType]]:
     sys.path.remove(str(ROOT / "docs"))
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/files.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/files.md", "docs/alignment.md", "docs/ties.md"])
 def test_sessions_show_what_comes_out(docs: dict[str, ModuleType], page: str):
     """Every command and statement of the page is run, in order, and its output compared to the letter."""
     text = (ROOT / page).read_text()

@@ -131,6 +131,13 @@ def test_frames_and_measure_objects_are_taken_as_they_are():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("grade", [0.5, 2.0**31, math.inf, -math.inf])
+def test_grades_of_a_frame_are_whole_numbers_of_32_bits(grade: float):
+    """As in files; nothing is rounded or wraps round."""
+    with pytest.raises(KgtrecError, match="expected whole numbers of 32 bits in column 'relevance', found"):
+        evaluate(QRELS.assign(relevance=[1.0, grade, 1.0]), RUN, "RR")
+
+
 def test_questions_without_judgements_are_told_and_left_out():
     """An extra question changes no mean."""
     extra = pd.concat([RUN, pd.DataFrame({"query_id": ["zz"], "doc_id": ["a"], "score": [1.0]})])
@@ -190,3 +197,18 @@ def test_sides_need_a_collection():
         evaluate(QRELS, RUN, "RR", per="side")
     with pytest.raises(KgtrecError, match=r"expected per to be one of .*did you mean relation"):
         evaluate(QRELS, RUN, "RR", per="relations")
+
+
+@pytest.mark.parametrize(
+    ("qrels", "systems", "message"),
+    [
+        ("qrels.txt", {}, "expected a pandas data frame with a column 'query_id', found str"),
+        (None, None, "expected a Run, AnswerRanks or data frame, or several, found NoneType"),
+        (None, {3: None}, "expected texts as names of systems, found 3"),
+    ],
+)
+def test_other_things_than_qrels_and_systems_are_refused(qrels, systems, message):
+    """With the type that was found."""
+    frame = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
+    with pytest.raises(KgtrecError, match=message):
+        evaluate(frame if qrels is None else qrels, systems, "RR")

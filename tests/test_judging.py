@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
@@ -163,3 +166,93 @@ def test_the_trec_rule_needs_a_run():
         judge(world.answer_ranks(), world.qrels(), "trec")
     with pytest.raises(KgtrecError, match="expected a tie rule of trec, realistic"):
         judge(world.run(), world.qrels(), "best")
+
+
+@given(worlds(regraded=True), st.integers(0, 3), st.booleans())
+def test_a_random_order_is_one_that_could_be(world: World, seed: int, of_run: bool):
+    """Each judged entity stands among those of its score, each at a place of its own, under every seed."""
+    system = world.run() if of_run else world.answer_ranks()
+    ranking = judge(system, world.qrels(), "nondeterministic", seed).ranking
+    for question, scores in enumerate(world.scores):
+        candidates = world.candidates(question)
+        own = ranking.question == question
+        places = ranking.position[own].tolist()
+        assert len(set(places)) == len(places)
+        expected = []
+        for entity in sorted(e for q, e in world.grades if q == question):
+            first = 1 + sum(scores[e] > scores[entity] for e in candidates)
+            last = first - 1 + sum(scores[e] == scores[entity] for e in candidates)
+            expected.append((first, last, world.grades[question, entity]))
+        grades = ranking.grade[own].tolist()
+        # the rows do not tell who they are: each kind of row fills the room that its kind has
+        for kind in set(grades):
+            found = sorted(place for place, grade in zip(places, grades, strict=True) if grade == kind)
+            room = sorted((first, last) for first, last, grade in expected if grade == kind)
+            assert all(first <= place <= last for place, (first, last) in zip(found, room, strict=True))
+    np.testing.assert_array_equal(ranking.position, ranking.rank)
+
+
+@given(worlds(regraded=True), st.integers(0, 3))
+def test_micro_ranks_of_a_random_order_leave_the_other_answers_out(world: World, seed: int):
+    """One order serves micro and macro: a micro rank is the place less the answers above, in the same list."""
+    seen = judge(world.answer_ranks(), world.qrels(), "nondeterministic", seed)
+    assert np.all((seen.answers.best <= seen.answers.rank) & (seen.answers.rank <= seen.answers.worst))
+    for question in range(len(world.scores)):
+        now = {e for (q, e), grade in world.grades.items() if q == question and grade >= 1}
+        if not now >= world.answers[question]:
+            continue  # an answer that is none any more has no row to be counted by
+        relevant = (seen.ranking.question == question) & (seen.ranking.grade >= 1)
+        places = np.sort(seen.ranking.position[relevant])
+        own = seen.answers.question == question
+        assert sorted(seen.answers.rank[own]) == (places - np.arange(len(places))).tolist()
+
+
+def recoded(world: World) -> tuple[AnswerRanks, Qrels]:
+    """The world's answer ranks and qrels with questions and entities numbered backwards."""
+    ranks, qrels = world.answer_ranks(), world.qrels()
+    questions, entities = (Vocabulary.of(list(v)[::-1]) for v in (world.questions, world.entities))
+    question, entity = len(questions) - 1 - ranks.question, len(entities) - 1 - ranks.entity
+    order = np.lexsort((entity, question))
+    rows = {name: getattr(ranks, name)[order] for name in ("answer", "above", "tied", "n_other", "score")}
+    turned = dataclasses.replace(
+        ranks, question=question[order], entity=entity[order], questions=questions, entities=entities, **rows
+    )
+    backwards = Qrels.of(
+        len(questions) - 1 - qrels.question, len(entities) - 1 - qrels.entity, qrels.grade, questions, entities
+    )
+    return turned, backwards
+
+
+@given(worlds(regraded=True), st.integers(0, 5))
+def test_a_random_order_hangs_on_seed_and_labels_alone(world: World, seed: int):
+    """Other codes and another order of questions and rows: the same ranks."""
+
+    def by_label(ranks: AnswerRanks, qrels: Qrels) -> dict[tuple[str, str], float]:
+        answers = judge(ranks, qrels, "nondeterministic", seed).answers
+        pairs = zip(qrels.questions.decode(answers.question).to_pylist(),
+                    qrels.entities.decode(answers.entity).to_pylist(), strict=True)  # fmt: skip
+        return dict(zip(pairs, answers.rank.tolist(), strict=True))
+
+    assert by_label(world.answer_ranks(), world.qrels()) == by_label(*recoded(world))
+
+
+def test_seeds_differ():
+    """Ten candidates that all tie: some seed puts the answer elsewhere."""
+    world = World([[1.0] * 10], [set()], [{0}], {(0, 0): 1})
+    for system in (world.answer_ranks(), world.run()):
+        places = {judge(system, world.qrels(), "nondeterministic", s).ranking.position[0] for s in range(200)}
+        assert places == set(range(1, 11))
+
+
+@given(worlds(regraded=True), st.booleans())
+def test_an_open_order_keeps_groups(world: World, of_run: bool):
+    """Under "expected" each judged entity has the first place and the size of its group, from a run as from ranks."""
+    tied = judge(world.run() if of_run else world.answer_ranks(), world.qrels(), "expected").tied_ranking
+    found = sorted(zip(tied.question.tolist(), tied.first.tolist(), tied.size.tolist(), tied.grade.tolist(),
+                       strict=True))  # fmt: skip
+    expected = []
+    for (question, entity), grade in world.grades.items():
+        scores = [world.scores[question][e] for e in world.candidates(question)]
+        own = world.scores[question][entity]
+        expected.append((question, 1 + sum(s > own for s in scores), sum(s == own for s in scores), grade))
+    assert found == sorted(expected)

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from kgtrec.data.collection import CATEGORIES
 from kgtrec.data.triples import Splits, Triples
+from kgtrec.data.vocabulary import WHITE_SPACE
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.triples import find_splits, read_triples
 from kgtrec.kernels.divergence import kl_divergence
-from kgtrec.questions import _SPACE, build_questions, categorize
+from kgtrec.questions import build_questions, categorize
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "tea"), ("ann", "knows", "bob"), ("ann", "likes", "tea")]
 VALID = [("bob", "likes", "jam")]
@@ -166,7 +167,7 @@ def test_every_white_space_character_is_refused():
     import pyarrow.compute as pc
 
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-    found = pc.match_substring_regex(pa.array(characters), _SPACE).to_pylist()
+    found = pc.match_substring_regex(pa.array(characters), WHITE_SPACE).to_pylist()
     assert found == [character.isspace() or character == "\0" for character in characters]
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kgtrec.baselines.graph import Graph, Places, ranges, slices
 from kgtrec.baselines.record import Baseline, Option, Scorer
+from kgtrec.kernels.integer_keys import distinct
 
 _CHUNK = 4_000_000  # body pairs held at once
 _DIGITS = 12
@@ -115,14 +116,8 @@ def _bodies(graph: Graph, sample: Places) -> Iterator[tuple[Places, Places, Plac
         y = graph.answer[edge]
         step, edge, y = _where((y != between[step]) & (y != own[x[step]]), step, edge, y)
         one, two = x * n_bodies + start + n_directions, x[step] * n_bodies + start[step] + graph.direction[edge]
-        key = _distinct(np.concatenate([one * n + between, two * n + y]))
+        key = distinct(np.concatenate([one * n + between, two * n + y]))
         yield key // (n_bodies * n) + begin, key // n % n_bodies, key % n
-
-
-def _distinct(keys: Places) -> Places:
-    """``keys`` sorted, each once; ten times as fast here as numpy.unique, which hashes them first."""
-    keys.sort()
-    return keys[np.r_[True, keys[1:] != keys[:-1]]] if len(keys) else keys
 
 
 def _where(kept: NDArray[np.bool_], *columns: Places) -> tuple[Places, ...]:

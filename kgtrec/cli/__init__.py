@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
+import signal
 import sys
 import warnings
 from importlib import import_module
@@ -18,6 +20,8 @@ COMMANDS = {
     "questions": "Turn train, valid and test triples into triple questions and qrels.",
     "rank": "Turn a system's scores into answer ranks and a TREC run.",
     "evaluate": "Score runs or answer ranks against qrels.",
+    "ties": "Show what every policy for ties makes of the scores.",
+    "align": "Rank the test alignments of two graphs' entities.",
     "check": "Validate runs, qrels and topics.",
     "convert": "Convert runs and qrels between TREC text and Parquet.",
     "baseline": "Score a collection with a baseline system.",
@@ -49,7 +53,7 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="kgtrec", message="%(prog)s %(version)s")
 def cli() -> None:
     """Evaluate knowledge-graph completion as TREC evaluates retrieval.
@@ -74,16 +78,20 @@ def run() -> NoReturn:
     interpreter apart piece by piece at the end would take longer than reading the qrels.
     """
     gc.set_threshold(100_000)
+    # whoever ends the program from outside has it tidy up as Ctrl-C does
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
     try:
         main()
         code = 0
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else 1
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (BrokenPipeError, ValueError):  # the reader has gone, or main has closed the stream because of that
-        pass
+    for stream in (sys.stdout, sys.stderr):
+        # the reader may have gone, or there was none from the beginning
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
     os._exit(code)
 
 
@@ -91,8 +99,11 @@ def main(args: list[str] | None = None) -> None:
     """Run the command line; whatever the user got wrong ends in one line and exit code 2."""
     warnings.showwarning = _show_warning
     try:
-        cli.main(args=args, prog_name="kgtrec", standalone_mode=False)
-    except click.exceptions.Abort:
+        with cli.make_context("kgtrec", list(sys.argv[1:] if args is None else args)) as context:
+            cli.invoke(context)
+    except click.exceptions.Exit as leaving:
+        sys.exit(leaving.exit_code)
+    except (KeyboardInterrupt, click.exceptions.Abort):
         click.echo("stopped", err=True)
         sys.exit(130)
     except click.ClickException as error:

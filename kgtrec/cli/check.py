@@ -19,9 +19,9 @@ from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.qrels import QrelsFile
 from kgtrec.formats.runs import RunFile
 from kgtrec.formats.sniff import read_any
-from kgtrec.formats.topics import read_entity_labels
+from kgtrec.formats.topics import ENTITY_IDS, ENTITY_LABELS, read_entity_labels
 
-_ENTITY_FILES = ("entities.txt", "entities.tsv")
+_ENTITY_FILES = (ENTITY_LABELS, ENTITY_IDS)
 
 
 @dataclass

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes, writing
 from kgtrec.formats.parquet import is_parquet
-from kgtrec.formats.qrels import read_qrels
 from kgtrec.formats.runs import default_name, read_run
+from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
+    from kgtrec.data.answer_ranks import AnswerRanks
     from kgtrec.data.collection import Collection
+    from kgtrec.data.run import Run
     from kgtrec.evaluation import Missing
 
 FORMATS = ("table", "csv", "json", "latex", "parquet")
@@ -62,8 +62,16 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.option("--out", type=click.Path(), help="File to write instead of standard output.")
 @click.option(
     "--ties",
-    type=click.Choice(("trec", "realistic", "optimistic", "pessimistic")),
-    help="Order of equal scores (rank type). Default: trec (by label) for runs, realistic for answer ranks.",
+    type=click.Choice(TIE_POLICIES),
+    help="Order of equal scores (rank type); expected is the exact mean over all orders. Default: trec (by label) for "
+    "runs, realistic for answer ranks.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of all that is random, such as --ties nondeterministic.",
 )
 @click.option(
     "--missing",
@@ -93,6 +101,7 @@ def command(
     ties: str | None,
     missing: Missing,
     float32: bool,
+    seed: int,
     folder: str | None,
 ) -> None:
     """Score SYSTEMS (runs or answer ranks) against QRELS (a file or a collection).
@@ -109,31 +118,52 @@ def command(
     form = form or (_BY_SUFFIX.get(suffixes(out)[0], "table") if out else "table")
     if form == "parquet" and not out:
         raise KgtrecError("--format parquet is a binary form and needs --out FILE")
-    holds_ranks = [_holds_ranks(path) for path in systems]
-    found = _read(systems, holds_ranks)
+    refuse_twice(qrels, systems)
+    holds_ranks = [holds_ranks_of(path) for path in systems]
+    found = read_systems(systems, holds_ranks)
     with ThreadPoolExecutor(1) as reader:
         # the first system, often the only one, is read while the rest of the program is loaded and the qrels are read
         first = reader.submit(next, found)
-        from kgtrec.evaluation import default_measures, evaluate
+        import pyarrow.compute  # noqa: F401
 
-        judgements = _read_collection(qrels) if Path(qrels).is_dir() else read_qrels(qrels)
-        collection = _read_collection(folder) if folder else None
+        import kgtrec.report.tables  # noqa: F401
+        from kgtrec.evaluation import default_measures, evaluate
+        from kgtrec.formats.qrels import read_qrels
+
+        judgements = read_folder(qrels) if Path(qrels).is_dir() else read_qrels(qrels)
+        collection = read_folder(folder) if folder else None
         scores = evaluate(
             judgements, chain([first.result()], found), measures or default_measures(ranks=all(holds_ranks)),
-            per=per, collection=collection, ties=ties, missing=missing, float32=float32,
+            per=per, collection=collection, ties=ties, missing=missing, float32=float32, seed=seed,
         )  # fmt: skip
     if not measures and not per:
         _report_ties(scores, ties)
     _write(scores, form, out)
 
 
-def _read_collection(folder: str) -> Collection:
+def refuse_twice(qrels: str, systems: Sequence[str]) -> None:
+    """Refuse, before anything is read, standard input that is named twice and files that would share a name."""
+    if [qrels, *systems].count("-") > 1:
+        raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
+    first: dict[str, str] = {}
+    for path in systems:
+        name = default_name(path)
+        if name in first:
+            raise KgtrecError(
+                f"expected systems of different names, found {name!r} twice: {first[name]} and {path}; "
+                "rename one of the files"
+            )
+        first[name] = path
+
+
+def read_folder(folder: str) -> Collection:
+    """The collection that a folder holds."""
     from kgtrec.formats.collections import read_collection
 
     return read_collection(folder)
 
 
-def _holds_ranks(path: str) -> bool:
+def holds_ranks_of(path: str) -> bool:
     """Whether a system's file holds answer ranks; if not, it is read as a run, which says what is wrong with it."""
     if not is_parquet(path):
         return False
@@ -142,7 +172,7 @@ def _holds_ranks(path: str) -> bool:
     return sniff(path) == "answer ranks"
 
 
-def _read(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[Run | AnswerRanks]:
+def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[Run | AnswerRanks]:
     """The systems one by one, each under the name of its file."""
     for path, ranks in zip(systems, holds_ranks, strict=True):
         if ranks:
@@ -158,7 +188,7 @@ def _report_ties(scores: Scores, ties: str | None) -> None:
         if share >= _TIES_WORTH_TELLING:
             say(
                 f"note: {share:.1%} of the relevant entities of {system} tie with another candidate"
-                + ("" if ties else "; --ties optimistic and --ties pessimistic show how much hangs on it")
+                + ("" if ties else "; kgtrec ties shows how much hangs on it")
             )
 
 
@@ -171,7 +201,7 @@ def _write(scores: Scores, form: str, out: str | None) -> None:
         with writing(str(out)) as stream:
             pq.write_table(scores.to_table(), stream)
         return
-    terminal = out is None and sys.stdout.isatty()
+    terminal = out is None and sys.stdout is not None and sys.stdout.isatty()
     if form == "table":
         import shutil
 

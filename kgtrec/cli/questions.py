@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,13 +11,13 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.data.collection import Collection
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import require_writable, write_collection
 from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_files, read_triples
 from kgtrec.formats.triples_rdf import LITERALS
-from kgtrec.questions import POLICIES, SPLIT_NAMES, build_questions
+from kgtrec.questions import POLICIES, build_questions
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DELIMITERS = {"tab": "\t", "space": " ", "comma": ","}
@@ -35,8 +36,8 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
 
 def _splits(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
-    if wrong := [name for name in names if name not in SPLIT_NAMES]:
-        raise KgtrecError(f"--categories-from: expected splits among {','.join(SPLIT_NAMES)}, found {wrong[0]!r}")
+    if wrong := [name for name in names if name not in SPLITS]:
+        raise KgtrecError(f"--categories-from: expected splits among {','.join(SPLITS)}, found {wrong[0]!r}")
     return names
 
 
@@ -144,7 +145,7 @@ def _inputs(paths: tuple[str, str, str], splits: list[Triples], form: str | None
     """The splits with their row counts, then the dictionaries that they share."""
     found = [
         describe_input(path, split=name, triples=len(triples))
-        for name, path, triples in zip(SPLIT_NAMES, paths, splits, strict=True)
+        for name, path, triples in zip(SPLITS, paths, splits, strict=True)
     ]
     dictionaries: dict[Path, None] = {}
     for path in paths:
@@ -153,4 +154,7 @@ def _inputs(paths: tuple[str, str, str], splits: list[Triples], form: str | None
 
 
 def _summary(out: str, collection: Collection) -> str:
-    return f"wrote {out}: {len(collection.questions):,} questions, fingerprint {collection.fingerprint}"
+    return (
+        f"wrote {out}: {len(collection.questions):,} questions, fingerprint {collection.fingerprint}\n"
+        f"next: kgtrec rank {shlex.quote(out)} SCORES --out ranks (or kgtrec baseline all {shlex.quote(out)} --out ranks)"
+    )

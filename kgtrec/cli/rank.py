@@ -101,7 +101,7 @@ def command(
         for source in sources:
             source.blocks(test)
     for source in sources:
-        with naming(source.path):
+        with _naming(source.path):
             write_system(
                 test, source.blocks(test), source.name, out,
                 depth=depth, filtered_by=filtered_by, run_format=run_format, judged=judged,
@@ -110,7 +110,7 @@ def command(
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def _naming(path: Path) -> Iterator[None]:
     """Say which file an error of the block is about, where the error does not."""
     try:
         yield

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from kgtrec.cli.common import progress
-from kgtrec.data.answer_ranks import SPLITS, AnswerRanks
+from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.triples import SPLITS
 from kgtrec.errors import nearest
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.runs import RunWriter
@@ -79,8 +80,8 @@ def write_system(
             parts.append(part.answer_ranks)
             if writer is not None and part.run is not None:
                 writer.write(part.run)
-    joined = joined_answer_ranks(parts)
-    write_answer_ranks(ranks, joined)
+        joined = joined_answer_ranks(parts)
+        write_answer_ranks(ranks, joined)  # before the run takes its place, so that a failure here leaves neither
     return joined
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from kgtrec.data.vocabulary import Vocabulary
 
-SPLITS = ("train", "valid", "test")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerRanks:
@@ -33,6 +31,10 @@ class AnswerRanks:
     entities: Vocabulary
     filtered_by: tuple[str, ...]  # splits whose known triples were removed, of train, valid, test; () = raw
     collection: str  # fingerprint of the collection that was ranked, "" where there is none
+
+    def __repr__(self) -> str:
+        filtered = ", ".join(self.filtered_by) or "nothing"
+        return f"<AnswerRanks {self.name!r}: {len(self):,} rows, filtered by {filtered}>"
 
     def __len__(self) -> int:
         return len(self.question)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,16 @@ _KINDS = {
     pa.float32(): np.float32, pa.float64(): np.float64,
 }  # fmt: skip
 _ARROW = {np.dtype(kind): arrow for arrow, kind in _KINDS.items()}
+
+
+class _Compute:
+    """``pyarrow.compute``, imported when it is first used: it takes longer to import than qrels take to read."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("pyarrow.compute"), name)
+
+
+compute = _Compute()
 
 
 def arrow_of(values: NDArray[Any]) -> pa.Array:
@@ -49,6 +60,22 @@ def values_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return np.frombuffer(array.buffers()[1], kind)[first:last] if len(array) else np.empty(0, kind)
 
 
+def bytes_and_offsets(texts: pa.StringArray) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """The bytes of all texts, and where each begins in them and the last one ends; without copying.
+
+    Examples
+    --------
+    >>> data, offsets = bytes_and_offsets(pa.array(["ab", "", "c"])[1:])
+    >>> offsets.tolist(), bytes(data[offsets[0] : offsets[-1]])
+    ([2, 2, 3], b'c')
+    """
+    if len(texts) == 0:
+        return np.zeros(0, np.uint8), np.zeros(1, np.int32)
+    _, offsets, data = texts.buffers()
+    bounds = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8), bounds
+
+
 def labels_of(texts: Sequence[str]) -> pa.StringArray:
     """Strings as an Arrow array.
 
@@ -64,3 +91,20 @@ def labels_of(texts: Sequence[str]) -> pa.StringArray:
     # 64-bit offsets first, since the cast refuses what does not fit into 32 bits
     large = pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), values)
     return large.cast(pa.string())
+
+
+def unified(dictionaries: Sequence[pa.StringArray]) -> tuple[pa.StringArray, list[NDArray[np.int32]]]:
+    """The labels of several arrays of distinct labels in order of first appearance, and the place of each among them.
+
+    Examples
+    --------
+    >>> labels, places = unified([labels_of(["b", "a"]), labels_of(["c", "b"])])
+    >>> labels.to_pylist(), places
+    (['b', 'a', 'c'], [array([0, 1], dtype=int32), array([2, 0], dtype=int32)])
+    """
+    each_once = [
+        pa.DictionaryArray.from_arrays(arrow_of(np.arange(len(labels), dtype=np.int32)), labels)
+        for labels in dictionaries
+    ]
+    chunks = pa.chunked_array(each_once).unify_dictionaries().chunks
+    return chunks[0].dictionary, [values_of(chunk.indices) for chunk in chunks]

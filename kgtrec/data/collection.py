@@ -54,6 +54,12 @@ class Collection:
     )  # counts, policies and options, as build_questions found them
     labels: Vocabulary | None = None  # what the entity ids e0, e1, ... stand for; None: entities have their own labels
 
+    def __repr__(self) -> str:
+        return (
+            f"<Collection {self.fingerprint}: {len(self.questions):,} questions, {len(self.qrels):,} judgements, "
+            f"{len(self.entities):,} entities, {len(self.relations):,} relations>"
+        )
+
     @property
     def entities(self) -> Vocabulary:
         return self.questions.entities

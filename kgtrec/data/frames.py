@@ -21,10 +21,15 @@ def is_frame(thing: Any) -> bool:
 
 def frame_column(frame: pd.DataFrame, name: str) -> Any:
     """One column of a frame, or an error that names the columns that are there."""
+    if not is_frame(frame):
+        raise KgtrecError(f"expected a pandas data frame with a column {name!r}, found {type(frame).__name__}")
     if name not in frame.columns:
         found = ", ".join(map(str, frame.columns))
         raise KgtrecError(f"expected a column {name!r} in the data frame, found {found or 'no columns'}")
-    return frame[name]
+    column = frame[name]
+    if column.ndim != 1:
+        raise KgtrecError(f"expected one column {name!r} in the data frame, found {column.shape[1]}")
+    return column
 
 
 def frame_labels(frame: pd.DataFrame, name: str) -> pa.StringArray:
@@ -41,12 +46,16 @@ def frame_labels(frame: pd.DataFrame, name: str) -> pa.StringArray:
             raise KgtrecError(f"expected text in column {name!r}, found {labels.type}; convert it with .astype(str)")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise KgtrecError(f"expected text in column {name!r}: {error}; convert it with .astype(str)") from None
+    except UnicodeEncodeError as error:
+        raise KgtrecError(f"expected text in column {name!r} that UTF-8 can hold, found {error.object!r}") from None
     return labels.combine_chunks() if isinstance(labels, pa.ChunkedArray) else labels
 
 
 def frame_values(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
     """A numeric column as float64, without NaN."""
     column = frame_column(frame, name)
+    if getattr(column.dtype, "kind", "O") in "cmM":  # complex numbers and dates would convert to what nobody meant
+        raise KgtrecError(f"expected numbers in column {name!r}, found {column.dtype}")
     try:
         values: NDArray[np.float64] = column.to_numpy(np.float64)
     except (TypeError, ValueError):

@@ -59,10 +59,10 @@ class Qrels:
         questions, question = Vocabulary.encoding(frame_labels(frame, "query_id"))
         entities, entity = Vocabulary.encoding(frame_labels(frame, "doc_id"))
         grade = frame_values(frame, "relevance")
-        if np.any(grade != np.trunc(grade)):
-            raise KgtrecError(
-                f"expected whole-number grades in column 'relevance', found {grade[grade != np.trunc(grade)][0]}"
-            )
+        bounds = np.iinfo(np.int32)
+        wrong = np.flatnonzero((grade != np.trunc(grade)) | (grade < bounds.min) | (grade > bounds.max))
+        if len(wrong):
+            raise KgtrecError(f"expected whole numbers of 32 bits in column 'relevance', found {grade[wrong[0]]}")
         return cls.of(question, entity, grade.astype(np.int32), questions, entities)
 
     def to_frame(self) -> pd.DataFrame:
@@ -72,6 +72,9 @@ class Qrels:
             doc_id=self.entities.decode(self.entity),
             relevance=self.grade,
         )
+
+    def __repr__(self) -> str:
+        return f"<Qrels: {len(self):,} judgements, {len(self.questions):,} questions>"
 
     def __len__(self) -> int:
         return len(self.question)

@@ -26,6 +26,10 @@ class Questions:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        n_head = int(self.is_head.sum())
+        return f"<Questions: {len(self):,} ({n_head:,} head, {len(self) - n_head:,} tail)>"
+
     def rows(
         self, is_head: NDArray[np.bool_], relation: NDArray[np.int32], anchor: NDArray[np.int32]
     ) -> NDArray[np.intp]:

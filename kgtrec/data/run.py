@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.frames import frame_labels, frame_of, frame_values
+from kgtrec.data.hashing import pair_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_ROWS_AT_A_TIME = 1 << 17
-_TABLE_BITS = 20
-_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: spreads neighbouring keys (Fibonacci hashing)
+_ROWS_AT_A_TIME = 1 << 16
+_TABLE_BITS = 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,9 +58,7 @@ class Run:
         if len(wrong):
             pair = questions[question[wrong[0]]], entities[entity[wrong[0]]]
             raise KgtrecError(f"expected a number as score, found NaN for ({pair[0]}, {pair[1]})")
-        order = _order(question, score, entity, entities)
-        if order is not None:
-            question, entity, score = question[order], entity[order], score[order]
+        question, entity, score = _in_order(question, entity, score, entities)
         row = repeated_row(question, entity, len(entities))
         if row is not None:
             pair = questions[question[row]], entities[entity[row]]
@@ -80,6 +78,9 @@ class Run:
             query_id=self.questions.decode(self.question), doc_id=self.entities.decode(self.entity), score=self.score
         )
 
+    def __repr__(self) -> str:
+        return f"<Run {self.name!r}: {len(self):,} rows, {len(self.questions):,} questions>"
+
     def __len__(self) -> int:
         return len(self.question)
 
@@ -88,15 +89,16 @@ class Run:
         return replace(self, name=name)
 
 
-def _order(
-    question: NDArray[np.int32], score: NDArray[np.float64], entity: NDArray[np.int32], entities: Vocabulary
-) -> NDArray[np.intp] | None:
-    """The rows in a run's order; None where they stand in it already.
+def _in_order(
+    question: NDArray[np.int32], entity: NDArray[np.int32], score: NDArray[np.float64], entities: Vocabulary
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """The rows in a run's order; the same arrays where they stand in it already.
 
     Most runs come sorted but for the order of ties, so only the stretches that are out of order are sorted.
     """
     if np.any(question[1:] < question[:-1]):
-        return np.lexsort((-entities.byte_order[entity], -score, question))
+        order = np.lexsort((-entities.byte_order[entity], -score, question))
+        return question[order], entity[order], score[order]
     same = question[1:] == question[:-1]
     rising = same & (score[1:] > score[:-1])
     same_score = same & (score[1:] == score[:-1])
@@ -104,15 +106,20 @@ def _order(
     tied = np.flatnonzero(same_score)
     wrong[tied] = entities.byte_order[entity[tied]] < entities.byte_order[entity[tied + 1]]
     if not wrong.any():
-        return None
+        return question, entity, score
     # a stretch is a question, or only some tied rows of one where all scores are in order
-    stretch = np.cumsum(np.r_[0, ~(same if rising.any() else same_score)], dtype=np.int32)
-    is_wrong = np.zeros(int(stretch[-1]) + 1, np.bool_)
-    is_wrong[stretch[1:][wrong]] = True
-    rows = np.flatnonzero(is_wrong[stretch])
-    order = np.arange(len(question))
-    order[rows] = rows[np.lexsort((-entities.byte_order[entity[rows]], -score[rows], stretch[rows]))]
-    return order
+    linked = np.r_[False, same if rising.any() else same_score, False]  # with the row above
+    edges = np.flatnonzero(linked[1:] != linked[:-1])
+    first, last = edges[::2], edges[1::2]
+    is_wrong = np.zeros(len(first), np.bool_)
+    is_wrong[np.searchsorted(first, np.flatnonzero(wrong), side="right") - 1] = True
+    first, length = first[is_wrong], (last - first + 1)[is_wrong]
+    stretch = np.repeat(np.arange(len(first)), length)
+    rows = np.arange(len(stretch)) + (first - np.cumsum(length) + length)[stretch]
+    order = rows[np.lexsort((-entities.byte_order[entity[rows]], -score[rows], stretch))]
+    sorted_entity, sorted_score = entity.copy(), score.copy()
+    sorted_entity[rows], sorted_score[rows] = entity[order], score[order]
+    return question, sorted_entity, sorted_score
 
 
 def repeated_row(question: NDArray[np.int32], entity: NDArray[np.int32], n_entities: int) -> int | None:
@@ -123,18 +130,21 @@ def repeated_row(question: NDArray[np.int32], entity: NDArray[np.int32], n_entit
     """
     table = np.empty(1 << _TABLE_BITS, np.int32)
     n = len(question)
-    # whole questions at a time, about as many rows as keep collisions few
+    # whole questions at a time, about as many rows as keep collisions few and the table in the cache
     ends = np.append(np.flatnonzero(question[1:] != question[:-1]) + 1, n)
-    bounds = np.unique(np.r_[0, ends[np.searchsorted(ends, np.arange(0, n, _ROWS_AT_A_TIME))], n])
+    bounds = dict.fromkeys([0, *ends[np.searchsorted(ends, np.arange(0, n, _ROWS_AT_A_TIME))].tolist(), n])
     for first, last in itertools.pairwise(bounds):
-        key = question[first:last].astype(np.uint64) * np.uint64(n_entities) + entity[first:last].view(np.uint32)
-        place = ((key * _MIX) >> np.uint64(64 - _TABLE_BITS)).view(np.int64)
+        place = pair_hashes(question[first:last], entity[first:last], _TABLE_BITS)
         rows = np.arange(last - first, dtype=np.int32)
         table[place] = rows
         found = table[place]
         lost = np.flatnonzero(found != rows)
-        ordered = np.sort(key[lost])
-        if np.any(key[found[lost]] == key[lost]) or np.any(ordered[1:] == ordered[:-1]):
+        suspects = first + np.append(lost, found[lost])
+        key = question[suspects] * np.int64(n_entities) + entity[suspects]
+        own, other = key[: len(lost)], key[len(lost) :]
+        ordered = np.sort(own)
+        if np.any(own == other) or np.any(ordered[1:] == ordered[:-1]):
+            key = question[first:last] * np.int64(n_entities) + entity[first:last]
             order = np.argsort(key, kind="stable")
             again = order[1:][key[order][1:] == key[order][:-1]]
             return int(first + again.min())

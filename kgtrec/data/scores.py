@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.frames import frame_of
+from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +50,19 @@ class Scores:
         table = self.to_table()
         return frame_of(**{name: table.column(name) for name in table.column_names})
 
+    def __repr__(self) -> str:
+        n_systems, n_measures, n_items = self.values.shape
+        per = f" per {', '.join(self.items)} ({n_items:,})" if self.items else ""
+        return f"<Scores: {n_systems} systems x {n_measures} measures{per}>"
+
     def value(self, system: str, measure: str) -> float:
-        """One total."""
+        """One total.
+
+        Raises
+        ------
+        KgtrecError
+            If the scores are broken down, so that there are several.
+        """
+        if self.items:
+            raise KgtrecError(f"expected totals, found scores per {', '.join(self.items)}; use to_frame()")
         return float(self.values[self.systems.index(system), self.measures.index(measure), 0])

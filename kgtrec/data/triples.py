@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
+SPLITS = ("train", "valid", "test")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Triples:
@@ -48,6 +50,9 @@ class Triples:
         entities, codes = Vocabulary.encoding(both.take(pa.array(order)))
         relations, relation_codes = Vocabulary.encoding(relation)
         return cls(codes[0::2].copy(), relation_codes, codes[1::2].copy(), entities, relations)
+
+    def __repr__(self) -> str:
+        return f"<Triples: {len(self):,} of {len(self.entities):,} entities, {len(self.relations):,} relations>"
 
     def __len__(self) -> int:
         return len(self.head)

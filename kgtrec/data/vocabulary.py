@@ -9,13 +9,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
+from kgtrec.data.arrow import compute as pc
 from kgtrec.errors import KgtrecError
 
 Codes = NDArray[np.int32]
+
+# what str.isspace calls white space, and NUL: some reader or other would split or cut a label of a TREC file there
+WHITE_SPACE = (
+    r"[\x{00}\x{09}-\x{0d}\x{1c}-\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
+)
 
 
 def as_labels(labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> pa.StringArray:
@@ -27,7 +32,8 @@ def as_labels(labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> pa.StringAr
         labels = labels_of(listed) if all(type(label) is str for label in listed) else pa.array(listed, pa.string())
     if pa.types.is_dictionary(labels.type):
         labels = labels.dictionary_decode()
-    labels = labels.cast(pa.string())
+    if labels.type != pa.string():
+        labels = labels.cast(pa.string())
     if labels.null_count:
         raise KgtrecError(f"expected labels, found a missing value at place {labels.is_null().index(True).as_py()}")
     return labels
@@ -78,6 +84,9 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"<Vocabulary: {len(self):,} labels>"
 
     def __getitem__(self, code: int) -> str:
         return str(self.labels[int(code)].as_py())

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.answer_ranks import SPLITS, AnswerRanks
+from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import values_of
+from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, writing

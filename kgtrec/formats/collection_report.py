@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kgtrec.data.triples import SPLITS
+
 _BAR = 40  # characters of the longest bar
-_SPLITS = ("train", "valid", "test")
 _SIDES = ("head", "tail", "all")
 
 
@@ -24,15 +25,16 @@ def report_text(report: Mapping[str, Any]) -> str:
     """
     if not report:
         return "no report: this collection was not made by kgtrec questions\n"
-    blocks = (_triples(report), _questions(report), _histogram(report), _categories(report), _checks(report))
+    checks = _alignment(report) if "alignment" in report else _checks(report)
+    blocks = (_triples(report), _questions(report), _histogram(report), _categories(report), checks)
     return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
 
 
 def _triples(report: Mapping[str, Any]) -> Iterator[str]:
-    rows = [["", *_SPLITS]]
-    rows.append(["triples read", *(_int(report["triples_read"][name]) for name in _SPLITS)])
-    rows.append(["triples used", *(_int(report["triples"][name]) for name in _SPLITS)])
-    rows.append(["known answers", *(_int(report["known"][name]) for name in _SPLITS)])
+    rows = [["", *SPLITS]]
+    rows.append(["triples read", *(_int(report["triples_read"][name]) for name in SPLITS)])
+    rows.append(["triples used", *(_int(report["triples"][name]) for name in SPLITS)])
+    rows.append(["known answers", *(_int(report["known"][name]) for name in SPLITS)])
     yield from _aligned(rows)
     yield f"entities {report['entities']:,}, relations {report['relations']:,}"
 
@@ -40,9 +42,10 @@ def _triples(report: Mapping[str, Any]) -> Iterator[str]:
 def _questions(report: Mapping[str, Any]) -> Iterator[str]:
     rows = [["", *_SIDES], ["questions", *(_int(report["questions"][side]) for side in _SIDES)]]
     spread = report["answers_per_question"]
-    for name in ("min", "median", "mean", "max"):
-        values = (spread[side][name] if spread[side] else None for side in _SIDES)
-        rows.append([f"answers, {name}", *("-" if value is None else _number(value) for value in values)])
+    rows += [
+        [f"answers, {name}", *(_number(spread[side][name]) for side in _SIDES)]
+        for name in ("min", "median", "mean", "max")
+    ]
     yield from _aligned(rows)
 
 
@@ -70,10 +73,22 @@ def _categories(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"a side is N from a mean of {options['threshold']:g} entities, over {' + '.join(options['categories_from'])}"
 
 
+def _alignment(report: Mapping[str, Any]) -> Iterator[str]:
+    """What takes the place of the checks in a collection of ``kgtrec align``."""
+    about = report["alignment"]
+    whom = "entities of the test alignments" if about["candidates"] == "test" else "all entities of a side"
+    yield f"entity alignment; candidates are {whom}:"
+    yield f"{about['right_candidates']:,} right ones for tail questions (from left to right),"
+    yield f"{about['left_candidates']:,} left ones for head questions (from right to left)"
+    yield f"repeated test alignments: {report['repeated']['test']:,}, counted once"
+    used, read = report["triples"]["train"], about["train_alignments"]
+    yield f"train alignments: {read:,}, {used:,} of them between candidates, where they are no wrong answers"
+
+
 def _checks(report: Mapping[str, Any]) -> Iterator[str]:
     repeated, leaked = report["repeated"], report["leaked"]
     rows = [["check", "found", "policy"]]
-    found = ", ".join(f"{repeated[name]:,} {name}" for name in _SPLITS)
+    found = ", ".join(f"{repeated[name]:,} {name}" for name in SPLITS)
     rows.append(["repeated triples", found, f"--repeated {repeated['policy']}"])
     found = f"{leaked['test_in_train']:,} in train, {leaked['test_in_valid']:,} in valid"
     rows.append(["test triples leaked", found, f"--leaked {leaked['policy']}"])

@@ -17,11 +17,7 @@ judgements (after pooling, say): reading then warns. A changed copy of any other
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import shutil
-import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -40,14 +36,13 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecWarning
 from kgtrec.formats.collection_report import report_text
-from kgtrec.formats.files import PathLike, reading, write_text, writing
+from kgtrec.formats.files import PathLike, folder_beside, reading, sha256_of, write_text, writing
 from kgtrec.formats.qrels import read_qrels, write_qrels
-from kgtrec.formats.topics import read_entity_labels, read_topics, write_topics
+from kgtrec.formats.topics import ENTITY_IDS, ENTITY_LABELS, read_entity_labels, read_topics, write_topics
 
-FORMAT = 1
+FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
-_ENTITIES, _ENTITY_IDS = "entities.txt", "entities.tsv"
 _KNOWN = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
 _TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
 _RELATION_COLUMNS = ("relation", "category", "tails_per_head", "heads_per_tail")
@@ -80,20 +75,24 @@ def write_collection(
     ------
     FormatError
         If the folder is a file, holds something that is no collection, or holds a collection and ``force`` is False.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from kgtrec.questions import build_questions
+    >>> train, valid = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")]), Triples.of([])
+    >>> collection = build_questions(train, valid, Triples.of([("ann", "likes", "jam")]))
+    >>> folder = Path(tempfile.mkdtemp(), "C")
+    >>> write_collection(folder, collection)
+    >>> read_collection(folder).fingerprint == collection.fingerprint
+    True
     """
     target = Path(folder).absolute()
     require_writable(folder, force=force)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
-    except OSError as error:
-        raise FormatError(f"cannot write here: {error.strerror}", path=os.fspath(folder)) from None
-    try:
+    with folder_beside(folder) as part:
         _write_parts(collection, part)
         _write_manifest(collection, part, command or {}, inputs or ())
         _install(part, target)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def read_collection(folder: PathLike) -> Collection:
@@ -112,7 +111,7 @@ def read_collection(folder: PathLike) -> Collection:
     path = Path(folder)
     manifest = _read_manifest(path)
     _require_files(path, manifest)
-    entities, labels = _read_entities(path, by_ids=_ENTITY_IDS in manifest["files"])
+    entities, labels = _read_entities(path, by_ids=ENTITY_IDS in manifest["files"])
     relations, categories = _read_relations(path / "relations.tsv")
     questions = _read_topics(path / "topics.tsv", entities, relations)
     qrels = _read_qrels(path / "qrels.txt", questions)
@@ -120,7 +119,7 @@ def read_collection(folder: PathLike) -> Collection:
     head, relation, tail = _read_codes(path / "train.parquet", _TRAIN, (len(entities), len(relations), len(entities)))
     train = Triples(head, relation, tail, entities, relations)
     collection = Collection(questions, qrels, known, categories, train, manifest.get("report", {}), labels)
-    if _sha256(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
+    if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
         warnings.warn(
             f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; going on with its "
             f"{len(qrels):,} judgements",
@@ -166,32 +165,24 @@ def require_writable(folder: PathLike, *, force: bool = False) -> None:
 def _install(part: Path, target: Path) -> None:
     """Put the finished files in place; the manifest goes first and comes last, so that no mixture passes for whole."""
     if not target.exists():
-        part.chmod(0o777 & ~_umask())
         part.replace(target)
         return
     (target / MANIFEST).unlink(missing_ok=True)
-    for name in (*_ALWAYS, _ENTITIES, _ENTITY_IDS, MANIFEST):
+    for name in (*_ALWAYS, ENTITY_LABELS, ENTITY_IDS, MANIFEST):
         if (part / name).exists():
             (part / name).replace(target / name)
         else:
             (target / name).unlink(missing_ok=True)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def _write_parts(collection: Collection, folder: Path) -> None:
     questions, known, train = collection.questions, collection.known, collection.train
-    anchors, relations = questions.entities.decode(questions.anchor), questions.relations.decode(questions.relation)
-    write_topics(folder / "topics.tsv", Topics(questions.ids, anchors, relations))
+    write_topics(folder / "topics.tsv", Topics.of(questions))
     write_qrels(folder / "qrels.txt", collection.qrels)
     if collection.labels is None:
-        _write_lines(folder / _ENTITIES, collection.entities.labels)
+        _write_lines(folder / ENTITY_LABELS, collection.entities.labels)
     else:
-        _write_lines(folder / _ENTITY_IDS, collection.entities.labels, collection.labels.labels)
+        _write_lines(folder / ENTITY_IDS, collection.entities.labels, collection.labels.labels)
     _write_relations(folder / "relations.tsv", collection)
     _write_codes(folder / "known.parquet", _KNOWN, known.question, known.entity, known.split)
     _write_codes(folder / "train.parquet", _TRAIN, train.head, train.relation, train.tail)
@@ -225,13 +216,13 @@ def _write_manifest(
     collection: Collection, folder: Path, command: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]
 ) -> None:
     manifest = {
-        "collection_format": FORMAT,
+        "collection_format": FORMAT_VERSION,
         "kgtrec": _version(),
         "command": dict(command),
         "inputs": [dict(item) for item in inputs],
         "fingerprint": collection.fingerprint,
         "report": collection.report,
-        "files": {path.name: _sha256(path) for path in sorted(folder.iterdir())},
+        "files": {path.name: sha256_of(path) for path in sorted(folder.iterdir())},
     }
     write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
@@ -243,11 +234,6 @@ def _version() -> str:
         return version("kgtrec")
     except PackageNotFoundError:
         return "unknown"
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -270,9 +256,9 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             f"expected the manifest of a collection with {', '.join(sorted(needed))}, found another file",
             path=path / MANIFEST,
         )
-    if manifest["collection_format"] != FORMAT:
+    if manifest["collection_format"] != FORMAT_VERSION:
         raise FormatError(
-            f"expected collection format {FORMAT}, found {manifest['collection_format']}; "
+            f"expected collection format {FORMAT_VERSION}, found {manifest['collection_format']}; "
             f"it was written by kgtrec {manifest.get('kgtrec')}, this is {_version()}",
             path=path / MANIFEST,
         )
@@ -282,7 +268,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 def _require_files(path: Path, manifest: dict[str, Any]) -> None:
     """Every file is there, and all but the qrels and the report are those that were written."""
     files = manifest["files"]
-    entities = _ENTITY_IDS if _ENTITY_IDS in files else _ENTITIES
+    entities = ENTITY_IDS if ENTITY_IDS in files else ENTITY_LABELS
     for name in (*_ALWAYS, entities):
         if name != "report.txt" and not (path / name).is_file():
             raise FormatError("expected this file of the collection, found none; build it anew", path=path / name)
@@ -290,7 +276,7 @@ def _require_files(path: Path, manifest: dict[str, Any]) -> None:
             raise FormatError(
                 f"expected a checksum of {name}, found none; build the collection anew", path=path / MANIFEST
             )
-        if name not in ("qrels.txt", "report.txt") and _sha256(path / name) != files[name]:
+        if name not in ("qrels.txt", "report.txt") and sha256_of(path / name) != files[name]:
             raise FormatError(
                 "expected the file that kgtrec questions wrote, found another one; only qrels.txt may be replaced; "
                 "build the collection anew",
@@ -311,9 +297,9 @@ def _read_lines(path: Path, n_columns: int) -> list[list[str]]:
 
 def _read_entities(path: Path, *, by_ids: bool) -> tuple[Vocabulary, Vocabulary | None]:
     if by_ids:
-        rows = _read_lines(path / _ENTITY_IDS, 2)
+        rows = _read_lines(path / ENTITY_IDS, 2)
         return Vocabulary.of([row[0] for row in rows]), Vocabulary.of([row[1] for row in rows])
-    return read_entity_labels(path / _ENTITIES), None
+    return read_entity_labels(path / ENTITY_LABELS), None
 
 
 def _read_relations(path: Path) -> tuple[Vocabulary, RelationCategories]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -19,6 +20,8 @@ import pyarrow as pa
 from kgtrec.errors import FormatError
 
 PathLike = str | os.PathLike[str]
+_COMPRESSED = {b"\x1f\x8b": ("gzip", ".gz"), b"\x28\xb5\x2f\xfd": ("zstd", ".zst")}  # first bytes, format, suffix
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _GZIP_LEVEL = 1  # run files are large and compress well at any level; higher ones only cost time
 
 
@@ -42,7 +45,8 @@ def reading(path: PathLike) -> Iterator[BinaryIO]:
     Raises
     ------
     FormatError
-        If the file is missing, is a folder, cannot be read, or its compressed data are damaged or cut off.
+        If the file is missing, is a folder, cannot be read, is compressed without a suffix that says so, or its
+        compressed data are damaged or cut off.
     """
     name = os.fspath(path)
     with ExitStack() as stack:
@@ -78,7 +82,9 @@ def _damaged(path: PathLike, error: Exception) -> FormatError:
 def _opened(path: PathLike) -> Iterator[BinaryIO]:
     compression = suffixes(path)[1]
     if os.fspath(path) == "-":
-        yield sys.stdin.buffer
+        if sys.stdin is None:
+            raise FormatError("expected standard input, found it closed", path="-")
+        yield _plain(path, sys.stdin.buffer)
     elif compression == ".gz":
         with gzip.open(path, "rb") as stream:
             yield cast(BinaryIO, stream)
@@ -87,7 +93,17 @@ def _opened(path: PathLike) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, plain), 1 << 20))
     else:
         with Path(path).open("rb") as stream:
-            yield stream
+            yield _plain(path, stream)
+
+
+def _plain(path: PathLike, stream: BinaryIO) -> BinaryIO:
+    """``stream``, unless its first bytes are those of compressed data, which no reader of text could make sense of."""
+    first = stream.peek(4) if isinstance(stream, io.BufferedReader) else b""
+    for magic, (name, suffix) in _COMPRESSED.items():
+        if first.startswith(magic):
+            way_out = "decompress it on the way" if os.fspath(path) == "-" else f"give it a name that ends in {suffix}"
+            raise FormatError(f"expected plain data, found {name} data; {way_out}", path=os.fspath(path))
+    return stream
 
 
 @contextmanager
@@ -97,6 +113,8 @@ def writing(path: PathLike) -> Iterator[BinaryIO]:
     Compressed by suffix; equal content gives equal bytes. ``-`` is standard output.
     """
     if os.fspath(path) == "-":
+        if sys.stdout is None:
+            raise FormatError("expected standard output, found it closed", path="-")
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
@@ -106,22 +124,34 @@ def writing(path: PathLike) -> Iterator[BinaryIO]:
         with target.open("wb") as raw, _compressing(raw, suffixes(path)[1]) as stream:
             yield stream
         return
+    made = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
             raise FormatError("expected a file to write, found a folder", path=target)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     except OSError as error:
-        raise FormatError(f"cannot write here: {error.strerror}", path=target) from None
+        raise FormatError(f"cannot write here: {_reason(error, target.parent)}", path=target) from None
     part = Path(name)
     try:
         with os.fdopen(handle, "wb") as raw, _compressing(raw, suffixes(path)[1]) as stream:
             yield stream
         part.chmod(0o666 & ~_umask())
         part.replace(target)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        with suppress(OSError):  # somebody else may have put something there
+            for folder in made:
+                folder.rmdir()
+        if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+            error.filename = os.fspath(path)
         raise
+
+
+def _reason(error: OSError, folder: Path) -> str:
+    """Why a folder cannot be written to; of a file in its place, the system says only that it exists."""
+    files = [place for place in (folder, *folder.parents) if place.exists() and not place.is_dir()]
+    return f"{files[0]} is a file, not a folder" if files else str(error.strerror)
 
 
 @contextmanager
@@ -173,16 +203,38 @@ def replacing_folder(path: PathLike, *, made_by: str) -> Iterator[Path]:
             "expected an empty or new folder, found one with other files, which would be lost; choose another",
             path=target,
         )
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
-    except OSError as error:
-        raise FormatError(f"cannot write here: {error.strerror}", path=target) from None
-    try:
+    with folder_beside(target) as part:
         yield part
-        part.chmod(0o777 & ~_umask())
         if target.is_dir():
             shutil.rmtree(target)
         part.replace(target)
+
+
+@contextmanager
+def folder_beside(target: PathLike) -> Iterator[Path]:
+    """A new folder in the folder of ``target``, to be renamed once it is full; what is left of it in the end vanishes.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be made.
+    """
+    place = Path(target).absolute()
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
+    except OSError as error:
+        raise FormatError(f"cannot write here: {_reason(error, place.parent)}", path=target) from None
+    try:
+        part.chmod(0o777 & ~_umask())  # mkdtemp lets nobody else in
+        yield part
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def sha256_of(path: PathLike) -> str:
+    """The SHA-256 of a file as it is stored, compressed or not, in hex digits."""
+    import hashlib  # slow to import, and seldom needed
+
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

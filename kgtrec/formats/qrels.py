@@ -9,10 +9,10 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, values_of
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading, writing

@@ -11,10 +11,10 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.run import Run
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.files import PathLike, reading, writing
@@ -275,6 +275,16 @@ def write_run(path: PathLike, run: Run, *, name: str | None = None) -> None:
     ------
     KgtrecError
         As :class:`RunWriter`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> one = np.zeros(1, np.int32)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "transe.run"
+    >>> write_run(path, Run.of("transe", one, one, np.array([0.7]), Vocabulary.of(["tail0"]), Vocabulary.of(["paris"])))
+    >>> print(path.read_text(), end="")
+    tail0 Q0 paris 1 0.7 transe
     """
     with RunWriter(path, name or run.name) as out:
         out.write(run)

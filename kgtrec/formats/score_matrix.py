@@ -13,6 +13,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.topics import lists_ids
 
 Block = tuple[NDArray[np.intp], NDArray[Any]]
 BLOCK_BYTES = 64 << 20  # scores in a block, unless the caller asks for a number of questions
@@ -47,6 +48,18 @@ def read_score_matrix(
     ------
     FormatError
         At once, if the file is no whole matrix of the collection's questions and entities.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.questions import build_questions
+    >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
+    >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
+    >>> path = Path(tempfile.mkdtemp(), "transe.npy")
+    >>> np.save(path, np.zeros((len(collection.questions), len(collection.entities)), np.float32))
+    >>> [(rows.tolist(), scores.shape) for rows, scores in read_score_matrix(path, collection, block=1)]
+    [([0], (1, 4)), ([1], (1, 4))]
     """
     matrix = _mapped(path)
     row_of = None if topics is None else _aligned(topics, collection.questions.ids, "question", first_column=True)
@@ -101,7 +114,7 @@ def entity_places(path: PathLike, collection: Collection) -> tuple[NDArray[np.in
     FormatError
         If an entity of the collection is missing or a line is repeated.
     """
-    if Path(path).name.startswith("entities.tsv"):
+    if lists_ids(path):
         return _aligned(path, collection.entities, "entity", first_column=True)
     return _aligned(path, collection.labels or collection.entities, "entity", first_column=False)
 

@@ -116,10 +116,12 @@ def _kind_of_text(path: PathLike, head: bytes) -> Kind:
     if head.startswith(MAGIC):
         raise FormatError("expected text, found Parquet data; give the file a name that ends in .parquet", path=path)
     whole = b"".join(whole_lines(io.BytesIO(head), str(path)))
-    lines = [line for line in whole.split(b"\n") if line.strip() and not line.lstrip().startswith(b"#")][:_LINES]
+    numbered = enumerate(whole.split(b"\n"), start=1)
+    lines = {number: line for number, line in numbered if line.strip() and not line.lstrip().startswith(b"#")}
+    lines = dict(list(lines.items())[:_LINES])
     if len(lines) > 1 and len(head) == _HEAD:
-        lines.pop()  # may be cut off
-    votes = [kind for kind in map(_kind_of_line, lines) if kind]
+        lines.popitem()  # may be cut off
+    votes = [kind for kind in map(_kind_of_line, lines.values()) if kind]
     if votes:
         return max(votes, key=votes.count)
     # nothing is well formed: the nearest kind's reader says best what is wrong
@@ -132,10 +134,13 @@ def _kind_of_text(path: PathLike, head: bytes) -> Kind:
         return "topics"
     if not lines:
         raise FormatError("expected a run, qrels or topics, found an empty file", path=path)
+    number, line = next(iter(lines.items()))
+    found = len(line.split())
     raise FormatError(
         f"expected a run (6 columns), qrels (4 columns) or topics (3 columns separated by tabs), found "
-        f"{len(lines[0].split())} columns: {shown(lines[0])}",
+        f"{found} column{'' if found == 1 else 's'}: {shown(line)}",
         path=path,
+        line=number,
     )
 
 

@@ -16,6 +16,7 @@ from kgtrec.formats.trec_labels import refusal, unwritable_labels
 from kgtrec.formats.trec_text import shown, whole_lines
 
 COLUMNS = ("id", "anchor", "relation")
+ENTITY_LABELS, ENTITY_IDS = "entities.txt", "entities.tsv"  # a label a line; or an id, TAB, and the label
 
 
 def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
@@ -71,11 +72,6 @@ def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
     return Topics(Vocabulary.of(columns[0]), columns[1], columns[2])
 
 
-def line_of_topic(path: PathLike, topic: str) -> int | None:
-    """The line of a topics file that has the id ``topic``; None if there is none."""
-    return next((line for line, text in _text_lines(path, None) if text.split("\t")[0] == topic), None)
-
-
 def _text_lines(path: PathLike, stream: BinaryIO | None) -> Iterator[tuple[int, str]]:
     line = 0
     with ExitStack() as stack:
@@ -122,6 +118,11 @@ def write_topics(path: PathLike, topics: Topics) -> None:
         stream.writelines("\t".join(row).encode() + b"\n" for row in zip(*columns, strict=True))
 
 
+def lists_ids(path: PathLike) -> bool:
+    """Whether a list of entities has ids in a first column, by its name: ``entities.tsv``, compressed or not."""
+    return Path(path).name.startswith(ENTITY_IDS)
+
+
 def read_entity_labels(path: PathLike) -> Vocabulary:
     r"""The entities that a collection's ``entities.txt`` (one label per line) or ``entities.tsv`` (id first) lists.
 
@@ -138,8 +139,8 @@ def read_entity_labels(path: PathLike) -> Vocabulary:
     >>> list(read_entity_labels(path))
     ['france', 'paris']
     """
-    has_ids = Path(path).name.startswith("entities.tsv")
-    labels = [text.split("\t")[0] if has_ids else text for _, text in _text_lines(path, None)]
+    by_ids = lists_ids(path)
+    labels = [text.split("\t")[0] if by_ids else text for _, text in _text_lines(path, None)]
     if not labels:
         raise FormatError("expected one entity per line, found an empty file", path=path)
     try:

@@ -6,19 +6,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of, values_of
-from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
 from kgtrec.errors import KgtrecError
 
 ROWS_AT_A_TIME = 1 << 18  # lines formatted at once: bounds the memory of a writer
 
-# what str.isspace calls white space, and NUL: some reader or other would split or cut a label there
-_BREAKS = (
-    r"[\x{00}\x{09}-\x{0d}\x{1c}-\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
-)
 # at the beginning of a line these make a comment, or vanish
 _BAD_FIRST = r"^[#\x{feff}]"
 _NAMED = 3
@@ -37,7 +33,7 @@ def unwritable_labels(labels: pa.StringArray, *, first: bool = False) -> NDArray
     >>> unwritable_labels(pa.array(["a b", "", "x#1", "#1"]), first=True).tolist()
     [0, 1, 3]
     """
-    pattern = f"{_BREAKS}|^$" + (f"|{_BAD_FIRST}" if first else "")
+    pattern = f"{WHITE_SPACE}|^$" + (f"|{_BAD_FIRST}" if first else "")
     places: NDArray[np.intp] = np.flatnonzero(values_of(pc.match_substring_regex(labels, pattern)))
     return places
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -21,13 +21,12 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import arrow_of, values_of
+from kgtrec.data.arrow import unified, values_of
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError
 
-BLOCK_SIZE = 1 << 21  # bytes; large enough to hide the cost per block, small enough for a few to be in memory
+BLOCK_SIZE = 1 << 22  # bytes; large enough to hide the cost per block, small enough for a few to be in memory
 _BLOCKS_AHEAD = 4
-_LEAST_ROOM = 1 << 20  # rows
 _LONGEST_LINE = 1 << 26
 _BOM = b"\xef\xbb\xbf"
 _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
@@ -101,86 +100,46 @@ def read_columns(
         without lines.
     """
     parse = partial(_parse_block, path=path, layout=layout, fast=fast)
-    number, labels = _Growing(np.float64), {name: _GrowingCodes() for name in layout.labels}
+    number: list[NDArray[np.float64]] = [np.empty(0)]
+    labels: dict[str, list[pa.DictionaryArray]] = {name: [] for name in layout.labels}
     first_rows: list[int] = []
     lines: list[int | NDArray[np.int64]] = []
     rows = n_blocks = 0
-    for block in _in_turn(parse, _numbered_blocks(stream, path, block_size)):
-        n_blocks += 1
-        if block.table.num_rows:
-            for name, column in labels.items():
-                column.extend(block.table.column(name).chunk(0))
-            if layout.number:
-                number.extend(values_of(block.table.column(layout.number)))
-            first_rows.append(rows)
-            lines.append(block.line)
-            rows += block.table.num_rows
-    if not rows:
-        kind = "only comments and blank lines" if n_blocks else "an empty file"
-        raise FormatError(f"expected lines of {layout.expected}, found {kind}", path=path)
-    joined = {name: column.joined() for name, column in labels.items()}
+    with ThreadPoolExecutor(2) as workers:
+        for block in _in_turn(workers, parse, _numbered_blocks(stream, path, block_size)):
+            n_blocks += 1
+            if block.table.num_rows:
+                for name, chunks in labels.items():
+                    chunks.append(block.table.column(name).chunk(0))
+                if layout.number:
+                    number.append(values_of(block.table.column(layout.number).chunk(0)))
+                first_rows.append(rows)
+                lines.append(block.line)
+                rows += block.table.num_rows
+        if not rows:
+            kind = "only comments and blank lines" if n_blocks else "an empty file"
+            raise FormatError(f"expected lines of {layout.expected}, found {kind}", path=path)
+        pa.system_memory_pool().release_unused()  # else what the blocks took is added to what follows
+        whole = workers.submit(np.concatenate, number)
+        joined = dict(zip(labels, workers.map(joined_codes, labels.values()), strict=True))
     return TextColumns(
         {name: vocabulary for name, (vocabulary, _) in joined.items()},
         {name: codes for name, (_, codes) in joined.items()},
-        number.whole(),
+        whole.result(),
         first_rows,
         lines,
     )
 
 
-class _Growing:
-    """An array that grows at its end, so that a block can be let go once it is read."""
-
-    def __init__(self, kind: type[np.generic]) -> None:
-        self._array: NDArray[Any] = np.empty(0, kind)
-        self.size = 0
-
-    def extend(self, values: NDArray[Any]) -> None:
-        end = self.size + len(values)
-        if end > len(self._array):
-            # what is not yet written takes no memory
-            larger = np.empty(max(end, 2 * len(self._array), _LEAST_ROOM), self._array.dtype)
-            larger[: self.size] = self._array[: self.size]
-            self._array = larger
-        self._array[self.size : end] = values
-        self.size = end
-
-    def whole(self) -> NDArray[Any]:
-        return self._array[: self.size]
-
-
-class _GrowingCodes:
-    """Dictionary-encoded chunks as one array of codes; the dictionaries are joined at the end."""
-
-    def __init__(self) -> None:
-        self._codes = _Growing(np.int32)
-        self._dictionaries: list[pa.StringArray] = []
-        self._ends: list[int] = []
-
-    def extend(self, chunk: pa.DictionaryArray) -> None:
-        self._codes.extend(values_of(chunk.indices))
-        self._dictionaries.append(chunk.dictionary)
-        self._ends.append(self._codes.size)
-
-    def joined(self) -> tuple[Vocabulary, Codes]:
-        each_once = [
-            pa.DictionaryArray.from_arrays(arrow_of(np.arange(len(labels), dtype=np.int32)), labels)
-            for labels in self._dictionaries
-        ]
-        joined = pa.chunked_array(each_once).unify_dictionaries().chunks
-        codes, first = self._codes.whole(), 0
-        for new_codes, end in zip(joined, self._ends, strict=True):
-            codes[first:end] = values_of(new_codes.indices)[codes[first:end]]
-            first = end
-        return Vocabulary(joined[0].dictionary), codes
-
-
-def joined_codes(chunks: list[pa.DictionaryArray]) -> tuple[Vocabulary, Codes]:
+def joined_codes(chunks: Sequence[pa.DictionaryArray]) -> tuple[Vocabulary, Codes]:
     """One vocabulary, in order of first appearance, and the codes of several dictionary-encoded chunks."""
-    column = _GrowingCodes()
-    for chunk in chunks:
-        column.extend(chunk)
-    return column.joined()
+    vocabulary, places = unified([chunk.dictionary for chunk in chunks])
+    codes = np.empty(sum(map(len, chunks)), np.int32)
+    first = 0
+    for chunk, place in zip(chunks, places, strict=True):
+        codes[first : first + len(chunk)] = place[values_of(chunk.indices)]
+        first += len(chunk)
+    return Vocabulary(vocabulary), codes
 
 
 def repeated_lines(path: str, columns: TextColumns) -> FormatError:
@@ -199,23 +158,24 @@ def repeated_lines(path: str, columns: TextColumns) -> FormatError:
     )
 
 
-def _in_turn(parse: Callable[[bytes, int], _Block], blocks: Iterator[tuple[bytes, int]]) -> Iterator[_Block]:
-    """``parse(block)`` of each block, in order, two at a time, with few blocks in memory."""
+def _in_turn(
+    workers: ThreadPoolExecutor, parse: Callable[[bytes, int], _Block], blocks: Iterator[tuple[bytes, int]]
+) -> Iterator[_Block]:
+    """``parse(block)`` of each block, in order, with few blocks in memory."""
     waiting: deque[Future[_Block]] = deque()
     broken: Exception | None = None
-    with ThreadPoolExecutor(2) as workers:
-        while True:
-            try:
-                block = next(blocks, None)
-            except Exception as error:  # the stream broke, but a wrong line before that place comes first
-                block, broken = None, error
-            if block is None:
-                break
-            waiting.append(workers.submit(parse, *block))
-            if len(waiting) == _BLOCKS_AHEAD:
-                yield waiting.popleft().result()
-        while waiting:
+    while True:
+        try:
+            block = next(blocks, None)
+        except Exception as error:  # the stream broke, but a wrong line before that place comes first
+            block, broken = None, error
+        if block is None:
+            break
+        waiting.append(workers.submit(parse, *block))
+        if len(waiting) == _BLOCKS_AHEAD:
             yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
     if broken is not None:
         raise broken
 
@@ -241,7 +201,7 @@ def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator
     while data := stream.read(size):
         cut = data.rfind(b"\n") + 1
         if cut:
-            yield rest + data[:cut]
+            yield b"".join((rest, memoryview(data)[:cut]))
             rest = data[cut:]
         else:
             rest += data

@@ -31,3 +31,25 @@ def hit(rank: NDArray[np.float64], cutoff: int) -> NDArray[np.float64]:
     array([1., 1., 0.])
     """
     return (rank <= cutoff).astype(np.float64)
+
+
+def log_reciprocal(rank: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / log2(rank + 1), (n,), in (0, 1]: nDCG's discount.
+
+    Examples
+    --------
+    >>> log_reciprocal(np.array([1.0, 3.0]))
+    array([1. , 0.5])
+    """
+    return 1.0 / np.log2(rank + 1.0)
+
+
+def power(rank: NDArray[np.float64], p: float) -> NDArray[np.float64]:
+    """Rank ** -p, (n,), in (0, 1].
+
+    Examples
+    --------
+    >>> power(np.array([1.0, 4.0]), p=0.5)
+    array([1. , 0.5])
+    """
+    return rank**-p

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.kernels.integer_keys import is_among_sorted
+
 Rows = NDArray[np.intp]
 Scores = NDArray[Any]
 
@@ -76,7 +78,7 @@ def count_above_and_tied(scores: Scores, row: Rows, entity: Rows, aside_row: Row
     aside = scores[aside_row, aside_entity]
     aside_above, aside_tied, n_aside = _counts_in_groups(aside_row, aside, row, own)
     width = scores.shape[1]
-    counts_itself = ~contains(aside_row * width + aside_entity, row * width + entity)
+    counts_itself = ~is_among_sorted(row * width + entity, aside_row * width + aside_entity)
     return Counts(
         above=(above - aside_above).astype(np.int32),
         tied=(tied - aside_tied - counts_itself).astype(np.int32),
@@ -213,12 +215,3 @@ def _counts_in_groups(group: Rows, member: Scores, row: Rows, own: Scores) -> tu
 
 def _key(row: Rows, code: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:
     return (row.astype(np.uint64) << np.uint64(32)) | code
-
-
-def contains(keys: Rows, asked: Rows) -> NDArray[np.bool_]:
-    """(n,) whether each asked key is among ``keys``, which ascend."""
-    if len(keys) == 0:
-        return np.zeros(len(asked), np.bool_)
-    place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-    found: NDArray[np.bool_] = keys[place] == asked
-    return found

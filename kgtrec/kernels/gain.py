@@ -33,7 +33,14 @@ def _rows(question: NDArray[np.int32], position: NDArray[np.float64], gain: NDAr
     return _Rows(question, position, gain, gain / np.log2(position + 1.0))
 
 
-def _gain(grade: NDArray[np.int32], dcg: Dcg) -> NDArray[np.float64]:
+def gain_of(grade: NDArray[np.int32], dcg: Dcg) -> NDArray[np.float64]:
+    """What candidates of these grades, (m,), are worth: the grade g itself, or 2 ** g - 1.
+
+    Examples
+    --------
+    >>> gain_of(np.array([1, 3]), "exp-log2")
+    array([1., 7.])
+    """
     gain = grade.astype(np.float64)
     return gain if dcg == "log2" else np.exp2(gain) - 1.0
 
@@ -41,7 +48,7 @@ def _gain(grade: NDArray[np.int32], dcg: Dcg) -> NDArray[np.float64]:
 def _retrieved(ranking: JudgedRanking, dcg: Dcg = "log2") -> _Rows:
     """The list as it is."""
     worth = ranking.grade > 0
-    return _rows(ranking.question[worth], ranking.position[worth], _gain(ranking.grade[worth], dcg))
+    return _rows(ranking.question[worth], ranking.position[worth], gain_of(ranking.grade[worth], dcg))
 
 
 def _ideal(ranking: JudgedRanking, dcg: Dcg = "log2") -> _Rows:
@@ -51,7 +58,7 @@ def _ideal(ranking: JudgedRanking, dcg: Dcg = "log2") -> _Rows:
     order = np.lexsort((-grade, question))
     question = question[order]
     place = number_within(question, ranking.n_questions).astype(np.float64)
-    return _rows(question, place, _gain(grade[order], dcg))
+    return _rows(question, place, gain_of(grade[order], dcg))
 
 
 def ndcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
@@ -76,11 +83,24 @@ def ndcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -
     >>> ndcg(ranking_of([[None, None, 1]]))
     array([0.5])
     """
-    sums = []
-    for rows in (_retrieved(ranking, dcg), _ideal(ranking, dcg)):
-        seen = slice(None) if cutoff is None else rows.position <= cutoff
-        sums.append(ranking.total(rows.question[seen], rows.discounted[seen]))
-    return ratio(*sums)
+    return ratio(_sum_down_to(_retrieved(ranking, dcg), ranking, cutoff), ideal_dcg(ranking, cutoff, dcg))
+
+
+def ideal_dcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
+    """Discounted cumulative gain of the best possible list, which :func:`ndcg` divides by.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.relevant_rows import ranking_of
+    >>> ideal_dcg(ranking_of([[None, 1]], [[2]])).round(4)
+    array([2.6309])
+    """
+    return _sum_down_to(_ideal(ranking, dcg), ranking, cutoff)
+
+
+def _sum_down_to(rows: _Rows, ranking: JudgedRanking, cutoff: int | None) -> Values:
+    seen = slice(None) if cutoff is None else rows.position <= cutoff
+    return ranking.total(rows.question[seen], rows.discounted[seen])
 
 
 def ndcg_at_relevant(ranking: JudgedRanking) -> Values:
@@ -155,6 +175,7 @@ def normalized_gain(ranking: JudgedRanking) -> Values:
     """Sum of gain / log2(2 + what the best possible list has gained more by then), by the sum of all gains.
 
     "By then" counts the candidate itself; a place of the best possible list counts at least 1, also below its end.
+    Unlike its relatives, it can fall when a higher grade moves up.
 
     References
     ----------

@@ -43,9 +43,19 @@ def is_among(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.b
     >>> is_among(np.array([3, 1]), np.array([1, 2])).tolist()
     [False, True]
     """
+    return is_among_sorted(keys, np.sort(others))
+
+
+def is_among_sorted(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """:func:`is_among` for ``others`` that ascend already.
+
+    Examples
+    --------
+    >>> is_among_sorted(np.array([3, 1]), np.array([1, 2])).tolist()
+    [False, True]
+    """
     if len(others) == 0:
         return np.zeros(len(keys), bool)
-    ordered = np.sort(others)
-    place = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-    found: NDArray[np.bool_] = ordered[place] == keys
+    place = np.minimum(np.searchsorted(others, keys), len(others) - 1)
+    found: NDArray[np.bool_] = others[place] == keys
     return found

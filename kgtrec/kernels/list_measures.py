@@ -299,14 +299,25 @@ def rank_biased_precision(
     >>> rank_biased_precision(ranking_of([[2, 1]]), p=0.5), rank_biased_precision(ranking_of([[2, 1]]), p=0.5, rel=1)
     (array([0.625]), array([0.75]))
     """
-    if rel is None:
-        highest = np.zeros(ranking.n_questions, np.int64)
-        np.maximum.at(highest, ranking.judged_question, ranking.judged_grade)
-        gain = ratio(np.maximum(ranking.grade, 0), highest[ranking.question])
-    else:
-        gain = (ranking.grade >= rel).astype(np.float64)
+    gain = rank_biased_gain(ranking, rel)
     seen = np.ones(len(gain)) if cutoff is None else ranking.position <= cutoff
     return (1.0 - p) * ranking.total(ranking.question, seen * gain * p ** (ranking.position - 1.0))
+
+
+def rank_biased_gain(ranking: JudgedRanking, rel: int | None = None) -> Values:
+    """(m,) what each judged candidate of the list is worth to :func:`rank_biased_precision`.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.relevant_rows import ranking_of
+    >>> rank_biased_gain(ranking_of([[2, 1]])), rank_biased_gain(ranking_of([[2, 1]]), rel=1)
+    (array([1. , 0.5]), array([1., 1.]))
+    """
+    if rel is not None:
+        return (ranking.grade >= rel).astype(np.float64)
+    highest = np.zeros(ranking.n_questions, np.int64)
+    np.maximum.at(highest, ranking.judged_question, ranking.judged_grade)
+    return ratio(np.maximum(ranking.grade, 0), highest[ranking.question])
 
 
 def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.judged_ranking import JudgedRanking
+from kgtrec.kernels.tied_ranking import TiedRanking
+
+Ranking = TypeVar("Ranking", JudgedRanking, TiedRanking)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +114,7 @@ def only_judged(ranking: JudgedRanking) -> JudgedRanking:
     )
 
 
-def regraded(ranking: JudgedRanking, gains: Mapping[int, int] | None) -> JudgedRanking:
+def regraded(ranking: Ranking, gains: Mapping[int, int] | None) -> Ranking:
     """The ranking with other grades; a grade that ``gains`` lacks stays.
 
     Examples

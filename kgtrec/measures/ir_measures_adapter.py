@@ -38,6 +38,10 @@ class ProvidedMeasure:
             f"{self.label} is computed by ir-measures' providers, which need a run; evaluate the system's run instead"
         )
 
+    @property
+    def own_tie_rule_message(self) -> str:
+        return f"{self.label} is computed by ir-measures' providers, which order ties their own way; use --ties trec"
+
     def per_question(self, qrels: Qrels, run: Run) -> NDArray[np.float64]:
         """(n_questions,) values in the order of ``qrels.questions``; 0 where the provider gives none.
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels import gain, list_measures, preference
+from kgtrec.kernels import expected_ties, gain, list_measures, preference
 from kgtrec.kernels.judged_ranking import JudgedRanking
-from kgtrec.kernels.relevant_rows import only_judged, regraded
+from kgtrec.kernels.relevant_rows import Ranking, only_judged, regraded
+from kgtrec.kernels.tied_ranking import TiedRanking, only_judged_of_tied
 from kgtrec.measures.record import Measure, Rule
 from kgtrec.measures.registry import register
 
@@ -34,19 +35,43 @@ def _judged_only(kernel: Kernel) -> Kernel:
     return value
 
 
+def _judged_only_of_tied(kernel: Kernel) -> Kernel:
+    """The same for a kernel that leaves the order of tied candidates open."""
+
+    def value(ranking: TiedRanking, judged_only: bool = False, **parameters: Any) -> NDArray[np.float64]:
+        return kernel(only_judged_of_tied(ranking) if judged_only else ranking, **parameters)
+
+    return value
+
+
+def _in_any_order(kernel: Kernel) -> Kernel:
+    """What a kernel that sees no order yields on average over the orders of tied candidates: what it always yields."""
+
+    def value(ranking: TiedRanking, **parameters: Any) -> NDArray[np.float64]:
+        return kernel(ranking.in_some_order(), **parameters)
+
+    return value
+
+
 def _with_gains(kernel: Kernel) -> Kernel:
     """The kernel with a parameter ``gains``, which first gives grades another worth."""
 
-    def value(ranking: JudgedRanking, gains: Mapping[int, int] | None = None, **parameters: Any) -> NDArray[np.float64]:
+    def value(ranking: Ranking, gains: Mapping[int, int] | None = None, **parameters: Any) -> NDArray[np.float64]:
         return kernel(regraded(ranking, gains), **parameters)
 
     return value
 
 
-def _of_relevant(name: str, kernel: Kernel, source: str, description: str, **more: Any) -> Measure:
-    """Register a measure of binary relevance that can leave unjudged candidates out."""
+def _of_relevant(
+    name: str, kernel: Kernel, source: str, description: str, *, ordered: bool = True, **more: Any
+) -> Measure:
+    """Register a measure of binary relevance that can leave unjudged candidates out; ``ordered``: it sees the order."""
     parameters = {"rel": 1, "judged_only": False} | more.pop("parameters", {})
     rules = _REL | more.pop("rules", {})
+    if not ordered:
+        more["expected"] = _in_any_order(kernel)
+    if "expected" in more:
+        more["expected"] = _judged_only_of_tied(more["expected"])
     return register(
         Measure(
             name, _judged_only(kernel), "questions", description, source, parameters=parameters, rules=rules, **more
@@ -54,17 +79,20 @@ def _of_relevant(name: str, kernel: Kernel, source: str, description: str, **mor
     )
 
 
-def _of_pool(name: str, kernel: Kernel, source: str, description: str, **more: Any) -> Measure:
+def _of_pool(name: str, kernel: Kernel, source: str, description: str, *, ordered: bool = True, **more: Any) -> Measure:
     """Register a measure of binary relevance for which unjudged candidates are part of the matter."""
     parameters = {"rel": 1} | more.pop("parameters", {})
     rules = _REL | more.pop("rules", {})
+    if not ordered:
+        more["expected"] = _in_any_order(kernel)
     return register(Measure(name, kernel, "questions", description, source, parameters=parameters, rules=rules, **more))
 
 
 _of_relevant(
     "AP", list_measures.average_precision, _TREC_EVAL.format("m_map") + "; m_map_cut.c with a cutoff",
     "Average precision: the mean over all relevant candidates of the precision at their places.",
-    cutoff="optional", trec_eval=("map", "map_cut_{cutoff}"), aliases={"MAP": {}},
+    cutoff="optional", expected=expected_ties.average_precision,
+    trec_eval=("map", "map_cut_{cutoff}"), aliases={"MAP": {}},
 )  # fmt: skip
 register(
     Measure(
@@ -73,33 +101,34 @@ register(
         "Jarvelin, Kekalainen 2002, ACM TOIS 20(4); Burges et al. 2005, ICML, for exp-log2",
         cutoff="optional", parameters={"dcg": "log2", "gains": None, "judged_only": False},
         rules={"dcg": Rule(str, choices=("log2", "exp-log2")), **_GAINS},
+        expected=_with_gains(_judged_only_of_tied(expected_ties.ndcg)),
         trec_eval=("ndcg", "ndcg_cut_{cutoff}"), aliases={"NDCG": {}},
     )
 )  # fmt: skip
 _of_relevant(
     "P", list_measures.precision, _TREC_EVAL.format("m_P"),
     "Precision: relevant candidates at the first k places, by k.",
-    cutoff="required", trec_eval=("P_{cutoff}",), aliases={"Precision": {}},
+    cutoff="required", expected=expected_ties.precision, trec_eval=("P_{cutoff}",), aliases={"Precision": {}},
 )  # fmt: skip
 _of_relevant(
     "R", list_measures.recall, _TREC_EVAL.format("m_recall"),
     "Recall: share of the relevant candidates that stand at the first k places.",
-    cutoff="required", trec_eval=("recall_{cutoff}",), aliases={"Recall": {}},
+    cutoff="required", expected=expected_ties.recall, trec_eval=("recall_{cutoff}",), aliases={"Recall": {}},
 )  # fmt: skip
 _of_relevant(
     "RR", list_measures.reciprocal_rank, "Kantor, Voorhees 2000, Information Retrieval 2; trec_eval, m_recip_rank.c",
     "Reciprocal rank: 1 / rank of the best relevant candidate.",
-    cutoff="optional", trec_eval=("recip_rank",), aliases={"MRR": {}},
+    cutoff="optional", expected=expected_ties.reciprocal_rank, trec_eval=("recip_rank",), aliases={"MRR": {}},
 )  # fmt: skip
 _of_relevant(
     "Success", list_measures.success, _TREC_EVAL.format("m_success"),
     "1 if a relevant candidate ranks at k or better, else 0.",
-    cutoff="required", trec_eval=("success_{cutoff}",),
+    cutoff="required", expected=expected_ties.success, trec_eval=("success_{cutoff}",),
 )  # fmt: skip
 _of_relevant(
     "Rprec", list_measures.r_precision, "Buckley, Voorhees 2005, Retrieval System Evaluation; trec_eval, m_Rprec.c",
     "Precision at place R, where R is the number of relevant candidates.",
-    trec_eval=("Rprec",), aliases={"RPrec": {}},
+    expected=expected_ties.r_precision, trec_eval=("Rprec",), aliases={"RPrec": {}},
 )  # fmt: skip
 _of_pool(
     "Bpref", preference.bpref, "Buckley, Voorhees 2004, SIGIR; trec_eval, m_bpref.c",
@@ -123,6 +152,7 @@ register(
         "Judged", list_measures.judged_share, "questions",
         "Share of the first k places, as far as the list goes, that hold a judged candidate.",
         "ir-measures, Judged (negative grades count as unjudged, as in trec_eval)", cutoff="optional",
+        expected=expected_ties.judged_share,
     )
 )  # fmt: skip
 register(
@@ -130,33 +160,34 @@ register(
         "RBP", list_measures.rank_biased_precision, "questions",
         "Rank-biased precision with persistence p; graded by the question's highest grade unless rel is given.",
         "Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp.c", cutoff="optional",
-        parameters={"p": 0.8, "rel": None}, rules={"p": _SHARE, **_REL},
+        parameters={"p": 0.8, "rel": None}, rules={"p": _SHARE, **_REL}, expected=expected_ties.rank_biased_precision,
         trec_eval=("rbp",), aliases={"rbp": {"p": 0.9}},
     )
 )  # fmt: skip
 _of_relevant(
     "SetP", list_measures.set_precision, _TREC_EVAL.format("m_set_P"),
     "Precision of the whole list; relative: by the greatest precision that a list of its length could have.",
-    parameters={"relative": False}, trec_eval=("set_P", "set_relative_P"),
+    parameters={"relative": False}, ordered=False, trec_eval=("set_P", "set_relative_P"),
     aliases={"SetRelP": {"relative": True}, "set_relative_P": {"relative": True}},
 )  # fmt: skip
 _of_pool(
     "SetR", list_measures.recall, _TREC_EVAL.format("m_set_recall"), "Recall of the whole list.",
-    trec_eval=("set_recall",),
+    ordered=False, trec_eval=("set_recall",),
 )  # fmt: skip
 _of_relevant(
     "SetF", list_measures.set_f, _TREC_EVAL.format("m_set_F"),
     "Weighted harmonic mean of precision and recall of the whole list.",
-    parameters={"beta": 1.0}, rules={"beta": Rule(float, low=0.0)}, trec_eval=("set_F",),
+    parameters={"beta": 1.0}, rules={"beta": Rule(float, low=0.0)}, ordered=False, trec_eval=("set_F",),
 )  # fmt: skip
 _of_relevant(
     "SetAP", list_measures.set_average_precision, _TREC_EVAL.format("m_set_map"),
-    "Precision times recall of the whole list.", trec_eval=("set_map",),
+    "Precision times recall of the whole list.", ordered=False, trec_eval=("set_map",),
 )  # fmt: skip
 register(
     Measure(
         "NumQ", list_measures.num_questions, "questions", "Number of questions.", _TREC_EVAL.format("m_num_q"),
-        bounds=(0.0, np.inf), better="neither", aggregate="sum", trec_eval=("num_q",),
+        bounds=(0.0, np.inf), better="neither", aggregate="sum",
+        expected=_in_any_order(list_measures.num_questions), trec_eval=("num_q",),
     )
 )  # fmt: skip
 register(
@@ -164,31 +195,33 @@ register(
         "NumRet", list_measures.num_retrieved, "questions",
         "Number of retrieved candidates; with rel, of the relevant ones among them.",
         "trec_eval, m_num_ret.c and m_num_rel_ret.c", bounds=(0.0, np.inf), better="neither", aggregate="sum",
-        parameters={"rel": None}, rules=_REL, trec_eval=("num_ret", "num_rel_ret"),
+        parameters={"rel": None}, rules=_REL, expected=_in_any_order(list_measures.num_retrieved),
+        trec_eval=("num_ret", "num_rel_ret"),
         aliases={"NumRelRet": {"rel": 1}, "num_rel_ret": {"rel": 1}},
     )
 )  # fmt: skip
 _of_pool(
     "NumRel", list_measures.num_relevant, _TREC_EVAL.format("m_num_rel"),
     "Number of relevant candidates in the qrels.",
-    bounds=(0.0, np.inf), better="neither", aggregate="sum", trec_eval=("num_rel",),
+    bounds=(0.0, np.inf), better="neither", aggregate="sum", ordered=False, trec_eval=("num_rel",),
 )  # fmt: skip
 
 # what only trec_eval has goes by trec_eval's name
 _of_relevant(
     "gm_map", list_measures.average_precision, _TREC_EVAL.format("m_gm_map"),
     "Average precision, averaged by the geometric mean, in which 0 counts as 0.00001.",
-    aggregate="geometric mean", trec_eval=("gm_map",),
+    aggregate="floored geometric mean", trec_eval=("gm_map",),
 )  # fmt: skip
 _of_pool(
     "gm_bpref", preference.bpref, _TREC_EVAL.format("m_gm_bpref"),
     "Binary preference, averaged by the geometric mean, in which 0 counts as 0.00001.",
-    aggregate="geometric mean", trec_eval=("gm_bpref",),
+    aggregate="floored geometric mean", trec_eval=("gm_bpref",),
 )  # fmt: skip
 _of_relevant(
     "Rprec_mult", list_measures.r_precision_multiple, _TREC_EVAL.format("m_Rprec_mult"),
     "Precision at a multiple of R, the number of relevant candidates.",
-    cutoff="required", at="multiple", rules={"multiple": Rule(float, low=0.0)}, trec_eval=("Rprec_mult_{multiple}",),
+    cutoff="required", at="multiple", rules={"multiple": Rule(float, low=0.0)},
+    expected=expected_ties.r_precision_multiple, trec_eval=("Rprec_mult_{multiple}",),
 )  # fmt: skip
 _of_relevant(
     "11pt_avg", list_measures.eleven_point_average, _TREC_EVAL.format("m_11pt_avg"),
@@ -198,13 +231,13 @@ _of_relevant(
 _of_relevant(
     "relative_P", list_measures.relative_precision, _TREC_EVAL.format("m_rel_P"),
     "Precision at k by the greatest precision that any list could have there.",
-    cutoff="required", trec_eval=("relative_P_{cutoff}",),
+    cutoff="required", expected=expected_ties.relative_precision, trec_eval=("relative_P_{cutoff}",),
 )  # fmt: skip
 _of_relevant(
     "utility", list_measures.set_utility, _TREC_EVAL.format("m_utility"),
     "Weighted count of retrieved relevant, retrieved non-relevant and missed relevant candidates.",
     bounds=(-np.inf, np.inf), parameters={"relevant": 1.0, "nonrelevant": -1.0, "missed": 0.0},
-    trec_eval=("utility",),
+    ordered=False, trec_eval=("utility",),
 )  # fmt: skip
 _of_relevant(
     "binG", gain.binary_gain, _TREC_EVAL.format("m_binG"),
@@ -227,7 +260,7 @@ for _name, _kernel, _file, _description in (
 _of_pool(
     "num_nonrel_judged_ret", list_measures.num_nonrelevant_retrieved, _TREC_EVAL.format("m_num_nonrel_judged_ret"),
     "Number of retrieved candidates that are judged not relevant.",
-    bounds=(0.0, np.inf), better="neither", aggregate="sum", trec_eval=("num_nonrel_judged_ret",),
+    bounds=(0.0, np.inf), better="neither", aggregate="sum", ordered=False, trec_eval=("num_nonrel_judged_ret",),
 )  # fmt: skip
 register(
     Measure(
@@ -240,6 +273,7 @@ register(
 register(
     Measure(
         "unj", list_measures.unjudged, "questions", "Unjudged candidates at the first k places, by k.",
-        _TREC_EVAL.format("m_unjudged"), better="lower", cutoff="required", trec_eval=("unj_{cutoff}",),
+        _TREC_EVAL.format("m_unjudged"), better="lower", cutoff="required", expected=expected_ties.unjudged,
+        trec_eval=("unj_{cutoff}",),
     )
 )  # fmt: skip

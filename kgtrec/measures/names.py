@@ -47,9 +47,31 @@ class ParsedMeasure:
     def items(self) -> Items:
         return self.record.items
 
+    @property
+    def own_parameters(self) -> dict[str, Any]:
+        """Those that the measure's functions take; how a z form is turned is not one of them."""
+        return {name: value for name, value in self.parameters.items() if name != "flipped"}
+
     def __call__(self, *inputs: Any) -> NDArray[np.float64]:
         """Values of the items, from the ranks of answers or from a JudgedRanking."""
-        return self.record.value(*inputs, **self.parameters)
+        return self.record.value(*inputs, **self.own_parameters)
+
+    def expected(self, *inputs: Any) -> NDArray[np.float64]:
+        """Means of the items' values over all orders of tied candidates.
+
+        They come from the optimistic and pessimistic ranks of answers, or from a TiedRanking.
+
+        Raises
+        ------
+        MeasureError
+            If the measure has no closed form.
+        """
+        if self.record.expected is None:
+            raise MeasureError(
+                f"{self.label} has no exact expectation over the orders of tied candidates; choose another rule for "
+                "ties: realistic, optimistic or pessimistic"
+            )
+        return self.record.expected(*inputs, **self.own_parameters)
 
     def aggregate(self, values: NDArray[np.float64]) -> float:
         return aggregate(values, self.record.aggregate)

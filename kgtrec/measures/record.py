@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Items = Literal["answers", "questions"]
-Aggregate = Literal["mean", "sum", "geometric mean"]
+Aggregate = Literal[
+    "mean", "sum", "median", "geometric mean", "floored geometric mean", "harmonic mean", "inverse mean",
+    "inverse geometric mean",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,18 @@ class Rule:
     low: float | None = None  # least value, inclusive
     high: float | None = None  # greatest value, inclusive
     choices: tuple[Any, ...] = ()  # () = any value of the type
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """What an item comes to when every order of its candidates is equally likely.
+
+    Functions of ``(candidates, **parameters)`` for answers, ``(relevant, candidates, **parameters)`` for questions, all
+    (n_items,).
+    """
+
+    expectation: Callable[..., NDArray[np.float64]]
+    variance: Callable[..., NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +62,12 @@ class Measure:
     trec_eval: tuple[str, ...] = ()  # trec_eval's own names, "map_cut_{cutoff}" with its cutoff
     aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # other names -> parameters that they fix
     needs_full_list: bool = False  # True: meaningless on a run cut at a depth
+    # exact mean over all orders of tied candidates, as `value` but of (optimistic rank, pessimistic rank, **parameters)
+    # or of (TiedRanking, **parameters); None where there is no closed form
+    expected: Callable[..., NDArray[np.float64]] | None = None
+    form: Literal["plain", "ratio", "index", "z"] = "plain"  # the other three set the number against chance
+    chance: Chance | None = None  # of each item, for means over items; None: of all items together, or not known
+    has_chance: bool = False  # whether what chance would give is known, in whichever way
+    optimum: float = 1.0  # the number of a system that ranks every answer first
+    lower_is_better: bool = False  # of the plain form, which a z form turns round
+    weighting: Literal["question", "relation"] | None = None  # what always counts alike; None: as the user says

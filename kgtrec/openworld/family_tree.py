@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from kgtrec.data.triples import Splits, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
+from kgtrec.kernels.integer_keys import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,8 +125,7 @@ def family_tree(people: int = 200, seed: int = 0) -> FamilyTree:
     """
     if people < 2:
         raise KgtrecError(f"expected at least 2 people for a family tree, found {people}")
-    if seed < 0:
-        raise KgtrecError(f"expected a seed of 0 or more, found {seed}")
+    _check_seed(seed)
     grown = _Population(people, np.random.Generator(np.random.PCG64(seed)))
     grown.grow()
     father, mother, spouse, generation = (
@@ -199,8 +199,8 @@ def hide_facts(
     Raises
     ------
     KgtrecError
-        If a share is out of range, a fact is repeated, or so much is to be hidden that an entity or a relation would
-        have no fact left in train.
+        If a share is out of range, the seed is negative, a fact is repeated, or so much is to be hidden that an entity
+        or a relation would have no fact left in train.
 
     References
     ----------
@@ -216,6 +216,7 @@ def hide_facts(
     0.5
     """
     _check_shares(facts, hidden, density, valid)
+    _check_seed(seed)
     n = len(facts)
     n_hidden, n_valid = max(1, int(hidden * n)), int(valid * n)
     order = np.random.Generator(np.random.PCG64(seed)).permutation(n)
@@ -234,6 +235,11 @@ def hide_facts(
     return HiddenFacts(splits, facts.take(away))
 
 
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise KgtrecError(f"expected a seed of 0 or more, found {seed}")
+
+
 def _check_shares(facts: Triples, hidden: float, density: float, valid: float) -> None:
     if not 0 < hidden < 1:
         raise KgtrecError(f"expected a share of hidden facts between 0 and 1, found {hidden}")
@@ -241,10 +247,9 @@ def _check_shares(facts: Triples, hidden: float, density: float, valid: float) -
         raise KgtrecError(f"expected a density above 0 and at most 1, found {density}")
     if not 0 <= valid < 1 - hidden:
         raise KgtrecError(f"expected a share of valid facts from 0 to below {1 - hidden:g}, found {valid}")
-    if len(np.unique(facts.keys())) != len(facts):
-        raise KgtrecError(
-            f"expected each fact once, found {len(facts) - len(np.unique(facts.keys())):,} repeated; drop them first"
-        )
+    repeated = len(facts) - len(distinct(facts.keys()))
+    if repeated:
+        raise KgtrecError(f"expected each fact once, found {repeated:,} repeated; drop them first")
 
 
 def _needed(facts: Triples, order: NDArray[np.int64]) -> NDArray[np.bool_]:

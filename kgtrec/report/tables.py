@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.scores import Scores
 from kgtrec.measures.names import parse_measure
 
@@ -24,18 +24,18 @@ _LATEX = str.maketrans(
 
 def to_csv(scores: Scores) -> str:
     """Long form, a header line, values at full precision; an undefined value is an empty cell."""
-    items = {name: _quoted(labels) for name, labels in scores.items.items()}
-    systems, measures = (tuple(_quoted(pa.array(names)).to_pylist()) for names in (scores.systems, scores.measures))
+    items = {name: quoted(labels) for name, labels in scores.items.items()}
+    systems, measures = (tuple(quoted(pa.array(names)).to_pylist()) for names in (scores.systems, scores.measures))
     table = _long(replace(scores, systems=systems, measures=measures, items=items))
     value = pc.fill_null(pc.cast(table.column("value"), pa.string()), "")
     rows = pc.binary_join_element_wise(*table.columns[:-1], value, ",").to_pylist()
     return "\n".join([",".join(table.column_names), *rows]) + "\n"
 
 
-def _quoted(labels: pa.Array) -> pa.Array:
+def quoted(labels: pa.Array) -> pa.Array:
     """Labels as CSV cells: in quotes where they hold a comma, a quote or a line break."""
-    quoted = pc.binary_join_element_wise('"', pc.replace_substring(labels, '"', '""'), '"', "")
-    return pc.if_else(pc.match_substring_regex(labels, '[",\r\n]'), quoted, labels)
+    in_quotes = pc.binary_join_element_wise('"', pc.replace_substring(labels, '"', '""'), '"', "")
+    return pc.if_else(pc.match_substring_regex(labels, '[",\r\n]'), in_quotes, labels)
 
 
 def to_json(scores: Scores) -> str:
@@ -67,14 +67,15 @@ def _grid(scores: Scores) -> _Grid:
     columns = [labels.to_pylist() for labels in scores.items.values()]
     wide = scores.values.transpose(0, 2, 1).reshape(-1, n_measures)
     labels = [[system, *(column[item] for column in columns)] for system in scores.systems for item in range(n_items)]
-    cells = [[_number(value, measure) for value, measure in zip(row, scores.measures, strict=True)] for row in wide]
+    cells = [[number_of(value, measure) for value, measure in zip(row, scores.measures, strict=True)] for row in wide]
     best = np.zeros((len(labels), 1 + len(columns) + n_measures), np.bool_)
     best[:, 1 + len(columns) :] = _best(scores).transpose(0, 2, 1).reshape(-1, n_measures)
     rows = [[*label, *cell] for label, cell in zip(labels, cells, strict=True)]
     return _Grid(["system", *scores.items, *scores.measures], rows, best, 1 + len(columns))
 
 
-def _number(value: float, measure: str) -> str:
+def number_of(value: float, measure: str) -> str:
+    """A value as a person reads it: four decimals of a share, two of a rank, - where it is undefined."""
     if np.isnan(value):
         return "-"
     return f"{value:.4f}" if parse_measure(measure).record.bounds[1] <= 1 else f"{value:.2f}"
@@ -101,10 +102,25 @@ def to_table(scores: Scores, *, width: int | None = None, bold: bool = False) ->
     if width is not None and not scores.items and _width(cells) > width and len(grid.rows) < len(scores.measures):
         cells = [list(column) for column in zip(*cells, strict=True)]
         cells[0][0], marks, left = "measure", marks.T, 1
+    return aligned(cells, left, marks if bold else None)
+
+
+def aligned(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] | None = None) -> str:
+    """Rows of text in columns, the first ``left`` of them flush left and the others right; ``bold``: which cells are.
+
+    Examples
+    --------
+    >>> print(aligned([["system", "RR"], ["a", "0.5"]], 1), end="")
+    system   RR
+    a       0.5
+    """
     widths = [max(_cells(row[column]) for row in cells) for column in range(len(cells[0]))]
     lines = [
         "  ".join(
-            _styled(_padded(text, widths[column], left_aligned=column < left), bold=bold and bool(marks[place, column]))
+            _styled(
+                _padded(text, widths[column], left_aligned=column < left),
+                bold=bold is not None and bool(bold[place, column]),
+            )
             for column, text in enumerate(row)
         ).rstrip()
         for place, row in enumerate(cells)

@@ -161,7 +161,15 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, matrix, case, capsys):
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
-    assert not (tmp_path / "o").exists() or not list((tmp_path / "o").iterdir())
+    assert not (tmp_path / "o").exists()
+
+
+def test_neither_file_is_left_where_one_cannot_be_written(tmp_path, matrix, capsys):
+    """Whichever of the two it is."""
+    (tmp_path / "o" / "a.ranks.parquet").mkdir(parents=True)
+    assert run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / "o") == 2
+    assert capsys.readouterr().err.endswith("a.ranks.parquet: expected a file to write, found a folder\n")
+    assert [path.name for path in (tmp_path / "o").iterdir()] == ["a.ranks.parquet"]
 
 
 def test_an_unknown_filter(tmp_path, matrix, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import subprocess
@@ -110,6 +111,56 @@ def test_an_error_while_writing_changes_nothing(suffix, error, tmp_path):
         raise error
     assert path.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_folders_made_for_a_file_go_with_it(tmp_path):
+    """But not those that were there, or that hold something else by then."""
+    with pytest.raises(RuntimeError), writing(tmp_path / "a" / "b" / "x"):
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(RuntimeError), writing(tmp_path / "a" / "b" / "x"):  # noqa: PT012 (the block is what fails)
+        write_text(tmp_path / "a" / "other", "x")
+        raise RuntimeError
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["other"]
+
+
+def test_a_full_disk_names_the_file(tmp_path):
+    """The system's own error does not."""
+    with pytest.raises(OSError, match="No space left on device") as found, writing(tmp_path / "x"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert found.value.filename == str(tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_where_a_folder_should_be(tmp_path):
+    """The system would say that it exists."""
+    write_text(tmp_path / "x", "x")
+    for path in (tmp_path / "x" / "y", tmp_path / "x" / "y" / "z"):
+        with pytest.raises(FormatError, match=r"cannot write here: .*/x is a file, not a folder"):
+            write_text(path, "y")
+
+
+@pytest.mark.parametrize(("suffix", "name"), [(".gz", "gzip"), (".zst", "zstd")])
+def test_compressed_data_need_their_suffix(suffix, name, tmp_path, monkeypatch):
+    """On standard input there is none, so they are decompressed on the way."""
+    write_text(tmp_path / f"x{suffix}", "x")
+    (tmp_path / "x").write_bytes((tmp_path / f"x{suffix}").read_bytes())
+    with pytest.raises(FormatError, match=rf"found {name} data; give it a name that ends in {suffix}"):
+        whole(tmp_path / "x")
+    with (tmp_path / "x").open() as piped:
+        monkeypatch.setattr("sys.stdin", piped)
+        with pytest.raises(FormatError, match=rf"^-: expected plain data, found {name} data; decompress it on the way"):
+            whole("-")
+
+
+def test_closed_standard_streams_are_refused(monkeypatch):
+    """As a shell closes them with <&- and >&-; Python then has None for them."""
+    monkeypatch.setattr("sys.stdin", None)
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(FormatError, match="expected standard input, found it closed"):
+        whole("-")
+    with pytest.raises(FormatError, match="expected standard output, found it closed"):
+        write_text("-", "x")
 
 
 def test_an_error_of_the_body_is_not_the_files(tmp_path):

@@ -44,8 +44,10 @@ def test_the_name_decides_where_no_line_is_well_formed(name, kind, tmp_path):
 
 def test_what_is_none_of_these_is_refused(tmp_path):
     """With what was found."""
-    with pytest.raises(FormatError, match=r"expected a run .6 columns.*found 5 columns: 'a b c d e'"):
-        sniff(written(tmp_path, "file", "a b c d e\n"))
+    with pytest.raises(FormatError, match=r"file:3: expected a run .6 columns.*found 5 columns: 'a b c d e'"):
+        sniff(written(tmp_path, "file", "# c\n\na b c d e\n"))
+    with pytest.raises(FormatError, match=r"file:1: .*found 1 column: 'a'"):
+        sniff(written(tmp_path, "file", "a\n"))
     with pytest.raises(FormatError, match="found an empty file"):
         sniff(written(tmp_path, "file", ""))
     with pytest.raises(FormatError, match=r"found Parquet data; give the file a name that ends in \.parquet"):

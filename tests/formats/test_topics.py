@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.topics import line_of_topic, read_entity_labels, read_topics, write_topics
+from kgtrec.formats.topics import read_entity_labels, read_topics, write_topics
 from tests.formats.trec_files import plain_first_labels, written
 
 free_labels = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\t\r\n"), min_size=1, max_size=5)
@@ -40,7 +40,9 @@ def test_blank_lines_comments_and_crlf(tmp_path):
     """They are skipped, as in runs and qrels, and count as lines."""
     path = written(tmp_path, "x", "\ufeffq1\ta b\tr\r\n\n# note\nq2\tNA\t#r")
     assert rows_of(read_topics(path)) == [("q1", "a b", "r"), ("q2", "NA", "#r")]
-    assert line_of_topic(path, "q2") == 4
+    wrong = written(tmp_path, "y", "\ufeffq1\ta b\tr\r\n\n# note\nq2\tNA")
+    with pytest.raises(FormatError, match="y:4: expected 3 columns"):
+        read_topics(wrong)
 
 
 @pytest.mark.parametrize(

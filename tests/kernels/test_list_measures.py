@@ -161,7 +161,7 @@ def test_no_questions_give_no_values(measure: ParsedMeasure):
 
 PROMOTED = [
     "AP", "AP@3", "nDCG", "nDCG@3", "nDCG(dcg='exp-log2')", "RR", "RR@2", "P@3", "R@3", "Success@2", "RBP",
-    "RBP(rel=1)@4", "Rprec", "binG", "IPrec@0.5", "11pt_avg", "relative_P_3", "ndcg_rel", "Rndcg", "G",
+    "RBP(rel=1)@4", "Rprec", "binG", "IPrec@0.5", "11pt_avg", "relative_P_3", "ndcg_rel", "Rndcg",
 ]  # fmt: skip
 
 
@@ -179,6 +179,13 @@ def test_promoting_a_better_candidate_never_lowers_the_value(name: str, listed, 
     promoted[place - 1], promoted[place] = listed[place], listed[place - 1]
     before, after = parse_measure(name)(ranking_of([listed, promoted], [missing, missing]))
     assert after >= before - 1e-12
+
+
+def test_g_alone_can_lose_by_a_better_order():
+    """trec_eval's G discounts each gain by what the list is behind there: 1 2 3 scores 3/4, and 1 3 2 less."""
+    before, after = parse_measure("G")(ranking_of([[1, 2, 3], [1, 3, 2]]))
+    assert (before, after) == pytest.approx((0.75, (1 / log2(4) + 3 / log2(3) + 2 / log2(2)) / 6))
+    assert after < before
 
 
 @given(drawn=questions)

@@ -6,23 +6,24 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.measures.aggregate import aggregate, aggregate_groups
+from kgtrec.measures.aggregate import LINKS, aggregate, aggregate_groups
 
 values = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
 def test_geometric_mean_counts_zero_as_a_hundred_thousandth():
     """sqrt(1e-5 * 0.1), as trec_eval's gm_map."""
-    assert aggregate(np.array([0.0, 0.1]), "geometric mean") == pytest.approx(1e-3)
+    assert aggregate(np.array([0.0, 0.1]), "floored geometric mean") == pytest.approx(1e-3)
 
 
 def test_nothing_has_no_mean_and_a_sum_of_zero():
     """NaN says that there is no such number."""
     assert math.isnan(aggregate(np.array([])))
-    assert math.isnan(aggregate(np.array([]), "geometric mean"))
+    assert math.isnan(aggregate(np.array([]), "floored geometric mean"))
     assert aggregate(np.array([]), "sum") == 0.0
 
 
@@ -31,18 +32,44 @@ def test_an_undefined_item_makes_its_group_undefined():
     found = aggregate_groups(np.array([np.nan, 1.0, 0.5]), np.array([0, 0, 1], np.int32), 2)
     assert math.isnan(found[0])
     assert found[1] == 0.5
-    assert math.isnan(aggregate(np.array([np.nan, 1.0]), "geometric mean"))
+    assert math.isnan(aggregate(np.array([np.nan, 1.0]), "floored geometric mean"))
 
 
 @given(values)
 def test_geometric_mean_is_at_most_the_mean(drawn):
     """Where no value is below the floor."""
     value = np.maximum(np.array(drawn), 1e-5)
-    assert aggregate(value, "geometric mean") <= aggregate(value) + 1e-12
+    assert aggregate(value, "floored geometric mean") <= aggregate(value) + 1e-12
 
 
-@given(values, st.sampled_from(["mean", "geometric mean"]))
+@given(values, st.sampled_from(["mean", "floored geometric mean"]))
 def test_repeating_all_items_changes_no_mean(drawn, how):
     """Weighting all items alike is not weighting."""
     value = np.array(drawn)
     assert aggregate(np.tile(value, 3), how) == pytest.approx(aggregate(value, how), rel=1e-9, abs=1e-12)
+
+
+ranks = st.lists(st.floats(1, 1e6), min_size=1, max_size=12)
+
+
+@given(ranks, st.data())
+def test_a_whole_weight_is_a_repetition(numbers, data):
+    """A weight of 3 is three items, for every aggregate that takes weights."""
+    times = data.draw(st.lists(st.integers(1, 3), min_size=len(numbers), max_size=len(numbers)))
+    value, weight = np.array(numbers), np.array(times, float)
+    group = np.zeros(len(value), np.int32)
+    for how in (*LINKS, "median"):
+        repeated = aggregate(np.repeat(value, times), how)
+        assert aggregate_groups(value, group, 1, how, weight)[0] == pytest.approx(repeated, rel=1e-9)
+
+
+@given(ranks)
+def test_aggregates_of_ranks_are_those_of_scipy_and_numpy(numbers):
+    """Median, geometric and harmonic mean have oracles; the inverses are one over them."""
+    value = np.array(numbers)
+    expected = {
+        "mean": np.mean(value), "median": np.median(value), "geometric mean": scipy.stats.gmean(value),
+        "harmonic mean": scipy.stats.hmean(value), "inverse mean": 1 / np.mean(value),
+        "inverse geometric mean": 1 / scipy.stats.gmean(value),
+    }  # fmt: skip
+    assert {how: aggregate(value, how) for how in expected} == pytest.approx(expected, rel=1e-9)

@@ -260,10 +260,11 @@ def test_more_density_only_adds_labels():
         ({"hidden": 1.0}, "expected a share of hidden facts between 0 and 1, found 1.0"),
         ({"density": 0.0}, "expected a density above 0 and at most 1, found 0.0"),
         ({"valid": 0.8}, "expected a share of valid facts from 0 to below 0.7, found 0.8"),
+        ({"seed": -1}, "expected a seed of 0 or more, found -1"),
         ({"hidden": 0.99, "valid": 0.0}, "every entity and relation must keep a fact there"),
     ],
 )
-def test_shares_that_cannot_be_are_refused(options, message):
+def test_options_that_cannot_be_are_refused(options, message):
     with pytest.raises(KgtrecError) as caught:
         hide_facts(family_tree(30).facts, **options)
     assert message in str(caught.value)

@@ -1,0 +1,172 @@
+"""What a measure comes to by chance on a data set, from its triples alone, and published numbers set against it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.chance_table import ChanceTable
+from kgtrec.data.collection import Collection
+from kgtrec.data.triples import SPLITS
+from kgtrec.errors import KgtrecError, MeasureError, nearest
+from kgtrec.measures.names import ParsedMeasure, parse_measure, parse_measures
+from kgtrec.measures.registry import registered
+from kgtrec.summary import Items, chance_level
+
+SIDES = ("both", "head", "tail")
+_CUTOFFS = {"micro.Hits": (1, 3, 5, 10), "macro.Hits": (1, 3, 5, 10)}
+
+
+def default_measures() -> list[str]:
+    """Every measure whose chance level is known, as names; Hits at the usual cutoffs.
+
+    Examples
+    --------
+    >>> default_measures()[:4]
+    ['micro.MR', 'micro.MRR', 'micro.Hits@1', 'micro.Hits@3']
+    """
+    names = []
+    for measure in registered():
+        if measure.has_chance and measure.form == "plain":
+            cutoffs = _CUTOFFS.get(measure.name, ())
+            names += [f"{measure.name}@{cutoff}" for cutoff in cutoffs] if cutoffs else [measure.name]
+    return names
+
+
+def chance_table(collection: Collection, measures: Any = None, *, filtered_by: Sequence[str] = SPLITS) -> ChanceTable:
+    """Expectation and variance of measures when every order of the candidates is equally likely.
+
+    Parameters
+    ----------
+    collection : Collection
+        Questions, answers and known triples; no system is needed.
+    measures : str, measure, or several of them, optional
+        Default: every measure whose chance level is known.
+    filtered_by : sequence of {"train", "valid", "test"}
+        Splits whose known triples are no candidates, as for :func:`kgtrec.ranking.rank_scores`.
+
+    Returns
+    -------
+    ChanceTable
+        One row per measure and side.
+
+    Raises
+    ------
+    MeasureError
+        If a measure's chance level is not known.
+
+    References
+    ----------
+    Hoyt et al. (2022), arXiv:2203.07544; for measures over questions, a hypergeometric urn.
+    """
+    rows: list[tuple[str, str, int, float, float]] = []
+    for measure in parse_measures(default_measures() if measures is None else measures):
+        if not isinstance(measure, ParsedMeasure) or not measure.record.has_chance or measure.record.form != "plain":
+            raise MeasureError(
+                f"{measure.label}: what chance would give is not known{nearest(measure.label, default_measures())}"
+            )
+        items = _items(collection, measure, filtered_by)
+        is_head = collection.questions.is_head[items.question]
+        for side, group, size in (("both", np.zeros(len(is_head), np.int32), 1), ("", (~is_head).astype(np.int32), 2)):
+            grouped = Items(items.value, group, items.question, None, items.candidates, items.relevant)
+            expectation, variance = chance_level(measure, grouped, size, "chance")
+            for place, own in enumerate(("both",) if side else ("head", "tail")):
+                n = int(np.count_nonzero(group == place))
+                rows.append((measure.label, own, n, float(expectation[place]), float(variance[place])))
+    return ChanceTable.of(rows)
+
+
+def _items(collection: Collection, measure: ParsedMeasure, filtered_by: Sequence[str]) -> Items:
+    """The items of a measure with their numbers of candidates."""
+    list_length, relevant = candidate_counts(collection, filtered_by)
+    if measure.items == "questions":
+        n = len(collection.questions)
+        return Items(np.zeros(n), np.zeros(n, np.int32), np.arange(n, dtype=np.int32), None, list_length, relevant)
+    question = collection.qrels.question[collection.qrels.grade >= 1]
+    others = relevant[question] - 1 if "test" in filtered_by else 0
+    n = len(question)
+    return Items(np.zeros(n), np.zeros(n, np.int32), question, None, list_length[question] - others, None)
+
+
+def candidate_counts(
+    collection: Collection, filtered_by: Sequence[str] = SPLITS
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(n_questions,) candidates and answers of each question.
+
+    Known entities of the splits in ``filtered_by`` are no candidates, unless they are answers.
+    """
+    qrels, known, width = collection.qrels, collection.known, len(collection.entities)
+    n = len(collection.questions)
+    is_answer = qrels.grade >= 1
+    answers = qrels.question[is_answer].astype(np.int64) * width + qrels.entity[is_answer]
+    filtered = np.isin(known.split, [SPLITS.index(split) for split in filtered_by])
+    keys = np.unique(known.question[filtered].astype(np.int64) * width + known.entity[filtered])
+    removed = np.bincount(np.setdiff1d(keys, answers) // width, minlength=n)
+    return width - removed.astype(np.int64), np.bincount(qrels.question[is_answer], minlength=n).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """A published number, set against chance."""
+
+    measure: str
+    side: str
+    value: float
+    expectation: float
+    variance: float
+    index: float  # 0 = chance, 1 = best
+    z: float  # standard deviations better than chance
+    ratio: float  # value / expectation
+
+
+def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both") -> Adjusted:
+    """Adjust a number that was published without its ranks.
+
+    Parameters
+    ----------
+    measure : str
+        Its name in the table, ``"micro.MRR"``; the room may be left out where that is not ambiguous (``"MRR"``
+        is micro, the field's habit).
+    value : float
+    table : ChanceTable
+        Of the data set that it was measured on, with the same filter.
+    side : {"both", "head", "tail"}
+
+    Raises
+    ------
+    KgtrecError
+        If the table has no such measure or side, or the value is outside the measure's bounds.
+
+    Examples
+    --------
+    >>> table = ChanceTable.of([("micro.MR", "both", 10, 5.0, 0.5)])
+    >>> adjust("MR", 2.0, table).index
+    0.75
+    """
+    names = list(dict.fromkeys(table.measure))
+    name = measure if measure in names else f"micro.{measure}"
+    if name not in names:
+        raise KgtrecError(
+            f"the chance table has no measure {measure!r}{nearest(measure, names)}; it has {', '.join(names)}"
+        )
+    if side not in SIDES:
+        raise KgtrecError(f"expected a side of {', '.join(SIDES)}, found {side!r}{nearest(side, SIDES)}")
+    expectation, variance = table.level(name, side)
+    parsed = parse_measure(name)
+    record = parsed.record
+    low, high = record.bounds
+    if not low <= value <= high:
+        raise KgtrecError(f"expected a value of {name} from {low:g} to {high:g}, found {value:g}")
+    room, spread = record.optimum - expectation, math.sqrt(variance)
+    flip = -1.0 if record.better == "lower" else 1.0
+    return Adjusted(
+        name, side, value, expectation, variance,
+        index=(value - expectation) / room if room else math.nan,
+        z=flip * (value - expectation) / spread if spread else math.nan,
+        ratio=value / expectation if expectation else math.nan,
+    )  # fmt: skip

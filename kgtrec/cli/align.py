@@ -1,0 +1,264 @@
+"""kgtrec align."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgtrec.alignment import CANDIDATES, Candidates, align, alignment_collection
+from kgtrec.cli.common import progress, say
+from kgtrec.data.alignments import Alignments, AlignmentStudy
+from kgtrec.data.collection import Collection
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.alignment import LEFT, RIGHT, AlignmentSystem, read_alignment_system, read_pairs
+from kgtrec.formats.answer_ranks import write_answer_ranks
+from kgtrec.formats.collections import is_collection, read_collection, require_writable, write_collection
+from kgtrec.formats.files import write_text
+from kgtrec.formats.score_matrix import read_label_lines
+from kgtrec.formats.triples import describe_input
+from kgtrec.kernels.similarity import SIMILARITIES, Similarity
+
+if TYPE_CHECKING:
+    from kgtrec.data.answer_ranks import AnswerRanks
+
+
+def _sizes(_: click.Context, __: click.Parameter, text: str | None) -> list[int | float] | None:
+    if text is None:
+        return None
+    sizes: list[int | float] = []
+    for part in (part.strip() for part in text.split(",")):
+        try:
+            size = float(part) if set(part) & set(".eE") else int(part)
+        except ValueError:
+            size = math.nan
+        if not size > 0 or (isinstance(size, float) and size > 1):
+            raise KgtrecError(
+                f"--study: expected sizes separated by commas, numbers of test alignments (500) or fractions of them "
+                f"(0.1, 1.0), found {part!r}"
+            )
+        sizes.append(size)
+    return sizes
+
+
+@click.command(name="align")
+@click.argument("systems", nargs=-1, required=True, type=click.Path())
+@click.option("--out", required=True, type=click.Path(),
+              help="Folder for the collection and each NAME.ranks.parquet.")  # fmt: skip
+@click.option("--similarity", type=click.Choice(SIMILARITIES), default="cosine", show_default=True,
+              help="Of vectors; a matrix holds its own. neg-l1 and neg-l2 are distances with a minus.")  # fmt: skip
+@click.option("--candidates", type=click.Choice(CANDIDATES), default="test", show_default=True,
+              help="Whom answers are ranked among: the test alignments' entities, or all of the side.")  # fmt: skip
+@click.option("--alignments", type=click.Path(),
+              help="Test alignments, `left TAB right` a line. Default: row i is aligned with row i; all rows, or "
+              "those that is_test of the .npz names.")  # fmt: skip
+@click.option("--train", type=click.Path(), help="Train alignments in the same form, which are no wrong answers.")
+@click.option("--left-labels", type=click.Path(),
+              help="Labels of the left rows, one per line (or the first of tab-separated columns). "
+              "Default: row numbers, left0, left1, ...")  # fmt: skip
+@click.option("--right-labels", type=click.Path(), help="The same of the right rows or columns.")
+@click.option("--study", "sizes", metavar="SIZES", callback=_sizes,
+              help="Also score test sets of these sizes, drawn from the test alignments: numbers (500) or fractions "
+              "(0.1,0.5,1.0).")  # fmt: skip
+@click.option("--repeats", type=click.IntRange(min=1), default=10, show_default=True,
+              help="Test sets per size of --study.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of --study.")
+@click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE",
+              help="Measure of --study; may be repeated. Default: MR, Hits@1, MRR and AMRI (micro).")  # fmt: skip
+@click.option("--block", type=click.IntRange(min=1),
+              help="Questions at a time, which bounds memory. Default: as many as fill 64 MiB.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the collection in --out, if there is another one.")
+def command(
+    systems: tuple[str, ...],
+    out: str,
+    similarity: Similarity,
+    candidates: Candidates,
+    alignments: str | None,
+    train: str | None,
+    left_labels: str | None,
+    right_labels: str | None,
+    sizes: list[int | float] | None,
+    repeats: int,
+    seed: int,
+    measures: tuple[str, ...],
+    block: int | None,
+    force: bool,
+) -> None:
+    """Rank the test alignments of two graphs' entities, in both directions.
+
+    SYSTEMS are vectors (an .npz with left, right and perhaps is_test, or a folder with left.npy and right.npy),
+    similarity matrices (.npy, left x right entities, higher is more alike), or folders of .npz and .npy files. Writes a
+    collection, whose tail questions go from left to right and whose head questions go from right to left, and answer
+    ranks, for kgtrec evaluate. With --study also study.csv (system, size, repeat, measure, value) and
+    study-summary.csv (mean, and the interval of the middle 95% of the repeats), which is printed.
+
+    \b
+    kgtrec align gcn.npz --similarity neg-l1 --out aligned
+    kgtrec evaluate aligned/collection aligned/*.ranks.parquet --per side
+    kgtrec align similarities.npy --alignments test.tsv --left-labels zh.txt --right-labels en.txt --out aligned
+    kgtrec align gcn.npz --study 0.1,0.25,0.5,1.0 --repeats 20 --out aligned
+    """
+    if measures and sizes is None:
+        raise KgtrecError("expected --study with -m, found -m alone; kgtrec evaluate scores the ranks by any measure")
+    study = _study(sizes, repeats, seed, measures, candidates) if sizes is not None else None
+    paths = _system_paths(systems)
+    about = _About(alignments, train, left_labels, right_labels)
+    collection: Collection | None = None
+    studies: list[AlignmentStudy] = []
+    for name, path in paths.items():
+        system = read_alignment_system(path)
+        with _naming(path):
+            pairs = about.alignments(system)
+            own = alignment_collection(pairs, candidates=candidates)
+            if collection is None:
+                collection = own
+                options = {"name": "align", "similarity": similarity, "candidates": candidates}
+                _write_collection(Path(out, "collection"), own, force, options, [path, *about.files])
+            elif own.fingerprint != collection.fingerprint:
+                raise KgtrecError(
+                    f"expected the alignments of {next(iter(paths.values()))}, found others; "
+                    "give it an --out of its own"
+                )
+            ranking: dict[str, Any] = {"similarity": similarity, "name": name, "block": block}
+            with progress(name, len(own.questions), "questions") as advance:
+                if study is None:
+                    ranks = align(system.scores, pairs, candidates=candidates, progress=advance, **ranking)
+                else:
+                    studies.append(study(system.scores, pairs, progress=advance, **ranking))
+                    ranks = studies[-1].ranks
+        _write_ranks(out, name, ranks)
+    if studies:
+        _write_studies(Path(out), studies)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Say which system an error of the block is about, where the error names no file."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except KgtrecError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+class _About:
+    """Where the alignments and the labels of all systems are."""
+
+    def __init__(self, test: str | None, train: str | None, left: str | None, right: str | None) -> None:
+        self._test, self._train = test, train
+        self._labels = [read_label_lines(path, first_column=True) if path else None for path in (left, right)]
+        self._paths = {"left": left, "right": right}
+        if train and not test:
+            raise KgtrecError("expected --alignments with --train, found --train alone")
+
+    @property
+    def files(self) -> list[Path]:
+        return [Path(path) for path in (self._test, self._train, *self._paths.values()) if path]
+
+    def alignments(self, system: AlignmentSystem) -> Alignments:
+        """Those of one system's rows."""
+        for side, labels, size in zip(("left", "right"), self._labels, system.shape, strict=True):
+            if labels is not None and len(labels) != size:
+                raise FormatError(
+                    f"expected a label for each of the {size} {side} entities, found {len(labels)}",
+                    path=self._paths[side],
+                )
+        left, right = self._labels
+        if self._test is None:
+            return Alignments.by_row(*system.shape, system.is_test, left=left, right=right)
+        n_left, n_right = system.shape
+        where: tuple[Vocabulary | int, Vocabulary | int] = (left or n_left, right or n_right)
+        train = read_pairs(self._train, *where) if self._train else ()
+        test = read_pairs(self._test, *where)
+        return Alignments.of(test, train, n_left=n_left, n_right=n_right, left=left, right=right)
+
+
+def _system_paths(systems: tuple[str, ...]) -> dict[str, Path]:
+    """Path of each system by its name, which is that of its file or folder."""
+    found: dict[str, Path] = {}
+    for path in (path for system in systems for path in _files(Path(system))):
+        name = path.resolve().name if path.is_dir() else path.stem
+        if name in found:
+            raise KgtrecError(
+                f"expected systems of different names, found {name!r} twice: {found[name]} and {path}; rename one"
+            )
+        found[name] = path
+    return found
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        if (path / LEFT).exists() or (path / RIGHT).exists():
+            return [path]
+        files = sorted(file for file in path.iterdir() if file.suffix.lower() in (".npz", ".npy"))
+        if not files:
+            raise FormatError("expected .npz or .npy files in this folder, found none", path=path)
+        return files
+    if path.suffix.lower() not in (".npz", ".npy"):
+        raise FormatError(
+            "expected vectors (.npz, or a folder with left.npy and right.npy) or a similarity matrix (.npy), found "
+            + (f"a file that ends in {path.suffix!r}" if path.suffix else "a name without a suffix"),
+            path=path,
+        )
+    return [path]
+
+
+def _write_collection(
+    folder: Path, collection: Collection, force: bool, options: dict[str, Any], inputs: list[Path]
+) -> None:
+    """Write the collection, unless the very same one is there already, from another system."""
+    about = collection.report["alignment"]
+    if not force and is_collection(folder):
+        if read_collection(folder).fingerprint == collection.fingerprint:
+            return
+        raise FormatError(
+            "expected no collection of other alignments or candidates, found one; choose another --out, or replace "
+            "it with --force",
+            path=folder,
+        )
+    require_writable(folder, force=force)
+    described = [describe_input(path) for path in inputs if path.is_file()]
+    write_collection(folder, collection, force=force, command=options, inputs=described)
+    say(
+        f"wrote {folder}: {len(collection.questions):,} questions, {about['left_candidates']:,} left and "
+        f"{about['right_candidates']:,} right candidates"
+    )
+
+
+def _study(
+    sizes: list[int | float], repeats: int, seed: int, measures: tuple[str, ...], candidates: Candidates
+) -> Callable[..., AlignmentStudy]:
+    from functools import partial
+
+    from kgtrec.alignment_study import alignment_study
+
+    if candidates != "test":
+        raise KgtrecError("expected --candidates test with --study (all entities are the same for any size), found all")
+    if measures:
+        from kgtrec.measures.names import parse_measures
+
+        parse_measures(measures)  # a misspelt name is told before any file is read
+    return partial(alignment_study, sizes=sizes, repeats=repeats, seed=seed, measures=measures or None)
+
+
+def _write_ranks(out: str, name: str, ranks: AnswerRanks) -> None:
+    path = Path(out, f"{name}.ranks.parquet")
+    write_answer_ranks(path, ranks)
+    say(f"{name}: wrote {path}")
+
+
+def _write_studies(out: Path, studies: list[AlignmentStudy]) -> None:
+    from kgtrec.alignment_study import joined_studies
+    from kgtrec.report.studies import study_csv, study_text
+
+    table, summary = joined_studies(studies)
+    for name, part in (("study.csv", table), ("study-summary.csv", summary)):
+        write_text(out / name, study_csv(part))
+    say(f"wrote {out / 'study.csv'} and {out / 'study-summary.csv'}")
+    click.echo(study_text(summary), nl=False)

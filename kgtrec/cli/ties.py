@@ -1,0 +1,94 @@
+"""kgtrec ties."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kgtrec.cli.evaluate import holds_ranks_of, read_folder, read_systems, refuse_twice
+from kgtrec.formats.files import suffixes, writing
+from kgtrec.formats.qrels import read_qrels
+from kgtrec.kernels.positions import TIE_POLICIES
+
+if TYPE_CHECKING:
+    from kgtrec.evaluation import Missing
+
+FORMATS = ("table", "csv", "json")
+_BY_SUFFIX = {".csv": "csv", ".json": "json"}
+
+
+@click.command(name="ties")
+@click.argument("qrels", type=click.Path())
+@click.argument("systems", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="Measure to compute; may be repeated, or hold several. Default: those of kgtrec evaluate.",
+)
+@click.option(
+    "--ties",
+    "policies",
+    multiple=True,
+    type=click.Choice(TIE_POLICIES),
+    help="Policy to show besides optimistic and pessimistic; may be repeated. Default: all.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the nondeterministic order.")
+@click.option(
+    "--missing",
+    type=click.Choice(("zero", "skip")),
+    default="zero",
+    show_default=True,
+    help="Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Form of the output; by default that of --out's suffix, else table.",
+)
+@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+def command(
+    qrels: str,
+    systems: tuple[str, ...],
+    measures: tuple[str, ...],
+    policies: tuple[str, ...],
+    seed: int,
+    missing: Missing,
+    form: str | None,
+    out: str | None,
+) -> None:
+    """Show how far the scores of SYSTEMS (runs or answer ranks) hang on the order of candidates that tie.
+
+    First how many relevant entities tie with another candidate, in groups of which size; then each measure with the
+    relevant entities last among those they tie with (pessimistic), midway (realistic), on average over all orders
+    (expected), first (optimistic), in one random order (nondeterministic) and, for runs, by label (trec). apart is the
+    distance between optimistic and pessimistic.
+
+    \b
+    kgtrec ties C ranks/*.ranks.parquet
+    kgtrec ties qrels.txt transe.run.gz -m "RR AP@20" --format csv
+    kgtrec ties C ranks/*.ranks.parquet -m micro.MRR --ties expected --out ties.json
+    """
+    from kgtrec.report import ties as report
+    from kgtrec.ties import compare_ties
+
+    form = form or (_BY_SUFFIX.get(suffixes(out)[0], "table") if out else "table")
+    refuse_twice(qrels, systems)
+    holds_ranks = [holds_ranks_of(path) for path in systems]
+    judgements = read_folder(qrels) if Path(qrels).is_dir() else read_qrels(qrels)
+    asked = measures
+    if not asked:
+        from kgtrec.evaluation import default_measures
+
+        asked = default_measures(ranks=all(holds_ranks))
+    compared = compare_ties(
+        judgements, read_systems(systems, holds_ranks), asked, policies=policies or None, seed=seed, missing=missing
+    )
+    text = {"table": report.ties_text, "csv": report.ties_csv, "json": report.ties_json}[form](compared)
+    with writing(out or "-") as stream:
+        stream.write(text.encode())

@@ -1,0 +1,209 @@
+"""Entity alignment: two graphs' entities, which of them are the same, and vectors of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrow import arrow_of
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
+
+Pairs = NDArray[np.int32]  # (n, 2): row of the left entity, row of the right one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alignments:
+    """Which left entity is which right one; rows are those of the vectors or of the similarity matrix.
+
+    An entity may be aligned with several others, and with none.
+    """
+
+    test: Pairs  # to be found
+    train: Pairs  # what a system may have learned from; never a wrong answer
+    left: Vocabulary  # labels of all left entities, row = row of the vectors
+    right: Vocabulary
+
+    @classmethod
+    def of(
+        cls,
+        test: Any,
+        train: Any = (),
+        *,
+        n_left: int | None = None,
+        n_right: int | None = None,
+        left: Vocabulary | None = None,
+        right: Vocabulary | None = None,
+    ) -> Alignments:
+        """Alignments of pairs of row numbers, from 0.
+
+        Parameters
+        ----------
+        test, train : (n, 2) int array, or list of pairs
+        n_left, n_right : int, optional
+            How many entities each graph has. Default: as many as there are labels, else as the pairs name.
+        left, right : Vocabulary, optional
+            Labels. Default: ``left0, left1, ...`` and ``right0, right1, ...``.
+
+        Raises
+        ------
+        KgtrecError
+            If a pair is no pair of whole numbers, or its numbers are out of range.
+
+        Examples
+        --------
+        >>> alignments = Alignments.of([(0, 1), (1, 0)], n_left=3)
+        >>> list(alignments.left), list(alignments.right)
+        (['left0', 'left1', 'left2'], ['right0', 'right1'])
+        """
+        test, train = _pairs(test, "test"), _pairs(train, "train")
+        both = np.concatenate([test, train])
+        most = both.max(axis=0) + 1 if len(both) else np.zeros(2, np.int64)
+        vocabularies = []
+        for side, given, n, labels in ((0, "left", n_left, left), (1, "right", n_right, right)):
+            size = n if n is not None else len(labels) if labels is not None else int(most[side])
+            if most[side] > size:
+                raise KgtrecError(
+                    f"expected {given} entities from 0 to {size - 1} in the alignments, found {most[side] - 1}"
+                )
+            if labels is not None and len(labels) != size:
+                raise KgtrecError(f"expected a label for each of {size} {given} entities, found {len(labels)}")
+            vocabularies.append(
+                Vocabulary(pa.array([f"{given}{row}" for row in range(size)], pa.string()))
+                if labels is None
+                else labels
+            )
+        return cls(test.astype(np.int32), train.astype(np.int32), *vocabularies)
+
+    @classmethod
+    def by_row(
+        cls,
+        n_left: int,
+        n_right: int,
+        is_test: NDArray[np.bool_] | None = None,
+        *,
+        left: Vocabulary | None = None,
+        right: Vocabulary | None = None,
+    ) -> Alignments:
+        """Alignments of each left row with the right row of the same number.
+
+        ``is_test`` (n,) tells which of them are to be found, by default all; the others are train alignments.
+
+        Raises
+        ------
+        KgtrecError
+            If there are more rows on one side than on the other, or than flags.
+
+        Examples
+        --------
+        >>> Alignments.by_row(3, 3, np.array([True, False, True])).test.tolist()
+        [[0, 0], [2, 2]]
+        """
+        if n_left != n_right:
+            raise KgtrecError(
+                f"expected as many left rows as right ones, row by row aligned, found {n_left} and {n_right}; "
+                "name a file of the test alignments (--alignments)"
+            )
+        flags = np.ones(n_left, np.bool_) if is_test is None else is_test
+        if flags.dtype != np.bool_ or flags.shape != (n_left,):
+            raise KgtrecError(
+                f"expected {n_left} flags as is_test, one per row, found {flags.dtype} of shape {flags.shape}"
+            )
+        test, train = (np.flatnonzero(chosen)[:, None].repeat(2, axis=1) for chosen in (flags, ~flags))
+        return cls.of(test, train, n_left=n_left, n_right=n_right, left=left, right=right)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntityVectors:
+    """Embeddings of two graphs' entities in one space."""
+
+    left: NDArray[Any]  # (n_left, d) float, one row per left entity
+    right: NDArray[Any]  # (n_right, d) float, one row per right entity
+
+    def __post_init__(self) -> None:
+        """Refuse what has no similarity."""
+        for side in ("left", "right"):
+            vectors = getattr(self, side)
+            if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
+                raise KgtrecError(
+                    f"expected {side} vectors as a matrix of real numbers, found "
+                    + (
+                        f"{vectors.dtype} of shape {vectors.shape}"
+                        if isinstance(vectors, np.ndarray)
+                        else repr(vectors)
+                    )
+                )
+            wrong = np.argwhere(~np.isfinite(vectors))
+            if len(wrong):
+                row, column = wrong[0]
+                raise KgtrecError(
+                    f"expected finite numbers in the {side} vectors, found {vectors[row, column]} in row {row}"
+                )
+        if self.left.shape[1] != self.right.shape[1]:
+            raise KgtrecError(
+                f"expected left and right vectors of one length, found {self.left.shape[1]} and {self.right.shape[1]} "
+                "numbers; project them into one space first"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlignmentStudy:
+    """One system on test sets of several sizes, one row per drawn test set and measure."""
+
+    system: str
+    size: NDArray[np.int64]  # (n_sets,) test alignments
+    repeat: NDArray[np.int64]  # (n_sets,) sets of one repeat are nested: the smaller lie in the larger
+    measures: tuple[str, ...]
+    values: NDArray[np.float64]  # (n_sets, n_measures)
+    ranks: AnswerRanks  # over the whole test set
+
+    def to_table(self) -> pa.Table:
+        """Long form for plots: columns system, size, repeat, measure, value; measures innermost."""
+        k = len(self.measures)
+        return pa.table(
+            {
+                "system": pa.array([self.system] * self.values.size, pa.string()),
+                "size": arrow_of(np.repeat(self.size, k)),
+                "repeat": arrow_of(np.repeat(self.repeat, k)),
+                "measure": pa.array(list(self.measures) * len(self.size), pa.string()),
+                "value": arrow_of(self.values.ravel()),
+            }
+        )
+
+    def summary(self, interval: float = 0.95) -> pa.Table:
+        """Mean over repeats, and the interval that the middle share ``interval`` of the repeats lies in.
+
+        Columns system, measure, size, repeats, mean, low, high; sizes innermost. The interval tells how much the value
+        hangs on which alignments are in the test set; for the whole test set it has no width.
+        """
+        sizes = np.unique(self.size)
+        tail = (1 - interval) / 2
+        rows: list[tuple[str, str, int, int, float, float, float]] = []
+        for column, measure in enumerate(self.measures):
+            for size in sizes:
+                found = self.values[self.size == size, column]
+                low, high = np.quantile(found, [tail, 1 - tail])
+                rows.append((self.system, measure, int(size), len(found), float(found.mean()), float(low), float(high)))
+        names = ("system", "measure", "size", "repeats", "mean", "low", "high")
+        return pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
+
+
+def _pairs(pairs: Any, what: str) -> NDArray[np.int64]:
+    try:
+        array = np.asarray(pairs)
+    except ValueError:
+        array = np.zeros(0, object)
+    if array.size == 0 and array.dtype != object:
+        return np.zeros((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise KgtrecError(
+            f"expected {what} alignments as pairs (left row, right row), found {array.dtype} of shape {array.shape}"
+        )
+    if array.min() < 0:
+        raise KgtrecError(f"expected row numbers from 0 in the {what} alignments, found {array.min()}")
+    return array.astype(np.int64)

@@ -1,0 +1,164 @@
+"""Entity alignment systems (vectors or similarity matrices) and files of alignments."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.alignments import EntityVectors, Pairs
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.triples_text import Lines, read_codes, read_fields
+
+LEFT, RIGHT = "left.npy", "right.npy"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlignmentSystem:
+    """What a system's file or folder holds."""
+
+    scores: EntityVectors | NDArray[Any]  # vectors, or similarities (n_left, n_right)
+    is_test: NDArray[np.bool_] | None  # which rows are test alignments; None where the file does not tell
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many left and right entities it has."""
+        if isinstance(self.scores, EntityVectors):
+            return len(self.scores.left), len(self.scores.right)
+        return self.scores.shape[0], self.scores.shape[1]
+
+
+def read_alignment_system(path: PathLike) -> AlignmentSystem:
+    """The vectors or similarities of one system.
+
+    Parameters
+    ----------
+    path : path
+        An ``.npz`` archive with ``left`` and ``right`` (entities x d) and optionally ``is_test`` (flags); a folder with
+        ``left.npy`` and ``right.npy``; or an ``.npy`` matrix of similarities, left entities x right ones, which is
+        mapped and not read.
+
+    Raises
+    ------
+    FormatError
+        If it is damaged or something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "gcn.npz")
+    >>> np.savez(path, left=np.zeros((3, 2)), right=np.ones((4, 2)))
+    >>> read_alignment_system(path).shape
+    (3, 4)
+    """
+    if Path(path).is_dir():
+        left, right = (_matrix(Path(path) / name) for name in (LEFT, RIGHT))
+        return AlignmentSystem(_vectors(path, np.asarray(left), np.asarray(right)), None)
+    if Path(path).suffix.lower() == ".npy":
+        return AlignmentSystem(_matrix(path), None)
+    arrays = _archive(path)
+    return AlignmentSystem(_vectors(path, arrays["left"], arrays["right"]), arrays.get("is_test"))
+
+
+def read_pairs(path: PathLike, left: Vocabulary | int, right: Vocabulary | int) -> Pairs:
+    r"""Alignments, ``left TAB right`` a line, as row numbers.
+
+    Parameters
+    ----------
+    path : path
+        Plain, ``.gz`` or ``.zst``; blank lines are skipped.
+    left, right : Vocabulary or int
+        Labels, row by row, which the file then names; or how many rows there are, if the file holds row numbers from 0.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong, a label or row that is not there, a file without alignments.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "test.tsv")
+    >>> _ = path.write_text("0\t2\n1\t0\n")
+    >>> read_pairs(path, 2, 3).tolist()
+    [[0, 2], [1, 0]]
+    """
+    lines = Lines.read(path)
+    if not lines.data.strip():
+        raise FormatError("expected alignments, left TAB right a line, found an empty file", path=path)
+    columns = read_fields(lines, 2, "2 columns (left, right) separated by TAB")
+    rows = [
+        _rows(lines, column, entities, side)
+        for column, entities, side in zip(columns, (left, right), ("left", "right"), strict=True)
+    ]
+    return np.stack(rows, axis=1).astype(np.int32)
+
+
+def _rows(lines: Lines, column: pa.StringArray, entities: Vocabulary | int, side: str) -> NDArray[np.int64]:
+    if not isinstance(entities, Vocabulary):
+        try:
+            return read_codes(lines, column, entities, f"row of a {side} entity")
+        except FormatError as error:
+            raise FormatError(f"{error}; labels need --{side}-labels") from None
+    rows = entities.encode(column)
+    unknown = np.flatnonzero(rows < 0)
+    if len(unknown):
+        row = int(unknown[0])
+        raise lines.error(
+            row, f"expected a {side} entity among the {len(entities)} of --{side}-labels, found {column[row].as_py()!r}"
+        )
+    return rows.astype(np.int64)
+
+
+def _vectors(path: PathLike, left: NDArray[Any], right: NDArray[Any]) -> EntityVectors:
+    try:
+        return EntityVectors(left, right)
+    except KgtrecError as error:
+        raise FormatError(str(error), path=path) from None
+
+
+def _matrix(path: PathLike) -> NDArray[Any]:
+    with reading(path):
+        pass  # a missing or unreadable file is reported the same way for every format
+    try:
+        matrix: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise FormatError(
+            f"expected a whole .npy matrix of numbers, found other or cut-off data ({error})", path=path
+        ) from None
+    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2:
+        found = f"an array of shape {matrix.shape}" if isinstance(matrix, np.ndarray) else "an .npz archive"
+        raise FormatError(f"expected a .npy matrix, found {found}", path=path)
+    return matrix
+
+
+def _archive(path: PathLike) -> dict[str, NDArray[Any]]:
+    with reading(path) as stream:
+        try:
+            archive = np.load(stream, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise FormatError("expected an .npz archive, found a single array", path=path)
+            names = archive.files
+            arrays: dict[str, NDArray[Any]] = {
+                name: archive[name] for name in ("left", "right", "is_test") if name in names
+            }
+        except FormatError:
+            raise
+        except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error, KeyError) as error:
+            raise FormatError(
+                f"expected a whole .npz archive of numbers, found other or damaged data ({error})", path=path
+            ) from None
+    if "left" not in arrays or "right" not in arrays:
+        raise FormatError(
+            f"expected the arrays left and right (and is_test, if there is one), found {', '.join(names) or 'none'}",
+            path=path,
+        )
+    return arrays

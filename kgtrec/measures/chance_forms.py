@@ -1,0 +1,52 @@
+"""The forms of a measure that set it against chance, derived from its record: ratio, index and z."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from kgtrec.measures.record import Measure
+from kgtrec.measures.registry import register
+
+_INDEX = "Berrendorf et al. 2020, arXiv:2002.06914; Hoyt et al. 2022, arXiv:2203.07544"
+
+
+def register_with_forms(measure: Measure, *, ratio: str | None = None) -> Measure:
+    """Register a measure and its forms, see :func:`register_forms`."""
+    plain = register(measure)
+    register_forms(measure, ratio=ratio)
+    return plain
+
+
+def register_forms(measure: Measure, *, ratio: str | None = None) -> None:
+    """Register the index and z forms of a measure whose chance level is known.
+
+    ``micro.MRR`` brings ``micro.AMRR`` = (MRR - E) / (1 - E) and ``micro.ZMRR`` = (MRR - E) / sqrt(Var); where lower is
+    better the index ends in I, as the field has it (``micro.AMRI``), and z is turned round, unless ``flipped=False``.
+
+    Parameters
+    ----------
+    measure : Measure
+        With ``has_chance``.
+    ratio : str, optional
+        The name under which value / E is registered too.
+    """
+    room, dot, name = measure.name.rpartition(".")
+    lower = measure.better == "lower"
+    common = replace(measure, aliases={}, trec_eval=(), lower_is_better=lower, source=_INDEX)
+    if ratio is not None:
+        register(replace(
+            common, name=ratio, form="ratio", bounds=(0.0, np.inf),
+            description=f"{measure.name} divided by what chance would give.",
+        ))  # fmt: skip
+    register(replace(
+        common, name=f"{room}{dot}A{name}{'I' if lower else ''}", form="index", better="higher",
+        bounds=(-np.inf, 1.0),
+        description=f"{measure.name} adjusted for chance: 0 is what chance would give, 1 the best there is.",
+    ))  # fmt: skip
+    register(replace(
+        common, name=f"{room}{dot}Z{name}", form="z", better="higher", bounds=(-np.inf, np.inf),
+        parameters={**measure.parameters, "flipped": True} if lower else measure.parameters,
+        description=f"How many standard deviations {measure.name} is better than chance.",
+    ))  # fmt: skip

@@ -1,0 +1,59 @@
+"""Studies of entity alignment as text: an aligned table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+_COLUMNS = ("system", "measure", "size", "repeats", "mean", "low", "high")
+_LEFT = 2  # columns of text
+
+
+def study_text(summary: pa.Table) -> str:
+    """A study's summary for a person: sizes down, mean and interval across.
+
+    Examples
+    --------
+    >>> row = {"system": "gcn", "measure": "MRR", "size": 10, "repeats": 5, "mean": 0.5, "low": 0.25, "high": 0.75}
+    >>> print(study_text(pa.Table.from_pylist([row])), end="")
+    system  measure  size  repeats    mean     low    high
+    gcn     MRR        10        5  0.5000  0.2500  0.7500
+    """
+    rows = [list(_COLUMNS), *_cells(summary)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell.ljust(width) if place < _LEFT else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _cells(summary: pa.Table) -> Iterator[list[str]]:
+    for row in summary.to_pylist():
+        yield [
+            value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
+            for value in (row[name] for name in _COLUMNS)
+        ]
+
+
+def study_csv(table: pa.Table) -> str:
+    r"""A study's table as CSV with a header, values at full precision; an undefined value is an empty cell.
+
+    Examples
+    --------
+    >>> study_csv(pa.table({"system": ["a,b"], "size": [10], "value": [0.5]}))
+    'system,size,value\n"a,b",10,0.5\n'
+    """
+    names = table.column_names
+    rows = (",".join(_csv_cell(row[name]) for name in names) for row in table.to_pylist())
+    return "\n".join([",".join(names), *rows]) + "\n"
+
+
+def _csv_cell(value: str | float) -> str:
+    if not isinstance(value, str):
+        return "" if value != value else repr(value)
+    return f'"{value.replace(chr(34), chr(34) * 2)}"' if any(sign in value for sign in ',"\r\n') else value

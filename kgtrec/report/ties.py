@@ -1,0 +1,39 @@
+"""Policies for ties side by side, as text: a table, CSV, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from kgtrec.data.tie_comparison import TieComparison
+from kgtrec.report.studies import study_csv
+from kgtrec.report.tables import aligned, number_of
+
+
+def ties_text(compared: TieComparison) -> str:
+    """Two aligned tables: how often the answers of each system tie, and its measures under each policy."""
+    groups = [["system", "tied", "mean group", "largest"]]
+    for system, tied, mean, largest in zip(
+        compared.systems, compared.tied, compared.mean_group, compared.largest_group, strict=True
+    ):
+        groups.append([system, f"{tied:.2%}", "-" if math.isnan(mean) else f"{mean:,.1f}", f"{largest:,}"])
+    rows = [["system", "measure", *compared.policies, "apart"]]
+    for place, system in enumerate(compared.systems):
+        for number, measure in enumerate(compared.measures):
+            values = [*compared.values[place, number], compared.apart[place, number]]
+            rows.append([system, measure, *(number_of(value, measure) for value in values)])
+    return aligned(groups, 1) + "\n" + aligned(rows, 2)
+
+
+def ties_csv(compared: TieComparison) -> str:
+    """A line per system and measure, a header, values at full precision; an undefined value is an empty cell."""
+    return study_csv(compared.to_table())
+
+
+def ties_json(compared: TieComparison) -> str:
+    """A list of records, one a line, per system and measure; an undefined value is null."""
+    records = (
+        {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in record.items()}
+        for record in compared.to_table().to_pylist()
+    )
+    return "[\n" + ",\n".join(json.dumps(record, ensure_ascii=False) for record in records) + "\n]\n"

@@ -1,0 +1,84 @@
+"""The program as a whole: exit codes, signals, pipes. Each test runs it as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+KGTREC = [sys.executable, "-m", "kgtrec"]
+
+
+def ran(*words: str, **more) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*KGTREC, *words], text=True, capture_output=True, check=False, **more)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Qrels and a run of 20,000 questions, whose scores per question fill any pipe."""
+    (tmp_path / "qrels.txt").write_text("".join(f"q{i} 0 a 1\n" for i in range(20_000)))
+    (tmp_path / "s.run").write_text("".join(f"q{i} Q0 a 1 1 s\n" for i in range(20_000)))
+    return tmp_path
+
+
+def test_help_and_version_leave_with_zero():
+    """And standard error stays empty."""
+    for words in (["--help"], ["--version"], ["evaluate", "-h"]):
+        done = ran(*words)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "kgtrec" in done.stdout
+
+
+def test_an_unknown_command_has_its_neighbours():
+    """Exit code 2, one clear line."""
+    done = ran("evalute")
+    assert done.returncode == 2
+    assert "no command 'evalute'; did you mean evaluate?" in done.stderr
+
+
+def test_a_mistake_is_one_line_and_no_trace(tmp_path: Path):
+    """The file is named; nothing of Python shows."""
+    done = ran("evaluate", str(tmp_path / "none.txt"), str(tmp_path / "none.run"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(files: Path):
+    """`kgtrec evaluate ... | head -1` ends well and quietly."""
+    with subprocess.Popen(
+        [*KGTREC, "evaluate", str(files / "qrels.txt"), str(files / "s.run"), "--per", "question", "--format", "csv"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout.readline() == "system,measure,question,value\n"
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait() == 0
+
+
+def test_closed_standard_streams_are_no_crash(files: Path):
+    """Without a standard output there is an error, but no trace."""
+    command = f"{' '.join(KGTREC)} evaluate {files / 'qrels.txt'} {files / 's.run'} >&-"
+    done = subprocess.run(["bash", "-c", command], text=True, capture_output=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (0, 2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_demo_leaves_nothing(tmp_path: Path, number: int):
+    """Whoever ends it, the half-made folder goes."""
+    with subprocess.Popen([*KGTREC, "demo", "--out", str(tmp_path / "d"), "--people", "3000"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # fmt: skip
+        deadline = time.monotonic() + 60
+        while not os.listdir(tmp_path) and time.monotonic() < deadline:  # noqa: PTH208
+            time.sleep(0.02)
+        process.send_signal(number)
+        assert process.wait() == 130
+        assert b"stopped" in process.stderr.read()
+    assert os.listdir(tmp_path) == []  # noqa: PTH208

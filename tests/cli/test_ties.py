@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from kgtrec.cli import main
+
+QRELS = "q1 0 a 1\nq2 0 b 1\n"
+RUN = "q1 Q0 a 1 2.0 mine\nq1 Q0 x 2 2.0 mine\nq2 Q0 b 1 1.0 mine\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "mine.run").write_text(RUN)
+    return str(tmp_path / "qrels.txt"), str(tmp_path / "mine.run")
+
+
+def test_the_table_shows_groups_and_policies(files: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+    """q1's answer ties with one other, q2's with none: RR 0.75 to 1, on average 0.875."""
+    main(["ties", *files, "-m", "RR", "--ties", "expected", "--ties", "trec"])
+    assert capsys.readouterr().out == (
+        "system    tied  mean group  largest\n"
+        "mine    50.00%         2.0        2\n"
+        "\n"
+        "system  measure  pessimistic  expected  optimistic    trec   apart\n"
+        "mine    RR            0.7500    0.8750      1.0000  0.7500  0.2500\n"
+    )
+
+
+def test_csv_and_json_hold_the_same_digits(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """The form follows the suffix; what has no value is an empty cell, or null."""
+    main(["ties", *files, "-m", "RR Bpref", "--out", str(tmp_path / "ties.json")])
+    main(["ties", *files, "-m", "RR Bpref", "--format", "csv"])
+    records = json.loads((tmp_path / "ties.json").read_text())
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["measure"] for row in rows] == [record["measure"] for record in records] == ["RR", "Bpref"]
+    assert (rows[0]["expected"], records[0]["expected"]) == ("0.875", 0.875)
+    assert (rows[1]["expected"], records[1]["expected"]) == ("", None)
+
+
+def test_evaluate_takes_every_policy(files: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+    """--ties expected is the exact mean; a random order is the same for the same seed."""
+    main(["evaluate", *files, "-m", "RR", "--ties", "expected", "--format", "csv"])
+    assert capsys.readouterr().out == "system,measure,value\nmine,RR,0.875\n"
+    seen = []
+    for seed in ("1", "1", "2", "3", "4", "5", "6"):
+        main(["evaluate", *files, "-m", "RR", "--ties", "nondeterministic", "--seed", seed, "--format", "csv"])
+        seen.append(capsys.readouterr().out)
+    assert seen[0] == seen[1]
+    assert len(set(seen)) == 2
+
+
+def test_a_measure_without_expectation_is_refused(files: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+    """One line, exit code 2."""
+    with pytest.raises(SystemExit) as left:
+        main(["evaluate", *files, "-m", "Bpref", "--ties", "expected"])
+    assert left.value.code == 2
+    assert capsys.readouterr().err == (
+        "error: Bpref has no exact expectation over the orders of tied candidates; choose another rule for ties: "
+        "realistic, optimistic or pessimistic\n"
+    )
