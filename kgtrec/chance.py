@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError, MeasureError, nearest
-from kgtrec.measures.names import ParsedMeasure, parse_measure, parse_measures
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures
 from kgtrec.measures.registry import registered
 from kgtrec.summary import Items, chance_level
 
@@ -35,7 +35,7 @@ def default_measures() -> list[str]:
         if measure.has_chance and measure.form == "plain":
             cutoffs = _CUTOFFS.get(measure.name, ())
             names += [f"{measure.name}@{cutoff}" for cutoff in cutoffs] if cutoffs else [measure.name]
-    return names
+    return [*names, "AP@20", "nDCG@20"]
 
 
 def chance_table(collection: Collection, measures: Any = None, *, filtered_by: Sequence[str] = SPLITS) -> ChanceTable:
@@ -65,20 +65,27 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
     Hoyt et al. (2022), arXiv:2203.07544; for measures over questions, a hypergeometric urn.
     """
     rows: list[tuple[str, str, int, float, float]] = []
-    for measure in parse_measures(default_measures() if measures is None else measures):
-        if not isinstance(measure, ParsedMeasure) or not measure.record.has_chance or measure.record.form != "plain":
-            raise MeasureError(
-                f"{measure.label}: what chance would give is not known{nearest(measure.label, default_measures())}"
-            )
+    for named in parse_measures(default_measures() if measures is None else measures):
+        measure = _knowing_chance(named)
         items = _items(collection, measure, filtered_by)
-        is_head = collection.questions.is_head[items.question]
-        for side, group, size in (("both", np.zeros(len(is_head), np.int32), 1), ("", (~is_head).astype(np.int32), 2)):
-            grouped = Items(items.value, group, items.question, None, items.candidates, items.relevant)
-            expectation, variance = chance_level(measure, grouped, size, "chance")
-            for place, own in enumerate(("both",) if side else ("head", "tail")):
-                n = int(np.count_nonzero(group == place))
-                rows.append((measure.label, own, n, float(expectation[place]), float(variance[place])))
+        is_tail = ~collection.questions.is_head[items.question]
+        for sides, group in ((SIDES[:1], np.zeros(len(is_tail), np.int32)), (SIDES[1:], is_tail.astype(np.int32))):
+            expectation, variance = chance_level(measure, replace(items, group=group), len(sides), "chance")
+            count = np.bincount(group, minlength=len(sides))
+            rows += zip([named.label] * len(sides), sides, count, expectation, variance, strict=True)
     return ChanceTable.of(rows)
+
+
+def _knowing_chance(measure: ParsedMeasure | ProvidedMeasure) -> ParsedMeasure:
+    """The measure, or the form of it that knows its chance level: that of AP@20 is with AAP@20."""
+    if isinstance(measure, ParsedMeasure):
+        if measure.record.has_chance and measure.record.form == "plain":
+            return measure
+        if measure.record.name in ("AP", "nDCG"):
+            return cast(ParsedMeasure, parse_measure(f"A{measure.label}"))
+    raise MeasureError(
+        f"{measure.label}: what chance would give is not known{nearest(measure.label, default_measures())}"
+    )
 
 
 def _items(collection: Collection, measure: ParsedMeasure, filtered_by: Sequence[str]) -> Items:

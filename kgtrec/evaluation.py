@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,8 +22,9 @@ from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError, nearest
 from kgtrec.judging import JudgedSystem, judge
-from kgtrec.measures.aggregate import aggregate_groups
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
+from kgtrec.summary import Bootstrap, Items, Resample, interval, summarise
+from kgtrec.weighting import Weighting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +56,10 @@ def evaluate(
     ties: str | None = None,
     missing: Missing = "zero",
     float32: bool = False,
+    weights: str | Mapping[str, float] | None = None,
+    confidence: float | None = None,
+    resample: Resample = "question",
+    resamples: int = 1000,
     seed: int = 0,
 ) -> Scores:
     """Score systems against qrels.
@@ -80,6 +85,16 @@ def evaluate(
         Questions of the qrels that a run lacks count as empty lists (as ``trec_eval -c``) or are left out.
     float32 : bool
         Compare the scores of runs as 32-bit floats, as trec_eval 9 and pytrec_eval do.
+    weights : {"question", "relation"} or mapping, optional
+        Each question or each relation counts alike; or a mapping from relation to its share, of any scale: what
+        the numbers would be under another relation distribution. Relations need a collection.
+    confidence : float, optional
+        Adds percentile bootstrap intervals of this level, such as 0.95.
+    resample : {"question", "answer"}
+        What the bootstrap draws: questions with all their answers, which are not independent of each other, or
+        single answers. Measures over questions are the same under either.
+    resamples : int
+        How many bootstrap samples.
     seed : int
         Of all that is random.
 
@@ -123,9 +138,13 @@ def evaluate(
         measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
     parsed = parse_measures(measures)
     breakdown = _breakdown(per, judgements, collection, parsed)
+    weighting = Weighting(weights, judgements, collection)
+    bootstrap = None if confidence is None else Bootstrap(confidence, resample, resamples, seed)
+    if bootstrap is not None and per == "answer":
+        raise KgtrecError("expected means to give intervals of, found one value per answer; leave out the confidence")
 
     names: list[str] = []
-    rows, tied = [], []
+    rows, intervals, tied = [], [], []
     checks = Belonging(collection if isinstance(qrels, Collection) else None)
     for system in found:
         if system.name in names:
@@ -134,14 +153,21 @@ def evaluate(
         if float32 and isinstance(system, Run):
             system = _in_float32(system)
         seen = judge(system, judgements, ties, seed)
-        rows.append([_values(measure, seen, judgements, breakdown, missing) for measure in parsed])
+        for measure in parsed:
+            items = _items(measure, seen, judgements, breakdown, weighting, missing)
+            rows.append(summarise(measure, items, breakdown.size, seen.name))
+            if bootstrap is not None:
+                intervals.append(interval(measure, items, breakdown.size, seen.name, bootstrap))
         names.append(system.name)
         tied.append(seen.tied)
     if not names:
         raise KgtrecError("expected at least one system, found none")
+    shape = len(names), len(parsed), breakdown.size
+    low, high = (np.array([one[end] for one in intervals]).reshape(shape) if intervals else None for end in (0, 1))
     return Scores(
-        tuple(names), tuple(measure.label for measure in parsed), np.array(rows), breakdown.items, tuple(tied)
-    )
+        tuple(names), tuple(measure.label for measure in parsed), np.array(rows).reshape(shape), breakdown.items,
+        tuple(tied), low, high,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,43 +224,67 @@ def _by_topic(per: str, qrels: Qrels, collection: Collection | None) -> _Breakdo
     return _Breakdown(per, group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
 
 
-def _values(
-    measure: ParsedMeasure | ProvidedMeasure, seen: JudgedSystem, qrels: Qrels, breakdown: _Breakdown, missing: Missing
-) -> NDArray[np.float64]:
-    """(items,) values of one measure for one system."""
+def _items(
+    measure: ParsedMeasure | ProvidedMeasure,
+    seen: JudgedSystem,
+    qrels: Qrels,
+    breakdown: _Breakdown,
+    weighting: Weighting,
+    missing: Missing,
+) -> Items:
+    """The items of one measure for one system, with their values."""
     if isinstance(measure, ParsedMeasure) and measure.items == "answers":
-        if seen.answers is None:
-            raise MeasureError(
-                f"{measure.label} needs exact ranks, which the cut run {seen.name} does not have; evaluate the "
-                f"system's NAME.ranks.parquet (kgtrec rank), or use {measure.label.replace('micro.', 'macro.', 1)}"
-            )
-        open_order = seen.ties == "expected"
-        value = measure.expected(seen.answers.best, seen.answers.worst) if open_order else measure(seen.answers.rank)
-        if breakdown.per == "answer":
-            return value
-        group = breakdown.group[seen.answers.question]
+        items = _items_of_answers(measure, seen, breakdown)
     else:
-        if isinstance(measure, ProvidedMeasure):
-            if seen.run is None:
-                raise MeasureError(measure.needs_run_message)
-            if seen.ties != "trec":
-                raise MeasureError(measure.own_tie_rule_message)
-            value = measure.per_question(qrels, seen.run)
-        else:
-            value = measure(seen.ranking) if seen.tied_ranking is None else measure.expected(seen.tied_ranking)
-        # added up in byte order of the ids, as trec_eval does: the last bit then hangs on no file's line order
-        order = np.argsort(qrels.questions.byte_order)
-        if missing == "skip":
-            order = order[seen.ranking.num_retrieved[order] > 0]
-        value, group = value[order], breakdown.group[order]
-    unknown = np.count_nonzero(np.isnan(value))
+        items = _items_of_questions(measure, seen, qrels, breakdown, missing)
+    unknown = np.count_nonzero(np.isnan(items.value))
     if unknown:
         warnings.warn(
-            f"{measure.label} of {seen.name} is undefined for {unknown} of {len(value)} {measure.items}, and so are "
-            "the means they are part of" + (": no answer is in the cut run" if seen.run is not None else ""),
+            f"{measure.label} of {seen.name} is undefined for {unknown} of {len(items.value)} {measure.items}, and so "
+            "are the means they are part of" + (": no answer is in the cut run" if seen.run is not None else ""),
             KgtrecWarning, stacklevel=3,
         )  # fmt: skip
-    return aggregate_groups(value, group, breakdown.size, measure.record.aggregate)
+    return replace(items, weight=weighting.of(items, measure))
+
+
+def _items_of_answers(measure: ParsedMeasure, seen: JudgedSystem, breakdown: _Breakdown) -> Items:
+    answers = seen.answers
+    if answers is None:
+        raise MeasureError(
+            f"{measure.label} needs exact ranks, which the cut run {seen.name} does not have; evaluate the "
+            f"system's NAME.ranks.parquet (kgtrec rank), or use {measure.label.replace('micro.', 'macro.', 1)}"
+        )
+    value = measure.expected(answers.best, answers.worst) if seen.ties == "expected" else measure(answers.rank)
+    n = len(value)
+    group = np.arange(n, dtype=np.int32) if breakdown.per == "answer" else breakdown.group[answers.question]
+    return Items(value, group, answers.question, None, answers.candidates, None)
+
+
+def _items_of_questions(
+    measure: ParsedMeasure | ProvidedMeasure,
+    seen: JudgedSystem,
+    qrels: Qrels,
+    breakdown: _Breakdown,
+    missing: Missing,
+) -> Items:
+    if isinstance(measure, ProvidedMeasure):
+        if seen.run is None:
+            raise MeasureError(measure.needs_run_message)
+        if seen.ties != "trec":
+            raise MeasureError(measure.own_tie_rule_message)
+        value = measure.per_question(qrels, seen.run)
+    else:
+        if measure.record.binary and np.any(qrels.grade > 1):
+            raise MeasureError(
+                f"{measure.label} knows the chance level of binary grades only, and these qrels have grades above 1"
+            )
+        value = measure(seen.ranking) if seen.tied_ranking is None else measure.expected(seen.tied_ranking)
+    # added up in byte order of the ids, as trec_eval does: the last bit then hangs on no file's line order
+    order = np.argsort(qrels.questions.byte_order).astype(np.int32)
+    if missing == "skip":
+        order = order[seen.ranking.num_retrieved[order] > 0]
+    candidates = seen.ranking.num_retrieved[order] if seen.run is None else None
+    return Items(value[order], breakdown.group[order], order, None, candidates, seen.ranking.num_relevant()[order])
 
 
 class Belonging:

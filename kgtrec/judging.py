@@ -111,14 +111,13 @@ def _judge_run(run: Run, qrels: Qrels, ties: str, seed: int) -> JudgedSystem:
 
     place = row - starts[np.searchsorted(starts, row, side="right") - 1] + 1
     first, size = _tied_groups(run, row, place)
-    position = own = place.astype(np.float64)
+    position = place.astype(np.float64)
     if ties == "nondeterministic":
-        position = own = _shuffled_places(run, row, place, first, size, seed).astype(np.float64)
+        position = _shuffled_places(run, row, place, first, size, seed).astype(np.float64)
     elif ties != "trec":
         rule, label_order = _by_counts(ties), run.entities.byte_order[run.entity[row]]
         position = places_in_tied_groups(qrels.question[judged], first, size, qrels.grade[judged], label_order, rule)
-        own = rank_among(first - 1, size - 1, rule)
-    ranking = _ranking(qrels, num_retrieved, judged, position, own)
+    ranking = _ranking(qrels, num_retrieved, judged, position)
     tied_ranking = _tied_ranking(qrels, num_retrieved, judged, first, size) if ties == "expected" else None
     return JudgedSystem(run.name, ties, ranking, tied_ranking, None, size[qrels.grade[judged] >= 1], run)
 
@@ -191,14 +190,13 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> Judg
     seen = _InList(above, tied, list_length)
     shuffled = _places_at_random(ranks, above, tied, seed) if ties == "nondeterministic" else None
     if shuffled is not None:
-        position = own = shuffled[row].astype(np.float64)
+        position = shuffled[row].astype(np.float64)
     else:
         label_order = ranks.entities.byte_order[ranks.entity[row]]
         position = places_in_tied_groups(
             qrels.question[judged], above[row] + 1, tied[row] + 1, grade, label_order, rule
         )
-        own = rank_among(above[row], tied[row], rule)
-    ranking = _ranking(qrels, num_retrieved, judged, position, own)
+    ranking = _ranking(qrels, num_retrieved, judged, position)
     tied_ranking = None
     if ties == "expected":
         tied_ranking = _tied_ranking(qrels, num_retrieved, judged, above[row] + 1, tied[row] + 1)
@@ -289,7 +287,6 @@ def _ranking(
     num_retrieved: NDArray[np.int64],
     judged: NDArray[np.intp],
     position: NDArray[np.float64],
-    rank: NDArray[np.float64],
 ) -> JudgedRanking:
     order = np.lexsort((-qrels.grade[judged], position, qrels.question[judged]))
     judged = judged[order]
@@ -298,7 +295,6 @@ def _ranking(
         num_retrieved=num_retrieved,
         question=qrels.question[judged],
         position=position[order],
-        rank=rank[order],
         grade=qrels.grade[judged],
         judged_question=qrels.question,
         judged_grade=qrels.grade,

@@ -109,14 +109,12 @@ def chance_level(measure: ParsedMeasure, items: Items, size: int, name: str) -> 
             "evaluate the system's NAME.ranks.parquet (kgtrec rank)"
         )
     if measure.record.chance is not None:
-        expectation, variance = (
-            function(*items.sizes, **measure.own_parameters)
-            for function in (measure.record.chance.expectation, measure.record.chance.variance)
-        )
-        weight = np.ones(len(items.value)) if items.weight is None else items.weight
-        whole = np.bincount(items.group, weights=weight, minlength=size)
+        expectation = measure.record.chance.expectation(*items.sizes, **measure.own_parameters)
+        variance = measure.record.chance.variance(*items.sizes, **measure.own_parameters)
+        counted = np.ones(len(items.value)) if items.weight is None else items.weight
+        whole = np.bincount(items.group, weights=counted, minlength=size)
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.bincount(items.group, weights=weight**2 * variance, minlength=size) / whole**2
+            spread = np.bincount(items.group, weights=counted**2 * variance, minlength=size) / whole**2
         return aggregate_groups(expectation, items.group, size, "mean", items.weight), spread
     moments = np.full((2, size), np.nan)
     order = np.argsort(items.group, kind="stable")
@@ -132,9 +130,10 @@ def _moments_of_all(measure: Measure, candidates: NDArray[np.int64], weight: Flo
     """Expectation and variance of a number that is no mean over items."""
     from kgtrec.kernels import chance
 
-    if measure.aggregate in ("geometric mean", "inverse geometric mean"):
-        sign = 1 if measure.aggregate == "geometric mean" else -1
-        return chance.geometric_mean_moments(chance.group_candidates(candidates, weight), sign)
+    if measure.aggregate == "geometric mean":
+        return chance.geometric_mean_moments(chance.group_candidates(candidates, weight), sign=1)
+    if measure.aggregate == "inverse geometric mean":
+        return chance.geometric_mean_moments(chance.group_candidates(candidates, weight), sign=-1)
     statistic = {"median": "MedianRank", "harmonic mean": "HMR", "inverse mean": "IMR"}[measure.aggregate]
     drawn = chance.monte_carlo(statistic, candidates, weight, seed=_MONTE_CARLO_SEED, repeats=MONTE_CARLO_REPEATS)
     return drawn.expectation, drawn.variance

@@ -29,8 +29,10 @@ def obvious_scores(world: World, rule: str) -> dict[str, float]:
     micro, best = [], []
     for question, answers in enumerate(world.answers):
         candidates = world.candidates(question)
-        micro += [rank(question, a, [e for e in candidates if e not in answers]) for a in answers]
-        best.append(min(rank(question, a, [e for e in candidates if e != a]) for a in answers))
+        others = [e for e in candidates if e not in answers]
+        micro += [rank(question, a, others) for a in answers]
+        # the first answer of any order: the answers that tie with it stand behind it
+        best.append(min(rank(question, a, others) for a in answers))
     return {
         "micro.MR": math.fsum(micro) / len(micro),
         "micro.MRR": math.fsum(1 / r for r in micro) / len(micro),

@@ -48,23 +48,12 @@ def test_micro_ranks_without_the_test_filter_keep_the_other_answers(world: World
         assert n == len(others) + 1
 
 
-@given(worlds(regraded=True), st.sampled_from(RULES))
-def test_ranks_in_the_list_count_every_candidate(world: World, rule: str):
-    """Macro: each judged entity's own rank is among all candidates, the other answers included."""
-    ranking = judge(world.answer_ranks(), world.qrels(), rule).ranking
-    seen = {}
-    qrels = world.qrels()
-    for question, rank, grade in zip(ranking.question, ranking.rank, ranking.grade, strict=True):
-        seen.setdefault((int(question), int(grade)), []).append(float(rank))
-    for (question, grade), ranks in seen.items():
-        scores, candidates = world.scores[question], world.candidates(question)
-        judged = [e for (q, e), g in world.grades.items() if (q, g) == (question, grade)]
-        expected = [obvious_rank(scores[e], [scores[c] for c in candidates if c != e], rule) for e in judged]
-        assert sorted(ranks) == sorted(expected)
-    assert ranking.num_retrieved.tolist() == [
-        len(world.candidates(q)) if np.any(qrels.question == q) else ranking.num_retrieved[q]
-        for q in range(len(world.scores))
-    ]
+@given(worlds(regraded=True))
+def test_lists_hold_every_candidate(world: World):
+    """Macro: the list of a judged question is as long as it has candidates, the other answers included."""
+    ranking = judge(world.answer_ranks(), world.qrels()).ranking
+    for question in {q for q, _ in world.grades}:
+        assert ranking.num_retrieved[question] == len(world.candidates(question))
 
 
 @given(worlds(regraded=True), st.sampled_from(["optimistic", "pessimistic"]))
@@ -102,7 +91,7 @@ def test_an_uncut_run_and_the_answer_ranks_agree(world: World, rule: str):
     """The same system read from its uncut run or from its answer ranks stands in the same places."""
     from_run = judge(world.run(), world.qrels(), rule).ranking
     from_ranks = judge(world.answer_ranks(), world.qrels(), rule).ranking
-    for column in ("question", "grade", "position", "rank"):
+    for column in ("question", "grade", "position"):
         np.testing.assert_array_equal(getattr(from_run, column), getattr(from_ranks, column))
     asked = np.unique(from_ranks.judged_question)
     np.testing.assert_array_equal(from_run.num_retrieved[asked], from_ranks.num_retrieved[asked])
@@ -189,7 +178,6 @@ def test_a_random_order_is_one_that_could_be(world: World, seed: int, of_run: bo
             found = sorted(place for place, grade in zip(places, grades, strict=True) if grade == kind)
             room = sorted((first, last) for first, last, grade in expected if grade == kind)
             assert all(first <= place <= last for place, (first, last) in zip(found, room, strict=True))
-    np.testing.assert_array_equal(ranking.position, ranking.rank)
 
 
 @given(worlds(regraded=True), st.integers(0, 3))

@@ -21,6 +21,8 @@ COMMANDS = {
     "rank": "Turn a system's scores into answer ranks and a TREC run.",
     "evaluate": "Score runs or answer ranks against qrels.",
     "ties": "Show what every policy for ties makes of the scores.",
+    "chance": "Tell what chance would give on a collection.",
+    "adjust": "Adjust a published number for chance.",
     "align": "Rank the test alignments of two graphs' entities.",
     "check": "Validate runs, qrels and topics.",
     "convert": "Convert runs and qrels between TREC text and Parquet.",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
     from kgtrec.data.run import Run
     from kgtrec.evaluation import Missing
+    from kgtrec.summary import Resample
 
 FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
@@ -89,6 +90,26 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     type=click.Path(),
     help="Collection that tells sides, relations and categories, if QRELS is a file.",
 )
+@click.option(
+    "--weights",
+    metavar="question|relation|FILE",
+    help="What counts alike: each question or each relation, instead of each item; or a file of relation TAB share.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Add percentile bootstrap intervals of this level, such as 0.95.",
+)
+@click.option(
+    "--resample",
+    type=click.Choice(("question", "answer")),
+    default="question",
+    show_default=True,
+    help="What the bootstrap draws: questions with all their answers, or single answers.",
+)
+@click.option(
+    "--resamples", type=click.IntRange(2), default=1000, show_default=True, help="How many bootstrap samples."
+)
 @click.option("--list-measures", is_flag=True, is_eager=True, expose_value=False, callback=_list_measures,
               help="List the measures and leave.")  # fmt: skip
 def command(
@@ -103,8 +124,12 @@ def command(
     float32: bool,
     seed: int,
     folder: str | None,
+    weights: str | None,
+    confidence: float | None,
+    resample: Resample,
+    resamples: int,
 ) -> None:
-    """Score SYSTEMS (runs or answer ranks) against QRELS (a file or a collection).
+    """Score SYSTEMS (runs, answer ranks, or folders of them) against QRELS (a file or a collection).
 
     Measures over answers (micro.MRR, micro.MR, micro.Hits@10) need answer ranks; macro.MRR, macro.Hits@10, AP@20,
     nDCG@20 and every other name of ir-measures or trec_eval take either.
@@ -112,12 +137,14 @@ def command(
     \b
     kgtrec evaluate C ranks/*.ranks.parquet
     kgtrec evaluate qrels.txt transe.run.gz -m AP@20 -m nDCG@20 -m RR
+    kgtrec evaluate C ranks -m "micro.MRR micro.AMRI AnDCG@20" --confidence 0.95
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
     form = form or (_BY_SUFFIX.get(suffixes(out)[0], "table") if out else "table")
     if form == "parquet" and not out:
         raise KgtrecError("--format parquet is a binary form and needs --out FILE")
+    systems = files_of(systems)
     refuse_twice(qrels, systems)
     holds_ranks = [holds_ranks_of(path) for path in systems]
     found = read_systems(systems, holds_ranks)
@@ -135,10 +162,35 @@ def command(
         scores = evaluate(
             judgements, chain([first.result()], found), measures or default_measures(ranks=all(holds_ranks)),
             per=per, collection=collection, ties=ties, missing=missing, float32=float32, seed=seed,
+            weights=_weights(weights), confidence=confidence, resample=resample, resamples=resamples,
         )  # fmt: skip
     if not measures and not per:
         _report_ties(scores, ties)
     _write(scores, form, out)
+
+
+def _weights(weights: str | None) -> str | dict[str, float] | None:
+    if weights in (None, "question", "relation"):
+        return weights
+    from kgtrec.formats.relation_shares import read_relation_shares
+
+    return read_relation_shares(weights)
+
+
+def files_of(systems: Sequence[str]) -> tuple[str, ...]:
+    """The systems' files: of a folder its answer ranks, or if it has none its runs, in the order of their names."""
+    files: list[str] = []
+    for path in systems:
+        if path == "-" or not Path(path).is_dir():
+            files.append(path)
+            continue
+        names = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
+        found = [name for name in names if name.endswith(".ranks.parquet")]
+        found = found or [name for name in names if suffixes(name)[0] in (".run", ".parquet")]
+        if not found:
+            raise KgtrecError(f"{path}: expected a folder of NAME.ranks.parquet or NAME.run files, found neither")
+        files += found
+    return tuple(files)
 
 
 def refuse_twice(qrels: str, systems: Sequence[str]) -> None:

@@ -154,7 +154,8 @@ def _inputs(paths: tuple[str, str, str], splits: list[Triples], form: str | None
 
 
 def _summary(out: str, collection: Collection) -> str:
+    place = shlex.quote(out)
     return (
         f"wrote {out}: {len(collection.questions):,} questions, fingerprint {collection.fingerprint}\n"
-        f"next: kgtrec rank {shlex.quote(out)} SCORES --out ranks (or kgtrec baseline all {shlex.quote(out)} --out ranks)"
+        f"next: kgtrec rank {place} SCORES --out ranks, or kgtrec baseline all {place} --out ranks"
     )

@@ -36,14 +36,19 @@ def _splits(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...
     return tuple(names)
 
 
+splits_option = click.option(
+    "--filter", "filtered_by", default=",".join(SPLITS), show_default=True, callback=_splits, metavar="SPLITS|raw",
+    help="Splits whose known triples are removed from the candidates.",
+)  # fmt: skip
+
+
 def system_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options ``--out``, ``--depth``, ``--filter``, ``--run-format`` and ``--block`` of a command."""
     options = (
         click.option("--out", required=True, type=click.Path(), help="Folder for each NAME.ranks.parquet and run."),
         click.option("--depth", type=click.IntRange(min=0), default=1000, show_default=True,
                      help="Length of the lists in the run; 0 writes no run. Answer ranks are exact at any depth."),
-        click.option("--filter", "filtered_by", default=",".join(SPLITS), show_default=True, callback=_splits,
-                     metavar="SPLITS|raw", help="Splits whose known triples are removed from the candidates."),
+        splits_option,
         click.option("--run-format", type=click.Choice(RUN_FORMATS), default="run.gz", show_default=True,
                      help="Form of the run, by its suffix."),
         click.option("--block", type=click.IntRange(min=1),

@@ -30,9 +30,11 @@ class Scores:
     values: NDArray[np.float64]  # (systems, measures, items); one item where nothing is broken down
     items: Mapping[str, pa.Array] = field(default_factory=dict)  # column name -> (items,) labels; empty = one total
     tied: tuple[float, ...] = ()  # per system, share of the relevant entities that another candidate ties with
+    low: NDArray[np.float64] | None = None  # (systems, measures, items) lower ends of confidence intervals
+    high: NDArray[np.float64] | None = None  # (systems, measures, items) upper ends
 
     def to_table(self) -> pa.Table:
-        """The long form: columns system, measure, the item columns, value; systems outermost, items innermost."""
+        """The long form: system, measure, the item columns, value, low and high if known; items innermost."""
         n_systems, n_measures, n_items = self.values.shape
         systems = pa.array(self.systems, pa.string()).take(
             arrow_of(np.repeat(np.arange(n_systems), n_measures * n_items))
@@ -43,7 +45,9 @@ class Scores:
         place = arrow_of(np.tile(np.arange(n_items), n_systems * n_measures))
         columns: dict[str, pa.Array] = {"system": systems, "measure": measures}
         columns |= {name: labels.take(place) for name, labels in self.items.items()}
-        return pa.table(columns | {"value": arrow_of(self.values.ravel())})
+        ends = {"low": self.low, "high": self.high}
+        columns |= {"value": arrow_of(self.values.ravel())}
+        return pa.table(columns | {name: arrow_of(end.ravel()) for name, end in ends.items() if end is not None})
 
     def to_frame(self) -> pd.DataFrame:
         """The long form as a data frame."""

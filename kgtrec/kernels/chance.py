@@ -79,23 +79,43 @@ def group_candidates(candidates: ArrayLike, weight: ArrayLike | None = None) -> 
     """
     counts = as_candidates(candidates).ravel()
     weights = normalised_weights(weight, counts.size)
-    distinct, code = np.unique(counts, return_inverse=True)
-    sizes = np.bincount(code, minlength=distinct.size)
+    distinct, code, sizes = _distinct_counts(counts)
     if weights is None:
         each = np.full(distinct.size, 1.0 / max(counts.size, 1))
-        return GroupedCandidates(counts.size, distinct, sizes * each, sizes * each**2, distinct, each, sizes)
+        return GroupedCandidates(
+            n_answers=counts.size,
+            candidates=distinct,
+            weight_sum=sizes * each,
+            squared_weight_sum=sizes * each**2,
+            row_candidates=distinct,
+            row_weight=each,
+            row_count=sizes,
+        )
     values, weight_code = np.unique(weights, return_inverse=True)
     pairs, row_count = np.unique(code * np.int64(values.size) + weight_code, return_counts=True)
     row, row_weight = pairs // values.size, values[pairs % values.size]
     return GroupedCandidates(
         n_answers=counts.size,
         candidates=distinct,
-        weight_sum=np.bincount(row, row_count * row_weight, distinct.size),
-        squared_weight_sum=np.bincount(row, row_count * row_weight**2, distinct.size),
+        weight_sum=np.bincount(row, row_count * row_weight, distinct.size).astype(np.float64, copy=False),
+        squared_weight_sum=np.bincount(row, row_count * row_weight**2, distinct.size).astype(np.float64, copy=False),
         row_candidates=distinct[row],
         row_weight=row_weight,
         row_count=row_count,
     )
+
+
+def _distinct_counts(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct counts, ascending, the place of each item's among them, and how many items have each."""
+    top = int(counts.max()) if counts.size else 0
+    if top > 4 * counts.size + 65_536:  # a tally would be longer than the items are worth
+        distinct, code, sizes = np.unique(counts, return_inverse=True, return_counts=True)
+        return distinct, code, sizes
+    tally = np.bincount(counts, minlength=1)
+    distinct = np.flatnonzero(tally)
+    place = np.zeros(tally.size, np.int64)
+    place[distinct] = np.arange(distinct.size)
+    return distinct, place[counts], tally[distinct]
 
 
 def normalised_weights(weight: ArrayLike | None, n: int) -> Floats | None:
@@ -115,9 +135,7 @@ def normalised_weights(weight: ArrayLike | None, n: int) -> Floats | None:
     return np.asarray(weights / weights.sum())
 
 
-def compatible_candidates(
-    candidates: ArrayLike, compat: Literal["exact", "one fewer"] = "exact"
-) -> NDArray[np.int64]:
+def compatible_candidates(candidates: ArrayLike, compat: Literal["exact", "one fewer"] = "exact") -> NDArray[np.int64]:
     """The counts as they are, or one fewer (at least 1).
 
     One fewer is what the z-scores and the AGMRI of the result files of Hoyt et al. (2022) were made with, which do not
@@ -245,7 +263,7 @@ def expected_log_reciprocal_rank(candidates: ArrayLike) -> Floats:
     Examples
     --------
     >>> expected_log_reciprocal_rank([1, 3]).round(6)  # (1 + 0.63093 + 0.5) / 3
-    array([1.      , 0.71031 ])
+    array([1.     , 0.71031])
     """
     n = as_candidates(candidates)
     return np.asarray(discount_sums(n)[0] / n)
@@ -257,7 +275,7 @@ def variance_log_reciprocal_rank(candidates: ArrayLike) -> Floats:
     Examples
     --------
     >>> variance_log_reciprocal_rank([1, 3]).round(6)
-    array([0.      , 0.044816])
+    array([0.      , 0.044817])
     """
     n = as_candidates(candidates)
     first, second = discount_sums(n)
@@ -547,7 +565,8 @@ def monte_carlo(
         raise ValueError(message)
     n = counts.size
     if n == 0:
-        return Simulated(*[float("nan")] * 4, repeats)
+        nan = float("nan")
+        return Simulated(nan, nan, nan, nan, repeats)
     if weights is None:
         counts, weights = np.sort(counts), np.full(n, 1.0 / n)
     else:

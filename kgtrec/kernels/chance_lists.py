@@ -8,6 +8,7 @@ whatever the order, so its expectation and variance are 0.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,7 +50,12 @@ def _log_all_missed(r: Counts, n: Counts, k: Counts) -> Floats:
     fits = small + large <= n
 
     def total(few: Counts, many: Counts, size: Counts) -> Floats:
-        return _ragged_sum(few, lambda row, j: np.log1p(-many[row] / (size[row] - j)))
+        def term(row: NDArray[np.intp], j: Counts) -> Floats:
+            whole, lost = size[row] - j, many[row]
+            # near 1 the share itself is rounded, but what is left of the whole is not
+            return np.where(2 * lost < whole, np.log1p(-lost / whole), np.log((whole - lost) / whole))
+
+        return _ragged_sum(few, term)
 
     out = np.full(r.size, -np.inf)
     out[fits] = _once_per_distinct(total, small[fits], large[fits], n[fits])
@@ -125,7 +131,7 @@ def _expected_rr(r: Counts, n: Counts) -> Floats:
 def _harmonic_difference(upper: Counts, lower: Counts) -> Floats:
     """H_upper - H_lower without the cancellation of two large harmonic numbers."""
 
-    def rest(x: Floats) -> Floats:  # H_n - ln(n + 1/2) - Euler's constant at x = n + 1/2
+    def rest(x: NDArray[np.floating[Any]]) -> Floats:  # H_n - ln(n + 1/2) - Euler's constant at x = n + 1/2
         y = 1.0 / (x * x)
         return np.asarray(y * (1 / 24 - y * (7 / 960 - y * (31 / 8064 - y * 127 / 30720))))
 
@@ -215,9 +221,7 @@ def _divisor(r: Counts, cutoff: ArrayLike) -> Floats:
     return np.broadcast_to(np.maximum(np.asarray(cutoff, np.float64), 1.0), r.shape)
 
 
-def expected_average_precision(
-    relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None
-) -> Floats:
+def expected_average_precision(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None) -> Floats:
     r"""Expected AP@cutoff (divided by all R), :math:`\frac{1}{N} (H_k + \frac{R-1}{N-1} (k - H_k))`, k at most N.
 
     Examples
@@ -231,9 +235,7 @@ def expected_average_precision(
     return np.where(r > 0, (h + others * (k - h)) / n, 0.0)
 
 
-def variance_average_precision(
-    relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None
-) -> Floats:
+def variance_average_precision(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None) -> Floats:
     r"""Variance of AP@cutoff, exact.
 
     R AP@k is the sum over i of x_i / i and over m < i of x_m x_i / i, x_i = 1 where place i is relevant. Its square
@@ -253,7 +255,6 @@ def variance_average_precision(
     p1 = r / n
     p2 = np.where(full, 1.0, p1 * np.maximum(r - 1, 0) / below[1])
     p3 = np.where(full, 1.0, p2 * np.maximum(r - 2, 0) / below[2])
-    p4 = np.where(full, 1.0, p3 * np.maximum(r - 3, 0) / below[3])
     p12, p23, p34 = p1 * rest / below[1], p2 * rest / below[2], p3 * rest / below[3]
     p2_less_p11 = -p1 * rest / (n * below[1])
     p3_less_p12 = -2.0 * p2 * rest / (n * below[2])
@@ -378,9 +379,7 @@ def _once_per_distinct(work: Callable[..., Floats], *columns: Counts) -> Floats:
     return work(*np.ascontiguousarray(distinct.T))[inverse.ravel()]
 
 
-def _ragged_sum(
-    lengths: Counts, term: Callable[[NDArray[np.intp], Counts], Floats], block: int = 1 << 20
-) -> Floats:
+def _ragged_sum(lengths: Counts, term: Callable[[NDArray[np.intp], Counts], Floats], block: int = 1 << 20) -> Floats:
     """(q,) the sum of ``term(row, j)`` over j = 0 .. lengths[row] - 1, about a block of terms at a time."""
     total = np.zeros(lengths.size)
     ends = np.cumsum(lengths)

@@ -20,7 +20,6 @@ class JudgedRanking:
     num_retrieved: NDArray[np.int64]  # (n_questions,) length of the list; 0 where the system returned nothing
     question: NDArray[np.int32]  # (m,) never decreasing
     position: NDArray[np.float64]  # (m,) place in the list, from 1; increasing within a question
-    rank: NDArray[np.float64]  # (m,) place of the candidate on its own; differs from position only among tied answers
     grade: NDArray[np.int32]  # (m,) negative = in the qrels but unjudged
     judged_question: NDArray[np.int32]  # (j,) every row of the qrels, retrieved or not; never decreasing
     judged_grade: NDArray[np.int32]  # (j,)
@@ -38,8 +37,8 @@ class JudgedRanking:
         return np.bincount(question, weights=value, minlength=self.n_questions).astype(np.float64, copy=False)
 
     def best_rank(self, rel: int = 1) -> NDArray[np.float64]:
-        """(n_questions,) least rank of a relevant candidate; inf where none was retrieved."""
+        """(n_questions,) place of the first relevant candidate; inf where none was retrieved."""
         relevant = self.grade >= rel
         best = np.full(self.n_questions, np.inf)
-        np.minimum.at(best, self.question[relevant], self.rank[relevant])
+        np.minimum.at(best, self.question[relevant], self.position[relevant])
         return best

@@ -109,7 +109,6 @@ def only_judged(ranking: JudgedRanking) -> JudgedRanking:
         num_retrieved=ranking.per_question(question),
         question=question,
         position=position,
-        rank=position,
         grade=ranking.grade[judged],
     )
 
@@ -175,7 +174,6 @@ def ranking_of(
         num_retrieved=np.array([len(grades) for grades in lists], np.int64),
         question=np.array([row[0] for row in rows], np.int32),
         position=place,
-        rank=place,
         grade=np.array([row[2] for row in rows], np.int32),
         judged_question=np.array([row[0] for row in judged], np.int32),
         judged_grade=np.array([row[1] for row in judged], np.int32),

@@ -36,7 +36,7 @@ class TiedRanking:
         starts = np.cumsum(groups.members) - groups.members
         position = (self.first + np.arange(len(self.first)) - np.repeat(starts, groups.members)).astype(np.float64)
         return JudgedRanking(
-            self.n_questions, self.num_retrieved, self.question, position, position, self.grade, self.judged_question,
+            self.n_questions, self.num_retrieved, self.question, position, self.grade, self.judged_question,
             self.judged_grade,
         )  # fmt: skip
 

@@ -161,7 +161,7 @@ register_forms(
 )  # fmt: skip
 register_forms(
     Measure(
-        "nDCG", gain.ndcg, "questions", cutoff="optional", needs_full_list=True, has_chance=True,
+        "nDCG", gain.ndcg, "questions", cutoff="optional", needs_full_list=True, has_chance=True, binary=True,
         chance=Chance(chance_lists.expected_ndcg, chance_lists.variance_ndcg),
         expected=expected_ties.ndcg, description="", source="",
     )

@@ -70,4 +70,5 @@ class Measure:
     has_chance: bool = False  # whether what chance would give is known, in whichever way
     optimum: float = 1.0  # the number of a system that ranks every answer first
     lower_is_better: bool = False  # of the plain form, which a z form turns round
+    binary: bool = False  # True: for qrels of grades 0 and 1
     weighting: Literal["question", "relation"] | None = None  # what always counts alike; None: as the user says

@@ -27,8 +27,11 @@ def to_csv(scores: Scores) -> str:
     items = {name: quoted(labels) for name, labels in scores.items.items()}
     systems, measures = (tuple(quoted(pa.array(names)).to_pylist()) for names in (scores.systems, scores.measures))
     table = _long(replace(scores, systems=systems, measures=measures, items=items))
-    value = pc.fill_null(pc.cast(table.column("value"), pa.string()), "")
-    rows = pc.binary_join_element_wise(*table.columns[:-1], value, ",").to_pylist()
+    cells = [
+        pc.fill_null(pc.cast(column, pa.string()), "") if pa.types.is_floating(column.type) else column
+        for column in table.columns
+    ]
+    rows = pc.binary_join_element_wise(*cells, ",").to_pylist()
     return "\n".join([",".join(table.column_names), *rows]) + "\n"
 
 
@@ -46,9 +49,11 @@ def to_json(scores: Scores) -> str:
 
 def _long(scores: Scores) -> pa.Table:
     table = scores.to_table()
-    value = table.column("value")
-    defined = pc.if_else(pc.is_nan(value), pa.scalar(None, pa.float64()), value)
-    return table.set_column(table.num_columns - 1, "value", defined)
+    for place, name in enumerate(table.column_names):
+        if name in ("value", "low", "high"):
+            value = table.column(name)
+            table = table.set_column(place, name, pc.if_else(pc.is_nan(value), pa.scalar(None, pa.float64()), value))
+    return table
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +70,39 @@ def _grid(scores: Scores) -> _Grid:
     """Systems (and items) down, measures across."""
     _, n_measures, n_items = scores.values.shape
     columns = [labels.to_pylist() for labels in scores.items.values()]
-    wide = scores.values.transpose(0, 2, 1).reshape(-1, n_measures)
+    wide = _cells_of(scores)
     labels = [[system, *(column[item] for column in columns)] for system in scores.systems for item in range(n_items)]
-    cells = [[number_of(value, measure) for value, measure in zip(row, scores.measures, strict=True)] for row in wide]
     best = np.zeros((len(labels), 1 + len(columns) + n_measures), np.bool_)
     best[:, 1 + len(columns) :] = _best(scores).transpose(0, 2, 1).reshape(-1, n_measures)
-    rows = [[*label, *cell] for label, cell in zip(labels, cells, strict=True)]
+    rows = [[*label, *cells] for label, cells in zip(labels, wide, strict=True)]
     return _Grid(["system", *scores.items, *scores.measures], rows, best, 1 + len(columns))
 
 
+def _cells_of(scores: Scores) -> list[list[str]]:
+    """(systems x items) rows of one cell per measure, with the interval behind the value if there is one."""
+    n_measures = len(scores.measures)
+    value = scores.values.transpose(0, 2, 1).reshape(-1, n_measures)
+    rows = [[number_of(cell, name) for cell, name in zip(row, scores.measures, strict=True)] for row in value]
+    if scores.low is None or scores.high is None:
+        return rows
+    low, high = (array.transpose(0, 2, 1).reshape(-1, n_measures) for array in (scores.low, scores.high))
+    return [
+        [
+            f"{cell} [{number_of(low[place, column], name)}, {number_of(high[place, column], name)}]"
+            for column, (cell, name) in enumerate(zip(row, scores.measures, strict=True))
+        ]
+        for place, row in enumerate(rows)
+    ]
+
+
 def number_of(value: float, measure: str) -> str:
-    """A value as a person reads it: four decimals of a share, two of a rank, - where it is undefined."""
+    """A value as a person reads it: four decimals, but two of a rank, a sum or a z; - where it is undefined."""
     if np.isnan(value):
         return "-"
-    return f"{value:.4f}" if parse_measure(measure).record.bounds[1] <= 1 else f"{value:.2f}"
+    record = parse_measure(measure).record
+    return (
+        f"{value:.2f}" if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else f"{value:.4f}"
+    )
 
 
 def _best(scores: Scores) -> NDArray[np.bool_]:

@@ -128,7 +128,7 @@ def test_values_are_within_the_bounds(measure: ParsedMeasure, drawn, halves: boo
     ranking = as_ranking(drawn)
     if halves:
         place = ranking.position + 0.5
-        ranking = dataclasses.replace(ranking, position=place, rank=place, num_retrieved=ranking.num_retrieved + 1)
+        ranking = dataclasses.replace(ranking, position=place, num_retrieved=ranking.num_retrieved + 1)
     low, high = measure.record.bounds
     values = measure(ranking)
     assert values.shape == (len(drawn),)
@@ -211,7 +211,7 @@ def test_perfect_lists_score_one(drawn):
 
 def test_ties_between_places_are_read_as_places():
     """A candidate at place 1.5 has reciprocal rank 2/3 and is not at the first place."""
-    tied = dataclasses.replace(ranking_of([[1]]), position=np.array([1.5]), rank=np.array([1.5]))
+    tied = dataclasses.replace(ranking_of([[1]]), position=np.array([1.5]))
     assert parse_measure("RR")(tied) == pytest.approx([2 / 3])
     assert parse_measure("AP")(tied) == pytest.approx([2 / 3])
     assert parse_measure("P@1")(tied).tolist() == [0.0]

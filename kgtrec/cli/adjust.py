@@ -1,0 +1,40 @@
+"""kgtrec adjust."""
+
+from __future__ import annotations
+
+import click
+
+from kgtrec.chance import SIDES, adjust
+from kgtrec.formats.chance_tables import read_chance_table
+from kgtrec.report.tables import aligned, number_of
+
+
+@click.command(name="adjust")
+@click.option("--measure", required=True, help="Its name in the chance table, such as micro.MRR; MRR means micro.MRR.")
+@click.option("--value", required=True, type=float, help="The number to adjust.")
+@click.option(
+    "--chance",
+    "table",
+    required=True,
+    metavar="FILE|DATASET",
+    help="Table that kgtrec chance wrote, or a data set: fb15k-237, wn18rr, nations, kinships, umls.",
+)
+@click.option("--side", type=click.Choice(SIDES), default="both", show_default=True,
+              help="Which side the number was taken over.")  # fmt: skip
+def command(measure: str, value: float, table: str, side: str) -> None:
+    """Adjust a published number for chance: index (0 = chance, 1 = best) and z (standard deviations from chance).
+
+    \b
+    kgtrec adjust --measure MRR --value 0.338 --chance fb15k-237
+    kgtrec adjust --measure micro.MR --value 170 --chance chance.csv --side tail
+    """
+    found = adjust(measure, value, read_chance_table(table), side=side)
+    rows = [
+        ["measure", found.measure],
+        ["side", found.side],
+        ["value", f"{found.value:g}"],
+        ["chance", number_of(found.expectation, found.measure)],
+        ["index", f"{found.index:.4f}"],
+        ["z", f"{found.z:.2f}"],
+    ]
+    click.echo(aligned(rows, 1), nl=False)

@@ -1,0 +1,93 @@
+"""Chance tables: CSV with the columns measure, side, items, expectation, variance; some come with the package."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from kgtrec.data.chance_table import ChanceTable
+from kgtrec.errors import FormatError, nearest
+from kgtrec.formats.files import PathLike, reading, write_text
+
+_COLUMNS = ["measure", "side", "items", "expectation", "variance"]
+
+
+def shipped_chance_tables() -> list[str]:
+    """Names of the data sets whose tables come with the package.
+
+    Examples
+    --------
+    >>> shipped_chance_tables()
+    ['fb15k-237', 'kinships', 'nations', 'umls', 'wn18rr']
+    """
+    return sorted(entry.name.removesuffix(".csv") for entry in _shelf().iterdir() if entry.name.endswith(".csv"))
+
+
+def _shelf() -> Traversable:
+    return files("kgtrec.formats") / "chance_of_data_sets"
+
+
+def read_chance_table(name: PathLike) -> ChanceTable:
+    """The table in a file, or of one of the data sets in :func:`shipped_chance_tables`.
+
+    Raises
+    ------
+    FormatError
+        If there is neither a file nor a data set of that name, or the file is no chance table.
+
+    Examples
+    --------
+    >>> read_chance_table("nations").level("micro.MR", "both")[0] > 1
+    True
+    """
+    if not Path(name).exists():
+        if str(name).lower() in shipped_chance_tables():
+            return _parsed((_shelf() / f"{str(name).lower()}.csv").read_text(encoding="utf-8"), str(name))
+        known = shipped_chance_tables()
+        raise FormatError(
+            f"no such file, and no data set of that name{nearest(str(name), known)}; there are {', '.join(known)}",
+            path=str(name),
+        )
+    with reading(name) as stream:
+        return _parsed(stream.read().decode("utf-8", "replace"), str(name))
+
+
+def _parsed(text: str, path: str) -> ChanceTable:
+    lines = csv.reader(io.StringIO(text))
+    header = next(lines, [])
+    if header != _COLUMNS:
+        raise FormatError(
+            f"expected the columns {', '.join(_COLUMNS)}, found {', '.join(header) or 'none'}", path=path, line=1
+        )
+    rows = []
+    for number, line in enumerate(lines, 2):
+        try:
+            measure, side, items, expectation, variance = line
+            rows.append((measure, side, int(items), float(expectation or "nan"), float(variance or "nan")))
+        except ValueError:
+            raise FormatError(
+                f"expected {', '.join(_COLUMNS)}, found {','.join(line)[:100]!r}", path=path, line=number
+            ) from None
+    if not rows:
+        raise FormatError("expected rows of a chance table, found none", path=path)
+    return ChanceTable.of(rows)
+
+
+def chance_csv(table: ChanceTable) -> str:
+    """A table as CSV, at full precision; undefined is empty."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    columns = (table.measure, table.side, table.items, table.expectation, table.variance)
+    for measure, side, items, *moments in zip(*columns, strict=True):
+        writer.writerow([measure, side, int(items), *("" if math.isnan(one) else repr(float(one)) for one in moments)])
+    return sink.getvalue()
+
+
+def write_chance_table(path: PathLike, table: ChanceTable) -> None:
+    """Write a table as CSV, atomically."""
+    write_text(path, chance_csv(table))

@@ -1,0 +1,94 @@
+"""Weights of items: each relation, or each question, counts alike, or as a given distribution has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.errors import CollectionError, KgtrecError, nearest
+from kgtrec.measures.ir_measures_adapter import ProvidedMeasure
+from kgtrec.measures.names import ParsedMeasure
+from kgtrec.summary import Items
+
+WEIGHTS = ("question", "relation")
+
+
+class Weighting:
+    """How much each item counts.
+
+    Parameters
+    ----------
+    weights : {"question", "relation"} or mapping, optional
+        Each question or each relation counts alike; or a mapping from relation to its share, of any scale. None: each
+        item counts alike, unless the measure says otherwise.
+    qrels : Qrels
+    collection : Collection, optional
+        Where the questions' relations are looked up.
+
+    Raises
+    ------
+    KgtrecError
+        If the weights are of no known kind, or a share is negative.
+    """
+
+    def __init__(self, weights: str | Mapping[str, float] | None, qrels: Qrels, collection: Collection | None) -> None:
+        if isinstance(weights, str) and weights not in WEIGHTS:
+            raise KgtrecError(
+                f"expected weights by {' or '.join(WEIGHTS)}, or shares of relations, found {weights!r}"
+                f"{nearest(weights, WEIGHTS)}"
+            )
+        self._weights, self._qrels, self._collection = weights, qrels, collection
+
+    def of(self, items: Items, measure: ParsedMeasure | ProvidedMeasure) -> NDArray[np.float64] | None:
+        """(n,) weights of the items of a measure; None where each counts alike."""
+        weights = measure.record.weighting or self._weights
+        if weights is None or measure.record.aggregate == "sum":
+            return None
+        if weights == "question":
+            return _alike(items.group, items.question)
+        relation = self._relations()[items.question]
+        if isinstance(weights, str):
+            return _alike(items.group, relation)
+        return _alike(items.group, relation) * self._shares(weights)[relation]
+
+    def _relations(self) -> NDArray[np.int32]:
+        """(questions of the qrels,) relation of each."""
+        if self._collection is None:
+            raise KgtrecError(
+                "weights by relation need the questions' topics, and qrels alone have none: give a collection"
+            )
+        topics = self._collection.questions
+        row = topics.ids.encode(self._qrels.questions.labels)
+        if np.any(row < 0):
+            missing = self._qrels.questions[int(np.flatnonzero(row < 0)[0])]
+            raise CollectionError(f"question {missing!r} of the qrels is not in the collection's topics")
+        return topics.relation[row]
+
+    def _shares(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
+        if self._collection is None:
+            raise KgtrecError("shares of relations need a collection")
+        relations = self._collection.relations
+        code = relations.encode(list(weights))
+        if np.any(code < 0):
+            wrong = list(weights)[int(np.flatnonzero(code < 0)[0])]
+            raise KgtrecError(
+                f"expected relations of the collection, found a share of {wrong!r}{nearest(wrong, relations)}"
+            )
+        share = np.array(list(weights.values()), np.float64)
+        if not np.all(np.isfinite(share)) or np.any(share < 0) or share.sum() == 0:
+            raise KgtrecError("expected shares of relations that are numbers of at least 0, and not all 0")
+        shares = np.zeros(len(relations))
+        shares[code] = share
+        return shares
+
+
+def _alike(group: NDArray[np.int32], kind: NDArray[np.int32]) -> NDArray[np.float64]:
+    """(n,) one over how often each item's kind occurs in its group."""
+    key = group.astype(np.int64) * (int(kind.max(initial=0)) + 1) + kind
+    _, place, count = np.unique(key, return_inverse=True, return_counts=True)
+    weight: NDArray[np.float64] = 1.0 / count[place]
+    return weight
