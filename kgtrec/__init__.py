@@ -10,8 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kgtrec.alignment import align, alignment_collection
+    from kgtrec.alignment_study import alignment_study
     from kgtrec.baselines import BASELINES, baseline_blocks, fit_baseline
+    from kgtrec.chance import adjust, chance_table
+    from kgtrec.data.alignments import Alignments, EntityVectors
     from kgtrec.data.answer_ranks import AnswerRanks
+    from kgtrec.data.chance_table import ChanceTable
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.questions import Questions
@@ -22,7 +27,9 @@ if TYPE_CHECKING:
     from kgtrec.data.vocabulary import Vocabulary
     from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning, MeasureError
     from kgtrec.evaluation import default_measures, evaluate
+    from kgtrec.formats.alignment import read_alignment_system, read_pairs
     from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
+    from kgtrec.formats.chance_tables import read_chance_table, write_chance_table
     from kgtrec.formats.collections import read_collection, write_collection
     from kgtrec.formats.factorised import read_factorised
     from kgtrec.formats.qrels import read_qrels, write_qrels
@@ -37,8 +44,13 @@ if TYPE_CHECKING:
     from kgtrec.ties import compare_ties
 
 _HOMES = {
+    "alignment": ("align", "alignment_collection"),
+    "alignment_study": ("alignment_study",),
     "baselines": ("BASELINES", "baseline_blocks", "fit_baseline"),
+    "chance": ("adjust", "chance_table"),
+    "data.alignments": ("Alignments", "EntityVectors"),
     "data.answer_ranks": ("AnswerRanks",),
+    "data.chance_table": ("ChanceTable",),
     "data.collection": ("Collection",),
     "data.qrels": ("Qrels",),
     "data.questions": ("Questions",),
@@ -49,7 +61,9 @@ _HOMES = {
     "data.vocabulary": ("Vocabulary",),
     "errors": ("CollectionError", "FormatError", "KgtrecError", "KgtrecWarning", "MeasureError"),
     "evaluation": ("default_measures", "evaluate"),
+    "formats.alignment": ("read_alignment_system", "read_pairs"),
     "formats.answer_ranks": ("read_answer_ranks", "write_answer_ranks"),
+    "formats.chance_tables": ("read_chance_table", "write_chance_table"),
     "formats.collections": ("read_collection", "write_collection"),
     "formats.factorised": ("read_factorised",),
     "formats.qrels": ("read_qrels", "write_qrels"),
@@ -68,11 +82,13 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [  # noqa: RUF022  # in the order of the work
     "read_triples", "write_triples", "build_questions", "read_collection", "write_collection", "read_topics",
     "write_topics", "read_factorised", "read_score_matrix", "rank_scores", "ranked_blocks", "read_answer_ranks",
-    "write_answer_ranks", "read_run", "write_run", "RunWriter", "read_qrels", "write_qrels", "evaluate", "compare_ties",
-    "default_measures", "parse_measure", "describe_measures", "BASELINES", "fit_baseline", "baseline_blocks",
-    "family_tree", "hide_facts", "AnswerRanks", "Collection", "Qrels", "Questions", "Run", "Scores", "Splits",
-    "TieComparison", "Triples", "Vocabulary", "CollectionError", "FormatError", "KgtrecError", "KgtrecWarning",
-    "MeasureError",
+    "write_answer_ranks", "read_run", "write_run", "RunWriter", "read_qrels", "write_qrels", "evaluate",
+    "compare_ties", "default_measures", "parse_measure", "describe_measures", "chance_table", "adjust",
+    "read_chance_table", "write_chance_table", "align", "alignment_collection", "alignment_study", "read_pairs",
+    "read_alignment_system", "BASELINES", "fit_baseline", "baseline_blocks", "family_tree", "hide_facts",
+    "Alignments", "AnswerRanks", "ChanceTable", "Collection", "EntityVectors", "Qrels", "Questions", "Run",
+    "Scores", "Splits", "TieComparison", "Triples", "Vocabulary", "CollectionError", "FormatError", "KgtrecError",
+    "KgtrecWarning", "MeasureError",
 ]  # fmt: skip
 
 

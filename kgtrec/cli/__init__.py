@@ -104,7 +104,8 @@ def main(args: list[str] | None = None) -> None:
         with cli.make_context("kgtrec", list(sys.argv[1:] if args is None else args)) as context:
             cli.invoke(context)
     except click.exceptions.Exit as leaving:
-        sys.exit(leaving.exit_code)
+        if leaving.exit_code:
+            sys.exit(leaving.exit_code)
     except (KeyboardInterrupt, click.exceptions.Abort):
         click.echo("stopped", err=True)
         sys.exit(130)

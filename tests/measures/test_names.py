@@ -51,7 +51,7 @@ def test_parameters_hold_every_default():
 WRONG = {
     "nDGC@20": "unknown measure 'nDGC@20'; did you mean nDCG@20",
     "map_ct_20": "unknown measure 'map_ct_20'; did you mean map_cut_20",
-    "Hits@10": "unknown measure 'Hits@10'; did you mean micro.Hits@10 or macro.Hits@10?",
+    "Hits@10": "unknown measure 'Hits@10'; did you mean micro.Hits@10 or macro.Hits@10",
     "Compta": "unknown measure 'Compta'; did you mean Compat?",
     "zzz": "unknown measure 'zzz'; known are ir-measures' names",
     "P": "P: P needs a cutoff, such as P@10",
