@@ -220,13 +220,14 @@ def folder_beside(target: PathLike) -> Iterator[Path]:
         If it cannot be made.
     """
     place = Path(target).absolute()
+    part = place.parent / f".{place.name}.{os.urandom(4).hex()}.part"
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent))
-    except OSError as error:
-        raise FormatError(f"cannot write here: {_reason(error, place.parent)}", path=target) from None
-    try:
-        part.chmod(0o777 & ~_umask())  # mkdtemp lets nobody else in
+        # made inside the block that removes it: a signal may come at any moment
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            part.mkdir()
+        except OSError as error:
+            raise FormatError(f"cannot write here: {_reason(error, place.parent)}", path=target) from None
         yield part
     finally:
         shutil.rmtree(part, ignore_errors=True)

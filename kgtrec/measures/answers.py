@@ -117,9 +117,9 @@ register(
     )
 )  # fmt: skip
 for _name, _value, _more in (
-    ("MR", identity, {"bounds": _UNBOUNDED, "better": "lower"}),
-    ("MRR", reciprocal, {}),
-    ("Hits", hit, {"cutoff": "required"}),
+    ("MR", identity, {"bounds": _UNBOUNDED, "better": "lower", "expected": expected_ties.rank}),
+    ("MRR", reciprocal, {"expected": expected_ties.reciprocal}),
+    ("Hits", hit, {"cutoff": "required", "expected": expected_ties.hit}),
 ):
     register(
         Measure(
