@@ -159,7 +159,7 @@ def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both"
     name = measure if measure in names else f"micro.{measure}"
     if name not in names:
         raise KgtrecError(
-            f"the chance table has no measure {measure!r}{nearest(measure, names)}; it has {', '.join(names)}"
+            f"the chance table has no measure {measure!r}{nearest(name, names)}; it has {', '.join(names)}"
         )
     if side not in SIDES:
         raise KgtrecError(f"expected a side of {', '.join(SIDES)}, found {side!r}{nearest(side, SIDES)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,6 +80,9 @@ def summarise(measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int,
     """
     record = measure.record
     plain = aggregate_groups(items.value, items.group, size, record.aggregate, items.weight)
+    nothing = np.count_nonzero(np.bincount(items.group, weights=items.weight, minlength=size) == 0)
+    if nothing and record.aggregate != "sum":
+        _tell(measure, name, f"there are no {measure.items} to take the mean of ({nothing} of {size} values)")
     if record.form == "plain" or isinstance(measure, ProvidedMeasure):
         return plain
     expectation, variance = chance_level(measure, items, size, name)
@@ -87,18 +91,30 @@ def summarise(measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int,
             return plain / expectation
         if record.form == "index":
             adjusted = (plain - expectation) / (record.optimum - expectation)
-            undefined = expectation == record.optimum
+            undefined = (expectation == record.optimum) | _without_relevant(items, size)
         else:
             flip = -1.0 if record.lower_is_better and measure.parameters["flipped"] else 1.0
             adjusted = flip * (plain - expectation) / np.sqrt(variance)
             undefined = variance == 0
+    undefined &= ~np.isnan(plain)  # of which there has been a warning
     if np.any(undefined):
-        warnings.warn(
-            f"{measure.label} of {name} is undefined where chance leaves no room, as when every list has one candidate "
-            f"({np.count_nonzero(undefined)} of {size} values)",
-            KgtrecWarning, stacklevel=4,
-        )  # fmt: skip
+        n = np.count_nonzero(undefined)
+        why = f"chance leaves no room, as when every list has one candidate ({n} of {size} values)"
+        _tell(measure, name, why)
     return np.where(undefined, np.nan, adjusted)
+
+
+def _tell(measure: ParsedMeasure | ProvidedMeasure, name: str, why: str) -> None:
+    warnings.warn(f"{measure.label} of {name} is undefined where {why}", KgtrecWarning, stacklevel=5)
+
+
+def _without_relevant(items: Items, size: int) -> NDArray[np.bool_]:
+    """(size,) whether a group has questions, but none with a relevant entity: then 0 is all there is to be had."""
+    if items.relevant is None:
+        return np.zeros(size, np.bool_)
+    answered = np.bincount(items.group, weights=items.relevant > 0, minlength=size)
+    without: NDArray[np.bool_] = (answered == 0) & (np.bincount(items.group, minlength=size) > 0)
+    return without
 
 
 def chance_level(measure: ParsedMeasure, items: Items, size: int, name: str) -> tuple[Floats, Floats]:
@@ -109,8 +125,8 @@ def chance_level(measure: ParsedMeasure, items: Items, size: int, name: str) -> 
             "evaluate the system's NAME.ranks.parquet (kgtrec rank)"
         )
     if measure.record.chance is not None:
-        expectation = measure.record.chance.expectation(*items.sizes, **measure.own_parameters)
-        variance = measure.record.chance.variance(*items.sizes, **measure.own_parameters)
+        expectation = _per_item(measure.record.chance.expectation, items, measure)
+        variance = _per_item(measure.record.chance.variance, items, measure)
         counted = np.ones(len(items.value)) if items.weight is None else items.weight
         whole = np.bincount(items.group, weights=counted, minlength=size)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -122,13 +138,26 @@ def chance_level(measure: ParsedMeasure, items: Items, size: int, name: str) -> 
     for own_group in np.flatnonzero(np.diff(bounds)):
         rows = order[bounds[own_group] : bounds[own_group + 1]]
         weight = None if items.weight is None else items.weight[rows]
+        if weight is not None and not np.any(weight):
+            continue
         moments[:, own_group] = _moments_of_all(measure.record, items.candidates[rows], weight)
     return moments[0], moments[1]
+
+
+def _per_item(function: Callable[..., Floats], items: Items, measure: ParsedMeasure) -> Floats:
+    """(n,) what a function of the chance record says of each item, worked out once for each distinct size."""
+    sizes = np.stack(items.sizes)
+    key = sizes[0] if len(sizes) == 1 else sizes[0] * (int(sizes[1].max(initial=0)) + 1) + sizes[1]
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    return function(*sizes[:, first], **measure.own_parameters)[place]
 
 
 def _moments_of_all(measure: Measure, candidates: NDArray[np.int64], weight: Floats | None) -> tuple[float, float]:
     """Expectation and variance of a number that is no mean over items."""
     from kgtrec.kernels import chance
+
+    if np.all(candidates == 1):  # exactly, where a simulation would round
+        return measure.optimum, 0.0
 
     if measure.aggregate == "geometric mean":
         return chance.geometric_mean_moments(chance.group_candidates(candidates, weight), sign=1)
@@ -157,7 +186,10 @@ def interval(measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int, 
         _resampled(measure, items, size, name, counts, cluster)
         for counts in bootstrap_counts(int(cluster.max()) + 1, how.repeats, how.seed)
     ]
-    return percentile_interval(np.concatenate(samples), how.confidence)
+    ends = percentile_interval(np.concatenate(samples), how.confidence)
+    # samples that miss an undefined item have a value, but what they would be an interval of has none
+    ends[:, np.bincount(items.group, weights=np.isnan(items.value), minlength=size) > 0] = np.nan
+    return ends
 
 
 def _resampled(
@@ -185,7 +217,7 @@ def _resampled(
         # the chance level of a geometric mean and the like hardly moves with the sample; that of the whole stands in
         expectation = chance_level(measure, items, size, name)[0]
     else:
-        own = record.chance.expectation(*items.sizes, **measure.own_parameters)
+        own = _per_item(record.chance.expectation, items, measure)
         expectation = _ratio(counts, cluster, items.group, size, weight * own, weight)
     with np.errstate(divide="ignore", invalid="ignore"):
         if record.form == "ratio":

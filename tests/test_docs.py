@@ -6,7 +6,6 @@ import importlib
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -17,27 +16,59 @@ from kgtrec.measures.registry import registered
 
 ROOT = Path(__file__).parents[1]
 WAY_OUT = "run: python docs/generate.py"
+MEASURE_PAGES = {"micro": "micro.md", "macro": "macro.md", "chance": "chance.md", "weighted": "intervals.md"}
 
 
-@pytest.fixture(scope="module")
-def docs() -> Iterator[dict[str, ModuleType]]:
-    """docs/sessions.py and docs/generate.py as modules."""
+def modules_of_docs() -> tuple[ModuleType, ModuleType]:
+    """docs/sessions.py and docs/generate.py."""
     sys.path.insert(0, str(ROOT / "docs"))
-    yield {name: importlib.import_module(name) for name in ("sessions", "generate")}
-    sys.path.remove(str(ROOT / "docs"))
+    try:
+        return importlib.import_module("sessions"), importlib.import_module("generate")
+    finally:
+        sys.path.remove(str(ROOT / "docs"))
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/files.md", "docs/alignment.md", "docs/ties.md"])
-def test_sessions_show_what_comes_out(docs: dict[str, ModuleType], page: str):
+sessions, generate = modules_of_docs()
+
+
+@pytest.mark.parametrize("page", sessions.PAGES)
+def test_sessions_show_what_comes_out(page: str):
     """Every command and statement of the page is run, in order, and its output compared to the letter."""
     text = (ROOT / page).read_text()
-    assert docs["sessions"].replayed(text) == text, WAY_OUT
+    assert sessions.replayed(text) == text, WAY_OUT
 
 
-@pytest.mark.parametrize("page", ["cli.md", "measures.md"])
-def test_generated_pages_are_up_to_date(docs: dict[str, ModuleType], page: str):
+def test_every_page_with_a_session_is_replayed():
+    """A page that shows a terminal or an interpreter at work is in the list."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = {page for page in pages if re.search(r"^(\$|>>>) ", page.read_text(), re.MULTILINE)}
+    assert shown <= {ROOT / page for page in sessions.PAGES}
+
+
+@pytest.mark.parametrize("page", generate.PAGES)
+def test_generated_pages_are_up_to_date(page: str):
     """Help and measures in the docs are those of the code."""
-    assert (ROOT / "docs" / page).read_text() == docs["generate"].PAGES[page](), WAY_OUT
+    assert (ROOT / "docs" / page).read_text() == generate.PAGES[page](), WAY_OUT
+
+
+@pytest.mark.parametrize(("family", "page"), MEASURE_PAGES.items())
+def test_pages_of_measures_show_the_registry(family: str, page: str):
+    """The table of each family's page is the one that the registry gives, and there is only one."""
+    text = (ROOT / "docs" / page).read_text()
+    assert re.findall(r"<!-- measures: (\w+) -->", text) == [family]
+    assert generate.family_table(family) in text, WAY_OUT
+    assert generate.filled(text) == text, WAY_OUT
+
+
+def test_every_measure_is_of_one_family():
+    """Each registered measure has its row on one page; those that fix their weights have another in that family."""
+    tables = {family: generate.family_table(family) for family in MEASURE_PAGES}
+    for measure in registered():
+        row = re.compile(rf"^\| `{re.escape(measure.name)}[`@\[]", re.MULTILINE)
+        found = [family for family, table in tables.items() for _ in row.findall(table)]
+        expected = 2 if measure.weighting else 1
+        assert len(found) == expected, (measure.name, found)
+        assert ("weighted" in found) == (measure.weighting is not None), measure.name
 
 
 def test_every_measure_is_documented():

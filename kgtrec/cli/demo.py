@@ -9,11 +9,11 @@ import click
 
 from kgtrec.baselines import BASELINES, baseline_blocks
 from kgtrec.cli.systems import write_system
-from kgtrec.data.triples import Triples
+from kgtrec.data.collection import Collection
 from kgtrec.evaluation import default_measures, evaluate
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.files import replacing_folder, write_text
-from kgtrec.formats.triples import write_triples
+from kgtrec.formats.triples import read_triples, write_triples
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.questions import build_questions
 from kgtrec.report.tables import to_csv, to_table
@@ -75,16 +75,17 @@ def command(out: str, people: int, hidden: float, density: float, seed: int) -> 
         triples = {"train": splits.train, "valid": splits.valid, "test": splits.test, "complete": world.complete}
         for name, split in triples.items():
             write_triples(folder / "kg" / f"{name}.tsv", split)
-        for labels, test in (("sparse", splits.test), ("complete", world.complete)):
-            table = _evaluated(folder, labels, splits.train, splits.valid, test, seed)
+        for labels, test in (("sparse", "test"), ("complete", "complete")):
+            # from the files, so that the steps as commands give the same bytes
+            train, valid, judged = (read_triples(folder / "kg" / f"{name}.tsv") for name in ("train", "valid", test))
+            table = _evaluated(folder, labels, build_questions(train, valid, judged), seed)
             click.echo(f"\n{_EXPLAINED[labels][0].upper()}{_EXPLAINED[labels][1:]}\n\n{table}", nl=False)
         write_text(folder / STEPS, _steps(people, hidden, density, seed))
     click.echo(f"\nEverything is in {out}/; {Path(out, STEPS)} has each step as a command of its own.")
 
 
-def _evaluated(folder: Path, labels: str, train: Triples, valid: Triples, test: Triples, seed: int) -> str:
-    """Build one collection, rank all baselines on it, write it all, and give back the table of scores."""
-    collection = build_questions(train, valid, test)
+def _evaluated(folder: Path, labels: str, collection: Collection, seed: int) -> str:
+    """Write a collection and all baselines' ranks and scores on it, and give back the table of scores."""
     write_collection(folder / labels, collection)
     ranks = [
         write_system(

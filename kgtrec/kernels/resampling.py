@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -46,7 +47,9 @@ def bootstrap_counts(n: int, repeats: int, seed: int) -> Iterator[NDArray[np.flo
 
 
 def percentile_interval(samples: NDArray[np.float64], confidence: float) -> NDArray[np.float64]:
-    """(2, ...) the percentile interval of bootstrap values, samples along the first axis; NaN where any is NaN.
+    """(2, ...) the percentile interval of bootstrap values, samples along the first axis.
+
+    Samples without a value (of a small group that none of its members was drawn of) are left out; NaN where all are.
 
     Examples
     --------
@@ -54,5 +57,11 @@ def percentile_interval(samples: NDArray[np.float64], confidence: float) -> NDAr
     array([ 5., 95.])
     """
     outside = (1 - confidence) / 2
-    interval: NDArray[np.float64] = np.quantile(samples, [outside, 1 - outside], axis=0)
-    return interval
+    quantiles = [outside, 1 - outside]
+    if not np.isnan(samples).any():
+        interval: NDArray[np.float64] = np.quantile(samples, quantiles, axis=0)
+        return interval
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of a column of nothing but NaN, which gives NaN
+        of_those_known: NDArray[np.float64] = np.nanquantile(samples, quantiles, axis=0)
+        return of_those_known

@@ -106,14 +106,15 @@ register_with_forms(
         "micro.pMRR", power, "answers", expected=expected_ties.power, has_chance=True,
         parameters={"p": 0.5}, rules={"p": Rule(float, low=1e-6, high=1.0)},
         chance=Chance(chance.expected_power_rank, chance.variance_power_rank),
-        description="Mean of 1 / rank**p, 0 < p < 1: less focus on the top than MRR.", source=_OPEN_WORLD,
+        description="Mean of 1 / rank**p, 0 < p <= 1: less focus on the top than MRR, which is p = 1.",
+        source=_OPEN_WORLD,
     )
 )  # fmt: skip
 register(
     Measure(
         "micro.WMR", identity, "answers", aggregate="geometric mean", bounds=_UNBOUNDED, better="lower",
         weighting="relation", source=_AMBIGUITY,
-        description="Geometric mean rank in which each relation counts alike; for each question, see --weights.",
+        description="Geometric mean of the answers' ranks in which each relation counts alike.",
     )
 )  # fmt: skip
 for _name, _value, _more in (
@@ -124,7 +125,8 @@ for _name, _value, _more in (
     register(
         Measure(
             f"pykeen.macro.{_name}", _value, "answers", weighting="question", source=_PYKEEN,
-            description=f"micro.{_name} in which each question counts alike: all its answers, not its best one.",
+            description=f"micro.{_name}{'@k' if _more.get('cutoff') else ''} in which each question counts alike, with "
+            "all its answers, not its best one.",
             **_more,
         )
     )  # fmt: skip

@@ -97,7 +97,7 @@ _of_relevant(
 register(
     Measure(
         "nDCG", _with_gains(_judged_only(gain.ndcg)), "questions",
-        "Discounted cumulative gain of the list by that of the best possible list; the gain is the grade.",
+        "Discounted cumulative gain of the list, divided by that of the best possible one; the gain is the grade.",
         "Jarvelin, Kekalainen 2002, ACM TOIS 20(4); Burges et al. 2005, ICML, for exp-log2",
         cutoff="optional", parameters={"dcg": "log2", "gains": None, "judged_only": False},
         rules={"dcg": Rule(str, choices=("log2", "exp-log2")), **_GAINS},
@@ -107,7 +107,7 @@ register(
 )  # fmt: skip
 _of_relevant(
     "P", list_measures.precision, _TREC_EVAL.format("m_P"),
-    "Precision: relevant candidates at the first k places, by k.",
+    "Precision: relevant candidates at the first k places, divided by k.",
     cutoff="required", expected=expected_ties.precision, trec_eval=("P_{cutoff}",), aliases={"Precision": {}},
 )  # fmt: skip
 _of_relevant(
@@ -166,7 +166,7 @@ register(
 )  # fmt: skip
 _of_relevant(
     "SetP", list_measures.set_precision, _TREC_EVAL.format("m_set_P"),
-    "Precision of the whole list; relative: by the greatest precision that a list of its length could have.",
+    "Precision of the whole list; relative: divided by the greatest that a list of its length could have.",
     parameters={"relative": False}, ordered=False, trec_eval=("set_P", "set_relative_P"),
     aliases={"SetRelP": {"relative": True}, "set_relative_P": {"relative": True}},
 )  # fmt: skip
@@ -230,7 +230,7 @@ _of_relevant(
 )  # fmt: skip
 _of_relevant(
     "relative_P", list_measures.relative_precision, _TREC_EVAL.format("m_rel_P"),
-    "Precision at k by the greatest precision that any list could have there.",
+    "Precision at k, divided by the greatest that any list could have there.",
     cutoff="required", expected=expected_ties.relative_precision, trec_eval=("relative_P_{cutoff}",),
 )  # fmt: skip
 _of_relevant(
@@ -245,7 +245,7 @@ _of_relevant(
 )  # fmt: skip
 for _name, _kernel, _file, _description in (
     ("G", gain.normalized_gain, "m_G",
-     "Gain discounted by how far the list is behind the best possible one, by the sum of all gains."),
+     "Gain discounted by how far the list is behind the best possible one, divided by the sum of all gains."),
     ("ndcg_rel", gain.ndcg_at_relevant, "m_ndcg_rel",
      "nDCG averaged over the places of the candidates with a gain."),
     ("Rndcg", gain.ndcg_at_levels, "m_Rndcg",
@@ -272,7 +272,7 @@ register(
 )  # fmt: skip
 register(
     Measure(
-        "unj", list_measures.unjudged, "questions", "Unjudged candidates at the first k places, by k.",
+        "unj", list_measures.unjudged, "questions", "Unjudged candidates at the first k places, divided by k.",
         _TREC_EVAL.format("m_unjudged"), better="lower", cutoff="required", expected=expected_ties.unjudged,
         trec_eval=("unj_{cutoff}",),
     )

@@ -161,6 +161,8 @@ class MeasureDescription:
     better: str
     bounds: tuple[float, float]
     parameters: Mapping[str, Any]  # name -> default
+    form: str  # "plain", or how it is set against chance: "ratio", "index", "z"
+    weighting: str | None  # what always counts alike
 
 
 def describe_measures() -> list[MeasureDescription]:
@@ -182,6 +184,8 @@ def describe_measures() -> list[MeasureDescription]:
             measure.better,
             measure.bounds,
             dict(measure.parameters),
+            measure.form,
+            measure.weighting,
         )
         for measure in registered()
     ]

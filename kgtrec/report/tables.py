@@ -100,9 +100,8 @@ def number_of(value: float, measure: str) -> str:
     if np.isnan(value):
         return "-"
     record = parse_measure(measure).record
-    return (
-        f"{value:.2f}" if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else f"{value:.4f}"
-    )
+    digits = 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # adding 0 turns -0.0 round
 
 
 def _best(scores: Scores) -> NDArray[np.bool_]:

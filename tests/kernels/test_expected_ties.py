@@ -56,7 +56,9 @@ def test_the_expectation_is_the_mean_over_all_orders(measure: str, world: list[t
 def test_every_measure_over_questions_with_an_expectation_is_checked():
     """The list above forgets none that is registered here."""
     checked = {parse_measure(measure).record.name for measure in SUPPORTED}
-    with_expectation = {measure.name for measure in registered("questions") if measure.expected and measure.form == "plain"}
+    with_expectation = {
+        measure.name for measure in registered("questions") if measure.expected and measure.form == "plain"
+    }
     assert checked >= with_expectation
 
 

@@ -36,8 +36,10 @@ def test_counts_are_multinomial():
 
 
 def test_the_interval_cuts_equal_tails():
-    """5% on either side of 0..100; one column at a time; NaN stays NaN."""
-    samples = np.stack([np.arange(101.0), np.full(101, np.nan)], axis=1)
+    """5% on either side of 0..100; one column at a time; samples without a value are left out."""
+    some = np.r_[np.arange(51.0), np.full(50, np.nan)]
+    samples = np.stack([np.arange(101.0), np.full(101, np.nan), some], axis=1)
     interval = percentile_interval(samples, 0.9)
     assert interval[:, 0].tolist() == pytest.approx([5, 95])
     assert np.isnan(interval[:, 1]).all()
+    assert interval[:, 2].tolist() == pytest.approx([2.5, 47.5])
