@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgtrec.alignment import CANDIDATES, Candidates, align, alignment_collection
-from kgtrec.cli.common import progress, say
+from kgtrec.cli.common import naming, progress, say
 from kgtrec.data.alignments import Alignments, AlignmentStudy
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
@@ -112,7 +111,7 @@ def command(
     studies: list[AlignmentStudy] = []
     for name, path in paths.items():
         system = read_alignment_system(path)
-        with _naming(path):
+        with naming(path):
             pairs = about.alignments(system)
             own = alignment_collection(pairs, candidates=candidates)
             if collection is None:
@@ -134,17 +133,6 @@ def command(
         _write_ranks(out, name, ranks)
     if studies:
         _write_studies(Path(out), studies)
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Say which system an error of the block is about, where the error names no file."""
-    try:
-        yield
-    except FormatError:
-        raise
-    except KgtrecError as error:
-        raise type(error)(f"{path}: {error}") from None
 
 
 class _About:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
+
+from kgtrec.errors import FormatError, KgtrecError
 
 
 def say(message: str) -> None:
@@ -35,3 +38,14 @@ def progress(description: str, total: int, unit: str) -> Iterator[Callable[[int]
             bar.update(task, advance=amount, rate=f"{speed:,.0f}/s" if speed else "")
 
         yield advance
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Say which file an error of the block is about, where the error does not."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except KgtrecError as error:
+        raise type(error)(f"{path}: {error}") from None

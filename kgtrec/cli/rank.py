@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from kgtrec.cli.common import say
+from kgtrec.cli.common import naming, say
 from kgtrec.cli.systems import system_options, write_system, written
 from kgtrec.data.collection import Collection
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
@@ -101,23 +100,12 @@ def command(
         for source in sources:
             source.blocks(test)
     for source in sources:
-        with _naming(source.path):
+        with naming(source.path):
             write_system(
                 test, source.blocks(test), source.name, out,
                 depth=depth, filtered_by=filtered_by, run_format=run_format, judged=judged,
             )  # fmt: skip
         say(written(source.name, out, depth, run_format))
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Say which file an error of the block is about, where the error does not."""
-    try:
-        yield
-    except FormatError:
-        raise
-    except KgtrecError as error:
-        raise type(error)(f"{path}: {error}") from None
 
 
 def _score_files(scores: tuple[str, ...]) -> list[Path]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,8 @@ from numpy.typing import NDArray
 from kgtrec.data.alignments import EntityVectors, Pairs
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
 from kgtrec.formats.triples_text import Lines, read_codes, read_fields
 
 LEFT, RIGHT = "left.npy", "right.npy"
@@ -60,11 +59,11 @@ def read_alignment_system(path: PathLike) -> AlignmentSystem:
     (3, 4)
     """
     if Path(path).is_dir():
-        left, right = (_matrix(Path(path) / name) for name in (LEFT, RIGHT))
+        left, right = (mapped_matrix(Path(path) / name) for name in (LEFT, RIGHT))
         return AlignmentSystem(_vectors(path, np.asarray(left), np.asarray(right)), None)
     if Path(path).suffix.lower() == ".npy":
-        return AlignmentSystem(_matrix(path), None)
-    arrays = _archive(path)
+        return AlignmentSystem(mapped_matrix(path), None)
+    arrays = archived_arrays(path, ("left", "right"), ("is_test",))
     return AlignmentSystem(_vectors(path, arrays["left"], arrays["right"]), arrays.get("is_test"))
 
 
@@ -123,42 +122,3 @@ def _vectors(path: PathLike, left: NDArray[Any], right: NDArray[Any]) -> EntityV
         return EntityVectors(left, right)
     except KgtrecError as error:
         raise FormatError(str(error), path=path) from None
-
-
-def _matrix(path: PathLike) -> NDArray[Any]:
-    with reading(path):
-        pass  # a missing or unreadable file is reported the same way for every format
-    try:
-        matrix: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise FormatError(
-            f"expected a whole .npy matrix of numbers, found other or cut-off data ({error})", path=path
-        ) from None
-    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2:
-        found = f"an array of shape {matrix.shape}" if isinstance(matrix, np.ndarray) else "an .npz archive"
-        raise FormatError(f"expected a .npy matrix, found {found}", path=path)
-    return matrix
-
-
-def _archive(path: PathLike) -> dict[str, NDArray[Any]]:
-    with reading(path) as stream:
-        try:
-            archive = np.load(stream, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise FormatError("expected an .npz archive, found a single array", path=path)
-            names = archive.files
-            arrays: dict[str, NDArray[Any]] = {
-                name: archive[name] for name in ("left", "right", "is_test") if name in names
-            }
-        except FormatError:
-            raise
-        except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error, KeyError) as error:
-            raise FormatError(
-                f"expected a whole .npz archive of numbers, found other or damaged data ({error})", path=path
-            ) from None
-    if "left" not in arrays or "right" not in arrays:
-        raise FormatError(
-            f"expected the arrays left and right (and is_test, if there is one), found {', '.join(names) or 'none'}",
-            path=path,
-        )
-    return arrays

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +14,9 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecWarning
-from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.numpy_files import archived_arrays
 from kgtrec.formats.score_matrix import Block, entity_places, questions_per_block, read_label_lines
-
-_ARRAYS = ("E", "Q", "b", "questions")
 
 
 def read_factorised(
@@ -136,25 +133,7 @@ def _question_rows(
 
 
 def _arrays(path: PathLike) -> dict[str, NDArray[Any]]:
-    with reading(path) as stream:
-        try:
-            archive = np.load(stream, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise FormatError("expected an .npz archive, found a single array", path=path)
-            names = archive.files
-            arrays: dict[str, NDArray[Any]] = {name: archive[name] for name in _ARRAYS if name in names}
-        except FormatError:
-            raise
-        except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error, KeyError) as error:
-            raise FormatError(
-                f"expected a whole .npz archive of numbers, found other or damaged data ({error})", path=path
-            ) from None
-    for name in ("E", "Q", "questions"):
-        if name not in arrays:
-            raise FormatError(
-                f"expected the arrays E, Q and questions (and b, if there is one), found {', '.join(names) or 'none'}",
-                path=path,
-            )
+    arrays = archived_arrays(path, ("E", "Q", "questions"), ("b",))
     _check_shapes(path, arrays)
     return arrays
 

@@ -13,6 +13,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.topics import lists_ids
 
 Block = tuple[NDArray[np.intp], NDArray[Any]]
@@ -61,7 +62,7 @@ def read_score_matrix(
     >>> [(rows.tolist(), scores.shape) for rows, scores in read_score_matrix(path, collection, block=1)]
     [([0], (1, 4)), ([1], (1, 4))]
     """
-    matrix = _mapped(path)
+    matrix = mapped_matrix(path)
     row_of = None if topics is None else _aligned(topics, collection.questions.ids, "question", first_column=True)
     column_of = None if entities is None else entity_places(entities, collection)
     n_rows = len(collection.questions) if row_of is None else row_of[1]
@@ -117,20 +118,6 @@ def entity_places(path: PathLike, collection: Collection) -> tuple[NDArray[np.in
     if lists_ids(path):
         return _aligned(path, collection.entities, "entity", first_column=True)
     return _aligned(path, collection.labels or collection.entities, "entity", first_column=False)
-
-
-def _mapped(path: PathLike) -> NDArray[Any]:
-    with reading(path):
-        pass  # a missing or unreadable file is reported the same way for every format
-    try:
-        matrix: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise FormatError(
-            f"expected a whole .npy matrix of numbers, found other or cut-off data ({error})", path=path
-        ) from None
-    if not isinstance(matrix, np.memmap):
-        raise FormatError("expected a .npy matrix, found an .npz archive", path=path)
-    return matrix
 
 
 def _aligned(path: PathLike, wanted: Vocabulary, what: str, *, first_column: bool) -> tuple[NDArray[np.int32], int]:
