@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import SPLITS
-from kgtrec.errors import KgtrecError, MeasureError, nearest
+from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures
 from kgtrec.measures.registry import registered
 from kgtrec.summary import Items, chance_level
@@ -106,7 +106,17 @@ def candidate_counts(
     """(n_questions,) candidates and answers of each question.
 
     Known entities of the splits in ``filtered_by`` are no candidates, unless they are answers.
+
+    Raises
+    ------
+    CollectionError
+        If the collection is an entity alignment.
     """
+    if collection.is_alignment:
+        raise CollectionError(
+            "this is the collection of an entity alignment, whose candidates are the entities of one side only; "
+            "evaluate its answer ranks, which know their candidates (micro.AMRI, micro.ZMR, ...)"
+        )
     qrels, known, width = collection.qrels, collection.known, len(collection.entities)
     n = len(collection.questions)
     is_answer = qrels.grade >= 1

@@ -140,8 +140,8 @@ def evaluate(
     breakdown = _breakdown(per, judgements, collection, parsed)
     weighting = Weighting(weights, judgements, collection)
     bootstrap = None if confidence is None else Bootstrap(confidence, resample, resamples, seed)
-    if bootstrap is not None and per == "answer":
-        raise KgtrecError("expected means to give intervals of, found one value per answer; leave out the confidence")
+    if bootstrap is not None and per in ("answer", "question"):
+        raise KgtrecError(f"expected means to give intervals of, found one value per {per}; leave out the confidence")
 
     names: list[str] = []
     rows, intervals, tied = [], [], []
@@ -250,9 +250,11 @@ def _items(
 def _items_of_answers(measure: ParsedMeasure, seen: JudgedSystem, breakdown: _Breakdown) -> Items:
     answers = seen.answers
     if answers is None:
+        over_questions = measure.label.replace("micro.", "macro.", 1)
+        of_runs = over_questions.startswith(("macro.MR", "macro.Hits@"))  # the others ask for candidates
         raise MeasureError(
             f"{measure.label} needs exact ranks, which the cut run {seen.name} does not have; evaluate the "
-            f"system's NAME.ranks.parquet (kgtrec rank), or use {measure.label.replace('micro.', 'macro.', 1)}"
+            f"system's NAME.ranks.parquet (kgtrec rank)" + (f", or use {over_questions}" if of_runs else "")
         )
     value = measure.expected(answers.best, answers.worst) if seen.ties == "expected" else measure(answers.rank)
     n = len(value)

@@ -159,6 +159,13 @@ def test_micro_measures_of_a_run_stop():
         evaluate(QRELS, RUN, "micro.MRR")
 
 
+@pytest.mark.parametrize("label", ["micro.AMRI", "micro.GMR", "pykeen.macro.MRR"])
+def test_what_a_run_cannot_have_either_is_no_way_out(label: str):
+    """macro.AMRI asks for candidate counts, macro.GMR is no measure: neither is named as the way out."""
+    with pytest.raises(MeasureError, match=r"needs exact ranks, [^,]*; evaluate the .* \(kgtrec rank\)$"):
+        evaluate(QRELS, RUN, label)
+
+
 def test_float32_compatibility_makes_close_scores_tie():
     """16777217 and 16777216 tie in 32 bits, and the greater label then comes first."""
     run = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["a", "x"], "score": [16777217.0, 16777216.0]})
@@ -214,3 +221,11 @@ def test_other_things_than_qrels_and_systems_are_refused(qrels, systems, message
     frame = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [1]})
     with pytest.raises(KgtrecError, match=message):
         evaluate(frame if qrels is None else qrels, systems, "RR")
+
+
+@pytest.mark.parametrize("per", ["question", "answer"])
+def test_intervals_of_single_items_are_refused(per: str):
+    """One item has no spread to draw."""
+    built = collection()
+    with pytest.raises(KgtrecError, match=f"expected means to give intervals of, found one value per {per}"):
+        evaluate(built, ranks_of(built, [0] * len(built.qrels)), "micro.MRR", per=per, confidence=0.9)

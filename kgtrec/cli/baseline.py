@@ -6,9 +6,8 @@ import click
 
 from kgtrec.baselines import BASELINES, Baseline, baseline, baseline_blocks
 from kgtrec.cli.common import say
-from kgtrec.cli.systems import system_options, write_system, written
+from kgtrec.cli.systems import read_questions, system_options, write_system, written
 from kgtrec.errors import KgtrecError, nearest
-from kgtrec.formats.collections import read_collection
 
 _ALL = "all"
 
@@ -84,7 +83,7 @@ def command(
     records = _chosen(name, options)
     for record in records:
         record.settings(options)
-    test = read_collection(collection)
+    test = read_questions(collection)
     for record in records:
         blocks = baseline_blocks(record.name, test, seed=seed, block=block, **options)
         write_system(test, blocks, record.name, out, depth=depth, filtered_by=filtered_by, run_format=run_format)

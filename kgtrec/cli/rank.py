@@ -10,10 +10,9 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.common import naming, say
-from kgtrec.cli.systems import system_options, write_system, written
+from kgtrec.cli.systems import read_questions, system_options, write_system, written
 from kgtrec.data.collection import Collection
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
-from kgtrec.formats.collections import read_collection
 from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.qrels import read_qrels
 from kgtrec.formats.score_matrix import Block, read_score_matrix
@@ -92,7 +91,7 @@ def command(
     """
     sources = [Source(path, topics, entities, relations, block) for path in _score_files(scores)]
     _refuse_same_names(sources)
-    test = read_collection(collection)
+    test = read_questions(collection)
     judged = read_qrels(judged_path) if judged_path else None
     with warnings.catch_warnings():
         # all files are tried before the first is ranked; what they warn of is told when they are

@@ -14,8 +14,9 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import SPLITS
-from kgtrec.errors import nearest
+from kgtrec.errors import CollectionError, nearest
 from kgtrec.formats.answer_ranks import write_answer_ranks
+from kgtrec.formats.collections import read_collection
 from kgtrec.formats.runs import RunWriter
 from kgtrec.ranking import joined_answer_ranks, ranked_blocks
 
@@ -57,6 +58,23 @@ def system_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def read_questions(folder: str) -> Collection:
+    """The collection of a folder, for systems that answer triple questions.
+
+    Raises
+    ------
+    CollectionError
+        If it is an entity alignment, whose candidates are not all entities.
+    """
+    collection = read_collection(folder)
+    if collection.is_alignment:
+        raise CollectionError(
+            f"{folder}: expected a collection of triple questions, found that of an entity alignment, whose candidates "
+            "are the entities of one side only; use kgtrec align"
+        )
+    return collection
 
 
 def write_system(

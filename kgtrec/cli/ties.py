@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.evaluate import holds_ranks_of, read_folder, read_systems, refuse_twice
+from kgtrec.cli.evaluate import files_of, holds_ranks_of, read_folder, read_systems, refuse_twice
 from kgtrec.formats.files import suffixes, writing
 from kgtrec.formats.qrels import read_qrels
 from kgtrec.kernels.positions import TIE_POLICIES
@@ -62,7 +62,7 @@ def command(
     form: str | None,
     out: str | None,
 ) -> None:
-    """Show how far the scores of SYSTEMS (runs or answer ranks) hang on the order of candidates that tie.
+    """Show how far the scores of SYSTEMS (runs, answer ranks, or folders of them) hang on the order of tied candidates.
 
     First how many relevant entities tie with another candidate, in groups of which size; then each measure with the
     relevant entities last among those they tie with (pessimistic), midway (realistic), on average over all orders
@@ -78,6 +78,7 @@ def command(
     from kgtrec.ties import compare_ties
 
     form = form or (_BY_SUFFIX.get(suffixes(out)[0], "table") if out else "table")
+    systems = files_of(systems)
     refuse_twice(qrels, systems)
     holds_ranks = [holds_ranks_of(path) for path in systems]
     judgements = read_folder(qrels) if Path(qrels).is_dir() else read_qrels(qrels)

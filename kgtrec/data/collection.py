@@ -68,6 +68,11 @@ class Collection:
     def relations(self) -> Vocabulary:
         return self.questions.relations
 
+    @property
+    def is_alignment(self) -> bool:
+        """Whether it is an entity alignment, whose candidates are the entities of one side only."""
+        return "alignment" in self.report
+
     @cached_property
     def fingerprint(self) -> str:
         """Sixteen hex digits that change with any question, entity or known triple, but not with judgements.

@@ -189,3 +189,20 @@ def test_one_line_for_what_is_wrong(tmp_path, vectors, monkeypatch, capsys, case
     err = capsys.readouterr().err.splitlines()
     assert message in err[-1]
     assert not list(tmp_path.glob("out/m.ranks.parquet"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["chance", "C"], ["baseline", "popularity", "C", "--out", "x"], ["rank", "C", "s.npy", "--out", "x"]],
+    ids=["chance", "baseline", "rank"],
+)
+def test_other_commands_refuse_an_alignment_collection(tmp_path, vectors, capsys, monkeypatch, words):
+    """Its candidates are one side's entities, which they would not know: a wrong number is worse than none."""
+    monkeypatch.chdir(tmp_path)
+    assert run("a.npz", "--out", "out") == 0
+    questions = len(read_collection("out/collection").questions)
+    np.save("s.npy", np.zeros((questions, 2 * N)))
+    with pytest.raises(SystemExit):
+        main([word.replace("C", "out/collection") for word in words])
+    assert "entity alignment" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()

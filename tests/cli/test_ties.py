@@ -32,6 +32,14 @@ def test_the_table_shows_groups_and_policies(files: tuple[str, str], capsys: pyt
     )
 
 
+def test_a_folder_stands_for_its_systems(files: tuple[str, str], capsys: pytest.CaptureFixture[str]):
+    """As for kgtrec evaluate."""
+    main(["ties", *files, "-m", "RR"])
+    by_file = capsys.readouterr().out
+    main(["ties", files[0], str(Path(files[1]).parent), "-m", "RR"])
+    assert capsys.readouterr().out == by_file
+
+
 def test_csv_and_json_hold_the_same_digits(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """The form follows the suffix; what has no value is an empty cell, or null."""
     main(["ties", *files, "-m", "RR Bpref", "--out", str(tmp_path / "ties.json")])
