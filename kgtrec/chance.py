@@ -16,6 +16,7 @@ from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures
 from kgtrec.measures.registry import registered
+from kgtrec.ranking import answers_and_filtered
 from kgtrec.summary import Items, chance_level
 
 SIDES = ("both", "head", "tail")
@@ -65,9 +66,10 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
     Hoyt et al. (2022), arXiv:2203.07544; for measures over questions, a hypergeometric urn.
     """
     rows: list[tuple[str, str, int, float, float]] = []
+    counts = candidate_counts(collection, filtered_by)
     for named in parse_measures(default_measures() if measures is None else measures):
         measure = _knowing_chance(named)
-        items = _items(collection, measure, filtered_by)
+        items = _items(collection, measure, *counts, per_answer_alone="test" in filtered_by)
         is_tail = ~collection.questions.is_head[items.question]
         for sides, group in ((SIDES[:1], np.zeros(len(is_tail), np.int32)), (SIDES[1:], is_tail.astype(np.int32))):
             expectation, variance = chance_level(measure, replace(items, group=group), len(sides), "chance")
@@ -88,14 +90,23 @@ def _knowing_chance(measure: ParsedMeasure | ProvidedMeasure) -> ParsedMeasure:
     )
 
 
-def _items(collection: Collection, measure: ParsedMeasure, filtered_by: Sequence[str]) -> Items:
-    """The items of a measure with their numbers of candidates."""
-    list_length, relevant = candidate_counts(collection, filtered_by)
+def _items(
+    collection: Collection,
+    measure: ParsedMeasure,
+    list_length: NDArray[np.int64],
+    relevant: NDArray[np.int64],
+    *,
+    per_answer_alone: bool,
+) -> Items:
+    """The items of a measure with their numbers of candidates.
+
+    ``per_answer_alone``: the other answers of a question are no candidates of an answer.
+    """
     if measure.items == "questions":
         n = len(collection.questions)
         return Items(np.zeros(n), np.zeros(n, np.int32), np.arange(n, dtype=np.int32), None, list_length, relevant)
     question = collection.qrels.question[collection.qrels.grade >= 1]
-    others = relevant[question] - 1 if "test" in filtered_by else 0
+    others = relevant[question] - 1 if per_answer_alone else 0
     n = len(question)
     return Items(np.zeros(n), np.zeros(n, np.int32), question, None, list_length[question] - others, None)
 
@@ -117,14 +128,12 @@ def candidate_counts(
             "this is the collection of an entity alignment, whose candidates are the entities of one side only; "
             "evaluate its answer ranks, which know their candidates (micro.AMRI, micro.ZMR, ...)"
         )
-    qrels, known, width = collection.qrels, collection.known, len(collection.entities)
-    n = len(collection.questions)
-    is_answer = qrels.grade >= 1
-    answers = qrels.question[is_answer].astype(np.int64) * width + qrels.entity[is_answer]
-    filtered = np.isin(known.split, [SPLITS.index(split) for split in filtered_by])
-    keys = np.unique(known.question[filtered].astype(np.int64) * width + known.entity[filtered])
-    removed = np.bincount(np.setdiff1d(keys, answers) // width, minlength=n)
-    return width - removed.astype(np.int64), np.bincount(qrels.question[is_answer], minlength=n).astype(np.int64)
+    width = len(collection.entities)
+    answers, removed = (
+        np.bincount(keys // width, minlength=len(collection.questions)).astype(np.int64)
+        for keys in answers_and_filtered(collection, filtered_by)
+    )
+    return width - removed, answers
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,11 +209,7 @@ def _breakdown(
 def _by_topic(per: str, qrels: Qrels, collection: Collection | None) -> _Breakdown:
     if collection is None:
         raise KgtrecError(f"scores per {per} need the questions' topics, and qrels alone have none: give a collection")
-    topics = collection.questions
-    row = topics.ids.encode(qrels.questions.labels)
-    if np.any(row < 0):
-        missing = qrels.questions[int(np.flatnonzero(row < 0)[0])]
-        raise CollectionError(f"question {missing!r} of the qrels is not in the collection's topics")
+    topics, row = collection.questions, collection.topics_of(qrels.questions)
     if per == "side":
         code, labels = (~topics.is_head[row]).astype(np.int32), pa.array(SIDES)
     elif per == "relation":

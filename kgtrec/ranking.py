@@ -231,15 +231,26 @@ def _ranked_block(
 
 
 def _plan(collection: Collection, filtered_by: tuple[str, ...], judged: Qrels | None) -> _Plan:
-    width = len(collection.entities)
-    qrels, known = collection.qrels, collection.known
-    key = qrels.question.astype(np.int64) * width + qrels.entity
-    answers = distinct(key[qrels.grade >= 1])
+    answers, filtered = answers_and_filtered(collection, filtered_by)
+    qrels = collection.qrels
+    key = qrels.question.astype(np.int64) * len(collection.entities) + qrels.entity
     placed = distinct(np.concatenate([key, _judged_keys(collection, judged)]))
+    return _Plan(placed, is_among_sorted(placed, answers), np.sort(np.concatenate([filtered, answers])), filtered)
+
+
+def answers_and_filtered(
+    collection: Collection, filtered_by: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pairs that are answers, and those that are no candidates: known in a split that is filtered by, no answers.
+
+    Both are keys ``question * n_entities + entity``, each once, ascending.
+    """
+    qrels, known, width = collection.qrels, collection.known, len(collection.entities)
+    is_answer = qrels.grade >= 1
+    answers = distinct(qrels.question[is_answer].astype(np.int64) * width + qrels.entity[is_answer])
     in_filter = np.isin(known.split, [SPLITS.index(split) for split in filtered_by])
     filtered = distinct(known.question[in_filter].astype(np.int64) * width + known.entity[in_filter])
-    filtered = filtered[~is_among_sorted(filtered, answers)]
-    return _Plan(placed, is_among_sorted(placed, answers), np.sort(np.concatenate([filtered, answers])), filtered)
+    return answers, filtered[~is_among_sorted(filtered, answers)]
 
 
 def _judged_keys(collection: Collection, judged: Qrels | None) -> NDArray[np.int64]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
-from kgtrec.errors import CollectionError, KgtrecError, nearest
+from kgtrec.errors import KgtrecError, nearest
 from kgtrec.measures.ir_measures_adapter import ProvidedMeasure
 from kgtrec.measures.names import ParsedMeasure
 from kgtrec.summary import Items
@@ -50,23 +51,19 @@ class Weighting:
             return None
         if weights == "question":
             return _alike(items.group, items.question)
-        relation = self._relations()[items.question]
+        relation = self._relations[items.question]
         if isinstance(weights, str):
             return _alike(items.group, relation)
         return _alike(items.group, relation) * self._shares(weights)[relation]
 
+    @cached_property
     def _relations(self) -> NDArray[np.int32]:
         """(questions of the qrels,) relation of each."""
         if self._collection is None:
             raise KgtrecError(
                 "weights by relation need the questions' topics, and qrels alone have none: give a collection"
             )
-        topics = self._collection.questions
-        row = topics.ids.encode(self._qrels.questions.labels)
-        if np.any(row < 0):
-            missing = self._qrels.questions[int(np.flatnonzero(row < 0)[0])]
-            raise CollectionError(f"question {missing!r} of the qrels is not in the collection's topics")
-        return topics.relation[row]
+        return self._collection.questions.relation[self._collection.topics_of(self._qrels.questions)]
 
     def _shares(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
         if self._collection is None:

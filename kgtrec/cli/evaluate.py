@@ -22,6 +22,7 @@ from kgtrec.kernels.positions import TIE_POLICIES
 if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
     from kgtrec.data.collection import Collection
+    from kgtrec.data.qrels import Qrels
     from kgtrec.data.run import Run
     from kgtrec.evaluation import Missing
     from kgtrec.summary import Resample
@@ -29,6 +30,15 @@ if TYPE_CHECKING:
 FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
 _TIES_WORTH_TELLING = 0.001  # share of tied answers from which a table of four decimals may hang on the tie rule
+
+
+missing_option = click.option(
+    "--missing",
+    type=click.Choice(("zero", "skip")),
+    default="zero",
+    show_default=True,
+    help="Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
+)
 
 
 def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -74,13 +84,7 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     show_default=True,
     help="Of all that is random, such as --ties nondeterministic.",
 )
-@click.option(
-    "--missing",
-    type=click.Choice(("zero", "skip")),
-    default="zero",
-    show_default=True,
-    help="Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
-)
+@missing_option
 @click.option(
     "--float32", is_flag=True, help="Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do."
 )
@@ -141,7 +145,7 @@ def command(
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
-    form = form or (_BY_SUFFIX.get(suffixes(out)[0], "table") if out else "table")
+    form = form or form_of(out, FORMATS)
     if form == "parquet" and not out:
         raise KgtrecError("--format parquet is a binary form and needs --out FILE")
     systems = files_of(systems)
@@ -155,9 +159,8 @@ def command(
 
         import kgtrec.report.tables  # noqa: F401
         from kgtrec.evaluation import default_measures, evaluate
-        from kgtrec.formats.qrels import read_qrels
 
-        judgements = read_folder(qrels) if Path(qrels).is_dir() else read_qrels(qrels)
+        judgements = read_judgements(qrels)
         collection = read_folder(folder) if folder else None
         scores = evaluate(
             judgements, chain([first.result()], found), measures or default_measures(ranks=all(holds_ranks)),
@@ -206,6 +209,19 @@ def refuse_twice(qrels: str, systems: Sequence[str]) -> None:
                 "rename one of the files"
             )
         first[name] = path
+
+
+def form_of(out: str | None, forms: Sequence[str]) -> str:
+    """The form that a file's suffix stands for, if it is one of ``forms``; a table otherwise."""
+    form = _BY_SUFFIX.get(suffixes(out)[0], "table") if out else "table"
+    return form if form in forms else "table"
+
+
+def read_judgements(path: str) -> Qrels | Collection:
+    """The qrels, or the collection, that a path leads to."""
+    from kgtrec.formats.qrels import read_qrels
+
+    return read_folder(path) if Path(path).is_dir() else read_qrels(path)
 
 
 def read_folder(folder: str) -> Collection:

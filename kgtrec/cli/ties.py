@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.evaluate import files_of, holds_ranks_of, read_folder, read_systems, refuse_twice
-from kgtrec.formats.files import suffixes, writing
-from kgtrec.formats.qrels import read_qrels
+from kgtrec.cli.evaluate import (
+    files_of,
+    form_of,
+    holds_ranks_of,
+    missing_option,
+    read_judgements,
+    read_systems,
+    refuse_twice,
+)  # fmt: skip
+from kgtrec.formats.files import writing
 from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.evaluation import Missing
 
 FORMATS = ("table", "csv", "json")
-_BY_SUFFIX = {".csv": "csv", ".json": "json"}
 
 
 @click.command(name="ties")
@@ -38,13 +43,7 @@ _BY_SUFFIX = {".csv": "csv", ".json": "json"}
     help="Policy to show besides optimistic and pessimistic; may be repeated. Default: all.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the nondeterministic order.")
-@click.option(
-    "--missing",
-    type=click.Choice(("zero", "skip")),
-    default="zero",
-    show_default=True,
-    help="Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
-)
+@missing_option
 @click.option(
     "--format",
     "form",
@@ -77,11 +76,11 @@ def command(
     from kgtrec.report import ties as report
     from kgtrec.ties import compare_ties
 
-    form = form or (_BY_SUFFIX.get(suffixes(out)[0], "table") if out else "table")
+    form = form or form_of(out, FORMATS)
     systems = files_of(systems)
     refuse_twice(qrels, systems)
     holds_ranks = [holds_ranks_of(path) for path in systems]
-    judgements = read_folder(qrels) if Path(qrels).is_dir() else read_qrels(qrels)
+    judgements = read_judgements(qrels)
     asked = measures
     if not asked:
         from kgtrec.evaluation import default_measures

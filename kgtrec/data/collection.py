@@ -15,6 +15,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import CollectionError
 
 CATEGORIES = ("1-1", "1-N", "N-1", "N-N")
 
@@ -67,6 +68,20 @@ class Collection:
     @property
     def relations(self) -> Vocabulary:
         return self.questions.relations
+
+    def topics_of(self, questions: Vocabulary) -> NDArray[np.int32]:
+        """(n,) row in the collection's questions of each of ``questions``.
+
+        Raises
+        ------
+        CollectionError
+            If one of them is not there.
+        """
+        row = self.questions.ids.encode(questions.labels)
+        if np.any(row < 0):
+            missing = questions[int(np.flatnonzero(row < 0)[0])]
+            raise CollectionError(f"question {missing!r} of the qrels is not in the collection's topics")
+        return row
 
     @property
     def is_alignment(self) -> bool:

@@ -133,7 +133,7 @@ for _name, _value, _more in (
 register_with_forms(
     Measure(
         "macro.MR", _best_rank, "questions", expected=_expected_best_rank, bounds=_UNBOUNDED, better="lower",
-        needs_full_list=True, has_chance=True,
+        has_chance=True,
         chance=Chance(chance_lists.expected_best_rank, chance_lists.variance_best_rank),
         description="Mean over questions of the best answer's rank; the other answers stay in the list.",
         source=_RETHINKING,
@@ -156,14 +156,14 @@ register_with_forms(
 )  # fmt: skip
 register_forms(
     Measure(
-        "AP", list_measures.average_precision, "questions", cutoff="optional", needs_full_list=True, has_chance=True,
+        "AP", list_measures.average_precision, "questions", cutoff="optional", has_chance=True,
         chance=Chance(chance_lists.expected_average_precision, chance_lists.variance_average_precision),
         expected=expected_ties.average_precision, description="", source="",
     )
 )  # fmt: skip
 register_forms(
     Measure(
-        "nDCG", gain.ndcg, "questions", cutoff="optional", needs_full_list=True, has_chance=True, binary=True,
+        "nDCG", gain.ndcg, "questions", cutoff="optional", has_chance=True, binary=True,
         chance=Chance(chance_lists.expected_ndcg, chance_lists.variance_ndcg),
         expected=expected_ties.ndcg, description="", source="",
     )

@@ -61,7 +61,6 @@ class Measure:
     aggregate: Aggregate = "mean"  # how items become one number
     trec_eval: tuple[str, ...] = ()  # trec_eval's own names, "map_cut_{cutoff}" with its cutoff
     aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # other names -> parameters that they fix
-    needs_full_list: bool = False  # True: meaningless on a run cut at a depth
     # exact mean over all orders of tied candidates, as `value` but of (optimistic rank, pessimistic rank, **parameters)
     # or of (TiedRanking, **parameters); None where there is no closed form
     expected: Callable[..., NDArray[np.float64]] | None = None
