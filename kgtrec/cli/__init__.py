@@ -8,8 +8,9 @@ import os
 import signal
 import sys
 import warnings
+from collections.abc import Mapping
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -24,6 +25,8 @@ COMMANDS = {
     "chance": "Tell what chance would give on a collection.",
     "adjust": "Adjust a published number for chance.",
     "align": "Rank the test alignments of two graphs' entities.",
+    "pool": "Gather what several runs put on top, for people to judge.",
+    "campaign": "Have a pool judged, and get qrels back.",
     "check": "Validate runs, qrels and topics.",
     "convert": "Convert runs and qrels between TREC text and Parquet.",
     "baseline": "Score a collection with a baseline system.",
@@ -32,30 +35,38 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and imports one only when it is called."""
+    """A group that knows its commands by name, in ``commands_of``, and imports one only when it is called."""
+
+    def __init__(self, *args: Any, package: str, commands_of: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.package = package  # holds one module a command, with dashes as underscores
+        self.commands_of = commands_of  # name -> one line about it
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(self.commands_of)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.commands_of:
             return None
-        command: click.Command = import_module(f"kgtrec.cli.{cmd_name}").command
+        command: click.Command = import_module(f"{self.package}.{cmd_name.replace('-', '_')}").command
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            ctx.fail(f"no command {args[0]!r}{nearest(args[0], COMMANDS)}")
+        if args and not args[0].startswith("-") and args[0] not in self.commands_of:
+            ctx.fail(f"no command {args[0]!r}{nearest(args[0], self.commands_of)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(self.commands_of.items()))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup, package="kgtrec.cli", commands_of=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)  # fmt: skip
 @click.version_option(package_name="kgtrec", message="%(prog)s %(version)s")
 def cli() -> None:
     """Evaluate knowledge-graph completion as TREC evaluates retrieval.

@@ -1,0 +1,39 @@
+"""kgtrec campaign: one file per command of the group."""
+
+from __future__ import annotations
+
+import click
+
+from kgtrec.cli import LazyGroup
+
+COMMANDS = {
+    "init": "Add to a pool what annotators need: guidelines, templates, sources, people.",
+    "status": "Tell how far a campaign is.",
+    "assign": "Share the triples out among the annotators.",
+    "export": "Write tasks for a spreadsheet, a program or Label Studio.",
+    "import": "Take judgements in, each one checked.",
+    "adjudicate": "List what needs a third person, and take their verdicts in.",
+    "agreement": "Tell how far the annotators agree.",
+    "sample": "Draw triples for an expert to judge again, and tell how good the labels are.",
+    "qrels": "Turn the judgements into qrels, at every pool depth.",
+    "diagnostics": "Tell what each run brought in, and what would be lost without it.",
+    "import-kgc-sparsity": "Take in the published labels of Zhou et al. (2022).",
+}
+
+
+@click.group(name="campaign", cls=LazyGroup, package="kgtrec.cli.campaign", commands_of=COMMANDS)
+def command() -> None:
+    """Have a pool judged by people, and get qrels back.
+
+    A campaign is a folder of plain files, which kgtrec pool begins and these commands fill. docs/campaigns.md tells
+    what each file holds.
+
+    \b
+    kgtrec pool COLLECTION ranks/*.run.gz --depth 10 --out CAMPAIGN
+    kgtrec campaign init CAMPAIGN --names names.tsv --annotator ann --annotator bob --adjudicator eve
+    kgtrec campaign assign CAMPAIGN
+    kgtrec campaign export CAMPAIGN --annotator ann --out ann.csv
+    kgtrec campaign import CAMPAIGN ann.csv
+    kgtrec campaign adjudicate CAMPAIGN --out queue.csv
+    kgtrec campaign qrels CAMPAIGN --out qrels
+    """

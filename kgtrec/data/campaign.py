@@ -1,0 +1,77 @@
+"""An annotation campaign: a pool, the people who judge it, and what they have said so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.judgements import Judgements
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Automatic:
+    """Which triples of a pool are judged N without a person, and by which rule."""
+
+    rule: NDArray[np.int8]  # (n,) per triple of the pool, row in rules; -1: for people to judge
+    rules: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.rule)
+
+    @property
+    def is_automatic(self) -> NDArray[np.bool_]:
+        """(n,) per triple of the pool."""
+        return self.rule >= 0
+
+    @classmethod
+    def none(cls, n: int) -> Automatic:
+        """No rule for any of ``n`` triples."""
+        return cls(np.full(n, -1, np.int8), ())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """Who may judge, and as what; one row per person and role."""
+
+    names: Vocabulary  # every person once
+    person: NDArray[np.int32]  # (m,) row in names
+    role: NDArray[np.int8]  # (m,) row in ROLES
+    is_active: NDArray[np.bool_]  # (m,) False: has left; what they judged stays
+
+    def __len__(self) -> int:
+        return len(self.person)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assignments:
+    """Who is asked to judge which triple as an annotator, in the order in which they should, one row per task."""
+
+    annotator: NDArray[np.int32]  # (n,) row in annotators
+    triple: NDArray[np.int32]  # (n,) row in the pool's triples
+    annotators: Vocabulary
+
+    def __len__(self) -> int:
+        return len(self.triple)
+
+
+@dataclass(frozen=True, eq=False)
+class Campaign:
+    """All that a campaign's folder holds; its pool's questions give the vocabularies."""
+
+    pool: Pool
+    seeds: Qrels  # the answers that were known before anybody was asked, of the pool's questions; grade 1 or more
+    automatic: Automatic
+    people: People
+    assignments: Assignments
+    judgements: Judgements
+    templates: Mapping[str, str] = field(default_factory=dict)  # relation -> "Is {head} the capital of {tail}?"
+    sources: tuple[str, ...] = ()  # verified hosts; empty: any https host will do
+    names: Mapping[str, str] = field(default_factory=dict)  # entity -> what a person calls it
+    settings: Mapping[str, Any] = field(default_factory=dict)  # seed, annotators per triple, how the pool was made

@@ -1,0 +1,26 @@
+"""What has been settled about each triple of a pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+STATES = ("automatic", "open", "agreed", "conflict", "doubted", "adjudicated", "undecidable")
+AUTOMATIC, OPEN, AGREED, CONFLICT, DOUBTED, ADJUDICATED, UNDECIDABLE = range(7)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decisions:
+    """One row per triple of the pool.
+
+    ``open``: fewer annotators have judged it than should. ``conflict``: they disagree. ``doubted``: one of them could
+    not tell. Both wait for an adjudicator, who settles them (``adjudicated``) or cannot either (``undecidable``).
+    """
+
+    state: NDArray[np.int8]  # (n,) row in STATES
+    verdict: NDArray[np.int8]  # (n,) 0 = N, 1 = Y; -1: not settled, which leaves the triple unjudged
+
+    def __len__(self) -> int:
+        return len(self.state)

@@ -1,0 +1,57 @@
+"""What people said about pooled triples: events, as they were recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.vocabulary import Vocabulary
+
+VERDICTS = ("N", "Y", "unsure")  # N and Y are codes 0 and 1, which are the grades they become
+NO, YES, UNSURE = range(3)
+ROLES = ("annotator", "adjudicator", "expert")
+ANNOTATOR, ADJUDICATOR, EXPERT = range(3)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgements:
+    """One row per event, oldest first.
+
+    An annotator judges blind; an adjudicator settles a conflict or a doubt; an expert judges a sample again to tell how
+    good the labels are. Of several events of one person in one role on one triple the last one counts: a correction is
+    a new event, and nothing is ever changed or removed.
+    """
+
+    triple: NDArray[np.int32]  # (n,) row in the pool's triples
+    annotator: NDArray[np.int32]  # (n,) row in annotators
+    role: NDArray[np.int8]  # (n,) row in ROLES
+    verdict: NDArray[np.int8]  # (n,) row in VERDICTS
+    source: pa.StringArray  # (n,) link that proves it; empty where it is unsure
+    note: pa.StringArray  # (n,) free text, may be empty
+    time: pa.StringArray  # (n,) when, UTC, as 2026-11-21T20:00:00Z
+    annotators: Vocabulary  # whoever judged
+
+    def __repr__(self) -> str:
+        return f"<Judgements: {len(self):,} events of {len(self.annotators)} people>"
+
+    def __len__(self) -> int:
+        return len(self.triple)
+
+    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Judgements:
+        """The events at ``rows`` (places, or a mask)."""
+        places = np.arange(len(self))[rows]
+        chosen = pa.array(places)
+        return Judgements(
+            self.triple[places], self.annotator[places], self.role[places], self.verdict[places],
+            self.source.take(chosen), self.note.take(chosen), self.time.take(chosen), self.annotators,
+        )  # fmt: skip
+
+    def latest(self) -> Judgements:
+        """The events that count: the last one of each person in each role on each triple, oldest first."""
+        person = self.annotator.astype(np.int64) * len(ROLES) + self.role
+        key = self.triple.astype(np.int64) * (len(self.annotators) * len(ROLES)) + person
+        _, last = np.unique(key[::-1], return_index=True)
+        return self.take(np.sort(len(key) - 1 - last))

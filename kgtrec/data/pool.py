@@ -1,0 +1,130 @@
+"""What people are asked to judge, and how it came to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.questions import Questions
+from kgtrec.data.triples import Triples
+from kgtrec.errors import KgtrecError, nearest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """Triples to be judged, and which run put each in, for which question and at which rank.
+
+    A triple can be pooled for both its questions and by many runs: each such way is a contribution. Triples are
+    distinct and sorted by (relation, head, tail), contributions by (triple, question, run). Answers that the qrels hold
+    already are not in the pool.
+    """
+
+    triples: Triples  # (n,) under the vocabularies of the questions
+    probability: NDArray[np.float64]  # (n,) of being in the pool: 1, or in a stratified sample the share of its stratum
+    triple: NDArray[np.int32]  # (c,) row in triples
+    question: NDArray[np.int32]  # (c,) row in questions
+    run: NDArray[np.int32]  # (c,) place in runs
+    rank: NDArray[np.int32]  # (c,) from 1, among the candidates of the question
+    runs: tuple[str, ...]  # all that were pooled, in byte order of their names; one may have put nothing in
+    questions: Questions  # all that were pooled for, those with nothing in the pool too
+
+    @classmethod
+    def of(
+        cls,
+        triples: Triples,
+        triple: NDArray[np.int32],
+        question: NDArray[np.int32],
+        run: NDArray[np.int32],
+        rank: NDArray[np.int32],
+        runs: Iterable[str],
+        questions: Questions,
+        probability: NDArray[np.float64] | None = None,
+    ) -> Pool:
+        """A pool of triples and contributions in any order; runs are put into byte order.
+
+        Raises
+        ------
+        KgtrecError
+            If a triple or a run's name is repeated, or a triple has no contribution.
+        """
+        names = tuple(runs)
+        ordered = tuple(sorted(names, key=str.encode))
+        if len(set(ordered)) < len(ordered):
+            twice = next(name for name in ordered if ordered.count(name) > 1)
+            raise KgtrecError(f"expected runs of different names, found {twice!r} more than once; rename one")
+        place_of = {name: place for place, name in enumerate(ordered)}
+        run = np.array([place_of[name] for name in names], np.int32)[run]
+        if len(np.unique(triples.keys())) < len(triples):
+            raise KgtrecError("expected each triple of a pool once")
+        if len(np.unique(triple)) < len(triples):
+            raise KgtrecError("expected each triple of a pool to come from a run")
+        order = np.lexsort((triples.tail, triples.head, triples.relation))
+        place = np.empty(len(order), np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        triple = place[triple]
+        by = np.lexsort((run, question, triple))
+        chance = np.ones(len(triples)) if probability is None else probability
+        return cls(
+            triples.take(order), chance[order], triple[by], question[by], run[by], rank[by].astype(np.int32), ordered,
+            questions,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<Pool: {len(self):,} triples for {len(self.questions):,} questions out of {len(self.runs)} runs>"
+
+    def __len__(self) -> int:
+        return len(self.triples)
+
+    @property
+    def entity(self) -> NDArray[np.int32]:
+        """(c,) the candidate that each contribution puts forward, row in the questions' entities."""
+        asked_for = self.triples.head[self.triple], self.triples.tail[self.triple]
+        return np.where(self.questions.is_head[self.question], *asked_for)
+
+    @property
+    def depth(self) -> NDArray[np.int32]:
+        """(n,) least rank of each triple over runs and over both its questions.
+
+        References
+        ----------
+        Zhou et al. (2022), SIGIR, section 4.
+        """
+        least = np.full(len(self), np.iinfo(np.int32).max, np.int32)
+        np.minimum.at(least, self.triple, self.rank)
+        return least
+
+    def place(self, run: str) -> int:
+        """The run's place in ``runs``.
+
+        Raises
+        ------
+        KgtrecError
+            If it is not one of them.
+        """
+        if run not in self.runs:
+            raise KgtrecError(f"expected one of the pool's {len(self.runs)} runs, got {run!r}{nearest(run, self.runs)}")
+        return self.runs.index(run)
+
+    def where(self, kept: NDArray[np.bool_]) -> Pool:
+        """The pool of some contributions, (c,) mask, and their triples; runs and questions stay."""
+        rows, triple = np.unique(self.triple[kept], return_inverse=True)
+        return replace(
+            self,
+            triples=self.triples.take(rows.astype(np.intp)),
+            probability=self.probability[rows],
+            triple=triple.astype(np.int32),
+            question=self.question[kept],
+            run=self.run[kept],
+            rank=self.rank[kept],
+        )
+
+    def at_depth(self, depth: int) -> Pool:
+        """What the same runs put in down to ``depth``."""
+        return self.where(self.rank <= depth)
+
+    def without(self, runs: Iterable[str]) -> Pool:
+        """What the pool would be had these runs not taken part; they stay in ``runs``, with nothing put in."""
+        return self.where(~np.isin(self.run, [self.place(name) for name in runs]))
