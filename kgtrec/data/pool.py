@@ -57,9 +57,9 @@ class Pool:
             raise KgtrecError(f"expected runs of different names, found {twice!r} more than once; rename one")
         place_of = {name: place for place, name in enumerate(ordered)}
         run = np.array([place_of[name] for name in names], np.int32)[run]
-        if len(np.unique(triples.keys())) < len(triples):
+        if np.any(np.diff(np.sort(triples.keys())) == 0):
             raise KgtrecError("expected each triple of a pool once")
-        if len(np.unique(triple)) < len(triples):
+        if np.any(np.bincount(triple, minlength=len(triples)) == 0):
             raise KgtrecError("expected each triple of a pool to come from a run")
         order = np.lexsort((triples.tail, triples.head, triples.relation))
         place = np.empty(len(order), np.int32)
@@ -107,6 +107,21 @@ class Pool:
         if run not in self.runs:
             raise KgtrecError(f"expected one of the pool's {len(self.runs)} runs, got {run!r}{nearest(run, self.runs)}")
         return self.runs.index(run)
+
+    def rows(self, head: NDArray[np.int32], relation: NDArray[np.int32], tail: NDArray[np.int32]) -> NDArray[np.intp]:
+        """(m,) row in ``triples`` of each triple, -1 where it is not in the pool; -1 as a code stands for no label."""
+        if len(self) == 0:
+            return np.full(len(head), -1, np.intp)
+        own = self.triples
+        n = max(len(own.entities), 1)
+        if max(len(own.relations), 1) * n**2 > np.iinfo(np.int64).max:
+            raise KgtrecError(f"too many labels for 64-bit triple keys: {n} entities, {len(own.relations)} relations")
+        # in the order of the rows, so that they need not be sorted again
+        own_key = (own.relation.astype(np.int64) * n + own.head) * n + own.tail
+        key = (relation.astype(np.int64) * n + head) * n + tail
+        place = np.minimum(np.searchsorted(own_key, key), len(self) - 1)
+        is_there = (own_key[place] == key) & (head >= 0) & (relation >= 0) & (tail >= 0)
+        return np.where(is_there, place, -1)
 
     def where(self, kept: NDArray[np.bool_]) -> Pool:
         """The pool of some contributions, (c,) mask, and their triples; runs and questions stay."""

@@ -1,0 +1,52 @@
+"""What annotators get to see: triples as questions, with columns to fill in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.incoming import Incoming
+
+COLUMNS = (
+    "task", "annotator", "question", "head", "relation", "tail", "head_name", "tail_name", "search",
+    "verdict", "source", "note",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tasks:
+    """One row per task, in the order in which they should be done."""
+
+    task: NDArray[np.int32]  # (n,) row in the pool's triples, from 1
+    annotators: tuple[tuple[str, ...], ...]  # (n,) who is asked
+    question: pa.StringArray  # (n,) the triple as a question to be answered with yes or no
+    head: pa.StringArray  # (n,) label
+    relation: pa.StringArray  # (n,) label
+    tail: pa.StringArray  # (n,) label
+    head_name: pa.StringArray  # (n,) what a person calls it; the label where it has no name
+    tail_name: pa.StringArray  # (n,) likewise
+    search: pa.StringArray  # (n,) what the candidates of one question have in common, to be looked up once
+    verdict: pa.StringArray  # (n,) what the one who is asked has said before; mostly empty, to be filled in
+    source: pa.StringArray  # (n,) likewise
+    note: pa.StringArray  # (n,) likewise
+    shown: Mapping[str, pa.StringArray] = field(default_factory=dict)  # more columns to look at, before the verdict
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+    def __repr__(self) -> str:
+        return f"<Tasks: {len(self):,}>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Returned:
+    """What came back of tasks that were given out."""
+
+    incoming: list[Incoming]  # one per verdict, not checked yet
+    not_done: int = 0  # tasks without a verdict
+    begun: tuple[str, ...] = ()  # places of those among them that have a source or a note all the same
+    left_out: Mapping[str, int] = field(default_factory=dict)  # what else was not taken -> how many

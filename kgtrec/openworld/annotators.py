@@ -1,0 +1,108 @@
+"""Annotators of a closed world, who err on purpose, so that a campaign can be held against the truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of
+from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES
+from kgtrec.data.tasks import Tasks
+from kgtrec.data.triples import Triples
+from kgtrec.errors import KgtrecError
+from kgtrec.kernels.integer_keys import is_among
+from kgtrec.kernels.random_order import hashes_of_texts, mixed
+
+
+def annotate(
+    tasks: Tasks,
+    truth: Triples,
+    person: str,
+    *,
+    error: float = 0.0,
+    unsure: float = 0.0,
+    source: str = "",
+    seed: int = 0,
+) -> Tasks:
+    """Tasks filled in by somebody who knows the truth, errs at a given rate and sometimes cannot tell.
+
+    Mistakes hang on the seed, the person and the triple alone: two people err independently of each other, and the
+    same person in the same way whatever else they are asked.
+
+    Parameters
+    ----------
+    tasks : Tasks
+    truth : Triples
+        All that is true; any other triple is false.
+    person : str
+        Who judges.
+    error : float
+        Probability of saying the opposite of what is true, in [0, 1].
+    unsure : float
+        Probability of not being able to tell, in [0, 1].
+    source : str
+        The link that goes with every Y and N.
+    seed : int
+
+    Returns
+    -------
+    Tasks
+        The same, with verdicts and sources.
+
+    Raises
+    ------
+    KgtrecError
+        If a probability is out of range.
+
+    References
+    ----------
+    Zhou et al. (2022), SIGIR, section 4.2, for annotation by two people and a third who settles.
+
+    Examples
+    --------
+    >>> from kgtrec.data.arrow import labels_of
+    >>> def texts(*rows): return labels_of(list(rows))
+    >>> empty = texts("", "")
+    >>> asked = Tasks(np.array([1, 2]), (("ann",), ("ann",)), empty, texts("paris", "rome"), texts("in", "in"),
+    ...               texts("france", "france"), empty, empty, empty, empty, empty, empty)
+    >>> truth = Triples.of([("paris", "in", "france"), ("rome", "in", "italy")])
+    >>> annotate(asked, truth, "ann").verdict.to_pylist()
+    ['Y', 'N']
+    >>> annotate(asked, truth, "ann", error=1).verdict.to_pylist()
+    ['N', 'Y']
+    """
+    for name, share in (("error", error), ("unsure", unsure)):
+        if not 0 <= share <= 1:
+            raise KgtrecError(f"expected {name} to be a probability, in [0, 1], found {share!r}")
+    is_true = _are_true(tasks, truth)
+    errs, doubts = (_draws(tasks, person, seed, what) < share for what, share in ((0, error), (1, unsure)))
+    verdict = np.where(doubts, UNSURE, np.where(is_true ^ errs, YES, NO))
+    link = np.where(doubts, 0, 1)
+    return replace(
+        tasks,
+        verdict=labels_of(VERDICTS).take(arrow_of(verdict)),
+        source=labels_of(["", source]).take(arrow_of(link)),
+    )
+
+
+def _are_true(tasks: Tasks, truth: Triples) -> NDArray[np.bool_]:
+    head, relation, tail = (
+        vocabulary.encode(labels)
+        for vocabulary, labels in (
+            (truth.entities, tasks.head), (truth.relations, tasks.relation), (truth.entities, tasks.tail)
+        )
+    )  # fmt: skip
+    named = (head >= 0) & (relation >= 0) & (tail >= 0)
+    asked = Triples(head, relation, tail, truth.entities, truth.relations)
+    return named & is_among(asked.keys(), truth.keys())
+
+
+def _draws(tasks: Tasks, person: str, seed: int, what: int) -> NDArray[np.float64]:
+    """(n,) numbers of [0, 1), one per triple, that hang on seed, person and triple."""
+    texts = (labels_of([person]), tasks.head, tasks.relation, tasks.tail)
+    keys = [hashes_of_texts(*bytes_and_offsets(pa.array(column, pa.string()))) for column in texts]
+    key = mixed(seed, what, *(np.broadcast_to(key, len(tasks)) for key in keys))
+    return (key >> np.uint64(11)).astype(np.float64) * 2.0**-53
