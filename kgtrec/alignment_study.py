@@ -223,7 +223,7 @@ def _scores(
         tied=of_set("tied"), n_other=of_set("n_other"), score=whole.score[kept], questions=ids, collection="",
     )  # fmt: skip
     qrels = Qrels(question, ranks.entity, np.ones(len(question), np.int32), ids, collection.entities)
-    return evaluate(qrels, ranks, measures)
+    return evaluate(qrels, ranks.renamed(f"{whole.name} at size {len(question) // 2}"), measures)
 
 
 def joined_studies(studies: Sequence[AlignmentStudy], *, interval: float = 0.95) -> tuple[pa.Table, pa.Table]:

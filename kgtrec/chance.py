@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.collection import Collection
-from kgtrec.data.triples import SPLITS
+from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures
 from kgtrec.measures.registry import registered
+from kgtrec.questions import build_questions
 from kgtrec.ranking import answers_and_filtered
 from kgtrec.summary import Items, chance_level
 
 SIDES = ("both", "head", "tail")
+_ROOMS = ("micro.", "macro.")
 _CUTOFFS = {"micro.Hits": (1, 3, 5, 10), "macro.Hits": (1, 3, 5, 10)}
 
 
@@ -78,6 +80,54 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
     return ChanceTable.of(rows)
 
 
+def chance_of_split(
+    train: Triples,
+    valid: Triples,
+    test: Triples,
+    split: str,
+    measures: Any = None,
+    *,
+    filtered_by: Sequence[str] = SPLITS,
+) -> ChanceTable:
+    """As :func:`chance_table`, for the questions of any split's triples; those of the other two are known.
+
+    Parameters
+    ----------
+    train, valid, test : Triples
+    split : {"train", "valid", "test"}
+        Whose triples are asked for, every one as it is: repeated ones count once, and those that another split has too,
+        or whose entities train lacks, stay.
+    measures : str, measure, or several of them, optional
+    filtered_by : sequence of {"train", "valid", "test"}
+        Splits whose triples are no candidates; with that of the questions, other answers of a question are none either.
+
+    Raises
+    ------
+    KgtrecError
+        If there is no such split, or it has no triples.
+    MeasureError
+        If a measure's chance level is not known.
+
+    Examples
+    --------
+    >>> none = Triples.of([])
+    >>> valid = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "tea")])
+    >>> table = chance_of_split(Triples.of([("ann", "likes", "jam")]), valid, none, "valid", "micro.MR")
+    >>> table.level("micro.MR", "tail")[0]  # ann has three candidates, since she is known to like jam; bob has four
+    2.25
+    """
+    given = dict(zip(SPLITS, (train, valid, test), strict=True))
+    if split not in given:
+        raise KgtrecError(f"expected a split of {', '.join(SPLITS)}, found {split!r}{nearest(split, SPLITS)}")
+    if len(given[split]) == 0:
+        raise KgtrecError(f"expected {split} triples to ask for, found none")
+    # questions are made of the triples that come third, whatever they are called
+    order = [*(name for name in SPLITS if name != split), split]
+    played = dict(zip(order, SPLITS, strict=True))
+    collection = build_questions(*(given[name] for name in order), ids=True)  # ids: no label stands in the way
+    return chance_table(collection, measures, filtered_by=[played[name] for name in filtered_by])
+
+
 def _knowing_chance(measure: ParsedMeasure | ProvidedMeasure) -> ParsedMeasure:
     """The measure, or the form of it that knows its chance level: that of AP@20 is with AAP@20."""
     if isinstance(measure, ParsedMeasure):
@@ -85,9 +135,21 @@ def _knowing_chance(measure: ParsedMeasure | ProvidedMeasure) -> ParsedMeasure:
             return measure
         if measure.record.name in ("AP", "nDCG"):
             return cast(ParsedMeasure, parse_measure(f"A{measure.label}"))
-    raise MeasureError(
-        f"{measure.label}: what chance would give is not known{nearest(measure.label, default_measures())}"
-    )
+    names, label = default_measures(), measure.label
+    plain = _plain_of(measure)
+    if plain is not None:
+        raise MeasureError(f"{label} is set against chance already; expected a plain measure, such as {plain}")
+    same = [f"{room}{label}" for room in _ROOMS if f"{room}{label}" in names]
+    hint = f"; did you mean {' or '.join(same)}?" if same else nearest(label, names)
+    raise MeasureError(f"{label}: what chance would give is not known{hint}")
+
+
+def _plain_of(measure: ParsedMeasure | ProvidedMeasure) -> str | None:
+    """The name of the measure that an adjusted one is the form of; None if it is none."""
+    if isinstance(measure, ProvidedMeasure) or measure.record.form == "plain":
+        return None
+    cutoff = measure.parameters.get("cutoff")
+    return measure.record.adjusts if cutoff is None else f"{measure.record.adjusts}@{cutoff}"
 
 
 def _items(
@@ -136,6 +198,28 @@ def candidate_counts(
     return width - removed, answers
 
 
+def _not_in_table(measure: str, names: Sequence[str]) -> str:
+    """What to say of a measure that a chance table lacks."""
+    for name in (measure, *(f"{room}{measure}" for room in _ROOMS)):
+        try:
+            found = parse_measure(name)
+        except MeasureError:
+            continue
+        plain = _plain_of(found)
+        if plain is not None:
+            return f"{name} is adjusted for chance already; expected a plain measure, such as {plain}"
+        try:
+            _knowing_chance(found)
+        except MeasureError:
+            continue
+        return (
+            f"the chance table has no {name}; make one that has it: kgtrec chance COLLECTION -m {name} --out FILE. "
+            f"It has {', '.join(names)}"
+        )
+    hint = nearest(f"micro.{measure}", names)
+    return f"the chance table has no measure {measure!r}{hint}{'' if hint else ';'} it has {', '.join(names)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Adjusted:
     """A published number, set against chance."""
@@ -177,9 +261,7 @@ def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both"
     names = list(dict.fromkeys(table.measure))
     name = measure if measure in names else f"micro.{measure}"
     if name not in names:
-        raise KgtrecError(
-            f"the chance table has no measure {measure!r}{nearest(name, names)}; it has {', '.join(names)}"
-        )
+        raise KgtrecError(_not_in_table(measure, names))
     if side not in SIDES:
         raise KgtrecError(f"expected a side of {', '.join(SIDES)}, found {side!r}{nearest(side, SIDES)}")
     expectation, variance = table.level(name, side)

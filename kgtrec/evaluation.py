@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,7 +23,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError, nearest
 from kgtrec.judging import JudgedSystem, judge
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
-from kgtrec.summary import Bootstrap, Items, Resample, interval, summarise
+from kgtrec.summary import Bootstrap, Intervals, Items, Resample, summarise
 from kgtrec.weighting import Weighting
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def evaluate(
         Compare the scores of runs as 32-bit floats, as trec_eval 9 and pytrec_eval do.
     weights : {"question", "relation"} or mapping, optional
         Each question or each relation counts alike; or a mapping from relation to its share, of any scale: what
-        the numbers would be under another relation distribution. Relations need a collection.
+        the numbers would be under another relation distribution. Relations need a collection; those that are left
+        out have a share of 0.
     confidence : float, optional
         Adds percentile bootstrap intervals of this level, such as 0.95.
     resample : {"question", "answer"}
@@ -139,35 +140,42 @@ def evaluate(
     parsed = parse_measures(measures)
     breakdown = _breakdown(per, judgements, collection, parsed)
     weighting = Weighting(weights, judgements, collection)
+    weighting.tell_fixed(parsed)
     bootstrap = None if confidence is None else Bootstrap(confidence, resample, resamples, seed)
     if bootstrap is not None and per in ("answer", "question"):
         raise KgtrecError(f"expected means to give intervals of, found one value per {per}; leave out the confidence")
 
+    def seen_systems() -> Iterator[JudgedSystem]:
+        for system in different_systems(found, collection if isinstance(qrels, Collection) else None):
+            compared = _in_float32(system) if float32 and isinstance(system, Run) else system
+            yield judge(compared, judgements, ties, seed)
+
+    def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: JudgedSystem) -> Items:
+        return _items(measure, seen, judgements, breakdown, weighting, missing)
+
+    return _scored(seen_systems(), parsed, items_of, breakdown, None if bootstrap is None else Intervals(bootstrap))
+
+
+def _scored(
+    systems: Iterable[JudgedSystem],
+    measures: Sequence[ParsedMeasure | ProvidedMeasure],
+    items_of: Callable[[ParsedMeasure | ProvidedMeasure, JudgedSystem], Items],
+    breakdown: _Breakdown,
+    intervals: Intervals | None,
+) -> Scores:
+    """The numbers of every system, one after the other, and their intervals."""
     names: list[str] = []
-    rows, intervals, tied = [], [], []
-    checks = Belonging(collection if isinstance(qrels, Collection) else None)
-    for system in found:
-        if system.name in names:
-            raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
-        checks(system)
-        if float32 and isinstance(system, Run):
-            system = _in_float32(system)
-        seen = judge(system, judgements, ties, seed)
-        for measure in parsed:
-            items = _items(measure, seen, judgements, breakdown, weighting, missing)
-            rows.append(summarise(measure, items, breakdown.size, seen.name))
-            if bootstrap is not None:
-                intervals.append(interval(measure, items, breakdown.size, seen.name, bootstrap))
-        names.append(system.name)
+    values, ends, tied = [], [], []
+    for seen in systems:
+        items = [(measure, items_of(measure, seen)) for measure in measures]
+        values.append([summarise(measure, own, breakdown.size, seen.name) for measure, own in items])
+        if intervals is not None:
+            ends.append(intervals.of(items, breakdown.size, seen.name))
+        names.append(seen.name)
         tied.append(seen.tied)
-    if not names:
-        raise KgtrecError("expected at least one system, found none")
-    shape = len(names), len(parsed), breakdown.size
-    low, high = (np.array([one[end] for one in intervals]).reshape(shape) if intervals else None for end in (0, 1))
-    return Scores(
-        tuple(names), tuple(measure.label for measure in parsed), np.array(rows).reshape(shape), breakdown.items,
-        tuple(tied), low, high,
-    )  # fmt: skip
+    low, high = np.stack(ends, axis=2).transpose(1, 2, 0, 3) if ends else (None, None)
+    labels = tuple(measure.label for measure in measures)
+    return Scores(tuple(names), labels, np.array(values), breakdown.items, tuple(tied), low, high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +260,12 @@ def _items_of_answers(measure: ParsedMeasure, seen: JudgedSystem, breakdown: _Br
             f"{measure.label} needs exact ranks, which the cut run {seen.name} does not have; evaluate the "
             f"system's NAME.ranks.parquet (kgtrec rank)" + (f", or use {over_questions}" if of_runs else "")
         )
-    value = measure.expected(answers.best, answers.worst) if seen.ties == "expected" else measure(answers.rank)
+    ranks = answers.best, answers.worst
+    value = measure.expected(*ranks) if seen.ties == "expected" else measure(answers.rank)
     n = len(value)
     group = np.arange(n, dtype=np.int32) if breakdown.per == "answer" else breakdown.group[answers.question]
-    return Items(value, group, answers.question, None, answers.candidates, None)
+    open_ranks = ranks if seen.ties == "expected" and measure.record.aggregate == "median" else None
+    return Items(value, group, answers.question, None, answers.candidates, None, open_ranks)
 
 
 def _items_of_questions(
@@ -283,6 +293,28 @@ def _items_of_questions(
         order = order[seen.ranking.num_retrieved[order] > 0]
     candidates = seen.ranking.num_retrieved[order] if seen.run is None else None
     return Items(value[order], breakdown.group[order], order, None, candidates, seen.ranking.num_relevant()[order])
+
+
+def different_systems(systems: Iterable[System], collection: Collection | None) -> Iterator[System]:
+    """The systems one by one, which have different names and belong together, and to the collection.
+
+    Raises
+    ------
+    KgtrecError
+        If two have one name, or there are none.
+    CollectionError
+        If they do not belong together.
+    """
+    names: set[str] = set()
+    checks = Belonging(collection)
+    for system in systems:
+        if system.name in names:
+            raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
+        names.add(system.name)
+        checks(system)
+        yield system
+    if not names:
+        raise KgtrecError("expected at least one system, found none")
 
 
 class Belonging:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.measures.aggregate import LINKS, aggregate_groups
+from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval, resampled_quotients
+from kgtrec.measures.aggregate import LINKS, MedianRanks, Medians, aggregate_groups
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 from kgtrec.measures.record import Measure
 
 Floats = NDArray[np.float64]
 Resample = Literal["question", "answer"]
 MONTE_CARLO_REPEATS = 1000
+_MEANS_AT_A_TIME = 8  # whose samples are held together
 _MONTE_CARLO_SEED = 0  # of the chance level of medians and the like, which has no closed form
 
 
@@ -31,6 +33,8 @@ class Items:
     weight: Floats | None  # (n,) None: each item counts the same
     candidates: NDArray[np.int64] | None  # (n,) size of the list that the item was ranked in; None where it is cut
     relevant: NDArray[np.int64] | None  # (n,) relevant entities of a question; None for answers
+    # (n,) each: best and worst rank of the answers whose median is asked for while the order of ties is left open
+    open_ranks: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     @property
     def sizes(self) -> tuple[NDArray[np.int64], ...]:
@@ -79,29 +83,64 @@ def summarise(measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int,
         If chance needs the length of lists that are cut.
     """
     record = measure.record
-    plain = aggregate_groups(items.value, items.group, size, record.aggregate, items.weight)
+    plain = _plain(record, items, size)
     nothing = np.count_nonzero(np.bincount(items.group, weights=items.weight, minlength=size) == 0)
     if nothing and record.aggregate != "sum":
         _tell(measure, name, f"there are no {measure.items} to take the mean of ({nothing} of {size} values)")
     if record.form == "plain" or isinstance(measure, ProvidedMeasure):
         return plain
-    expectation, variance = chance_level(measure, items, size, name)
     with np.errstate(divide="ignore", invalid="ignore"):
-        if record.form == "ratio":
-            return plain / expectation
-        if record.form == "index":
-            adjusted = (plain - expectation) / (record.optimum - expectation)
-            undefined = (expectation == record.optimum) | _without_relevant(items, size)
-        else:
-            flip = -1.0 if record.lower_is_better and measure.parameters["flipped"] else 1.0
-            adjusted = flip * (plain - expectation) / np.sqrt(variance)
-            undefined = variance == 0
+        adjusted, undefined = _adjusted(measure, items, size, name, plain)
     undefined &= ~np.isnan(plain)  # of which there has been a warning
     if np.any(undefined):
         n = np.count_nonzero(undefined)
         why = f"chance leaves no room, as when every list has one candidate ({n} of {size} values)"
         _tell(measure, name, why)
-    return np.where(undefined, np.nan, adjusted)
+    return np.where(undefined, np.nan, adjusted + 0.0)  # which makes 0.0 of -0.0
+
+
+def _plain(record: Measure, items: Items, size: int) -> Floats:
+    if items.open_ranks is not None:
+        weight = np.ones(len(items.value)) if items.weight is None else items.weight
+        return MedianRanks(*items.open_ranks, items.group, size)(weight)
+    return aggregate_groups(items.value, items.group, size, record.aggregate, items.weight)
+
+
+def _adjusted(
+    measure: ParsedMeasure, items: Items, size: int, name: str, plain: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """(size,) each: the numbers set against chance, and which of them leave no room."""
+    record = measure.record
+    flip = -1.0 if record.lower_is_better and measure.parameters.get("flipped") else 1.0
+    _require_candidates(measure, items, name)
+    if record.chance is None:
+        expectation, variance = chance_level(measure, items, size, name)
+        if record.form == "z":
+            return flip * (plain - expectation) / np.sqrt(variance), variance == 0
+        return (plain - expectation) / (record.optimum - expectation), expectation == record.optimum
+    # differences are taken item by item, so that what should be 0, 1 or -1 is not the quotient of two roundings
+    above, below = (np.bincount(items.group, weights=part, minlength=size) for part in _fraction(measure, items))
+    if record.form == "z":
+        variance = chance_level(measure, items, size, name)[1]
+        return flip * (above / below) / np.sqrt(variance), variance == 0
+    no_room = below == 0
+    if record.form == "index":
+        no_room |= _without_relevant(items, size)
+    return above / below, no_room
+
+
+def _fraction(measure: ParsedMeasure | ProvidedMeasure, items: Items) -> tuple[Floats, Floats]:
+    """(n,) each: a group's number is the sum of the first over that of the second, brought back by the link."""
+    record = measure.record
+    weight = np.ones(len(items.value)) if items.weight is None else items.weight
+    if record.form == "plain" or record.chance is None or isinstance(measure, ProvidedMeasure):
+        with np.errstate(divide="ignore"):
+            return weight * LINKS[record.aggregate].to(items.value), weight
+    expectation = _per_item(record.chance.expectation, items, measure)
+    if record.form == "ratio":
+        return weight * items.value, weight * expectation
+    gained = weight * (items.value - expectation)
+    return gained, weight if record.form == "z" else weight * (record.optimum - expectation)
 
 
 def _tell(measure: ParsedMeasure | ProvidedMeasure, name: str, why: str) -> None:
@@ -119,11 +158,7 @@ def _without_relevant(items: Items, size: int) -> NDArray[np.bool_]:
 
 def chance_level(measure: ParsedMeasure, items: Items, size: int, name: str) -> tuple[Floats, Floats]:
     """(size,) expectation and variance of each group's number when every order is equally likely."""
-    if items.candidates is None:
-        raise MeasureError(
-            f"{measure.label} needs to know how many candidates there were, which the cut run {name} does not tell; "
-            "evaluate the system's NAME.ranks.parquet (kgtrec rank)"
-        )
+    candidates = _require_candidates(measure, items, name)
     if measure.record.chance is not None:
         expectation = _per_item(measure.record.chance.expectation, items, measure)
         variance = _per_item(measure.record.chance.variance, items, measure)
@@ -140,8 +175,17 @@ def chance_level(measure: ParsedMeasure, items: Items, size: int, name: str) -> 
         weight = None if items.weight is None else items.weight[rows]
         if weight is not None and not np.any(weight):
             continue
-        moments[:, own_group] = _moments_of_all(measure.record, items.candidates[rows], weight)
+        moments[:, own_group] = _moments_of_all(measure.record, candidates[rows], weight)
     return moments[0], moments[1]
+
+
+def _require_candidates(measure: ParsedMeasure, items: Items, name: str) -> NDArray[np.int64]:
+    if items.candidates is None:
+        raise MeasureError(
+            f"{measure.label} needs to know how many candidates there were, which the cut run {name} does not tell; "
+            "evaluate the system's NAME.ranks.parquet (kgtrec rank)"
+        )
+    return items.candidates
 
 
 def _per_item(function: Callable[..., Floats], items: Items, measure: ParsedMeasure) -> Floats:
@@ -168,81 +212,96 @@ def _moments_of_all(measure: Measure, candidates: NDArray[np.int64], weight: Flo
     return drawn.expectation, drawn.variance
 
 
-def interval(measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int, name: str, how: Bootstrap) -> Floats:
-    """(2, size) the percentile bootstrap interval of each group's number.
+class Intervals:
+    """Percentile bootstrap intervals of any number of measures and systems, from the same samples.
 
     Questions are drawn with all their items (or single answers, if told so), as many as there are, with replacement.
-    The same seed draws the same questions for every system and measure. NaN for z forms, whose variance is chance's
-    own, and for sums.
+    What is drawn hangs on the seed and on how many questions there are, and so is the same for every system and
+    measure.
+
+    Parameters
+    ----------
+    how : Bootstrap
     """
-    from kgtrec.kernels.resampling import bootstrap_counts, percentile_interval
 
-    if measure.record.form == "z" or measure.record.aggregate == "sum" or len(items.value) == 0:
-        return np.full((2, size), np.nan)
-    cluster = np.arange(len(items.value))
-    if how.resample == "question":
-        cluster = np.unique(items.question, return_inverse=True)[1]
-    samples = [
-        _resampled(measure, items, size, name, counts, cluster)
-        for counts in bootstrap_counts(int(cluster.max()) + 1, how.repeats, how.seed)
-    ]
-    ends = percentile_interval(np.concatenate(samples), how.confidence)
-    # samples that miss an undefined item have a value, but what they would be an interval of has none
-    ends[:, np.bincount(items.group, weights=np.isnan(items.value), minlength=size) > 0] = np.nan
-    return ends
+    def __init__(self, how: Bootstrap) -> None:
+        self._how = how
+        self._samples: dict[int, BootstrapSamples] = {}
+
+    def of(self, several: Sequence[tuple[ParsedMeasure | ProvidedMeasure, Items]], size: int, name: str) -> Floats:
+        """(measures, 2, size) the interval of each group's number under each measure.
+
+        NaN for z forms, whose variance is chance's own, and for sums.
+        """
+        ends = np.full((len(several), 2, size), np.nan)
+        alike: dict[tuple[bytes, bytes], list[int]] = {}  # measures whose items are of the same questions and groups
+        for place, (measure, items) in enumerate(several):
+            if measure.record.form != "z" and measure.record.aggregate != "sum" and len(items.value):
+                alike.setdefault((items.question.tobytes(), items.group.tobytes()), []).append(place)
+        for places in alike.values():
+            for place, numbers in self._resampled([several[place] for place in places], places, size, name):
+                ends[place] = percentile_interval(numbers, self._how.confidence)
+                # samples that miss an undefined item have a value, but what they would be an interval of has none
+                items = several[place][1]
+                undefined = np.bincount(items.group, weights=np.isnan(items.value), minlength=size) > 0
+                ends[place][:, undefined] = np.nan
+        return ends
+
+    def _resampled(
+        self,
+        several: Sequence[tuple[ParsedMeasure | ProvidedMeasure, Items]],
+        places: Sequence[int],
+        size: int,
+        name: str,
+    ) -> Iterator[tuple[int, Floats]]:
+        """The place of each measure and (repeats, size) its numbers; their items are of the same questions."""
+        first = several[0][1]
+        cluster = np.arange(len(first.value))
+        if self._how.resample == "question":
+            cluster = np.unique(first.question, return_inverse=True)[1]
+        n = int(cluster.max()) + 1
+        samples = self._samples.setdefault(n, BootstrapSamples(n, self._how.repeats, self._how.seed))
+        means = []
+        for place, (measure, items) in zip(places, several, strict=True):
+            if measure.record.aggregate == "median":
+                plain = _resampled_medians(items, size, samples, cluster)
+                yield place, _set_against_chance(measure, items, size, name, plain)
+            else:
+                means.append((place, measure, items))
+        for start in range(0, len(means), _MEANS_AT_A_TIME):
+            part = means[start : start + _MEANS_AT_A_TIME]
+            above, below = zip(*(_fraction(measure, items) for _, measure, items in part), strict=True)
+            quotients = resampled_quotients(samples, cluster, first.group, size, above, below)
+            for (place, measure, items), quotient in zip(part, quotients, strict=True):
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    plain = LINKS[measure.record.aggregate].back(quotient)
+                yield place, _set_against_chance(measure, items, size, name, plain)
 
 
-def _resampled(
-    measure: ParsedMeasure | ProvidedMeasure,
-    items: Items,
-    size: int,
-    name: str,
-    counts: Floats,
-    cluster: NDArray[np.intp],
-) -> Floats:
-    """(b, size) the number of each group in each of b samples."""
+def _resampled_medians(items: Items, size: int, samples: BootstrapSamples, cluster: NDArray[np.intp]) -> Floats:
     weight = np.ones(len(items.value)) if items.weight is None else items.weight
+    if items.open_ranks is None:
+        medians: Medians | MedianRanks = Medians(items.value, items.group, size)
+    else:
+        medians = MedianRanks(*items.open_ranks, items.group, size)
+    return np.array([medians(weight * drawn[cluster]) for block in samples for drawn in block])
+
+
+def _set_against_chance(
+    measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int, name: str, plain: Floats
+) -> Floats:
+    """(repeats, size) index forms of what is no mean of items; all else as it is."""
     record = measure.record
-    if record.aggregate == "median":
-        plain = np.array([
-            aggregate_groups(items.value, items.group, size, "median", weight * drawn[cluster]) for drawn in counts
-        ])  # fmt: skip
-    else:
-        link = LINKS[record.aggregate]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            plain = link.back(_ratio(counts, cluster, items.group, size, weight * link.to(items.value), weight))
-    if record.form == "plain" or isinstance(measure, ProvidedMeasure):
+    if record.form == "plain" or record.chance is not None or isinstance(measure, ProvidedMeasure):
         return plain
-    if record.chance is None:
-        # the chance level of a geometric mean and the like hardly moves with the sample; that of the whole stands in
-        expectation = chance_level(measure, items, size, name)[0]
-    else:
-        own = _per_item(record.chance.expectation, items, measure)
-        expectation = _ratio(counts, cluster, items.group, size, weight * own, weight)
+    # the chance level of a geometric mean and the like hardly moves with the sample; that of the whole stands in
+    expectation = chance_level(measure, items, size, name)[0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        if record.form == "ratio":
-            return plain / expectation
         adjusted: Floats = (plain - expectation) / (record.optimum - expectation)
     return adjusted
 
 
-def _ratio(
-    counts: Floats, cluster: NDArray[np.intp], group: NDArray[np.int32], size: int, above: Floats, below: Floats
-) -> Floats:
-    """(b, size) sums of ``above`` over sums of ``below`` of each group, each cluster as often as it was drawn."""
-    if size == 1:
-        n = counts.shape[1]
-        sums = np.stack([np.bincount(cluster, weights=column, minlength=n) for column in (above, below)], axis=1)
-        totals = counts @ sums
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return totals[:, :1] / totals[:, 1:]
-    order = np.argsort(group, kind="stable")
-    filled, starts = np.unique(group[order], return_index=True)
-    ratio = np.full((len(counts), size), np.nan)
-    for place, drawn in enumerate(counts):
-        times = drawn[cluster[order]]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio[place, filled] = np.add.reduceat(times * above[order], starts) / np.add.reduceat(
-                times * below[order], starts
-            )
-    return ratio
+def interval(measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int, name: str, how: Bootstrap) -> Floats:
+    """(2, size) the percentile bootstrap interval of each group's number, see :class:`Intervals`."""
+    ends: Floats = Intervals(how).of([(measure, items)], size, name)[0]
+    return ends

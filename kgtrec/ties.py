@@ -15,7 +15,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.tie_comparison import TieComparison
 from kgtrec.errors import KgtrecError, KgtrecWarning
-from kgtrec.evaluation import Belonging, Missing, System, default_measures, each_system, evaluate
+from kgtrec.evaluation import Missing, System, default_measures, different_systems, each_system, evaluate
 from kgtrec.judging import judge
 from kgtrec.kernels.positions import TIE_POLICIES
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
@@ -77,19 +77,13 @@ def compare_ties(
     names: list[str] = []
     kinds: set[bool] = set()
     values, sizes = [], []
-    checks = Belonging(None)  # that the systems belong together; each is held against the collection when evaluated
-    for system in found:
-        if system.name in names:
-            raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
-        checks(system)
+    for system in different_systems(found, None):  # each is held against the collection when it is evaluated
         names.append(system.name)
         kinds.add(isinstance(system, Run))
         values.append(_values(qrels, system, parsed, asked, seed, missing))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KgtrecWarning)  # told when the system was evaluated
             sizes.append(judge(system, judgements).group_size)
-    if not names:
-        raise KgtrecError("expected at least one system, found none")
     shown = [place for place, policy in enumerate(asked) if policy != "trec" or True in kinds or policies is not None]
     return TieComparison(
         tuple(names), tuple(measure.label for measure in parsed), tuple(asked[place] for place in shown),

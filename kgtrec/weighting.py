@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
-from kgtrec.errors import KgtrecError, nearest
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 from kgtrec.measures.ir_measures_adapter import ProvidedMeasure
 from kgtrec.measures.names import ParsedMeasure
 from kgtrec.summary import Items
@@ -33,7 +34,13 @@ class Weighting:
     Raises
     ------
     KgtrecError
-        If the weights are of no known kind, or a share is negative.
+        If the weights are of no known kind, a share is negative or of no relation of the collection, or there are
+        shares and no collection.
+
+    Warns
+    -----
+    KgtrecWarning
+        If shares leave out relations that the qrels ask for; those have a share of 0.
     """
 
     def __init__(self, weights: str | Mapping[str, float] | None, qrels: Qrels, collection: Collection | None) -> None:
@@ -43,6 +50,17 @@ class Weighting:
                 f"{nearest(weights, WEIGHTS)}"
             )
         self._weights, self._qrels, self._collection = weights, qrels, collection
+        self._shares = None if weights is None or isinstance(weights, str) else self._shares_of(weights)
+
+    def tell_fixed(self, measures: Iterable[ParsedMeasure | ProvidedMeasure]) -> None:
+        """Warn of measures that fix their weights otherwise than these are."""
+        for measure in measures:
+            fixed = measure.record.weighting
+            if fixed is not None and self._weights not in (None, fixed):
+                warnings.warn(
+                    f"{measure.label} counts each {fixed} alike by definition; the weights do not change it",
+                    KgtrecWarning, stacklevel=3,
+                )  # fmt: skip
 
     def of(self, items: Items, measure: ParsedMeasure | ProvidedMeasure) -> NDArray[np.float64] | None:
         """(n,) weights of the items of a measure; None where each counts alike."""
@@ -52,9 +70,8 @@ class Weighting:
         if weights == "question":
             return _alike(items.group, items.question)
         relation = self._relations[items.question]
-        if isinstance(weights, str):
-            return _alike(items.group, relation)
-        return _alike(items.group, relation) * self._shares(weights)[relation]
+        alike = _alike(items.group, relation)
+        return alike if isinstance(weights, str) or self._shares is None else alike * self._shares[relation]
 
     @cached_property
     def _relations(self) -> NDArray[np.int32]:
@@ -65,7 +82,7 @@ class Weighting:
             )
         return self._collection.questions.relation[self._collection.topics_of(self._qrels.questions)]
 
-    def _shares(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
+    def _shares_of(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
         if self._collection is None:
             raise KgtrecError("shares of relations need a collection")
         relations = self._collection.relations
@@ -78,9 +95,17 @@ class Weighting:
         share = np.array(list(weights.values()), np.float64)
         if not np.all(np.isfinite(share)) or np.any(share < 0) or share.sum() == 0:
             raise KgtrecError("expected shares of relations that are numbers of at least 0, and not all 0")
-        shares = np.zeros(len(relations))
+        shares = np.full(len(relations), np.nan)
         shares[code] = share
-        return shares
+        asked = np.unique(self._relations[self._qrels.question[self._qrels.grade >= 1]])
+        without = asked[np.isnan(shares[asked])]
+        if len(without):
+            warnings.warn(
+                f"the shares leave out {len(without)} of the {len(asked)} relations of the qrels, such as "
+                f"{relations[int(without[0])]!r}; they count 0 and their answers nothing",
+                KgtrecWarning, stacklevel=4,
+            )  # fmt: skip
+        return np.where(np.isnan(shares), 0.0, shares)
 
 
 def _alike(group: NDArray[np.int32], kind: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -11,9 +11,10 @@ from kgtrec.alignment import align, alignment_collection
 from kgtrec.alignment_study import alignment_study, joined_studies
 from kgtrec.data.alignments import Alignments, EntityVectors
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.evaluation import evaluate
 from kgtrec.formats.alignment import read_alignment_system
+from kgtrec.report.studies import study_text
 
 THREE = np.array([[0.9, 0.8, 0.1], [0.7, 0.8, 0.8], [0.2, 0.3, 0.4]])
 ONE_TO_ONE = Alignments.by_row(3, 3)
@@ -260,3 +261,15 @@ def test_what_is_wrong_is_told(case):
     with pytest.raises(KgtrecError) as raised:
         call()
     assert message in str(raised.value)
+
+
+def test_a_study_of_single_alignments_tells_what_has_no_value():
+    """One candidate leaves chance no room: AMRI is undefined at size 1, which the warning names, and shown as -."""
+    similarities = np.random.default_rng(0).random((6, 6))
+    with pytest.warns(KgtrecWarning, match=r"micro\.AMRI of gcn at size 1 is undefined where chance leaves no room"):
+        study = alignment_study(similarities, Alignments.by_row(6, 6), [1, 6], repeats=2, name="gcn",
+                                measures="micro.MR micro.AMRI")  # fmt: skip
+    _, summary = joined_studies([study])
+    assert [line.split()[2:] for line in study_text(summary).splitlines()[1:4:2]] == [
+        ["1", "2", "1.0000", "1.0000", "1.0000"], ["1", "2", "-", "-", "-"],
+    ]  # fmt: skip

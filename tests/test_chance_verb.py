@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtrec.chance import adjust, candidate_counts, chance_table, default_measures
+from kgtrec.chance import adjust, candidate_counts, chance_of_split, chance_table, default_measures
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import SPLITS, Triples
@@ -119,6 +119,57 @@ def test_without_names_every_measure_that_knows_its_chance_level_is_there():
     assert (table.variance >= 0).all()
 
 
+def slow_mean_rank(splits: dict[str, list], split: str, filtered_by) -> float:
+    """E[MR] of a split's triples, one answer and one entity at a time."""
+    entities = {label for rows in splits.values() for h, _, t in rows for label in (h, t)}
+    known = {triple for name in filtered_by for triple in splits[name]}
+    answers = set(splits[split])
+    total, n = 0.0, 0
+    for h, r, t in answers:
+        for completed in ([(e, r, t) for e in entities], [(h, r, e) for e in entities]):
+            removed = {other for other in completed if other in known and other != (h, r, t)}
+            if split not in filtered_by:
+                removed -= answers
+            total += (len(completed) - len(removed) + 1) / 2
+            n += 1
+    return total / n
+
+
+@settings(max_examples=40)
+@given(graph=graphs, split=st.sampled_from(SPLITS), filtered_by=filters)
+def test_the_questions_of_any_split_are_those_of_a_slow_count(graph, split, filtered_by):
+    """Also where splits share triples, repeat them, or have entities that no other has."""
+    splits = dict(zip(SPLITS, ([*map(tuple, rows)] for rows in graph), strict=True))
+    if not splits[split]:
+        with pytest.raises(KgtrecError, match=f"expected {split} triples to ask for, found none"):
+            chance_of_split(*(Triples.of(rows) for rows in splits.values()), split)
+        return
+    triples = [Triples.of(rows) for rows in splits.values()]
+    found = chance_of_split(*triples, split, "micro.MR", filtered_by=filtered_by).level("micro.MR", "both")[0]
+    assert found == pytest.approx(slow_mean_rank(splits, split, filtered_by), rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::kgtrec.errors.KgtrecWarning")
+@settings(max_examples=8)
+@given(graph=graphs)
+def test_the_test_split_has_the_table_of_its_collection(graph):
+    """To the last bit, for every measure and side."""
+    collection = built(*graph)
+    triples = [Triples.of(sorted(set(rows))) for rows in graph]
+    one, other = chance_table(collection), chance_of_split(*triples, "test")
+    assert (one.measure, one.side) == (other.measure, other.side)
+    assert one.items.tolist() == other.items.tolist()
+    assert one.expectation.tobytes() == other.expectation.tobytes()
+    assert one.variance.tobytes() == other.variance.tobytes()
+
+
+def test_a_split_must_be_one_of_three():
+    """The nearest name is given."""
+    triples = Triples.of([("a", "r", "b")])
+    with pytest.raises(KgtrecError, match="expected a split of train, valid, test, found 'vaild'; did you mean valid"):
+        chance_of_split(triples, triples, triples, "vaild")
+
+
 def test_an_adjusted_number_by_hand():
     """MR 2 where 5 is expected with variance 4: index (2 - 5) / (1 - 5), z 3 / 2, ratio 2 / 5; MRR is not turned."""
     table = ChanceTable.of([("micro.MR", "both", 9, 5.0, 4.0), ("micro.MRR", "both", 9, 0.2, 0.01)])
@@ -154,7 +205,39 @@ def test_what_cannot_be_adjusted_is_named(arguments, message):
         adjust(measure, value, table, side=side[0] if side else "both")
 
 
-@pytest.mark.parametrize("label", ["P@5", "micro.AMRI", "bpref", "RBP"])
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        ("AMRI", "micro.AMRI is adjusted for chance already; expected a plain measure, such as micro.MR$"),
+        ("AMR", "micro.AMR is adjusted for chance already; expected a plain measure, such as micro.MR$"),
+        ("ZAP@20", "ZAP@20 is adjusted for chance already; expected a plain measure, such as AP@20$"),
+        ("Hits@20", "has no micro.Hits@20; make one that has it: kgtrec chance COLLECTION -m micro.Hits@20 --out FILE"),
+        ("AP@10", "the chance table has no AP@10; make one that has it: kgtrec chance COLLECTION -m AP@10 --out FILE"),
+        ("nonsense", "the chance table has no measure 'nonsense'; it has micro.MRR"),
+    ],
+)
+def test_a_measure_that_the_table_lacks_gets_the_way_out(measure, message):
+    """Which plain measure it is, or how to make a table that has it."""
+    with pytest.raises(KgtrecError, match=message):
+        adjust(measure, 0.5, ChanceTable.of([("micro.MRR", "both", 9, 0.2, 0.01)]))
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        ("MRR", "MRR: what chance would give is not known; did you mean micro.MRR or macro.MRR"),
+        ("micro.AMRI", "micro.AMRI is set against chance already; expected a plain measure, such as micro.MR$"),
+        ("micro.ZHits@10", "expected a plain measure, such as micro.Hits@10$"),
+        ("AAP@20", "expected a plain measure, such as AP@20$"),
+    ],
+)
+def test_a_measure_of_another_kind_gets_the_right_name(label, message):
+    """Of the plain measure over answers or questions."""
+    with pytest.raises(MeasureError, match=message):
+        chance_table(people(), label)
+
+
+@pytest.mark.parametrize("label", ["P@5", "bpref", "RBP", "micro.WMR"])
 def test_a_measure_without_a_chance_level_stops(label):
     """The message names it."""
     with pytest.raises(MeasureError, match=rf"{label}: what chance would give is not known"):

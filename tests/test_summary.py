@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation import evaluate
+from kgtrec.kernels.resampling import bootstrap_counts
 from kgtrec.measures.names import parse_measure
 from kgtrec.summary import Bootstrap, Items, chance_level, interval, summarise
 from tests.laws.tables import Table
@@ -73,6 +75,50 @@ def test_the_same_seed_gives_the_same_bytes():
     assert one.values.tobytes() == other.values.tobytes()
     assert (one.low <= one.values).all()
     assert (one.values <= one.high).all()
+
+
+def test_an_interval_is_the_same_alone_and_in_company():
+    """To the last bit: with other measures, other systems, and in any order."""
+    rng = np.random.default_rng(8)
+    table = Table((9,) * 40, tuple(tuple(rng.integers(0, 10, 1 + i % 4).tolist()) for i in range(40)))
+    qrels, ranks = table.inputs()
+    wanted = [f"micro.Hits@{k}" for k in range(1, 10)]
+    wanted += ["micro.MR", "micro.MRR", "micro.AMRI", "micro.GMR", "macro.MRR", "AP@3", "micro.MedianRank", "P@2"]
+    both = evaluate(qrels, [ranks, ranks.renamed("t")], wanted, confidence=0.9, resamples=50)
+    turned = evaluate(qrels, ranks, wanted[::-1], confidence=0.9, resamples=50)
+    for place, label in enumerate(wanted):
+        alone = evaluate(qrels, ranks, label, confidence=0.9, resamples=50)
+        for end in ("low", "high"):
+            own = getattr(alone, end)[0, 0, 0]
+            assert getattr(both, end)[:, place, 0].tolist() == [own, own], label
+            assert getattr(turned, end)[0, len(wanted) - 1 - place, 0] == own, label
+
+
+def test_intervals_are_those_of_a_slow_bootstrap():
+    """Every sample written out and scored anew, for means, linked means, medians and indexes."""
+    rng = np.random.default_rng(9)
+    question = np.repeat(np.arange(12), rng.integers(1, 4, 12)).astype(np.int32)
+    n = len(question)
+    own = items(rng.integers(1, 21, n).astype(float), question, candidates=20, weight=rng.random(n) + 0.1)
+    how = Bootstrap(0.8, "question", 60, 5)
+    counts = np.concatenate(list(bootstrap_counts(12, 60, 5)))
+    for name in ("MR", "GMR", "HMR", "IMR", "MedianRank", "AMRI", "AMR"):
+        measure = parse_measure(f"micro.{name}")
+        samples = []
+        for drawn in counts:
+            rows = np.repeat(np.arange(n), drawn[question].astype(int))
+            again = items(own.value[rows], question[rows], candidates=20, weight=own.weight[rows])
+            samples.append(summarise(measure, again, 1, "s")[0])
+        expected = np.quantile(samples, [0.1, 0.9])
+        assert interval(measure, own, 1, "s", how)[:, 0] == pytest.approx(expected, rel=1e-9), name
+
+
+def test_intervals_of_open_ranks():
+    """A median under ties in expectation is resampled as such: equal answers of ranks 1 to 3 have 2 in every sample."""
+    ranks = np.ones(9, np.int64), np.full(9, 3)
+    own = replace(items([2.0] * 9), open_ranks=ranks)
+    measure = parse_measure("micro.MedianRank")
+    assert interval(measure, own, 1, "s", Bootstrap(0.95, "answer", 40, 0))[:, 0].tolist() == [2.0, 2.0]
 
 
 def test_intervals_of_an_index_are_those_of_the_number_where_all_lists_are_equally_long():
@@ -163,6 +209,14 @@ def test_weighted_moments_by_hand():
         expectation, variance = chance_level(parse_measure("micro.AMRI"), two, 1, "s")
         assert expectation[0] == pytest.approx(10.5 / 4)
         assert variance[0] == pytest.approx(18.25 / 16)
+
+
+def test_an_index_holds_its_ends_to_the_last_bit():
+    """All ranks last: AMRI is -1; all first: 1; all in the middle: 0, and never -0."""
+    candidates = np.array([3, 7, 11, 13, 29, 5, 9])
+    for rank, index in ((candidates, "-1.0"), (np.ones(7), "1.0"), ((candidates + 1) / 2, "0.0")):
+        own = replace(items(rank), candidates=candidates)
+        assert str(summarise(parse_measure("micro.AMRI"), own, 1, "s")[0].item()) == index
 
 
 def test_a_cut_list_has_no_chance_level():

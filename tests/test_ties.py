@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation import evaluate
 from kgtrec.kernels.positions import TIE_POLICIES
+from kgtrec.measures.registry import registered
 from kgtrec.ties import compare_ties
 from tests.worlds import World, worlds
 
+LINKED = ("micro.GMR", "micro.IGMR", "micro.HMR", "micro.IMR", "micro.MedianRank")
 MEASURES = ("micro.MR", "micro.MRR", "micro.Hits@2", "macro.MR", "macro.MRR", "macro.Hits@2", "AP", "AP@2", "nDCG",
             "nDCG@2", "P@2", "R@2", "Rprec", "RBP(rel=1)")  # fmt: skip
 
@@ -68,10 +70,21 @@ def obvious_expectation(world: World, filtered: bool) -> dict[str, float]:
         return total / sum(len(lists[0]) for lists in micro)
 
     means = {name: math.fsum(values[name] for values in macro) / len(macro) for name in macro[0]}
+    mean_log, mean_reciprocal, mean = (mean_over_answers(term) for term in (math.log, lambda r: 1 / r, lambda r: r))
     return means | {
+        "micro.GMR": math.exp(mean_log), "micro.IGMR": math.exp(-mean_log), "micro.HMR": 1 / mean_reciprocal,
+        "micro.IMR": 1 / mean, "micro.MedianRank": median_over_orders(micro),
         "micro.MR": mean_over_answers(lambda r: r), "micro.MRR": mean_over_answers(lambda r: 1 / r),
         "micro.Hits@2": mean_over_answers(lambda r: r <= 2),
     }  # fmt: skip
+
+
+def median_over_orders(micro: list[list[list[float]]]) -> float:
+    """Of every rank of every answer in every order, each question's orders together counting as one."""
+    copies = math.lcm(*(len(lists) for lists in micro))
+    return float(
+        np.median([r for lists in micro for ranks in lists for r in ranks for _ in range(copies // len(lists))])
+    )
 
 
 @settings(max_examples=40)
@@ -80,7 +93,7 @@ def test_expected_is_the_mean_over_all_orders(world: World, filtered: bool):
     """Answer ranks, filtered and raw: micro and macro measures equal a slow enumeration of every order."""
     expected = obvious_expectation(world, filtered)
     ranks = world.answer_ranks(("train", "valid", "test") if filtered else ("train", "valid"))
-    scores = evaluate(world.qrels(), ranks, MEASURES, ties="expected")
+    scores = evaluate(world.qrels(), ranks, [*MEASURES, *LINKED], ties="expected")
     found = {name: scores.value("w", name) for name in expected}
     assert found == pytest.approx(expected, rel=1e-12)
 
@@ -98,7 +111,8 @@ def test_expected_of_a_run_is_the_mean_over_all_orders(world: World):
 def test_the_extremes_hold_the_others_between_them(world: World):
     """Expected, realistic ranks and any random order lie between pessimistic and optimistic."""
     assume(any(grade >= 1 for grade in world.grades.values()))
-    measures = ("micro.MR", "micro.MRR", "micro.Hits@2", "macro.MRR", "macro.Hits@2", "AP", "AP@2", "nDCG", "nDCG@2",
+    measures = (*LINKED, "micro.MR", "micro.MRR", "micro.Hits@2", "macro.MRR",
+                "macro.Hits@2", "AP", "AP@2", "nDCG", "nDCG@2",
                 "P@2")  # fmt: skip
     compared = compare_ties(world.qrels(), world.answer_ranks(), measures)
     worst, best = (compared.policies.index(name) for name in ("pessimistic", "optimistic"))
@@ -117,7 +131,7 @@ def test_without_ties_all_policies_agree(world: World):
         world.known, world.answers, world.grades,
     )  # fmt: skip
     for system in (distinct.answer_ranks(), distinct.run()):
-        measures = MEASURES if system.__class__.__name__ == "AnswerRanks" else MEASURES[3:]
+        measures = (*LINKED, *MEASURES) if system.__class__.__name__ == "AnswerRanks" else MEASURES[3:]
         compared = compare_ties(distinct.qrels(), system, measures)
         np.testing.assert_allclose(compared.values, compared.values[:, :, :1] + 0 * compared.values, rtol=1e-12)
         assert compared.tied.tolist() == [0.0]
@@ -165,6 +179,33 @@ def test_the_table_tells_groups_and_policies():
     assert np.isnan(compared.value("w", "RR", "trec"))
     assert compared.value("run", "RR", "trec") == 1 / 3  # e3 and e1 come before e0
     assert compared.value("run", "RR", "expected") == pytest.approx(11 / 18)
+
+
+def test_linked_means_by_hand():
+    """One answer among three that tie at the top, of ranks 1, 2, 3: GMR is the cube root of 6, HMR 18 / 11."""
+    ranks = WORLD.answer_ranks()
+    found = evaluate(WORLD.qrels(), ranks, LINKED, ties="expected").values[0, :, 0]
+    assert found.tolist() == pytest.approx([6 ** (1 / 3), 6 ** (-1 / 3), 18 / 11, 1 / 2, 2])
+    inverse = evaluate(WORLD.qrels(), ranks, ["micro.HMR", "micro.MRR"], ties="expected").values[0, :, 0]
+    assert inverse[0] * inverse[1] == pytest.approx(1)
+
+
+def test_every_measure_over_answers_has_an_expectation():
+    """None is refused."""
+    assert [measure.name for measure in registered("answers") if measure.expected is None] == []
+
+
+def test_a_constant_score_leaves_no_rounding():
+    """AMRI is -1, 0 and 1 and AHits never -0, to the last bit, whatever the numbers of candidates."""
+    rows = [[0.5] * 11] * 7
+    known = [set(range(4, 4 + q)) for q in range(7)]
+    world = World(rows, known, [{0}] * 7, {(q, 0): 1 for q in range(7)})
+    compared = compare_ties(world.qrels(), world.answer_ranks(), ["micro.AMRI", "micro.AHits@1", "micro.ZMR"])
+    found = dict(zip(compared.policies, compared.values[0].T.tolist(), strict=True))
+    assert found["pessimistic"][0] == -1.0
+    assert found["optimistic"][:2] == [1.0, 1.0]
+    assert str(found["expected"]) == "[0.0, 0.0, 0.0]"
+    assert found["realistic"][0] == 0.0
 
 
 def test_only_the_policies_asked_for():

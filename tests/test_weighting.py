@@ -58,7 +58,7 @@ def test_weights_by_hand(measure, how, expected):
         ("micro.MR", "question", ((1 + 3) / 2 + 5 + 10) / 3),
         ("micro.MR", "relation", ((1 + 3 + 5) / 3 + 10) / 2),
         ("micro.MR", {"r0": 0.9, "r1": 0.1}, 0.9 * 3 + 0.1 * 10),
-        ("micro.MR", {"r1": 7.0}, 10.0),
+        ("micro.MR", {"r0": 0, "r1": 7.0}, 10.0),
         ("micro.WMR", None, (15 ** (1 / 3) * 10) ** 0.5),
         ("macro.Hits@3", None, 1 / 3),
         ("macro.Hits@3", "relation", (1 / 2 + 0) / 2),
@@ -96,6 +96,35 @@ def test_weighting_relations_is_the_weighted_mean_of_their_means(table: Table, s
     each = evaluate(collection, ranks, "micro.MRR", per="relation").values[0, 0]
     total = evaluate(collection, ranks, "micro.MRR", weights={"r0": share, "r1": 1 - share}).values[0, 0, 0]
     assert total == pytest.approx(share * each[0] + (1 - share) * each[1], rel=1e-12)
+
+
+def test_relations_that_the_shares_leave_out_count_0_and_are_told():
+    """Once for all systems and measures; a relation that no question asks for may be left out quietly."""
+    ranks = THREE.inputs()[1]
+    with pytest.warns(KgtrecWarning) as told:
+        found = evaluate(THREE.collection(), [ranks, ranks.renamed("t")], "micro.MR macro.MR", weights={"r1": 7.0})
+    assert found.values[:, :, 0].tolist() == [[10.0, 10.0]] * 2
+    assert [str(one.message) for one in told] == [
+        "the shares leave out 1 of the 2 relations of the qrels, such as 'r0'; they count 0 and their answers nothing"
+    ]
+    unasked = Table((9,), ((1,),), (1,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert evaluate(unasked.collection(), unasked.inputs()[1], "micro.MR", weights={"r1": 1}).values[0, 0, 0] == 2
+
+
+def test_measures_that_fix_their_weights_say_so():
+    """They ignore other weights; the same weights, or none, are no news."""
+    collection, ranks = THREE.collection(), THREE.inputs()[1]
+    plain = evaluate(collection, ranks, "micro.WMR pykeen.macro.MR").values
+    with pytest.warns(KgtrecWarning) as told:
+        weighted = evaluate(collection, ranks, "micro.WMR pykeen.macro.MR micro.MR", weights="relation").values
+    assert [str(one.message) for one in told] == [
+        "pykeen.macro.MR counts each question alike by definition; the weights do not change it"
+    ]
+    np.testing.assert_array_equal(weighted[:, :2], plain)
+    with pytest.warns(KgtrecWarning, match=r"micro\.WMR counts each relation alike by definition"):
+        evaluate(collection, ranks, "micro.WMR", weights={"r0": 1, "r1": 1})
 
 
 def test_all_weight_on_an_unasked_relation_is_undefined_and_told():

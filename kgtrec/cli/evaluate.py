@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
-from kgtrec.cli.common import say
+from kgtrec.cli.common import naming, say
 from kgtrec.data.scores import BREAKDOWNS, Scores
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.formats.files import suffixes, writing
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.runs import default_name, read_run
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from kgtrec.summary import Resample
 
 FORMATS = ("table", "csv", "json", "latex", "parquet")
-_BY_SUFFIX = {".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
+_BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
 _TIES_WORTH_TELLING = 0.001  # share of tied answers from which a table of four decimals may hang on the tie rule
 
 
@@ -145,6 +146,8 @@ def command(
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
+    if confidence is None:
+        _refuse_without_confidence()
     form = form or form_of(out, FORMATS)
     if form == "parquet" and not out:
         raise KgtrecError("--format parquet is a binary form and needs --out FILE")
@@ -162,22 +165,41 @@ def command(
 
         judgements = read_judgements(qrels)
         collection = read_folder(folder) if folder else None
+        shares = _weights(weights, judgements, collection)
         scores = evaluate(
             judgements, chain([first.result()], found), measures or default_measures(ranks=all(holds_ranks)),
-            per=per, collection=collection, ties=ties, missing=missing, float32=float32, seed=seed,
-            weights=_weights(weights), confidence=confidence, resample=resample, resamples=resamples,
+            per=per, collection=collection, ties=ties, missing=missing, float32=float32, seed=seed, weights=shares,
+            confidence=confidence, resample=resample, resamples=resamples,
         )  # fmt: skip
     if not measures and not per:
         _report_ties(scores, ties)
     _write(scores, form, out)
 
 
-def _weights(weights: str | None) -> str | dict[str, float] | None:
+def _refuse_without_confidence() -> None:
+    context = click.get_current_context()
+    for name in ("resample", "resamples"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise KgtrecError(f"--{name} is about intervals: expected --confidence with it, such as 0.95, found none")
+
+
+def _weights(
+    weights: str | None, judgements: Qrels | Collection, collection: Collection | None
+) -> str | dict[str, float] | None:
     if weights in (None, "question", "relation"):
         return weights
-    from kgtrec.formats.relation_shares import read_relation_shares
+    import warnings
 
-    return read_relation_shares(weights)
+    from kgtrec.data.collection import Collection
+    from kgtrec.formats.relation_shares import read_relation_shares
+    from kgtrec.weighting import Weighting
+
+    shares = read_relation_shares(weights)
+    whole = judgements if isinstance(judgements, Collection) else collection
+    with naming(Path(weights)), warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)  # told when systems are weighted
+        Weighting(shares, judgements.qrels if isinstance(judgements, Collection) else judgements, whole)
+    return shares
 
 
 def files_of(systems: Sequence[str]) -> tuple[str, ...]:
@@ -212,9 +234,15 @@ def refuse_twice(qrels: str, systems: Sequence[str]) -> None:
 
 
 def form_of(out: str | None, forms: Sequence[str]) -> str:
-    """The form that a file's suffix stands for, if it is one of ``forms``; a table otherwise."""
-    form = _BY_SUFFIX.get(suffixes(out)[0], "table") if out else "table"
-    return form if form in forms else "table"
+    """The form among ``forms`` that a file's suffix stands for; a table without a file or a suffix."""
+    suffix = suffixes(out)[0] if out else ""
+    known = {end: form for end, form in _BY_SUFFIX.items() if form in forms}
+    if suffix not in known:
+        raise KgtrecError(
+            f"--out {out}: expected a name that ends in {', '.join(end for end in known if end)}, or --format with any "
+            f"other name, found {suffix!r}"
+        )
+    return known[suffix]
 
 
 def read_judgements(path: str) -> Qrels | Collection:

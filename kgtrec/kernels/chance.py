@@ -79,8 +79,8 @@ def group_candidates(candidates: ArrayLike, weight: ArrayLike | None = None) -> 
     """
     counts = as_candidates(candidates).ravel()
     weights = normalised_weights(weight, counts.size)
-    distinct, code, sizes = _distinct_counts(counts)
     if weights is None:
+        distinct, sizes = _tallied(counts)
         each = np.full(distinct.size, 1.0 / max(counts.size, 1))
         return GroupedCandidates(
             n_answers=counts.size,
@@ -91,6 +91,7 @@ def group_candidates(candidates: ArrayLike, weight: ArrayLike | None = None) -> 
             row_weight=each,
             row_count=sizes,
         )
+    distinct, code = _distinct_counts(counts)
     values, weight_code = np.unique(weights, return_inverse=True)
     pairs, row_count = np.unique(code * np.int64(values.size) + weight_code, return_counts=True)
     row, row_weight = pairs // values.size, values[pairs % values.size]
@@ -105,17 +106,28 @@ def group_candidates(candidates: ArrayLike, weight: ArrayLike | None = None) -> 
     )
 
 
-def _distinct_counts(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct counts, ascending, the place of each item's among them, and how many items have each."""
-    top = int(counts.max()) if counts.size else 0
-    if top > 4 * counts.size + 65_536:  # a tally would be longer than the items are worth
-        distinct, code, sizes = np.unique(counts, return_inverse=True, return_counts=True)
-        return distinct, code, sizes
+def _tallied(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct counts, ascending, and how many items have each."""
+    if not _is_dense(counts):
+        return np.unique(counts, return_counts=True)
     tally = np.bincount(counts, minlength=1)
     distinct = np.flatnonzero(tally)
-    place = np.zeros(tally.size, np.int64)
+    return distinct, tally[distinct]
+
+
+def _distinct_counts(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct counts, ascending, and the place of each item's among them."""
+    if not _is_dense(counts):
+        return np.unique(counts, return_inverse=True)
+    distinct, _ = _tallied(counts)
+    place = np.zeros(int(distinct[-1]) + 1 if distinct.size else 1, np.int64)
     place[distinct] = np.arange(distinct.size)
-    return distinct, place[counts], tally[distinct]
+    return distinct, place[counts]
+
+
+def _is_dense(counts: NDArray[np.int64]) -> bool:
+    """Whether a tally of all numbers up to the greatest is worth its length."""
+    return counts.size == 0 or int(counts.max()) <= 4 * counts.size + 65_536
 
 
 def normalised_weights(weight: ArrayLike | None, n: int) -> Floats | None:
@@ -468,7 +480,8 @@ def geometric_mean_moments(groups: GroupedCandidates, sign: Literal[1, -1] = 1) 
     """
     if groups.n_answers == 0:
         return Moments(float("nan"), float("nan"))
-    exponent = sign * groups.row_weight
+    alike = groups.row_weight.min() == groups.row_weight.max()
+    exponent = sign * (groups.row_weight[0] if alike else groups.row_weight)
     log_mean = np.sum(groups.row_count * log_mean_power(groups.row_candidates, exponent))
     spread = np.sum(groups.row_count * log_power_spread(groups.row_candidates, exponent))
     mean = float(np.exp(log_mean))

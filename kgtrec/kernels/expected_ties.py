@@ -1,9 +1,12 @@
 """Measures in expectation over all orders of tied candidates, every order equally likely, in closed form.
 
 The functions over answers take the ranks of an answer when it comes first and last among those it ties with; its rank
-is uniform between the two. The functions over questions take a :class:`TiedRanking` and give what the function of the
-same name in :mod:`list_measures` or :mod:`gain` yields on average over the orders. A group of tied candidates is never
-written out: the work grows with the relevant candidates, not with how many tie.
+is uniform between the two. What is averaged by way of a link, such as the logarithm, comes back as the item whose
+linked value is the mean one: exp(E[ln r]), 1 / E[1 / r].
+
+The functions over questions take a :class:`TiedRanking` and give what the function of the same name in
+:mod:`list_measures` or :mod:`gain` yields on average over the orders. A group of tied candidates is never written out:
+the work grows with the relevant candidates, not with how many tie.
 
 References
 ----------
@@ -21,6 +24,7 @@ from kgtrec.kernels.first_of_tied import mean_first, reciprocal_of_first, share_
 from kgtrec.kernels.gain import Dcg
 from kgtrec.kernels.place_sums import (
     sum_log_discounts,
+    sum_logs,
     sum_places_behind,
     sum_powers,
     sum_reciprocals,
@@ -61,6 +65,29 @@ def reciprocal(best: Counts, worst: Counts) -> Values:
     array([0.52083333, 0.5       ])
     """
     return _mean_over_places(sum_reciprocals(best - 1, worst - best + 1), best, worst)
+
+
+def geometric_rank(best: Counts, worst: Counts) -> Values:
+    """exp(E[ln r]): the rank whose logarithm is the mean logarithm.
+
+    Examples
+    --------
+    >>> geometric_rank(np.array([1, 3]), np.array([4, 3])).round(6)  # 24 ** (1 / 4)
+    array([2.213364, 3.      ])
+    """
+    return np.exp(_mean_over_places(sum_logs(best - 1, worst - best + 1), best, worst))
+
+
+def harmonic_rank(best: Counts, worst: Counts) -> Values:
+    """1 / E[1 / r]: the rank whose reciprocal is the mean reciprocal.
+
+    Examples
+    --------
+    >>> harmonic_rank(np.array([1, 3]), np.array([2, 3])).round(6)
+    array([1.333333, 3.      ])
+    """
+    inverted: Values = 1.0 / reciprocal(best, worst)
+    return inverted
 
 
 def hit(best: Counts, worst: Counts, cutoff: int) -> Values:

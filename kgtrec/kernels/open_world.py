@@ -1,7 +1,7 @@
 r"""What a measure comes to when some true answers have no label: exact means and variances.
 
 The model: a question has N true answers. Each lacks its label with probability beta, and is found by the system, which
-is to be ranked above every false candidate, with probability l, its strength. The two are correlated by rho, so that the
+is to be ranked above every false candidate, with probability l, its strength. Both are correlated by rho, so that the
 system finds a missing answer with probability :math:`l_1 = l + \rho \sqrt{l (1 - l) \alpha / \beta}`, a labelled one
 with :math:`l_2 = l - \rho \sqrt{l (1 - l) \beta / \alpha}`, where :math:`\alpha = 1 - \beta`. Answers are independent
 of each other, and every order of the found ones is equally likely. A labelled answer then has rank 1 plus the number of

@@ -1,4 +1,4 @@
-"""Sums over a stretch of places in a list: of 1 / place, of 1 / log2(place + 1), of powers of the place.
+"""Sums over a stretch of places in a list: of 1 / place, 1 / log2(place + 1), ln place, powers of the place.
 
 Term by term up to place 256, and from there on by Euler and Maclaurin's formula at midpoints, whose first term left out
 is below 1e-15 of the sum. No difference of two large prefix sums is ever taken, so a short stretch far down a list of
@@ -61,6 +61,26 @@ def sum_log_discounts(after: Counts, count: Counts) -> Floats:
         return -np.log(2.0) / (y * log**2), -np.log(2.0) * (2 * log**2 + 6 * log + 6) / (y**3 * log**4)
 
     return _sums(lambda x: 1.0 / np.log2(x + 1.0), slopes, _integral_of_log_discount, after, count)
+
+
+def sum_logs(after: Counts, count: Counts) -> Floats:
+    """Sum of ln i over the ``count`` places behind place ``after``: ln ((after + count)! / after!).
+
+    Examples
+    --------
+    >>> np.exp(sum_logs(np.array([0, 3]), np.array([3, 2]))).round(9)
+    array([ 6., 20.])
+    """
+
+    def slopes(x: Floats) -> tuple[Floats, Floats]:
+        return 1.0 / x, 2.0 / x**3
+
+    def integral(low: Floats, width: Floats) -> Floats:
+        # what cancels where the width is small is small beside width * log(low)
+        grown: Floats = width * np.log(low) + ((low + width) * np.log1p(width / low) - width)
+        return grown
+
+    return _sums(np.log, slopes, integral, after, count)
 
 
 def sum_powers(after: Counts, count: Counts, p: float) -> Floats:

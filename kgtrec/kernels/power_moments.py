@@ -9,14 +9,15 @@ rounding: a relative error of about 1e-14 over -2 <= t <= 2 and N up to 1e8.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-Form = Callable[[NDArray[np.int64], Floats], Floats]
+Exponent = Floats | float  # one for each count, or the same for all: then whatever hangs on it alone is one number
+Form = Callable[[NDArray[np.int64], Exponent], Floats]
 
 DIRECT = 16  # from this many candidates on, the expansion replaces the sum
 SMALL = 0.125  # exponents up to this size take the form of `log_power_spread` that is exact to first order
@@ -144,6 +145,15 @@ def log_power_spread(candidates: ArrayLike, exponent: ArrayLike) -> Floats:
 
 def _in_blocks(below: Form, above: Form, candidates: ArrayLike, exponent: ArrayLike, block: int = 1 << 16) -> Floats:
     """Apply the form for few and that for many candidates to what each is for, a cache-sized block at a time."""
+    if np.ndim(exponent) == 0:
+        counts = as_candidates(candidates)
+        flat, power = counts.ravel(), float(np.asarray(exponent, np.float64))
+        few = flat < DIRECT
+        if not few.any():
+            return above(flat, power).reshape(counts.shape)
+        out = np.empty(flat.size)
+        out[few], out[~few] = below(flat[few], power), above(flat[~few], power)
+        return out.reshape(counts.shape)
     counts, exponents = np.broadcast_arrays(as_candidates(candidates), np.asarray(exponent, np.float64))
     flat, powers = counts.ravel(), exponents.ravel()
     out = np.zeros(flat.size)
@@ -157,7 +167,7 @@ def _in_blocks(below: Form, above: Form, candidates: ArrayLike, exponent: ArrayL
     return out.reshape(counts.shape)
 
 
-def _log_mean_power_below(n: NDArray[np.int64], t: Floats) -> Floats:
+def _log_mean_power_below(n: NDArray[np.int64], t: Exponent) -> Floats:
     """Direct sum of r^t - 1, so that a tiny t loses nothing."""
     excess = np.zeros(n.size)
     for rank in range(2, DIRECT):
@@ -165,7 +175,7 @@ def _log_mean_power_below(n: NDArray[np.int64], t: Floats) -> Floats:
     return np.log1p(excess / n)
 
 
-def _spread_below(n: NDArray[np.int64], t: Floats) -> Floats:
+def _spread_below(n: NDArray[np.int64], t: Exponent) -> Floats:
     """Direct sums of (r^t - 1) and its square."""
     first, second = np.zeros(n.size), np.zeros(n.size)
     for rank in range(2, DIRECT):
@@ -180,9 +190,13 @@ def _spread_below(n: NDArray[np.int64], t: Floats) -> Floats:
     return np.log1p(spread / n / (1.0 + mean) ** 2)
 
 
-def _log_mean_power_above(n: NDArray[np.int64], t: Floats) -> Floats:
+def _log_mean_power_above(n: NDArray[np.int64], t: Exponent) -> Floats:
     """The expansion: t ln N + ln E[(r/N)^t]."""
     log_n = np.log(n)
+    if isinstance(t, float):
+        x = n.astype(np.float64)
+        share = np.log(_mean_share_power(x, t)) if t < -0.5 else np.log1p(_mean_share_power_less_one(x, t))
+        return np.asarray(share + t * log_n)
     near_pole = t < -0.5
     out = np.empty(n.size)
     if near_pole.any():
@@ -193,58 +207,69 @@ def _log_mean_power_above(n: NDArray[np.int64], t: Floats) -> Floats:
     return np.asarray(out + t * log_n)
 
 
-def _spread_above(n: NDArray[np.int64], t: Floats) -> Floats:
+def _spread_above(n: NDArray[np.int64], t: Exponent) -> Floats:
     """From the second difference where t is small, else from the two logarithms."""
+    if isinstance(t, float):
+        return _spread_of_small(n, t) if abs(t) <= SMALL else _spread_of_large(n, t)
     small = np.abs(t) <= SMALL
     out = np.empty(n.size)
-    large = ~small
-    if large.any():
-        n_large, t_large = n[large], t[large]
-        out[large] = _log_mean_power_above(n_large, 2 * t_large) - 2 * _log_mean_power_above(n_large, t_large)
-    if small.any():
-        x, s = n[small].astype(np.float64), t[small]
-        mean = _mean_share_power_less_one(x, s)
-        out[small] = np.log1p((_mean_square_excess(x, s) - mean * mean) / (1.0 + mean) ** 2)
+    for chosen, form in ((small, _spread_of_small), (~small, _spread_of_large)):
+        if chosen.any():
+            out[chosen] = form(n[chosen], t[chosen])
     return out
 
 
-def _tail(x: Floats, t: Floats) -> Floats:
+def _spread_of_large(n: NDArray[np.int64], t: Exponent) -> Floats:
+    return _log_mean_power_above(n, 2 * t) - 2 * _log_mean_power_above(n, t)
+
+
+def _spread_of_small(n: NDArray[np.int64], t: Exponent) -> Floats:
+    x = n.astype(np.float64)
+    mean = _mean_share_power_less_one(x, t)
+    return np.log1p((_mean_square_excess(x, t) - mean * mean) / (1.0 + mean) ** 2)
+
+
+def _tail(x: Floats, t: Exponent) -> Floats:
     """Euler-Maclaurin's correction terms at the upper end, relative to N^(t + 1)."""
-    inverse_square = 1.0 / (x * x)
-    falling, scale, total = t.copy(), inverse_square.copy(), np.zeros(x.size)
+    falling, coefficients = t, []
     for k, weight in enumerate(EULER_MACLAURIN, start=1):
-        total += weight * falling * scale
-        falling *= (t - (2 * k - 1)) * (t - 2 * k)
-        scale *= inverse_square
+        coefficients.append(weight * falling)
+        falling = falling * ((t - (2 * k - 1)) * (t - 2 * k))
+    return _odd_terms(x, coefficients)
+
+
+def _tail_second_difference(x: Floats, t: Exponent) -> Floats:
+    """The correction terms at 2t less twice those at t."""
+    return _odd_terms(
+        x, [_horner(coefficients, t) if coefficients else 0.0 * t for coefficients in SECOND_DIFFERENCES]
+    ) * (t * t)
+
+
+def _odd_terms(x: Floats, coefficients: Sequence[Exponent]) -> Floats:
+    """The sum of coefficients over x^2, x^4, ..."""
+    inverse_square = 1.0 / (x * x)
+    total = coefficients[-1] * inverse_square
+    for coefficient in reversed(coefficients[:-1]):
+        total += coefficient
+        total *= inverse_square
     return total
 
 
-def _tail_second_difference(x: Floats, t: Floats) -> Floats:
-    """The correction terms at 2t less twice those at t."""
-    inverse_square = 1.0 / (x * x)
-    scale, total = inverse_square.copy(), np.zeros(x.size)
-    for coefficients in SECOND_DIFFERENCES:
-        if coefficients:
-            total += _horner(coefficients, t) * scale
-        scale *= inverse_square
-    return total * t * t
-
-
-def _horner(coefficients: tuple[float, ...], x: Floats) -> Floats:
+def _horner(coefficients: tuple[float, ...], x: Exponent) -> Exponent:
     """The polynomial with these coefficients, constant first."""
-    total = np.full(x.shape, coefficients[-1])
+    total: Exponent = coefficients[-1] if isinstance(x, float) else np.full(x.shape, coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         total *= x
         total += coefficient
     return total
 
 
-def _zeta_plus_half(t: Floats) -> Floats:
+def _zeta_plus_half(t: Exponent) -> Exponent:
     """The zeta function at -t plus 1/2, which is 0 at t = 0, for t > -1."""
     return t / (1.0 + t) - t * _horner(ZETA_ENTIRE[1:], -t)
 
 
-def _mean_share_power(x: Floats, t: Floats) -> Floats:
+def _mean_share_power(x: Floats, t: Exponent) -> Floats:
     """E[(r/N)^t]; the poles of 1 / (1 + t) and of zeta(-t) at t = -1 cancel by hand."""
     log_n = np.log(x)
     exponent = -(1.0 + t) * log_n
@@ -252,14 +277,14 @@ def _mean_share_power(x: Floats, t: Floats) -> Floats:
     return np.asarray(integral + _horner(ZETA_ENTIRE, -t) * np.exp(exponent) + 0.5 / x + _tail(x, t))
 
 
-def _mean_share_power_less_one(x: Floats, t: Floats) -> Floats:
+def _mean_share_power_less_one(x: Floats, t: Exponent) -> Floats:
     """E[(r/N)^t] - 1, of relative accuracy also where t is tiny, for t > -1."""
     below_one = np.expm1(-t * np.log(x))  # N^-t - 1
     ends = _zeta_plus_half(t) * (1.0 + below_one) - 0.5 * below_one
     return np.asarray(ends / x - t / (1.0 + t) + _tail(x, t))
 
 
-def _mean_square_excess(x: Floats, t: Floats) -> Floats:
+def _mean_square_excess(x: Floats, t: Exponent) -> Floats:
     """E[((r/N)^t - 1)^2], of relative accuracy also where t is tiny, for t > -1/2."""
     below_one = np.expm1(-t * np.log(x))
     power = 1.0 + below_one

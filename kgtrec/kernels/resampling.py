@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-_CELLS = 1 << 23  # counts held at a time, 64 MB
+_CELLS = 1 << 21  # counts held at a time, 16 MB
+_KEPT = 1 << 28  # counts kept for further use, a byte each
+_COLUMNS = 16  # that are added up together; always as many, so that the last bit of one does not hang on the others
 
 
 def bootstrap_counts(n: int, repeats: int, seed: int) -> Iterator[NDArray[np.float64]]:
@@ -44,6 +46,96 @@ def bootstrap_counts(n: int, repeats: int, seed: int) -> Iterator[NDArray[np.flo
         for row in counts:
             row[:] = np.bincount(rng.integers(0, n, n), minlength=n)
         yield counts
+
+
+class BootstrapSamples:
+    """The samples of :func:`bootstrap_counts` for any number of uses: drawn once where they are not too many to keep.
+
+    Parameters
+    ----------
+    n, repeats, seed : int
+        As there.
+
+    Examples
+    --------
+    >>> samples = BootstrapSamples(5, 3, seed=0)
+    >>> [block.sum(axis=1).tolist() for block in samples] == [block.sum(axis=1).tolist() for block in samples]
+    True
+    """
+
+    def __init__(self, n: int, repeats: int, seed: int) -> None:
+        self.n, self.repeats = n, repeats
+        self._seed = seed
+        self._kept: list[NDArray[np.unsignedinteger]] = []
+
+    def __iter__(self) -> Iterator[NDArray[np.unsignedinteger]]:
+        """Blocks of (b, n) counts, as small integers."""
+        if self._kept:
+            yield from self._kept
+            return
+        drawn = []
+        for block in bootstrap_counts(self.n, self.repeats, self._seed):
+            small = block.astype(np.min_scalar_type(int(block.max())))
+            if self.n * self.repeats <= _KEPT:
+                drawn.append(small)
+            yield small
+        self._kept = drawn
+
+
+def resampled_quotients(
+    samples: BootstrapSamples,
+    cluster: NDArray[np.intp],
+    group: NDArray[np.int32],
+    size: int,
+    above: Sequence[NDArray[np.float64]],
+    below: Sequence[NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """Quotients of two sums over the items of each group, in every sample.
+
+    Parameters
+    ----------
+    samples : BootstrapSamples
+        Of clusters of items.
+    cluster, group : (n,) int arrays
+        The cluster and the group of each item; a cluster may have items of several groups.
+    size : int
+        How many groups there are.
+    above, below : k (n,) float arrays each
+        The items of the sums above and below the line.
+
+    Returns
+    -------
+    (k, repeats, size) float array
+        NaN where a sample has nothing of a group.
+
+    Examples
+    --------
+    >>> one = np.ones(3)
+    >>> quotients = resampled_quotients(BootstrapSamples(3, 2, seed=0), np.arange(3), np.zeros(3, int), 1, [one], [one])
+    >>> quotients.tolist()
+    [[[1.0], [1.0]]]
+    """
+    # items of one cluster and one group are drawn together: they are added up first
+    pairs, place = np.unique(group.astype(np.int64) * samples.n + cluster, return_inverse=True)
+    own_group, own_cluster = np.divmod(pairs, samples.n)
+    filled, starts = np.unique(own_group, return_index=True)
+    ends = np.append(starts[1:], len(pairs))
+    quotients = np.full((len(above), samples.repeats, size), np.nan)
+    for first in range(0, len(above), _COLUMNS // 2):
+        last = min(first + _COLUMNS // 2, len(above))
+        sums = np.zeros((len(pairs), _COLUMNS))
+        for column, items in enumerate([*above[first:last], *below[first:last]]):
+            sums[:, column] = np.bincount(place, weights=items, minlength=len(pairs))
+        row = 0
+        for block in samples:
+            counts = block[:, own_cluster].astype(np.float64)
+            for number, start, end in zip(filled, starts, ends, strict=True):
+                totals = counts[:, start:end] @ sums[start:end]
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    quotient = totals[:, : last - first] / totals[:, last - first : 2 * (last - first)]
+                quotients[first:last, row : row + len(block), number] = quotient.T
+            row += len(block)
+    return quotients
 
 
 def percentile_interval(samples: NDArray[np.float64], confidence: float) -> NDArray[np.float64]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.measures.record import Aggregate
 
+_JUST_HALF, _MORE_THAN_HALF = 0.5 - 5e-13, 0.5 + 5e-13  # of a sum of weights, which is rounded
 GEOMETRIC_FLOOR = 1e-5  # trec_eval's MIN_GEO_MEAN: what a value of 0 counts as in its geometric means
 
 Floats = NDArray[np.float64]
@@ -55,13 +57,13 @@ def aggregate_groups(
         "mean", "median", "sum", or one of the other ``LINKS``. A floored geometric mean counts values below 0.00001
         as that, as trec_eval does.
     weight : (n,) float array, optional
-        Positive weights, of any scale. The median is then the least value that half of the weight does not exceed, or
-        the midpoint of two where it is exactly half. Sums take none.
+        Weights of at least 0, of any scale. The median is then the least value that half of the weight does not
+        exceed, or the midpoint of two where it is exactly half. Sums take none.
 
     Returns
     -------
     (size,) float array
-        NaN for a group without items, unless sums are asked for.
+        NaN for a group without items, or without weight, unless sums are asked for.
 
     References
     ----------
@@ -79,7 +81,7 @@ def aggregate_groups(
     if how == "sum":
         return _sums(group, value, size)
     if how == "median":
-        return _medians(value, group, size, np.ones(len(value)) if weight is None else weight)
+        return Medians(value, group, size)(np.ones(len(value)) if weight is None else weight)
     linked = LINKS[how].to(value)
     total = _sums(group, linked if weight is None else linked * weight, size)
     whole = np.bincount(group, weights=weight, minlength=size)
@@ -103,17 +105,88 @@ def _sums(group: NDArray[np.int32], value: Floats, size: int) -> Floats:
     return np.bincount(group, weights=value, minlength=size).astype(np.float64, copy=False)
 
 
-def _medians(value: Floats, group: NDArray[np.int32], size: int, weight: Floats) -> Floats:
-    order = np.lexsort((value, group))
-    group, value, weight = group[order], value[order], weight[order]
-    starts = np.searchsorted(group, np.arange(size))
-    ends = np.searchsorted(group, np.arange(size), side="right")
-    medians = np.full(size, np.nan)
-    for own in np.flatnonzero(ends > starts):  # groups, not items
-        values, cumulated = value[starts[own] : ends[own]], np.cumsum(weight[starts[own] : ends[own]])
-        half = cumulated[-1] / 2
-        low = min(int(np.searchsorted(cumulated, half * (1 - 1e-12))), len(values) - 1)
-        # where exactly half lies below, the next value counts as much
-        high = low + 1 if np.isclose(cumulated[low], half, rtol=1e-12) and low + 1 < len(values) else low
-        medians[own] = np.nan if np.isnan(values[-1]) else (values[low] + values[high]) / 2
-    return medians
+class Medians:
+    """Medians of groups of items, which are put in order once for any number of weights.
+
+    Parameters
+    ----------
+    value : (n,) float or int array
+        NaN makes its group's median NaN.
+    group : (n,) int array
+        The group of each item, from 0 to ``size - 1``.
+    size : int
+    """
+
+    def __init__(self, value: NDArray[Any], group: NDArray[np.int32], size: int) -> None:
+        self._order = np.lexsort((value, group))
+        self._value = value[self._order].astype(np.float64)
+        self._bounds = np.searchsorted(group[self._order], np.arange(size + 1))
+
+    def __call__(self, weight: Floats) -> Floats:
+        """(size,) medians under (n,) weights of at least 0; NaN for a group without weight."""
+        low, high = self.middle(weight)
+        return (low + high) / 2.0
+
+    def middle(self, weight: Floats) -> tuple[Floats, Floats]:
+        """(size,) each: the least values that half of the weight, and that more than half, do not exceed."""
+        weight = weight[self._order]
+        ends = np.full((2, len(self._bounds) - 1), np.nan)
+        for own in np.flatnonzero(np.diff(self._bounds)):  # groups, not items
+            part = slice(self._bounds[own], self._bounds[own + 1])
+            values, cumulated = self._value[part], np.cumsum(weight[part])
+            if not cumulated[-1] > 0 or np.isnan(values[-1]):
+                continue
+            ends[0, own] = values[np.searchsorted(cumulated, cumulated[-1] * _JUST_HALF)]
+            ends[1, own] = values[np.searchsorted(cumulated, cumulated[-1] * _MORE_THAN_HALF)]
+        return ends[0], ends[1]
+
+
+class MedianRanks:
+    """Medians of ranks that ties leave open: each answer's is any from its best to its worst, equally likely.
+
+    The median is that of all these ranks together, each answer's sharing its weight.
+
+    Parameters
+    ----------
+    best, worst : (n,) int arrays
+        The optimistic and the pessimistic rank, from 1.
+    group : (n,) int array
+        The group of each answer, from 0 to ``size - 1``.
+    size : int
+
+    Examples
+    --------
+    >>> best, worst = np.array([1, 1]), np.array([1, 4])  # half of the weight is at 1, an eighth at each of 1 to 4
+    >>> MedianRanks(best, worst, np.zeros(2, np.int32), 1)(np.ones(2))
+    array([1.])
+    >>> MedianRanks(best[1:], worst[1:], np.zeros(1, np.int32), 1)(np.ones(1))
+    array([2.5])
+    """
+
+    def __init__(self, best: NDArray[np.int64], worst: NDArray[np.int64], group: NDArray[np.int32], size: int) -> None:
+        self._best, self._length, self._group, self._size = best, worst - best + 1, group, size
+        self._of_best, self._of_worst = Medians(best, group, size), Medians(worst, group, size)
+
+    def __call__(self, weight: Floats) -> Floats:
+        """(size,) medians under (n,) weights of at least 0; NaN for a group without weight."""
+        # at or below any place lies at most the weight of the best ranks there, and at least that of the worst
+        low, high = self._of_best.middle(weight)[0], self._of_worst.middle(weight)[1]
+        known = np.isfinite(low)
+        first, last = (np.where(known, end, 0.0).astype(np.int64) for end in (low, high))
+        whole = _sums(self._group, weight, self._size)
+        below = self._least(whole * _JUST_HALF, weight, first, last)
+        above = self._least(whole * _MORE_THAN_HALF, weight, below, last)
+        return np.where(known, (below + above) / 2.0, np.nan)
+
+    def _least(
+        self, least: Floats, weight: Floats, low: NDArray[np.int64], high: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """(size,) the least rank from ``low`` to ``high`` at or below which there is so much weight."""
+        place = low  # the lowest one is most often it
+        while np.any(low < high):
+            inside = np.clip(place[self._group] - self._best + 1, 0, self._length)
+            reached = _sums(self._group, weight * (inside / self._length), self._size) >= least
+            high, low = np.where(reached, place, high), np.where(reached, low, place + 1)
+            low = np.minimum(low, high)
+            place = (low + high) // 2
+        return high

@@ -65,32 +65,37 @@ register_with_forms(
 )  # fmt: skip
 register_with_forms(
     Measure(
-        "micro.GMR", identity, "answers", aggregate="geometric mean", has_chance=True, bounds=_UNBOUNDED,
+        "micro.GMR", identity, "answers", expected=expected_ties.geometric_rank,
+        aggregate="geometric mean", has_chance=True, bounds=_UNBOUNDED,
         better="lower", description="Geometric mean of the answers' ranks.", source=_UNIFIED,
     )
 )  # fmt: skip
 register_with_forms(
     Measure(
-        "micro.IGMR", identity, "answers", aggregate="inverse geometric mean", has_chance=True,
+        "micro.IGMR", identity, "answers", expected=expected_ties.geometric_rank,
+        aggregate="inverse geometric mean", has_chance=True,
         description="1 / the geometric mean of the answers' ranks.", source=_UNIFIED,
     )
 )  # fmt: skip
 register_with_forms(
     Measure(
-        "micro.HMR", identity, "answers", aggregate="harmonic mean", has_chance=True, bounds=_UNBOUNDED,
+        "micro.HMR", identity, "answers", expected=expected_ties.harmonic_rank,
+        aggregate="harmonic mean", has_chance=True, bounds=_UNBOUNDED,
         better="lower", description="Harmonic mean of the answers' ranks, 1 / MRR; chance by simulation.",
         source=_UNIFIED,
     )
 )  # fmt: skip
 register_with_forms(
     Measure(
-        "micro.IMR", identity, "answers", aggregate="inverse mean", has_chance=True,
+        "micro.IMR", identity, "answers", expected=expected_ties.rank,
+        aggregate="inverse mean", has_chance=True,
         description="1 / the mean rank of the answers; chance by simulation.", source=_UNIFIED,
     )
 )  # fmt: skip
 register_with_forms(
     Measure(
-        "micro.MedianRank", identity, "answers", aggregate="median", has_chance=True, bounds=_UNBOUNDED,
+        "micro.MedianRank", identity, "answers", expected=expected_ties.rank,
+        aggregate="median", has_chance=True, bounds=_UNBOUNDED,
         better="lower", description="Median rank of the answers; chance by simulation.", source=_UNIFIED,
     )
 )  # fmt: skip
@@ -112,8 +117,8 @@ register_with_forms(
 )  # fmt: skip
 register(
     Measure(
-        "micro.WMR", identity, "answers", aggregate="geometric mean", bounds=_UNBOUNDED, better="lower",
-        weighting="relation", source=_AMBIGUITY,
+        "micro.WMR", identity, "answers", expected=expected_ties.geometric_rank, aggregate="geometric mean",
+        bounds=_UNBOUNDED, better="lower", weighting="relation", source=_AMBIGUITY,
         description="Geometric mean of the answers' ranks in which each relation counts alike.",
     )
 )  # fmt: skip

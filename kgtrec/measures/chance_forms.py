@@ -35,7 +35,9 @@ def register_forms(measure: Measure, *, ratio: str | None = None) -> None:
     room, dot, name = measure.name.rpartition(".")
     lower = measure.better == "lower"
     shown = f"{measure.name}@k" if measure.cutoff == "required" else measure.name
-    common = replace(measure, aliases={}, trec_eval=(), lower_is_better=lower, source=_INDEX)
+    common = replace(
+        measure, aliases={}, trec_eval=(), lower_is_better=lower, source=_INDEX, adjusts=measure.name
+    )  # fmt: skip
     if ratio is not None:
         register(replace(
             common, name=ratio, form="ratio", bounds=(0.0, np.inf),

@@ -62,9 +62,11 @@ class Measure:
     trec_eval: tuple[str, ...] = ()  # trec_eval's own names, "map_cut_{cutoff}" with its cutoff
     aliases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # other names -> parameters that they fix
     # exact mean over all orders of tied candidates, as `value` but of (optimistic rank, pessimistic rank, **parameters)
-    # or of (TiedRanking, **parameters); None where there is no closed form
+    # or of (TiedRanking, **parameters); None where there is no closed form. Where the aggregate is no plain mean, it is
+    # the mean of what is averaged (of ln r for geometric means); a median is that of all ranks that there could be
     expected: Callable[..., NDArray[np.float64]] | None = None
     form: Literal["plain", "ratio", "index", "z"] = "plain"  # the other three set the number against chance
+    adjusts: str = ""  # the name of the measure that those three set against chance
     chance: Chance | None = None  # of each item, for means over items; None: of all items together, or not known
     has_chance: bool = False  # whether what chance would give is known, in whichever way
     optimum: float = 1.0  # the number of a system that ranks every answer first

@@ -34,10 +34,15 @@ def study_text(summary: pa.Table) -> str:
 
 def _cells(summary: pa.Table) -> Iterator[list[str]]:
     for row in summary.to_pylist():
-        yield [
-            value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
-            for value in (row[name] for name in _COLUMNS)
-        ]
+        yield [_cell(row[name]) for name in _COLUMNS]
+
+
+def _cell(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "-" if value != value else f"{value:,.4f}"  # undefined, such as AMRI of a single alignment
 
 
 def study_csv(table: pa.Table) -> str:

@@ -83,6 +83,35 @@ def test_an_answers_rank_is_uniform_between_its_extremes(name: str, answers: lis
         assert found == pytest.approx(float(expected), rel=1e-13)
 
 
+LINKED = {
+    "geometric": (expected_ties.geometric_rank, mpmath.log, mpmath.exp),
+    "harmonic": (expected_ties.harmonic_rank, lambda r: 1 / mpmath.mpf(r), lambda mean: 1 / mean),
+}
+
+
+@pytest.mark.parametrize("name", LINKED)
+@given(st.lists(st.tuples(st.integers(1, 3_000), st.integers(0, 700)), min_size=1, max_size=5))
+def test_a_linked_rank_is_the_link_of_the_exact_mean(name: str, answers: list[tuple[int, int]]):
+    """exp of the mean logarithm, 1 / the mean reciprocal, over every rank from best to worst."""
+    kernel, link, back = LINKED[name]
+    best = np.array([answer[0] for answer in answers])
+    worst = best + np.array([answer[1] for answer in answers])
+    for found, first, last in zip(kernel(best, worst), best.tolist(), worst.tolist(), strict=True):
+        mean = mpmath.fsum(link(r) for r in range(first, last + 1)) / (last + 1 - first)
+        assert found == pytest.approx(float(back(mean)), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("first", "last"), [(1, 10**8), (10**8, 10**8 + 1), (10**8, 10**8 + 999), (1, 2), (257, 10**7)]
+)
+def test_geometric_ranks_far_down_keep_their_digits(first: int, last: int):
+    """(last! / (first - 1)!) ** (1 / ties) by the gamma function in 60 digits, where floats would cancel."""
+    with mpmath.workdps(60):
+        mean = (mpmath.loggamma(last + 1) - mpmath.loggamma(first)) / (last + 1 - first)
+        expected = float(mpmath.exp(mean))
+    assert expected_ties.geometric_rank(np.array([first]), np.array([last]))[0] == pytest.approx(expected, rel=1e-12)
+
+
 def test_a_reciprocal_rank_among_a_hundred_million_ties():
     """H(10 ** 8) / 10 ** 8, and a thousand ties far down keep their digits: no prefix sums are subtracted."""
     found = expected_ties.reciprocal(np.array([1, 10**8]), np.array([10**8, 10**8 + 999]))

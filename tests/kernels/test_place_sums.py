@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.kernels.place_sums import sum_log_discounts, sum_places_behind, sum_powers, sum_reciprocals
+from kgtrec.kernels.place_sums import sum_log_discounts, sum_logs, sum_places_behind, sum_powers, sum_reciprocals
 
 stretches = st.lists(st.tuples(st.integers(0, 2_500), st.integers(0, 400)), min_size=1, max_size=4)
 KINDS = {
     "reciprocals": (sum_reciprocals, lambda place, j: mpmath.mpf(1) / place),
     "log discounts": (sum_log_discounts, lambda place, j: 1 / mpmath.log(place + 1, 2)),
+    "logs": (sum_logs, lambda place, j: mpmath.log(place)),
     "powers": (lambda after, count: sum_powers(after, count, 0.3), lambda place, j: mpmath.mpf(place) ** -0.3),
     "first power": (lambda after, count: sum_powers(after, count, 1.0), lambda place, j: mpmath.mpf(1) / place),
     "places behind": (sum_places_behind, lambda place, j: mpmath.mpf(j - 1) / place),
@@ -33,12 +34,14 @@ FAR = [(0, 10**8), (10**8, 1), (10**8, 50), (10**8, 10**4), (10**8, 10**8), (255
 
 @pytest.mark.parametrize(("after", "count"), FAR)
 def test_stretches_far_down_and_very_long_ones_keep_their_digits(after: int, count: int):
-    """Against closed forms in 50 digits: harmonic numbers and Hurwitz' zeta function."""
+    """Against closed forms in 50 digits: harmonic numbers, Hurwitz' zeta function and the gamma function."""
     a, m = np.array([after]), np.array([count])
     with mpmath.workdps(50):
         harmonic = mpmath.harmonic(after + count) - mpmath.harmonic(after)
         zeta = mpmath.zeta(mpmath.mpf("0.5"), after + 1) - mpmath.zeta(mpmath.mpf("0.5"), after + count + 1)
         behind = count - (after + 1) * harmonic
+        logs = mpmath.loggamma(after + count + 1) - mpmath.loggamma(after + 1)
+    assert sum_logs(a, m)[0] == pytest.approx(float(logs), rel=1e-13)
     assert sum_reciprocals(a, m)[0] == pytest.approx(float(harmonic), rel=1e-13)
     assert sum_powers(a, m, 0.5)[0] == pytest.approx(float(zeta), rel=1e-13)
     assert sum_places_behind(a, m)[0] == pytest.approx(float(behind), rel=1e-12, abs=1e-15)

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kgtrec.kernels import resampling
-from kgtrec.kernels.resampling import bootstrap_counts, percentile_interval
+from kgtrec.kernels.resampling import BootstrapSamples, bootstrap_counts, percentile_interval, resampled_quotients
 
 
 def drawn(n: int, repeats: int, seed: int) -> np.ndarray:
@@ -33,6 +35,45 @@ def test_counts_are_multinomial():
     counts = drawn(20, 20_000, 0)
     assert abs(counts[:, 0].mean() - 1) < 4 * np.sqrt(0.95 / 20_000)
     assert counts.var() == pytest.approx(0.95, rel=0.02)
+
+
+@pytest.mark.parametrize("kept", [0, 1 << 28])
+def test_samples_are_the_same_at_every_use(kept: int, monkeypatch: pytest.MonkeyPatch):
+    """Kept or drawn anew, and where a count exceeds what a byte holds."""
+    monkeypatch.setattr(resampling, "_KEPT", kept)
+    monkeypatch.setattr(resampling, "_CELLS", 30)
+    samples = BootstrapSamples(11, 20, 3)
+    for _ in range(3):
+        np.testing.assert_array_equal(np.concatenate(list(samples)), drawn(11, 20, 3))
+    assert next(iter(samples)).dtype == np.uint8
+
+
+def test_counts_above_a_byte_are_kept(monkeypatch: pytest.MonkeyPatch):
+    """One of two items 300 times."""
+    monkeypatch.setattr(resampling, "bootstrap_counts", lambda *_: iter([np.array([[300.0, 0.0]])]))
+    assert np.concatenate(list(BootstrapSamples(2, 1, 0))).tolist() == [[300, 0]]
+
+
+items = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 3), st.floats(0, 9), st.floats(0.1, 9)), min_size=1, max_size=12
+)
+
+
+@settings(max_examples=40)
+@given(items, st.integers(1, 20))
+def test_quotients_are_those_of_a_slow_sum(items, how_many: int):
+    """Item by item and sample by sample, for any number of columns; clusters may spread over groups."""
+    cluster, group, above, below = (np.array(column) for column in zip(*items, strict=True))
+    samples = BootstrapSamples(6, 7, 1)
+    columns = [above * (1 + place) for place in range(how_many)]
+    found = resampled_quotients(samples, cluster, group.astype(np.int32), 4, columns, [below] * how_many)
+    assert found.shape == (how_many, 7, 4)
+    for sample, counts in enumerate(drawn(6, 7, 1)):
+        for own in range(4):
+            top = sum(counts[c] * a for c, g, a, _ in items if g == own)
+            bottom = sum(counts[c] * b for c, g, _, b in items if g == own)
+            expected = [(1 + place) * top / bottom if bottom else np.nan for place in range(how_many)]
+            np.testing.assert_allclose(found[:, sample, own], expected, rtol=1e-12)
 
 
 def test_the_interval_cuts_equal_tails():

@@ -10,7 +10,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.measures.aggregate import LINKS, aggregate, aggregate_groups
+from kgtrec.measures.aggregate import LINKS, MedianRanks, Medians, aggregate, aggregate_groups
 
 values = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
@@ -73,3 +73,45 @@ def test_aggregates_of_ranks_are_those_of_scipy_and_numpy(numbers):
         "inverse geometric mean": 1 / scipy.stats.gmean(value),
     }  # fmt: skip
     assert {how: aggregate(value, how) for how in expected} == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_median_counts_nothing_that_has_no_weight():
+    """Ranks 1, 2, 9 with weights 1, 0, 1: midway between 1 and 9; a group without weight has none."""
+    group = np.array([0, 0, 0, 1], np.int32)
+    medians = Medians(np.array([1.0, 2.0, 9.0, 5.0]), group, 3)
+    np.testing.assert_array_equal(medians(np.array([1.0, 0.0, 1.0, 0.0])), [5.0, np.nan, np.nan])
+    np.testing.assert_array_equal(medians(np.array([1.0, 0.0, 3.0, 2.0])), [9.0, 5.0, np.nan])
+
+
+def test_a_median_does_not_hang_on_the_scale_of_the_weights():
+    """Of 1 and 2, the second with a little more weight, it is 2, not the midpoint, at any scale."""
+    for scale in (1.0, 1e-9, 1e12):
+        weight = scale * np.array([1.0, 1.001])
+        assert aggregate_groups(np.array([1.0, 2.0]), np.zeros(2, np.int32), 1, "median", weight)[0] == 2.0
+
+
+open_ranks = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=8)
+
+
+@given(open_ranks, st.integers(1, 3), st.data())
+def test_a_median_of_open_ranks_is_that_of_every_rank_there_could_be(answers, size, data):
+    """Each answer written out sixty times, evenly over its ranks, and as often again as its weight says."""
+    best = np.array([first for first, _, _ in answers])
+    worst = best + np.array([more for _, more, _ in answers])
+    weight = np.array([times for _, _, times in answers], float)
+    group = np.array(data.draw(st.lists(st.integers(0, size - 1), min_size=len(best), max_size=len(best))), np.int32)
+    found = MedianRanks(best, worst, group, size)(1e-3 * weight)
+    for own in range(size):
+        ranks = [
+            rank
+            for first, last, times, place in zip(best, worst, weight, group, strict=True) if place == own
+            for rank in range(first, last + 1) for _ in range(int(60 * times) // (last + 1 - first))
+        ]  # fmt: skip
+        assert found[own] == (np.median(ranks) if ranks else pytest.approx(np.nan, nan_ok=True))
+
+
+def test_a_median_of_long_ties():
+    """One answer anywhere from 1 to 10 ** 8: midway; with another at 3, which half of the weight reaches, at 3."""
+    best, worst = np.array([1, 3]), np.array([10**8, 3])
+    assert MedianRanks(best[:1], worst[:1], np.zeros(1, np.int32), 1)(np.ones(1))[0] == (1 + 10**8) / 2
+    assert MedianRanks(best, worst, np.zeros(2, np.int32), 1)(np.ones(2))[0] == 3

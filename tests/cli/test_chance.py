@@ -1,0 +1,110 @@
+"""kgtrec chance and kgtrec adjust."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kgtrec.cli import main
+
+CITIES = Path(__file__).parents[2] / "examples" / "cities"
+TRIPLES = [part for name in ("train", "valid", "test") for part in (f"--{name}", str(CITIES / f"{name}.tsv"))]
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = str(tmp_path_factory.mktemp("cities") / "C")
+    main(["questions", str(CITIES), "--out", folder])
+    return folder
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that a command ends with."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_triples_give_the_table_of_their_collection(collection: str, capsys: pytest.CaptureFixture[str]):
+    """--split test is what a collection has."""
+    capsys.readouterr()
+    main(["chance", collection, "--format", "csv"])
+    by_collection = capsys.readouterr().out
+    main(["chance", *TRIPLES, "--format", "csv"])
+    assert capsys.readouterr().out == by_collection
+
+
+def test_valid_triples_are_asked_for(capsys: pytest.CaptureFixture[str]):
+    """The five valid triples of the cities, whose train and test triples are known: ten answers."""
+    main(["chance", *TRIPLES, "--split", "valid", "-m", "micro.MR"])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [row[:4] for row in rows] == [
+        ["micro.MR", "both", "10", "21.85"], ["micro.MR", "head", "5", "21.80"], ["micro.MR", "tail", "5", "21.90"],
+    ]  # fmt: skip
+
+
+def test_a_written_table_adjusts_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """MR 1 is the best there is."""
+    path = str(tmp_path / "valid.csv")
+    main(["chance", *TRIPLES, "--split", "valid", "--out", path])
+    main(["adjust", "--measure", "MR", "--value", "1", "--chance", path])
+    assert ["index", "1.0000"] in [line.split() for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected COLLECTION, or --train, --valid and --test, found neither"),
+        (["--train", "x"], "expected COLLECTION, or --train, --valid and --test, found no --valid and no --test"),
+        (["C", "--valid", "x"], "expected COLLECTION or files of triples, found both: C and --valid"),
+        (
+            ["C", "--split", "valid"],
+            "C: a collection has the questions of its test triples alone; --split valid needs --train, --valid and "
+            "--test",
+        ),
+        (
+            ["--train", "-", "--valid", "-", "--test", "x"],
+            "expected standard input (-) once, found it again; it can be read once",
+        ),
+        (["C", "--out", "x.parquet"], "--out x.parquet: expected a name that ends in .csv, found '.parquet'"),
+    ],
+)
+def test_what_does_not_go_together_is_told(arguments, message, capsys: pytest.CaptureFixture[str]):
+    """One line, before anything is read."""
+    assert refused(["chance", *arguments], capsys) == f"error: {message}\n"
+
+
+def test_evaluate_says_what_is_wrong_with_its_options(
+    collection: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Intervals without a level; shares of relations in a file, which is named; suffixes that stand for no form."""
+    main(["baseline", "constant", collection, "--out", str(tmp_path)])
+    evaluate = ["evaluate", collection, str(tmp_path / "constant.ranks.parquet"), "-m", "micro.MRR"]
+    for option in (["--resample", "question"], ["--resamples", "1000"]):
+        assert refused([*evaluate, *option], capsys) == (
+            f"error: {option[0]} is about intervals: expected --confidence with it, such as 0.95, found none\n"
+        )
+    shares = tmp_path / "shares.tsv"
+    for text, message in (
+        ("border\t1\n", "expected relations of the collection, found a share of 'border'; did you mean borders?"),
+        ("borders\t0\n", "expected shares of relations that are numbers of at least 0, and not all 0"),
+    ):
+        shares.write_text(text)
+        assert refused([*evaluate, "--weights", str(shares)], capsys) == f"error: {shares}: {message}\n"
+    shares.write_text("borders\t1\n")
+    main([*evaluate, "--weights", str(shares)])
+    assert capsys.readouterr().err == (
+        "warning: the shares leave out 3 of the 4 relations of the qrels, such as 'city_in'; they count 0 and their "
+        "answers nothing\n"
+    )
+    for command, ends in (("evaluate", ".txt, .csv, .json, .tex, .parquet"), ("ties", ".txt, .csv, .json")):
+        assert refused([command, *evaluate[1:], "--out", "x.xlsx"], capsys) == (
+            f"error: --out x.xlsx: expected a name that ends in {ends}, or --format with any other name, "
+            "found '.xlsx'\n"
+        )
+    main([*evaluate, "--out", str(tmp_path / "x.txt")])
+    main([*evaluate, "--out", str(tmp_path / "x.xlsx"), "--format", "table"])
+    assert (tmp_path / "x.txt").read_text() == (tmp_path / "x.xlsx").read_text()
