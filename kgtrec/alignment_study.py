@@ -30,7 +30,7 @@ from kgtrec.ranking import Progress, joined_answer_ranks
 STUDY_MEASURES = ("micro.MR", "micro.Hits@1", "micro.MRR", "micro.AMRI")
 
 
-def alignment_study(
+def study_alignment(
     system: EntityVectors | NDArray[Any],
     alignments: Alignments,
     sizes: Sequence[int | float],
@@ -80,7 +80,7 @@ def alignment_study(
     --------
     >>> alignments = Alignments.of([(row, row) for row in range(6)])
     >>> similarities = np.add.outer(np.zeros(6), np.arange(6))  # every left entity prefers right5, then right4, ...
-    >>> study = alignment_study(similarities, alignments, [3, 6], repeats=2, measures="micro.MR")
+    >>> study = study_alignment(similarities, alignments, [3, 6], repeats=2, measures="micro.MR")
     >>> study.size.tolist(), study.values[study.size == 6, 0].tolist()
     ([3, 6, 3, 6], [3.5, 3.5])
     """

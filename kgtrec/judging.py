@@ -37,6 +37,16 @@ class RankedAnswers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Where each judged entity that the system returned stands in the list, in no order."""
+
+    judged: NDArray[np.intp]  # (m,) row of the qrels
+    first: NDArray[np.int64]  # (m,) first place of the group of candidates that it ties with, from 1
+    size: NDArray[np.int64]  # (m,) how many candidates are in that group, itself included
+    position: NDArray[np.float64]  # (m,) its place under the rule for ties
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class JudgedSystem:
     """One system, seen through one set of qrels and one rule for ties."""
 
@@ -47,6 +57,7 @@ class JudgedSystem:
     answers: RankedAnswers | None  # None for a run, which is cut and so has no exact ranks
     group_size: NDArray[np.int64]  # (r,) of each relevant, retrieved entity: how many candidates tie, itself included
     run: Run | None  # what ir-measures' own providers are given; None for answer ranks
+    places: Places  # what `ranking` was made of
 
     @property
     def tied(self) -> float:
@@ -119,7 +130,8 @@ def _judge_run(run: Run, qrels: Qrels, ties: str, seed: int) -> JudgedSystem:
         position = places_in_tied_groups(qrels.question[judged], first, size, qrels.grade[judged], label_order, rule)
     ranking = _ranking(qrels, num_retrieved, judged, position)
     tied_ranking = _tied_ranking(qrels, num_retrieved, judged, first, size) if ties == "expected" else None
-    return JudgedSystem(run.name, ties, ranking, tied_ranking, None, size[qrels.grade[judged] >= 1], run)
+    group_size, places = size[qrels.grade[judged] >= 1], Places(judged, first, size, position)
+    return JudgedSystem(run.name, ties, ranking, tied_ranking, None, group_size, run, places)
 
 
 def _tied_groups(
@@ -203,7 +215,8 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> Judg
 
     relevant = grade >= 1
     answers = _micro(ranks, qrels, row[relevant], judged[relevant], seen, rule, shuffled)
-    return JudgedSystem(ranks.name, ties, ranking, tied_ranking, answers, tied[row[relevant]] + 1, None)
+    places = Places(judged, above[row] + 1, tied[row] + 1, position)
+    return JudgedSystem(ranks.name, ties, ranking, tied_ranking, answers, tied[row[relevant]] + 1, None, places)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

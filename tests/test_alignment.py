@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.alignment import align, alignment_collection
-from kgtrec.alignment_study import alignment_study, joined_studies
+from kgtrec.alignment_study import joined_studies, study_alignment
 from kgtrec.data.alignments import Alignments, EntityVectors
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning
@@ -135,7 +135,7 @@ def test_a_study_equals_aligning_each_drawn_set_by_itself(task, measure):
     pairs = np.unique(alignments.test, axis=0)  # in the order in which sets are drawn
     n = len(pairs)
     sizes = sorted({int(size) for size in rng.integers(1, n + 1, 2)})
-    study = alignment_study(similarities, alignments, sizes, repeats=2, seed=3, measures=measure, block=block)
+    study = study_alignment(similarities, alignments, sizes, repeats=2, seed=3, measures=measure, block=block)
     assert (study.size.tolist(), study.repeat.tolist()) == (sizes * 2, [0] * len(sizes) + [1] * len(sizes))
     for size, repeat, value in zip(study.size, study.repeat, study.values[:, 0], strict=True):
         order = np.random.default_rng([3, repeat]).permutation(n)
@@ -154,7 +154,7 @@ def test_study_tables():
     """The long table has a row per set and measure; the summary's interval has no width at the full size."""
     rng = np.random.default_rng(9)
     similarities = rng.normal(size=(40, 40)) + 2 * np.eye(40)
-    study = alignment_study(similarities, Alignments.by_row(40, 40), [0.25, 40], repeats=6,
+    study = study_alignment(similarities, Alignments.by_row(40, 40), [0.25, 40], repeats=6,
                             measures=["micro.MR", "micro.Hits@1"], name="s")  # fmt: skip
     table, summary = joined_studies([study, study])
     assert table.column_names == ["system", "size", "repeat", "measure", "value"]
@@ -165,7 +165,7 @@ def test_study_tables():
     assert full["low"] == full["mean"] == full["high"]
     assert small["low"] < small["mean"] < small["high"] < full["mean"]
     assert summary.num_rows == 8
-    again = alignment_study(similarities, Alignments.by_row(40, 40), [10], repeats=2, measures="micro.MR")
+    again = study_alignment(similarities, Alignments.by_row(40, 40), [10], repeats=2, measures="micro.MR")
     both = study.to_table().to_pylist()
     assert again.values[:, 0].tolist() == [
         row["value"] for row in both if row["size"] == 10 and row["measure"] == "micro.MR" and row["repeat"] < 2
@@ -187,7 +187,7 @@ def test_dbp15k(data):
     """The GCN trained on 30% of the alignments: the numbers that stand beside the data, from left to right."""
     system = read_alignment_system(data / "systems" / "dbp15k-zh_en" / "gcn-30.npz")
     alignments = Alignments.by_row(*system.shape, system.is_test)
-    study = alignment_study(
+    study = study_alignment(
         system.scores, alignments, [0.1, 0.5], repeats=3, measures=["micro.MR", "micro.Hits@1"], similarity="neg-l1"
     )
     collection, ranks = alignment_collection(alignments), study.ranks
@@ -246,11 +246,11 @@ WRONG = {
     "triples": (lambda: Alignments.of([(0, 1, 2)]), "pairs (left row, right row), found int64 of shape (1, 3)"),
     "by row": (lambda: Alignments.by_row(3, 4), "as many left rows as right ones, row by row aligned, found 3 and 4"),
     "flags": (lambda: Alignments.by_row(3, 3, np.ones(3)), "3 flags as is_test, one per row, found float64"),
-    "size": (lambda: alignment_study(THREE, ONE_TO_ONE, [4]), "sizes of 1 to 3 test alignments, or fractions"),
-    "fraction": (lambda: alignment_study(THREE, ONE_TO_ONE, [1.5]), "found 1.5"),
-    "no sizes": (lambda: alignment_study(THREE, ONE_TO_ONE, []), "expected at least one size"),
-    "repeats": (lambda: alignment_study(THREE, ONE_TO_ONE, [1], repeats=0), "expected repeats of 1 or more, found 0"),
-    "measure": (lambda: alignment_study(THREE, ONE_TO_ONE, [1], measures="micro.MRRR"), "micro.MRR"),
+    "size": (lambda: study_alignment(THREE, ONE_TO_ONE, [4]), "sizes of 1 to 3 test alignments, or fractions"),
+    "fraction": (lambda: study_alignment(THREE, ONE_TO_ONE, [1.5]), "found 1.5"),
+    "no sizes": (lambda: study_alignment(THREE, ONE_TO_ONE, []), "expected at least one size"),
+    "repeats": (lambda: study_alignment(THREE, ONE_TO_ONE, [1], repeats=0), "expected repeats of 1 or more, found 0"),
+    "measure": (lambda: study_alignment(THREE, ONE_TO_ONE, [1], measures="micro.MRRR"), "micro.MRR"),
 }  # fmt: skip
 
 
@@ -267,7 +267,7 @@ def test_a_study_of_single_alignments_tells_what_has_no_value():
     """One candidate leaves chance no room: AMRI is undefined at size 1, which the warning names, and shown as -."""
     similarities = np.random.default_rng(0).random((6, 6))
     with pytest.warns(KgtrecWarning, match=r"micro\.AMRI of gcn at size 1 is undefined where chance leaves no room"):
-        study = alignment_study(similarities, Alignments.by_row(6, 6), [1, 6], repeats=2, name="gcn",
+        study = study_alignment(similarities, Alignments.by_row(6, 6), [1, 6], repeats=2, name="gcn",
                                 measures="micro.MR micro.AMRI")  # fmt: skip
     _, summary = joined_studies([study])
     assert [line.split()[2:] for line in study_text(summary).splitlines()[1:4:2]] == [

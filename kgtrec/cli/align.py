@@ -224,7 +224,7 @@ def _study(
 ) -> Callable[..., AlignmentStudy]:
     from functools import partial
 
-    from kgtrec.alignment_study import alignment_study
+    from kgtrec.alignment_study import study_alignment
 
     if candidates != "test":
         raise KgtrecError("expected --candidates test with --study (all entities are the same for any size), found all")
@@ -232,7 +232,7 @@ def _study(
         from kgtrec.measures.names import parse_measures
 
         parse_measures(measures)  # a misspelt name is told before any file is read
-    return partial(alignment_study, sizes=sizes, repeats=repeats, seed=seed, measures=measures or None)
+    return partial(study_alignment, sizes=sizes, repeats=repeats, seed=seed, measures=measures or None)
 
 
 def _write_ranks(out: str, name: str, ranks: AnswerRanks) -> None:

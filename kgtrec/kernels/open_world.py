@@ -9,7 +9,8 @@ missing answers found and placed above it; one that is not found counts 0.
 
 With m missing answers found, the rank of a found labelled answer is uniform on 1 .. m + 1, so its expected value is the
 mean :math:`A(m)` of the weights w(1) .. w(m + 1), and everything here is a mean of A over binomial numbers m: sums of
-positive terms, without the loss that differences would bring for small beta.
+positive terms, without the loss that differences would bring for small beta. Given m, the number of labelled answers
+is binomial of N - m trials with probability :math:`\alpha / (1 - \beta l_1)`.
 
 References
 ----------
@@ -20,6 +21,7 @@ their lemma counts questions without any label as if they could be scored, see :
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +48,7 @@ def correlated_strengths(strength: Floats, missing: float, correlation: float) -
 
 
 def correlation_bounds(strength: Floats, missing: float) -> tuple[Floats, Floats]:
-    """Least and greatest correlation that a joint distribution of "missing" and "found" can have.
+    """Least and greatest correlation that a joint distribution of "missing" and "found" can have; 0, 0 for certainties.
 
     References
     ----------
@@ -57,11 +59,11 @@ def correlation_bounds(strength: Floats, missing: float) -> tuple[Floats, Floats
     >>> [part.round(4).tolist() for part in correlation_bounds(np.array([0.8]), 0.5)]
     [[-0.5], [0.5]]
     """
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         found, odds = np.sqrt(strength / (1 - strength)), np.sqrt(missing / (1 - missing))
         low = -np.minimum(found * odds, 1 / (found * odds))
         high = np.minimum(odds / found, found / odds)
-    return low, high
+    return np.nan_to_num(low), np.nan_to_num(high)  # what is always or never found or missing correlates with nothing
 
 
 def mean_weights(weights: Weights, n: int) -> Floats:
@@ -77,24 +79,46 @@ def mean_weights(weights: Weights, n: int) -> Floats:
     return mean
 
 
-def _window(n: int, p: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """(k,) numbers that a binomial variable takes for all practical purposes, and their (len(p), k) probabilities."""
+def _window(n: int, p: float) -> tuple[slice, Floats]:
+    """Numbers that a binomial variable takes for all practical purposes, as a slice of 0 .. n, and their chances."""
     from scipy.stats import binom
 
     spread = _TAIL * np.sqrt(n * p * (1 - p)) + _TAIL
-    first = int(max(0, np.floor(np.min(n * p - spread, initial=n))))
-    last = int(min(n, np.ceil(np.max(n * p + spread, initial=0))))
-    numbers = np.arange(first, last + 1, dtype=np.int64)
-    return numbers, np.asarray(binom.pmf(numbers, n, p[:, None]), np.float64)
+    first = int(max(0, np.floor(n * p - spread)))
+    last = int(min(n, np.ceil(n * p + spread)))
+    return slice(first, last + 1), np.asarray(binom.pmf(np.arange(first, last + 1), n, p), np.float64)
 
 
-def _binomial_mean(values: Floats, n: int, p: Floats) -> Floats:
-    """(len(p),) mean of ``values[m]`` over m from a binomial distribution of n trials."""
-    mean = np.empty(len(p))
-    for place in range(len(p)):  # one window each, which is narrow where n is large
-        numbers, probability = _window(n, p[place : place + 1])
-        mean[place] = probability[0] @ values[numbers]
-    return mean
+def _means(values: Floats, n: int, missing: float, on_missing: Floats, *, scored: bool) -> Floats:
+    """Means of values over how many missing answers of n are found.
+
+    Parameters
+    ----------
+    values : (k, n + 1) float array
+        Of m = 0 .. n found missing answers.
+    scored : bool
+        Count only cases in which an answer is labelled; what is left sums to 1 - missing ** n.
+
+    Returns
+    -------
+    (k, s) float array
+    """
+    means = np.empty((len(values), len(on_missing)))
+    for place, found in enumerate(on_missing):  # a window each, which is narrow where n is large
+        numbers, chance = _window(n, missing * found)
+        if scored and missing > 0:
+            labelled = (1 - missing) / (1 - missing * found)  # chance of a label for an answer that is no found missing one
+            others = n - np.arange(numbers.start, numbers.stop)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                some = -np.expm1(others * np.log1p(-labelled))
+            chance *= np.where(others > 0, some, 0.0)
+        means[:, place] = values[:, numbers] @ chance
+    return means
+
+
+def _scored_share(n_answers: int, missing: float) -> float:
+    """Probability that a question has a label."""
+    return 1.0 if missing == 0 else float(-np.expm1(n_answers * np.log(missing)))
 
 
 def mean_per_label(weights: Weights, n_answers: int, missing: float, on_missing: Floats, on_labelled: Floats) -> Floats:
@@ -122,7 +146,7 @@ def mean_per_label(weights: Weights, n_answers: int, missing: float, on_missing:
     [0.5534]
     """
     values = mean_weights(weights, n_answers - 1)
-    return on_labelled * _binomial_mean(values, n_answers - 1, missing * on_missing)
+    return on_labelled * _means(values[None], n_answers - 1, missing, on_missing, scored=False)[0]
 
 
 def mean_per_question(
@@ -149,26 +173,32 @@ def mean_per_question(
     ...  for only in (False, True)]
     [[0.5141], [0.5187]]
     """
-    values = mean_weights(weights, n_answers)
-    mean = on_labelled * _binomial_mean(values, n_answers, missing * on_missing)
-    if not conditional:
-        return mean
-    if missing == 0:
-        return mean
-    unlabelled = on_labelled * _binomial_mean(values, n_answers, on_missing)
-    scored: Floats = (mean - missing**n_answers * unlabelled) / -np.expm1(n_answers * np.log(missing))
-    return scored
+    values = mean_weights(weights, n_answers)[None]
+    mean = on_labelled * _means(values, n_answers, missing, on_missing, scored=conditional)[0]
+    return mean / _scored_share(n_answers, missing) if conditional else mean
 
 
-def slope(weights: Weights, n_draws: int, missing: float, strength: Floats, correlation: float) -> Floats:
+def slope(
+    weights: Weights, n_draws: int, missing: float, strength: Floats, correlation: float, *, conditional: bool = False
+) -> Floats:
     r"""Derivative of the mean in the strength: how much a measure shows of an improvement.
 
-    ``n_draws`` is N for the lemma of questions, N - 1 for labels. Without correlation it is
-    :math:`\sum_k w(k + 1) \binom{n}{k} (l \beta)^k (1 - l \beta)^{n - k}`.
+    ``n_draws`` is N for questions, N - 1 for labels. Without correlation the slope is the mean of w(m + 1) itself:
+    :math:`\sum_m w(m + 1) \binom{n}{m} (l \beta)^m (1 - l \beta)^{n - m}`. With it,
+
+    .. math:: \frac{l_2 l_1'}{l_1} E[w(m + 1)]
+        + \frac{\rho l (\sqrt{\alpha / \beta} + \sqrt{\beta / \alpha})}{2 l_1 \sqrt{l (1 - l)}} E[A(m)],
+
+    in which the second factor is :math:`l_2' - l_2 l_1' / l_1` with all that cancels taken out.
+
+    Parameters
+    ----------
+    conditional : bool
+        Of the mean of questions with a label.
 
     Returns
     -------
-    (s,) float array; infinite at strengths 0 and 1 under correlation
+    (s,) float array; not finite at strengths 0 and 1 under correlation
 
     Examples
     --------
@@ -177,60 +207,106 @@ def slope(weights: Weights, n_draws: int, missing: float, strength: Floats, corr
     """
     ranks = np.arange(1.0, n_draws + 2)
     own = weights(ranks)
+    share = _scored_share(n_draws, missing) if conditional else 1.0
     if correlation == 0:
-        return _binomial_mean(own, n_draws, missing * strength)
+        return _means(own[None], n_draws, missing, strength, scored=conditional)[0] / share
     on_missing, on_labelled = correlated_strengths(strength, missing, correlation)
-    values = mean_weights(weights, n_draws)
+    values = np.cumsum(own) / ranks
+    spread, odds = np.sqrt(strength * (1 - strength)), np.sqrt((1 - missing) / missing)
+    alone, mean = _means(np.stack([own, values]), n_draws, missing, on_missing, scored=conditional)
     with np.errstate(divide="ignore", invalid="ignore"):
-        bend = correlation * (1 - 2 * strength) / (2 * np.sqrt(strength * (1 - strength)))
-    odds = np.sqrt((1 - missing) / missing)
-    # A(m + 1) - A(m) written so that nothing cancels
-    rise = (own[1:] - values[:-1]) / ranks[1:]
-    per_missing = missing * n_draws * _binomial_mean(rise, n_draws - 1, missing * on_missing) if n_draws else 0.0
-    per_labelled = _binomial_mean(values, n_draws, missing * on_missing)
-    total: Floats = (1 - bend / odds) * per_labelled + on_labelled * (1 + bend * odds) * per_missing
-    return total
+        rise = 1 + correlation * odds * (1 - 2 * strength) / (2 * spread)  # of the strength on missing answers
+        of_mean = correlation * strength * (odds + 1 / odds) / (2 * spread * on_missing)
+        total: Floats = on_labelled * rise / on_missing * alone + of_mean * mean
+    return total / share
 
 
-def second_moments(
-    weights: Weights, n_answers: int, missing: float, on_missing: Floats, on_labelled: Floats
-) -> tuple[Floats, Floats, Floats]:
-    r"""Mean, mean square, and mean of the conditional mean's products, of a question that has a label.
+def _means_given_labels(values: Floats, n_answers: int, labels: NDArray[np.int64], found: float) -> Floats:
+    """(k, a) means of values over how many of the N - a missing answers are found, for descending numbers a of labels.
 
-    A question with a labels and m found missing answers is the mean of its labels' values. Two found labelled answers
-    have ranks i, j with probability :math:`(1 + [i = j]) / ((m + 1)(m + 2))`, since where one stands the other has two
-    places that give it the same rank.
-
-    Returns
-    -------
-    mean : (s,) float array
-    square : (s,) float array
-        Mean of the squared value, of one system.
-    shared : (s, s) float array
-        Mean of the product of the values of two systems that see the same labels and are otherwise independent.
+    One more missing answer moves a share ``found`` of the chances up by one place.
     """
-    labels, chance = _window(n_answers, np.array([1 - missing]))
-    chance = chance[0][labels > 0]
-    labels = labels[labels > 0]
-    chance = chance / chance.sum()
+    first = n_answers - int(labels[0])
+    low, chance = _window(first, found)
+    top = min(n_answers - int(labels[-1]), _window(n_answers - int(labels[-1]), found)[0].stop - 1)
+    chances = np.zeros(top - low.start + 1)
+    chances[: len(chance)] = chance
+    used = values[:, low.start : top + 1]
+    means = np.empty((len(values), len(labels)))
+    for row in range(len(labels)):
+        means[:, row] = used @ chances
+        moved = found * chances[:-1]
+        chances *= 1 - found
+        chances[1:] += moved
+    return means
+
+
+class Moments(NamedTuple):
+    """Means and covariances of what a question with a label adds to an average."""
+
+    mean: Floats  # (s,)
+    variance: Floats  # (s,) of one question
+    covariance: Floats  # (s, s) of two systems that see the same labels and are otherwise independent
+
+
+def moments(
+    weights: Weights, n_answers: int, missing: float, on_missing: Floats, on_labelled: Floats, *, per_label: bool
+) -> Moments:
+    r"""Mean, variance and covariance, divided by the number of questions those of an average over questions.
+
+    A question with a labels, m found missing answers and the sum S over its labels is worth S / a to the average over
+    questions. Two found labelled answers have ranks i, j with probability
+    :math:`(1 + [i = j]) / ((m + 1)(m + 2))`, since where one stands the other has two places that give it the same
+    rank; so the mean of their product is :math:`A(m)^2 + U(m) / (m + 2)` with U(m) the variance of w(1) .. w(m + 1).
+
+    The average over labels is a ratio of two sums over questions, and :math:`(S - \mu a) / E[a]` stands for the
+    question: exact in the limit of many questions.
+
+    Parameters
+    ----------
+    per_label : bool
+        Of the average over labels; False: over questions.
+
+    Other parameters are those of :func:`mean_per_label`.
+
+    Examples
+    --------
+    >>> half = np.array([0.8])
+    >>> [part.round(4).tolist() for part in moments(lambda rank: 1 / rank, 5, 0.5, half, half, per_label=False)]
+    [[0.5187], [0.0761], [[0.0078]]]
+    """
+    values, spread, labels, chance, size = _tables(weights, n_answers, missing, per_label=per_label)
+    if per_label:
+        mean = mean_per_label(weights, n_answers, missing, on_missing, on_labelled)
+    else:
+        mean = mean_per_question(weights, n_answers, missing, on_missing, on_labelled, conditional=True)
+    variance, apart = np.empty(len(mean)), np.empty((len(mean), len(labels)))
+    stacked = np.stack([values[0], values[1], values[0] ** 2 + spread])
+    for place, found in enumerate(on_labelled):
+        once, twice, paired = _means_given_labels(stacked, n_answers, labels, on_missing[place])
+        apart[place] = size * (found * once - mean[place])
+        # (S / a) given a: each label's own variance, and what the labels of a question have in common
+        own = found * (twice - found * paired) / labels
+        shared = found**2 * np.maximum(paired - once**2, 0.0)
+        variance[place] = chance @ (size**2 * (own + shared) + apart[place] ** 2)
+    return Moments(mean, variance, (apart * chance) @ apart.T)
+
+
+def _tables(
+    weights: Weights, n_answers: int, missing: float, *, per_label: bool
+) -> tuple[Floats, Floats, NDArray[np.int64], Floats, Floats]:
+    """A and the same of squared weights; U / (m + 2); numbers of labels, their chances and their part in an average."""
     ranks = np.arange(1.0, n_answers + 2)
     own = weights(ranks)
-    once, twice = np.cumsum(own) / ranks, np.cumsum(own**2) / ranks
-    # S1 ** 2 + S2 over (m + 1)(m + 2)
-    both = (once**2 * ranks + twice) / (ranks + 1)
-    mean, square = np.zeros((2, len(on_missing)))
-    given = np.empty((len(on_missing), len(labels)))
-    for place in range(len(on_missing)):
-        for row, a in enumerate(labels):
-            unlabelled = int(n_answers - a)
-            numbers, probability = _window(unlabelled, on_missing[place : place + 1])
-            found = on_labelled[place]
-            given[place, row] = found * (probability[0] @ once[numbers])
-            alone, paired = probability[0] @ twice[numbers], probability[0] @ both[numbers]
-            square[place] += chance[row] * (found * alone + (a - 1) * found**2 * paired) / a
-        mean[place] = given[place] @ chance
-    shared = (given * chance) @ given.T
-    return mean, square, shared
+    values = np.stack([np.cumsum(own), np.cumsum(own**2)]) / ranks
+    spread = np.maximum(values[1] - values[0] ** 2, 0.0) / (ranks + 1)
+    window, chance = _window(n_answers, 1 - missing)
+    labels = np.arange(window.start, window.stop, dtype=np.int64)
+    chance = chance[labels > 0][::-1]  # descending, so that the missing ones ascend
+    labels = labels[labels > 0][::-1]
+    chance = chance / chance.sum()
+    size = labels / (chance @ labels) if per_label else np.ones(len(labels))
+    return values, spread, labels, chance, size
 
 
 def harmonic_approximation(n_answers: int, missing: float, strength: Floats) -> tuple[Floats, Floats, Floats]:

@@ -54,6 +54,42 @@ def differences(value: Floats) -> tuple[Floats, Floats]:
     return mean, deviation
 
 
+def effect_sizes(value: Floats) -> tuple[Floats, Floats]:
+    r"""Standardised mean difference of each pair, by the spread of the differences and by that of the systems.
+
+    Returns
+    -------
+    d_z, d_pooled : (pairs,) float arrays
+        :math:`\bar d / s_d`, which the t-test is :math:`\sqrt n` times of, and
+        :math:`\bar d / \sqrt{(s_1^2 + s_2^2) / 2}`, which does not grow as systems agree on what is hard. NaN where
+        what stands below the line is 0.
+
+    References
+    ----------
+    Cohen (1988). Statistical Power Analysis for the Behavioral Sciences, section 2.3.
+    Lakens (2013). Calculating and reporting effect sizes. Frontiers in Psychology 4, eq. 6 and 10.
+
+    Examples
+    --------
+    >>> d_z, d_pooled = effect_sizes(np.array([[1.0, 3.0], [0.0, 0.0]]))
+    >>> d_z.round(4).tolist(), d_pooled.round(4).tolist()
+    ([1.4142], [2.0])
+    """
+    mean, deviation = differences(value)
+    first, second = pairs(len(value))
+    spread = np.full(len(value), np.nan)
+    if value.shape[1] > 1:
+        spread = np.where(_is_flat(value, value), 0.0, value.std(axis=1, ddof=1))
+    pooled = np.sqrt((spread[first] ** 2 + spread[second] ** 2) / 2)
+    return _over(mean, deviation), _over(mean, pooled)
+
+
+def _over(mean: Floats, spread: Floats) -> Floats:
+    quotient = np.full(len(mean), np.nan)
+    np.divide(mean, spread, out=quotient, where=spread > 0)
+    return quotient
+
+
 def _is_flat(difference: Floats, value: Floats) -> NDArray[np.bool_]:
     """(rows,) whether differences are all the same but for what rounding made of values of that size."""
     flat: NDArray[np.bool_] = np.ptp(difference, axis=1) <= 8 * np.finfo(np.float64).eps * np.abs(value).max()
@@ -101,8 +137,16 @@ def clustered_errors(value: Floats, cluster: NDArray[np.int64]) -> tuple[Floats,
         left = difference - difference.mean(axis=1, keepdims=True)
         left[_is_flat(difference, value)] = 0.0
         sums = np.array([np.bincount(place, weights=row, minlength=n_clusters) for row in left])
+        sums[_cancels(sums, value, place)] = 0.0
         error[first == system] = np.sqrt(n_clusters / (n_clusters - 1) * (sums**2).sum(axis=1)) / n
     return error, n_clusters
+
+
+def _cancels(sums: Floats, value: Floats, place: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """(rows,) whether sums over clusters, of what is left of the mean, are 0 but for rounding."""
+    rounding = 8 * np.finfo(np.float64).eps * np.abs(value).max() * np.bincount(place).max()
+    nothing: NDArray[np.bool_] = np.abs(sums).max(axis=1) <= rounding
+    return nothing
 
 
 def t_test(mean: Floats, error: Floats, freedom: int) -> tuple[Floats, Floats]:
@@ -193,12 +237,10 @@ def achieved_significance(value: Floats, cluster: NDArray[np.int64] | None, repe
         return np.full(len(first), np.nan)
     size = np.bincount(place, minlength=n_clusters).astype(np.float64)
     sums = np.empty((n_clusters, len(first)))
-    flat = np.zeros(len(first), np.bool_)
     for pair, (one, other) in enumerate(zip(first, second, strict=True)):
         difference = value[one] - value[other]
-        flat[pair] = _is_flat(difference[None], value)[0]
         sums[:, pair] = np.bincount(place, weights=difference - difference.mean(), minlength=n_clusters)
-    observed = _studentised(np.ones((1, n_clusters)), sums + np.outer(size, differences(value)[0]), size)[0]
+    observed = t_test(differences(value)[0], clustered_errors(value, place)[0], n_clusters - 1)[0]
     beyond = np.zeros(len(first))
     rng = np.random.default_rng(seed)
     at_once = max(1, _CELLS // n_clusters)
@@ -208,7 +250,7 @@ def achieved_significance(value: Floats, cluster: NDArray[np.int64] | None, repe
             row[:] = np.bincount(rng.integers(0, n_clusters, n_clusters), minlength=n_clusters)
         # a sample that ties with the data is as far out as the data; rounding must not decide
         beyond += (np.abs(_studentised(counts, sums, size)) >= np.abs(observed) * (1 - 1e-12)).sum(axis=0)
-    return np.where(flat, np.nan, beyond / repeats)
+    return np.where(np.isnan(observed), np.nan, beyond / repeats)
 
 
 def _studentised(counts: Floats, sums: Floats, size: Floats) -> Floats:
@@ -260,19 +302,11 @@ def randomised_tukey(value: Floats, cluster: NDArray[np.int64] | None, repeats: 
     if cluster is not None:
         place = np.unique(cluster, return_inverse=True)[1]
         value = np.array([np.bincount(place, weights=row) for row in value])
-    units = value.shape[1]
     sums = value.sum(axis=1)
     gap = np.abs(sums[first] - sums[second]) / n
     beyond = np.zeros(len(first))
     rng = np.random.default_rng(seed)
-    columns = np.arange(units)
     for _ in range(repeats):
-        order = rng.random((n_systems, units)).argsort(axis=0) if n_systems > 2 else _flips(rng, units)
-        shuffled = value[order, columns].sum(axis=1) / n
+        shuffled = rng.permuted(value, axis=0).sum(axis=1) / n  # each unit's values on their own
         beyond += (shuffled.max() - shuffled.min()) >= gap * (1 - 1e-12)
     return beyond / repeats
-
-
-def _flips(rng: np.random.Generator, n: int) -> NDArray[np.intp]:
-    second = rng.integers(0, 2, n)
-    return np.array([1 - second, second])

@@ -17,7 +17,8 @@ from kgtrec.measures.names import parse_measure
 _LATEX = str.maketrans(
     {
         "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "|": r"\textbar{}",
+        "<": r"\textless{}", ">": r"\textgreater{}", "\N{MINUS SIGN}": "$-$", "\N{INFINITY}": r"$\infty$",
     }
 )  # fmt: skip
 
@@ -177,17 +178,35 @@ def _styled(text: str, *, bold: bool) -> str:
 def to_latex(scores: Scores) -> str:
     r"""A booktabs table (``\usepackage{booktabs}``), best values in bold."""
     grid = _grid(scores)
-    header = " & ".join(text.translate(_LATEX) for text in grid.header)
-    lines = [
-        rf"\begin{{tabular}}{{{'l' * grid.n_labels}{'r' * len(scores.measures)}}}",
-        r"\toprule",
-        rf"{header} \\",
-        r"\midrule",
-    ]
-    for row, best in zip(grid.rows, grid.best, strict=True):
-        cells = (_latex_cell(text, bold=bool(mark)) for text, mark in zip(row, best, strict=True))
-        lines.append(" & ".join(cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    bold = np.vstack([np.zeros(len(grid.header), np.bool_), grid.best])
+    return booktabs([grid.header, *grid.rows], grid.n_labels, bold)
+
+
+def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] | None = None) -> str:
+    r"""A LaTeX table of text, a header first, the first ``left`` columns flush left; ``bold``: which cells are.
+
+    Examples
+    --------
+    >>> print(booktabs([["system", "RR"], ["a_b", "0.5"]], 1), end="")
+    \begin{tabular}{lr}
+    \toprule
+    system & RR \\
+    \midrule
+    a\_b & 0.5 \\
+    \bottomrule
+    \end{tabular}
+    """
+    lines = []
+    for place, row in enumerate(cells):
+        texts = (
+            _latex_cell(text, bold=bold is not None and bool(bold[place, column])) for column, text in enumerate(row)
+        )
+        lines.append(" & ".join(texts) + r" \\")
+    columns = "l" * left + "r" * (len(cells[0]) - left)
+    return "\n".join(
+        [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule",
+         r"\end{tabular}", ""]
+    )  # fmt: skip
 
 
 def _latex_cell(text: str, *, bold: bool) -> str:

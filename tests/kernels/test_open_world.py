@@ -16,7 +16,7 @@ from kgtrec.kernels.open_world import (
     harmonic_approximation,
     mean_per_label,
     mean_per_question,
-    second_moments,
+    moments,
     slope,
 )
 
@@ -60,6 +60,15 @@ def values_of_orders(weights, labelled, found):
         yield value
 
 
+def linear_part(weights, n, missing, on_missing, on_labelled, mean):
+    """Mean square of (sum of a question's values - mean * its labels)."""
+    square = 0.0
+    for probability, labelled, found in cases(n, missing, on_missing, on_labelled):
+        apart = [order.sum() - mean * sum(labelled) for order in values_of_orders(weights, labelled, found)]
+        square += probability * np.mean(np.square(apart))
+    return square
+
+
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize(("missing", "strength", "correlation"), [(0.5, 0.8, 0.0), (0.3, 0.5, 0.2), (0.6, 0.4, -0.3)])
 def test_means_are_those_of_every_case_written_out(weights, missing, strength, correlation):
@@ -81,32 +90,42 @@ def test_means_are_those_of_every_case_written_out(weights, missing, strength, c
     assert found == pytest.approx(total / labels, rel=1e-12)
     conditional = mean_per_question(weights, n, missing, one, other, conditional=True)[0]
     assert conditional == pytest.approx(question / scored, rel=1e-12)
-    mean, moment, _ = second_moments(weights, n, missing, one, other)
-    assert mean[0] == pytest.approx(question / scored, rel=1e-12)
-    assert moment[0] == pytest.approx(square / scored, rel=1e-12)
+    of_question = moments(weights, n, missing, one, other, per_label=False)
+    assert of_question.mean[0] == pytest.approx(question / scored, rel=1e-12)
+    assert of_question.variance[0] == pytest.approx(square / scored - (question / scored) ** 2, rel=1e-12)
+    # the average over labels: the ratio's linear part, (sum - mean * labels) / mean number of labels
+    of_label = moments(weights, n, missing, one, other, per_label=True)
+    assert of_label.mean[0] == pytest.approx(total / labels, rel=1e-12)
+    assert of_label.variance[0] == pytest.approx(
+        linear_part(weights, n, missing, one[0], other[0], total / labels) * scored / labels**2, rel=1e-12
+    )
 
 
-def test_shared_labels_are_those_of_every_case_written_out():
-    """Two systems that see the same labels: the mean product of their values."""
+@pytest.mark.parametrize("per_label", [False, True])
+def test_shared_labels_are_those_of_every_case_written_out(per_label):
+    """Two systems that see the same labels: the covariance of what a question is worth to each."""
     n, missing, strengths = 3, 0.4, (0.7, 0.3)
-    expected = scored = 0.0
+    strength = np.array(strengths)
+    found = moments(reciprocal, n, missing, strength, strength, per_label=per_label)
+    product = scored = number = 0.0
     for labelled in itertools.product((False, True), repeat=n):
-        if not any(labelled):
+        a = sum(labelled)
+        if a == 0:
             continue
         probability = np.prod([1 - missing if has else missing for has in labelled])
         scored += probability
-        product = probability
-        for strength in strengths:
-            mean = 0.0
-            for found in itertools.product((False, True), repeat=n):
-                chance = np.prod([strength if is_found else 1 - strength for is_found in found])
-                orders = [value.sum() / sum(labelled) for value in values_of_orders(reciprocal, labelled, found)]
-                mean += chance * np.mean(orders)
-            product *= mean
-        expected += product
-    strength = np.array(strengths)
-    shared = second_moments(reciprocal, n, missing, strength, strength)[2]
-    assert shared[0, 1] == pytest.approx(expected / scored, rel=1e-12)
+        number += probability * a
+        worth = probability
+        for one, mean in zip(strengths, found.mean, strict=True):
+            value = 0.0
+            for hits in itertools.product((False, True), repeat=n):
+                chance = np.prod([one if is_found else 1 - one for is_found in hits])
+                value += chance * np.mean([order.sum() for order in values_of_orders(reciprocal, labelled, hits)])
+            worth *= value - mean * a if per_label else value / a - mean
+        product += worth
+    expected = product * scored / number**2 if per_label else product / scored
+    assert found.covariance[0, 1] == pytest.approx(expected, rel=1e-12)
+    assert found.covariance[1, 0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_worked_values_of_five_answers():
@@ -140,6 +159,84 @@ def test_nothing_is_lost_for_many_answers_and_few_missing(n, missing):
     assert found == pytest.approx(float(exact), rel=1e-9)
 
 
+def exact_mean(weight, n_draws, missing, found, scored):
+    """E[A(m)] and E[w(m + 1)] in 60 digits, summed over all m until nothing is left, by the ratio of successive chances.
+
+    With ``scored``, of cases in which one of the ``n_draws`` answers is labelled, divided by their share.
+    """
+    beta, one = mpmath.mpf(missing), mpmath.mpf(found)
+    p = beta * one
+    q = (1 - beta) / (1 - p)
+    ratio, chance = p / (1 - p), (1 - p) ** n_draws
+    cumulated, mean, alone, mode = mpmath.mpf(0), mpmath.mpf(0), mpmath.mpf(0), int(n_draws * p)
+    none = (1 - q) ** n_draws
+    for m in range(n_draws + 1):
+        own = weight(m + 1)
+        cumulated += own
+        part = chance * (1 - none) if scored else chance
+        mean += part * cumulated / (m + 1)
+        alone += part * own
+        if m > mode and chance < mpmath.mpf(10) ** -40:
+            break
+        chance *= ratio * (n_draws - m) / (m + 1)
+        none /= 1 - q
+    share = 1 - beta**n_draws if scored else 1
+    return mean / share, alone / share
+
+
+IN_DIGITS = {
+    "MRR": (reciprocal, lambda rank: mpmath.mpf(1) / rank),
+    "Hits@10": (lambda rank: (rank <= 10).astype(float), lambda rank: mpmath.mpf(rank <= 10)),
+    "logMRR": (logarithmic, lambda rank: 1 / mpmath.log(rank + 1, 2)),
+    "pMRR": (lambda rank: rank**-0.5, lambda rank: 1 / mpmath.sqrt(rank)),
+}
+
+
+@pytest.mark.parametrize("measure", IN_DIGITS)
+@pytest.mark.parametrize(
+    ("n", "missing", "strength", "correlation"),
+    [
+        (100_000, 1e-6, 0.7, 0.0),
+        (100_000, 1e-6, 0.7, 2e-4),
+        (100_000, 1e-4, 0.4, -5e-3),
+        (100_000, 0.02, 0.6, 0.05),
+        (1_000, 0.3, 0.5, -0.2),
+        (7, 1 - 1e-6, 0.3, 1e-4),
+    ],
+)
+def test_nothing_is_lost_under_correlation_either(measure, n, missing, strength, correlation):
+    """Means and slopes of every measure to 1e-9, against sums in 60 digits; slopes by their derivative's definition."""
+    weights, weight = IN_DIGITS[measure]
+    at = np.array([strength])
+    one, other = correlated_strengths(at, missing, correlation)
+    with mpmath.workdps(60):
+
+        def strengths(l):
+            beta, rho = mpmath.mpf(missing), mpmath.mpf(correlation)
+            spread, odds = rho * mpmath.sqrt(l * (1 - l)), mpmath.sqrt((1 - beta) / beta)
+            return l + spread * odds, l - spread / odds
+
+        exact = {}
+        for draws, scored in ((n - 1, False), (n, False), (n, True)):
+            l = mpmath.mpf(strength)
+            step = mpmath.mpf(10) ** -12
+            (on_missing, on_labelled) = strengths(l)
+            mean = on_labelled * exact_mean(weight, draws, missing, on_missing, scored)[0]
+            before, after = (
+                part[1] * exact_mean(weight, draws, missing, part[0], scored)[0]
+                for part in (strengths(l - step), strengths(l + step))
+            )
+            exact[draws, scored] = float(mean), float((after - before) / (2 * step))
+    assert mean_per_label(weights, n, missing, one, other)[0] == pytest.approx(exact[n - 1, False][0], rel=1e-9)
+    for scored in (False, True):
+        found = mean_per_question(weights, n, missing, one, other, conditional=scored)[0]
+        assert found == pytest.approx(exact[n, scored][0], rel=1e-9)
+        found = slope(weights, n, missing, at, correlation, conditional=scored)[0]
+        assert found == pytest.approx(exact[n, scored][1], rel=1e-9)
+    found = slope(weights, n - 1, missing, at, correlation)[0]
+    assert found == pytest.approx(exact[n - 1, False][1], rel=1e-9)
+
+
 @given(st.integers(1, 300), st.floats(0.001, 0.95), st.floats(0.02, 1))
 def test_the_logarithm_is_within_its_bounds(n, missing, strength):
     half = np.array([strength])
@@ -151,16 +248,18 @@ def test_the_logarithm_is_within_its_bounds(n, missing, strength):
 
 @pytest.mark.parametrize("weights", [reciprocal, logarithmic, hits_at_2])
 @pytest.mark.parametrize("correlation", [0.0, 0.1, -0.1])
-def test_slopes_are_numeric_derivatives(weights, correlation):
-    n, missing, strength, step = 12, 0.4, np.array([0.3, 0.6]), 1e-6
+@pytest.mark.parametrize("conditional", [False, True])
+def test_slopes_are_numeric_derivatives(weights, correlation, conditional):
+    n, missing, strength, step = 4, 0.4, np.array([0.3, 0.6]), 1e-6
 
     def mean(at):
         return mean_per_question(
-            weights, n, missing, *correlated_strengths(at, missing, correlation), conditional=False
+            weights, n, missing, *correlated_strengths(at, missing, correlation), conditional=conditional
         )
 
     numeric = (mean(strength + step) - mean(strength - step)) / (2 * step)
-    np.testing.assert_allclose(slope(weights, n, missing, strength, correlation), numeric, rtol=1e-7)
+    found = slope(weights, n, missing, strength, correlation, conditional=conditional)
+    np.testing.assert_allclose(found, numeric, rtol=1e-7)
 
 
 @given(st.floats(0.01, 0.99), st.floats(0.01, 0.99))

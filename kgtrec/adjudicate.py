@@ -1,0 +1,128 @@
+"""What the verdicts of several people on one triple amount to."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.campaign import Automatic
+from kgtrec.data.decisions import ADJUDICATED, AGREED, AUTOMATIC, CONFLICT, DOUBTED, OPEN, UNDECIDABLE, Decisions
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, NO, UNSURE, VERDICTS, YES, Judgements
+from kgtrec.data.pool import Pool
+from kgtrec.errors import CollectionError, KgtrecError
+
+
+def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_triple: int = 2) -> Decisions:
+    """What is settled about each triple of a pool, and what waits for whom.
+
+    The rules, the first that fits:
+
+    1. A triple that a rule judged is ``automatic``, and N, whatever people say of it.
+    2. With fewer than ``per_triple`` annotators it is ``open``, even if an adjudicator was early.
+    3. Where the last word of an adjudicator is Y or N, it is ``adjudicated``, and that.
+    4. Where all annotators, there may be more than ``per_triple``, say Y, or all say N, it is ``agreed``.
+    5. Where the last word of an adjudicator is "unsure", it is ``undecidable``.
+    6. Where an annotator is unsure it is ``doubted``, else the annotators disagree: a ``conflict``.
+
+    Of each annotator the last verdict counts, of all adjudicators the last one. An adjudicator's Y or N holds even if
+    the annotators agree, or come to agree by corrections made after it: the adjudicator saw both sides, the annotators
+    may by then have seen the outcome, and a mistaken adjudication has its own way out, a correction by an adjudicator.
+    One who cannot tell settles nothing, and leaves an agreement as it is. Experts judge a sample again to tell how good
+    the labels are, so they change none.
+
+    Parameters
+    ----------
+    pool : Pool
+        n triples.
+    automatic : Automatic
+        Of the same n triples.
+    judgements : Judgements
+        Events, oldest first.
+    per_triple : int, people
+        How many annotators should judge each triple, at least 1.
+
+    Returns
+    -------
+    Decisions
+        One row per triple of the pool.
+
+    Raises
+    ------
+    KgtrecError
+        If ``per_triple`` is below 1, or the rules or the events are of another pool.
+
+    Examples
+    --------
+    >>> from kgtrec.data.campaign import Automatic
+    >>> from kgtrec.data.decisions import STATES
+    >>> from kgtrec.data.judgements import Judgements
+    >>> from kgtrec.data.questions import Questions
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> triples = Triples.of([("ann", "knows", "bob"), ("ann", "knows", "eve")])
+    >>> asked = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]),
+    ...                   triples.entities, triples.relations)
+    >>> both, none = np.array([0, 1]), np.array([0, 0])
+    >>> pool = Pool.of(triples, both, none, none, both + 1, ["mine"], asked)
+    >>> empty = Vocabulary.of([""]).labels.take([0, 0, 0])
+    >>> said = Judgements(np.array([0, 0, 1]), np.array([0, 1, 0]), np.zeros(3, int), np.array([1, 1, 0]),
+    ...                   empty, empty, empty, Vocabulary.of(["kim", "lee"]))
+    >>> decided = decide(pool, Automatic.none(2), said)
+    >>> [STATES[state] for state in decided.state], decided.verdict.tolist()
+    (['agreed', 'open'], [1, -1])
+    """
+    n = len(pool)
+    if per_triple < 1:
+        raise KgtrecError(f"expected at least 1 annotator per triple, got {per_triple}")
+    if len(automatic) != n:
+        raise CollectionError(
+            f"expected automatic judgements of {n:,} triples, those of the pool, got {len(automatic):,}"
+        )
+    foreign = judgements.triple[(judgements.triple < 0) | (judgements.triple >= n)]
+    if len(foreign):
+        raise CollectionError(
+            f"expected judgements of the pool's {n:,} triples, found one of row {foreign[0]}; they are of another pool"
+        )
+    votes = verdict_counts(judgements, n)
+    people = votes.sum(axis=1)
+    unanimous = (votes == people[:, None]) & (people[:, None] > 0)
+    word = last_word(judgements, n, ADJUDICATOR)
+    rules = {
+        AUTOMATIC: automatic.is_automatic,
+        OPEN: people < per_triple,
+        ADJUDICATED: (word == YES) | (word == NO),
+        AGREED: unanimous[:, YES] | unanimous[:, NO],
+        UNDECIDABLE: word == UNSURE,
+        DOUBTED: votes[:, UNSURE] > 0,
+    }
+    state = np.select(list(rules.values()), list(rules), CONFLICT).astype(np.int8)
+    verdict = np.full(n, -1, np.int8)
+    verdict[state == AUTOMATIC] = NO
+    verdict[state == AGREED] = np.where(unanimous[:, YES], YES, NO)[state == AGREED]
+    verdict[state == ADJUDICATED] = word[state == ADJUDICATED]
+    return Decisions(state, verdict)
+
+
+def queue(decisions: Decisions) -> NDArray[np.intp]:
+    """(m,) rows of the triples that wait for an adjudicator, in the order of the pool: conflicts and doubts.
+
+    A triple that an adjudicator could not decide waits no more; a later verdict of one settles it all the same.
+    """
+    return np.flatnonzero((decisions.state == CONFLICT) | (decisions.state == DOUBTED))
+
+
+def verdict_counts(judgements: Judgements, n: int) -> NDArray[np.int64]:
+    """(n, 3) how many annotators say each of ``VERDICTS`` of each of n triples; the last verdict of each counts."""
+    of_annotators = judgements.take(judgements.role == ANNOTATOR).latest()
+    cell = of_annotators.triple.astype(np.int64) * len(VERDICTS) + of_annotators.verdict
+    return np.bincount(cell, minlength=n * len(VERDICTS)).reshape(n, len(VERDICTS))
+
+
+def last_word(judgements: Judgements, n: int, role: int) -> NDArray[np.int8]:
+    """(n,) the last verdict of anybody in a role on each of n triples, row in ``VERDICTS``; -1: there is none."""
+    events = np.flatnonzero(judgements.role == role)
+    last = np.full(n, -1, np.intp)
+    np.maximum.at(last, judgements.triple[events], events)  # events are oldest first
+    found = np.full(n, -1, np.int8)
+    found[last >= 0] = judgements.verdict[last[last >= 0]]
+    return found

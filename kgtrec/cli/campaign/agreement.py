@@ -1,0 +1,88 @@
+"""kgtrec campaign agreement."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+from kgtrec.cli.evaluate import form_of
+from kgtrec.formats.files import writing
+
+FORMATS = ("table", "csv", "json", "latex")
+
+
+@click.command(name="agreement")
+@click.argument("campaign", type=click.Path())
+@click.option(
+    "--per",
+    type=click.Choice(["relation", "pair"]),
+    help="Tell it for each relation, or for each two annotators who judged the same triples.",
+)
+@click.option("--leave-out-unsure", is_flag=True, help="Take unsure for no verdict. Default: for one like Y and N.")
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the bootstrap intervals.",
+)
+@click.option(
+    "--resample",
+    type=click.Choice(["question", "triple"]),
+    default="question",
+    show_default=True,
+    help="What is drawn for the intervals. The candidates of a question are judged together.",
+)
+@click.option("--resamples", type=click.IntRange(1), default=1000, show_default=True, help="Bootstrap samples.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the samples.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Form of the output; by default that of --out's suffix, else table.",
+)
+@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+def command(
+    campaign: str,
+    per: Literal["relation", "pair"] | None,
+    leave_out_unsure: bool,
+    confidence: float,
+    resample: Literal["question", "triple"],
+    resamples: int,
+    seed: int,
+    form: str | None,
+    out: str | None,
+) -> None:
+    """Tell how far the annotators of CAMPAIGN agree: on what they said last, before anybody adjudicated.
+
+    prevalence is the share of Y among the verdicts; raw the share of pairs of verdicts that are alike; positive and
+    negative the same for the verdicts Y and N alone; kappa (Cohen's), AC1 (Gwet's) and alpha (Krippendorff's) are
+    corrected for chance, each in its own way. Where few triples are true, kappa and alpha are low however well people
+    agree: look at positive and AC1. docs/agreement.md tells the formulas.
+
+    \b
+    kgtrec campaign agreement CAMPAIGN
+    kgtrec campaign agreement CAMPAIGN --per relation --out agreement.csv
+    kgtrec campaign agreement CAMPAIGN --per pair --leave-out-unsure --format latex
+    """
+    from kgtrec.agreement import annotator_agreement
+    from kgtrec.assigning import groups_of
+    from kgtrec.formats.campaigns import read_campaign, require_initialised
+    from kgtrec.report import agreement as report
+
+    form = form or form_of(out, FORMATS)
+    require_initialised(campaign)
+    read = read_campaign(campaign)
+    group_seed = int(read.settings.get("assignment_seed", read.settings.get("seed", 0)))
+    found = annotator_agreement(
+        read.pool, read.judgements, per=per, unsure="leave out" if leave_out_unsure else "own category",
+        confidence=confidence, resample=resample, question=groups_of(read.pool, read.automatic, seed=group_seed),
+        resamples=resamples, seed=seed,
+    )  # fmt: skip
+    text = {
+        "table": report.agreement_text, "csv": report.agreement_csv, "json": report.agreement_json,
+        "latex": report.agreement_latex,
+    }[form](found)  # fmt: skip
+    with writing(out or "-") as stream:
+        stream.write(text.encode())

@@ -1,0 +1,60 @@
+"""kgtrec campaign assign."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import click
+
+from kgtrec.assigning import assign
+from kgtrec.cli.common import say
+from kgtrec.formats.campaigns import read_campaign, require_initialised, write_assignments, write_settings
+from kgtrec.report.campaigns import loads_text, next_text
+from kgtrec.tracking import track
+
+
+@click.command(name="assign")
+@click.argument("campaign", type=click.Path())
+@click.option(
+    "--per-triple",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Annotators per triple. Default: as before, at first 2.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Of orders and ties. Default: as before, at first the pool's.")
+def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
+    """Share the open triples of CAMPAIGN out among its active annotators, and print how much each of them has.
+
+    The triples of a question go to the same annotators, so that one search serves several of them; each annotator has
+    an order of their own. Nothing that was judged is lost, and who was given something keeps it. Run it again when
+    somebody has come or left: what the one did not judge goes to others, and somebody new gets an even share of what
+    nobody has begun. Import before it what is done so far, and export the tasks anew after it. Otherwise it changes
+    nothing.
+
+    \b
+    kgtrec campaign assign CAMPAIGN
+    kgtrec campaign assign CAMPAIGN --per-triple 3 --seed 7
+    """
+    require_initialised(campaign)
+    read = read_campaign(campaign)
+    settings = dict(read.settings)
+    if per_triple is not None:
+        settings["annotators_per_triple"] = per_triple
+    if seed is not None:
+        settings["assignment_seed"] = seed
+    assignments = assign(
+        read.pool,
+        read.automatic,
+        read.people,
+        read.judgements,
+        read.assignments,
+        per_triple=int(settings.get("annotators_per_triple", 2)),
+        seed=int(settings.get("assignment_seed", settings.get("seed", 0))),
+    )
+    if settings != read.settings:
+        write_settings(campaign, settings)
+    write_assignments(campaign, read.pool, assignments)
+    progress = track(replace(read, assignments=assignments, settings=settings))
+    click.echo(loads_text(progress), nl=False)
+    say(next_text(progress, shlex.quote(campaign)))

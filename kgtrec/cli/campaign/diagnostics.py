@@ -1,0 +1,104 @@
+"""kgtrec campaign diagnostics."""
+
+from __future__ import annotations
+
+import click
+
+from kgtrec.cli.common import say
+from kgtrec.cli.evaluate import files_of, form_of, holds_ranks_of, read_systems
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.files import writing
+from kgtrec.formats.runs import default_name
+
+FORMATS = ("table", "csv", "json")
+
+
+@click.command(name="diagnostics")
+@click.argument("campaign", type=click.Path())
+@click.argument("systems", nargs=-1, type=click.Path(), metavar="[RUNS]...")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="Measure of the systems; may be repeated, or hold several. Default: AP@20 and nDCG@20.",
+)
+@click.option(
+    "--judged-at", type=click.IntRange(min=1), default=10, show_default=True, metavar="K", help="The k of Judged@k."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Form of the output; by default that of --out's suffix, else table.",
+)
+@click.option("--table", help="Which table to write as CSV: runs, overlap, depths, questions, systems or left_out.")
+@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+def command(
+    campaign: str,
+    systems: tuple[str, ...],
+    measures: tuple[str, ...],
+    judged_at: int,
+    form: str | None,
+    table: str | None,
+    out: str | None,
+) -> None:
+    """Tell what each run brought into the pool of CAMPAIGN, and what would be lost without it.
+
+    Contributions, overlap of runs, new positives per depth, and the share of positives among the judged candidates of a
+    question. Given RUNS, which usually are those that were pooled, also their scores, Judged@k, and how scores, ranks
+    and the order of the systems (tau) change when the triples that only one run, or one family of runs, had put in
+    were never judged. Families are told by runs.tsv of the campaign, which may be edited.
+
+    RUNS are runs, answer ranks, or folders of them. Answer ranks need rows for what was judged: kgtrec rank --judged.
+
+    \b
+    kgtrec campaign diagnostics CAMPAIGN
+    kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz -m AP@20 -m nDCG@20
+    kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz --format csv --table left_out --out left-out.csv
+    """
+    from kgtrec.adjudicate import decide
+    from kgtrec.formats.campaigns import read_campaign
+    from kgtrec.formats.pools import RUNS, read_families
+    from kgtrec.pool_diagnostics import MEASURES, diagnose
+    from kgtrec.report import diagnostics as report
+
+    form = form or form_of(out, FORMATS)
+    if table is not None and table not in report.TABLES:
+        raise click.BadParameter(f"expected one of {', '.join(report.TABLES)}, got {table!r}", param_hint="--table")
+    if (form == "csv") != (table is not None):
+        raise click.UsageError("--format csv and --table go together: a CSV file holds one table")
+    systems = files_of(systems)
+    _refuse_same_names(systems)
+    read = read_campaign(campaign)
+    families = read_families(f"{campaign}/{RUNS}")
+    decisions = decide(
+        read.pool, read.automatic, read.judgements, per_triple=int(read.settings.get("annotators_per_triple", 2))
+    )
+    holds_ranks = [holds_ranks_of(path) for path in systems]
+    found = diagnose(
+        read.pool, decisions, read.seeds, read_systems(systems, holds_ranks), measures or MEASURES, families,
+        judged_at=judged_at,
+    )  # fmt: skip
+    if strangers := [name for name in found.systems if name not in found.runs]:
+        say(f"note: not pooled, and so never left out: {', '.join(strangers)}")
+    text = (
+        report.diagnostics_csv(found, str(table))
+        if form == "csv"
+        else {"table": report.diagnostics_text, "json": report.diagnostics_json}[form](found)
+    )
+    with writing(out or "-") as stream:
+        stream.write(text.encode())
+
+
+def _refuse_same_names(systems: tuple[str, ...]) -> None:
+    """Refuse files that would share a name before anything is read."""
+    first: dict[str, str] = {}
+    for path in systems:
+        other = first.setdefault(default_name(path), path)
+        if other != path or systems.count(path) > 1:
+            raise KgtrecError(
+                f"expected systems of different names, found {default_name(path)!r} twice: {other} and {path}; rename "
+                "one of the files"
+            )

@@ -1,0 +1,76 @@
+"""kgtrec campaign export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kgtrec.cli.common import say
+from kgtrec.errors import KgtrecError
+
+FORMATS = ("csv", "jsonl", "label-studio")
+
+
+@click.command(name="export")
+@click.argument("campaign", type=click.Path())
+@click.option(
+    "--annotator", metavar="PERSON", help="Whose tasks. Needed but for Label Studio, which can take everybody's."
+)
+@click.option("--out", required=True, type=click.Path(), help="File to write; for Label Studio a folder.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), help="Form of the tasks; by default that of --out's suffix."
+)
+@click.option("--all", "everything", is_flag=True, help="Write judged tasks too, with the annotator's own verdicts.")
+@click.option("--guidelines", metavar="URL", help="Link to the guidelines, shown in Label Studio.")
+def command(
+    campaign: str, annotator: str | None, out: str, form: str | None, everything: bool, guidelines: str | None
+) -> None:
+    """Write an annotator's tasks of CAMPAIGN, to be filled in and taken back by kgtrec campaign import.
+
+    A task is a triple as a question to be answered with yes or no. The candidates of one question stand together, so
+    that one search serves them all. Nothing tells what others have said, nor which system put a triple forward, or
+    how high. Tasks that are judged already are left out, unless --all is given.
+
+    The CSV is for a spreadsheet: fill in verdict (Y, N or unsure), source and note, and save it as CSV UTF-8. An
+    apostrophe at the beginning of a cell keeps it from being taken for a formula or a number; leave it there.
+
+    For Label Studio, OUT holds the tasks, the labelling configuration and a README that tells the steps; see
+    docs/label-studio.md. Without --annotator everybody's tasks are in it, each once, with the people it is assigned to.
+
+    \b
+    kgtrec campaign export CAMPAIGN --annotator ann --out ann.csv
+    kgtrec campaign export CAMPAIGN --annotator ann --all --out ann.jsonl
+    kgtrec campaign export CAMPAIGN --annotator ann --format label-studio --out ann-label-studio
+    """
+    from kgtrec.formats.campaigns import read_campaign, require_initialised
+    from kgtrec.formats.label_studio import write_label_studio
+    from kgtrec.formats.tasks import write_tasks, write_tasks_csv, write_tasks_jsonl
+    from kgtrec.phrasing import relations_without_template, tasks_for
+
+    if annotator is None and form != FORMATS[-1]:
+        raise click.UsageError("expected --annotator PERSON: only --format label-studio can take everybody's tasks")
+    if guidelines is not None and form != FORMATS[-1]:
+        raise click.UsageError("--guidelines is for --format label-studio only")
+    require_initialised(campaign)
+    read = read_campaign(campaign)
+    if len(read.assignments) == 0:
+        raise KgtrecError(f"{campaign}: found no assigned tasks; run kgtrec campaign assign first")
+    tasks = tasks_for(read, annotator, everything=everything)
+    if form == FORMATS[-1]:
+        write_label_studio(out, tasks, guidelines=guidelines)
+    else:
+        {"csv": write_tasks_csv, "jsonl": write_tasks_jsonl, None: write_tasks}[form](out, tasks)
+    if missing := relations_without_template(read):
+        first, n = next(iter(missing.items()))
+        total = sum(missing.values())
+        say(
+            f"warning: {_count(len(missing), 'relation')} without question template, so {_count(total, 'triple')} in "
+            f"the pool {'has' if total == 1 else 'have'} a general question; most: {first} ({n:,}); "
+            f"see {Path(campaign, 'templates.tsv')}"
+        )
+    say(f"{out}: {_count(len(tasks), 'task')}" + (f" for {annotator}" if annotator else ""))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,32 @@
+"""kgtrec campaign import."""  # noqa: N999 - commands are found by name, and this one has that of a keyword
+
+from __future__ import annotations
+
+import click
+
+from kgtrec.cli.campaign.storing import storing_options, take_in
+from kgtrec.data.judgements import ROLES
+
+
+@click.command(name="import")
+@click.argument("campaign", type=click.Path())
+@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
+@storing_options
+@click.option("--role", type=click.Choice(ROLES), default=ROLES[0], show_default=True, help="As what they judged.")
+@click.option("--unassigned", is_flag=True, help="Let annotators judge what they were not assigned.")
+def command(campaign: str, files: tuple[str, ...], **options: object) -> None:
+    """Take the verdicts of FILES into CAMPAIGN: tasks that kgtrec campaign export wrote, filled in.
+
+    Each verdict is checked: its person, its triple, and its link, which must be https and lead to a host of
+    sources.txt. If any is refused, each such row is told and nothing of any file is stored, unless --keep-going takes
+    the others; the exit code is 2 either way. A verdict that is stored already is passed over, so importing a file
+    again changes nothing, and a file can be imported as it grows.
+
+    The message at the end comes once the verdicts are on the disk. Importing several files at the same time is safe.
+
+    \b
+    kgtrec campaign import CAMPAIGN ann.csv bob.csv
+    kgtrec campaign import CAMPAIGN table.csv --person ann --correct
+    kgtrec campaign import CAMPAIGN project-1.json --user-map users.tsv --keep-going
+    """
+    take_in(campaign, files, **options)  # type: ignore[arg-type]

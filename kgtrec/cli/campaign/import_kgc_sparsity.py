@@ -1,0 +1,75 @@
+"""kgtrec campaign import-kgc-sparsity."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from kgtrec.cli.common import say
+
+
+@click.command(name="import-kgc-sparsity")
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.option("--out", required=True, type=click.Path(), metavar="CAMPAIGN", help="Folder to write; new or empty.")
+@click.option(
+    "--topics",
+    type=click.Path(),
+    metavar="TOPICS",
+    help="Topics whose ids the questions get, such as those of a collection. Default: those published, which are "
+    "those of kgtrec questions on FB15k-237.",
+)
+def command(folder: str, out: str, topics: str | None) -> None:
+    """Take in the labels that Zhou et al. (SIGIR 2022) published for FB15k-237, as a campaign.
+
+    DIR is a copy of the data folder of github.com/zhouying20/kgc-sparsity. Every line that is not as it should be is
+    told with its number and what was made of it; the same goes to published-labels.txt in CAMPAIGN.
+
+    The published files keep the depth of each triple in the pool, not which run put it in, nor for which question. So
+    CAMPAIGN has one run, kgc-sparsity, and that depth for its rank, for each question of the triple. They keep one
+    label per triple: that of one annotator, published; where annotations.txt has another one than human_labeled.txt,
+    or the latter has none, the former is that of an adjudicator.
+
+    \b
+    kgtrec campaign import-kgc-sparsity kgc-sparsity/data --out FB-Test-S-C
+    kgtrec campaign qrels FB-Test-S-C --out qrels
+    kgtrec campaign qrels FB-Test-S-C --level triple --out triple-level
+    """
+    import numpy as np
+
+    from kgtrec.data.campaign import Assignments
+    from kgtrec.formats import campaigns
+    from kgtrec.formats.files import folder_beside, write_text
+    from kgtrec.formats.judgements import append_judgements
+    from kgtrec.formats.kgc_sparsity import PERSON, SOURCE, read_kgc_sparsity
+    from kgtrec.formats.pools import SETTINGS, require_writable, write_pool
+    from kgtrec.report.published_labels import guidelines_text, published_labels_text
+
+    target = Path(out)
+    require_writable(target)
+    found = read_kgc_sparsity(folder, topics=topics)
+    text = published_labels_text(found.counts, map(str, found.findings))
+    with folder_beside(target) as part:
+        write_pool(
+            part, found.pool, found.seeds, found.automatic,
+            made={"strategy": "depth", "command": "campaign import-kgc-sparsity", "source": SOURCE},
+        )  # fmt: skip
+        settings = json.loads((part / SETTINGS).read_bytes())
+        settings["annotators_per_triple"] = 1  # one label per triple was published
+        write_text(part / SETTINGS, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
+        write_text(part / campaigns.GUIDELINES, guidelines_text(SOURCE, PERSON))
+        campaigns.write_templates(part, {})
+        campaigns.write_sources(part, ())
+        campaigns.write_names(part, {})
+        judged = np.unique(found.judgements.triple).astype(np.int32)
+        by = np.zeros(len(judged), np.int32)
+        campaigns.write_assignments(part, found.pool, Assignments(by, judged, found.people.names))
+        append_judgements(part / campaigns.JUDGEMENTS, found.pool, found.judgements)
+        write_text(part / "published-labels.txt", text)
+        campaigns.write_people(part, found.people)
+        if target.is_dir():
+            target.rmdir()  # it is empty
+        part.replace(target)
+    click.echo(text, nl=False)
+    say(f"wrote {out}; next: kgtrec campaign qrels {out} --out qrels")

@@ -1,0 +1,160 @@
+"""kgtrec campaign qrels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgtrec.cli.common import say
+from kgtrec.data.qrels_report import LEVELS
+from kgtrec.errors import KgtrecError
+
+if TYPE_CHECKING:
+    from kgtrec.data.campaign import Campaign
+    from kgtrec.data.triples import Triples
+
+
+@click.command(name="qrels")
+@click.argument("campaign", type=click.Path())
+@click.option("--out", required=True, type=click.Path(), help="Folder to write.")
+@click.option(
+    "--level",
+    type=click.Choice(LEVELS),
+    default="question",
+    show_default=True,
+    help="question: those that were pooled for; triple: those that the positive triples make.",
+)
+@click.option(
+    "--collection",
+    "folder",
+    type=click.Path(),
+    metavar="COLLECTION",
+    help="Write a whole collection, with what this one knows, for kgtrec rank and evaluate.",
+)
+@click.option(
+    "--known",
+    multiple=True,
+    type=click.Path(),
+    metavar="TRIPLES",
+    help="Known triples for new questions beside the collection's, such as valid.tsv; may be repeated.",
+)
+@click.option("--depth", type=click.IntRange(min=0), help="Use triples down to this pool depth. Default: all.")
+@click.option("--force", is_flag=True, help="Replace qrels that were written before.")
+def command(
+    campaign: str, out: str, level: str, folder: str | None, known: tuple[str, ...], depth: int | None, force: bool
+) -> None:
+    """Turn what was judged in CAMPAIGN into qrels, at every depth of the pool.
+
+    A triple counts once it is settled: both annotators agree, an adjudicator decided, or a rule took it for false. It
+    gives its grade, 1 or 0, to both of its questions where there are both. Triples that are not settled stay unjudged.
+
+    At question level the questions are those that were pooled for. At triple level they are those that a positive
+    triple makes, known before or judged true, among them such that nothing was pooled for; the report tells how many.
+
+    Writes topics.tsv, qrels.txt, qrels.depth0.txt (the answers known before) to qrels.depthN.txt, report.txt,
+    report.json, README.md and SHA256SUMS, and prints the report.
+
+    \b
+    kgtrec campaign qrels CAMPAIGN --out qrels
+    kgtrec campaign qrels CAMPAIGN --level triple --collection C --known valid.tsv --out C2
+    kgtrec evaluate qrels/qrels.depth5.txt ranks/*.run.gz -m nDCG@20 -m Judged@10
+    """
+    from kgtrec.adjudicate import decide
+    from kgtrec.formats.campaigns import read_campaign
+    from kgtrec.formats.qrels_folders import require_writable, write_qrels_folder
+    from kgtrec.judged_qrels import deepest_rank, of_topics, question_level, report_qrels, triple_level, with_judgements
+    from kgtrec.report.qrels_report import qrels_report_text, readme_text
+
+    require_writable(out, force=force)
+    if known and (folder is None or level != "triple"):
+        raise click.UsageError("--known is for new questions of a collection: --level triple --collection COLLECTION")
+    read = read_campaign(campaign)
+    pool, seeds = read.pool, read.seeds
+    decisions = decide(pool, read.automatic, read.judgements, per_triple=_per_triple(read))
+    base = None
+    if folder is not None:
+        from kgtrec.cli.systems import read_questions
+
+        base = read_questions(folder)
+        _tell_fingerprint(read, folder, base.fingerprint)
+    deepest = deepest_rank(pool) if depth is None else depth
+    depths = range(deepest + 1)
+    collection = None
+    if level == "triple":
+        named = None if base is None else base.questions
+        each = [triple_level(pool, seeds, decisions, at, named=named) for at in depths]
+        questions, by_depth = each[-1][0], [qrels for _, qrels in each]
+        if base is not None:
+            collection = of_topics(base, questions, by_depth[-1], _known_triples(known))
+    elif base is not None:
+        questions = base.questions
+        by_depth = [with_judgements(base, pool, decisions, at).qrels for at in depths]
+        collection = with_judgements(base, pool, decisions, depth)
+    else:
+        questions = pool.questions
+        by_depth = [question_level(pool, seeds, decisions, at) for at in depths]
+    if len(by_depth[-1]) == 0:
+        raise KgtrecError(f"{campaign}: nothing is judged and nothing was known before, so there are no qrels yet")
+    report = report_qrels(pool, seeds, read.automatic, decisions, depth, level=level)
+    text = qrels_report_text(report)
+    write_qrels_folder(
+        out,
+        questions,
+        by_depth,
+        readme=readme_text(report, read.settings, len(pool.runs), _people(read), is_collection=base is not None),
+        report_text=text,
+        report=report.to_dict(),
+        collection=collection,
+        command={"name": "campaign qrels", "level": level, "depth": deepest, "pool": read.settings.get("files", {})},
+        force=force,
+    )
+    click.echo(text, nl=False)
+    if unjudged := sum(report.unjudged.values()):
+        say(f"note: {unjudged:,} of {len(pool):,} pooled triples are not settled; kgtrec campaign status tells more")
+    if level == "triple" and base is not None and not known:
+        say(
+            "note: the collection knows valid triples of its own questions only; name the valid file with --known, or "
+            "some of its answers may stay among the candidates of new questions"
+        )
+    say(f"wrote {out}")
+
+
+def _per_triple(read: Campaign) -> int:
+    return int(read.settings.get("annotators_per_triple", 2))
+
+
+def _tell_fingerprint(read: Campaign, folder: str, fingerprint: str) -> None:
+    pooled = read.settings.get("fingerprint")
+    if pooled and pooled != fingerprint:
+        say(
+            f"note: the pool was made for collection {pooled}, and {folder} is {fingerprint}; going on with its triples"
+        )
+
+
+def _known_triples(paths: tuple[str, ...]) -> Triples | None:
+    if not paths:
+        return None
+    import pyarrow as pa
+
+    from kgtrec.data.triples import Triples
+    from kgtrec.formats.triples import read_triples
+
+    parts = [read_triples(path) for path in paths]
+    columns = [
+        pa.concat_arrays([getattr(part, vocabulary).decode(getattr(part, name)) for part in parts])
+        for name, vocabulary in (("head", "entities"), ("relation", "relations"), ("tail", "entities"))
+    ]
+    return Triples.of_columns(*columns)
+
+
+def _people(read: Campaign) -> Mapping[str, Any]:
+    """How many people have judged in each role."""
+    import numpy as np
+
+    from kgtrec.data.judgements import ROLES
+
+    said = read.judgements
+    counts = {name: len(np.unique(said.annotator[said.role == code])) for code, name in enumerate(ROLES)}
+    return {name: count for name, count in counts.items() if count}

@@ -1,0 +1,141 @@
+"""kgtrec campaign sample."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kgtrec.cli.common import say
+from kgtrec.cli.evaluate import form_of
+from kgtrec.errors import KgtrecError, nearest
+from kgtrec.formats.files import writing
+
+if TYPE_CHECKING:
+    from kgtrec.data.campaign import Campaign
+
+FORMATS = ("table", "csv", "json")
+
+
+@click.command(name="sample")
+@click.argument("campaign", type=click.Path())
+@click.option("--size", type=click.IntRange(2), default=200, show_default=True, help="Triples to draw.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draw.")
+@click.option("--with-automatic", is_flag=True, help="Draw from the triples that a rule judged N too.")
+@click.option("--expert", metavar="PERSON", help="Who judges them, of people.tsv; written into the tasks.")
+@click.option("--force", is_flag=True, help="Draw another sample than the one that was drawn before.")
+@click.option("--report", is_flag=True, help="Tell how good the labels are by what experts said of the sample.")
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the report's intervals.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Form of the report; by default that of --out's suffix, else table.",
+)
+@click.option(
+    "--out",
+    type=click.Path(),
+    help="File of tasks to write, .csv or .jsonl; of the report, instead of standard output.",
+)
+def command(
+    campaign: str,
+    size: int,
+    seed: int,
+    with_automatic: bool,
+    expert: str | None,
+    force: bool,
+    report: bool,
+    confidence: float,
+    form: str | None,
+    out: str | None,
+) -> None:
+    """Draw settled triples of CAMPAIGN for an expert to judge again, and tell by them how good the labels are.
+
+    Half the triples are labelled Y and half N, so that the few positives are looked at too. The tasks in OUT tell
+    nothing of the labels, which are kept in CAMPAIGN/expert_sample.tsv: do not give that to the expert. Verdicts come
+    back by kgtrec campaign import --role expert, and change no label.
+
+    --report then tells the agreement with the expert on Y and on N, in the sample, and weighted so that Y and N have
+    the shares that they have in the pool; how many positives were missed; with intervals. docs/agreement.md tells how.
+
+    \b
+    kgtrec campaign sample CAMPAIGN --size 200 --seed 0 --out sample.csv
+    kgtrec campaign import CAMPAIGN sample.csv --person xia --role expert
+    kgtrec campaign sample CAMPAIGN --report
+    """
+    from kgtrec.formats.campaigns import read_campaign, require_initialised
+
+    if not report and out is None:
+        raise click.UsageError("expected --out FILE for the expert's tasks, or --report")
+    if not report and form is not None:
+        raise click.UsageError("--format is for --report; the form of the tasks follows the suffix of --out")
+    require_initialised(campaign)
+    read = read_campaign(campaign)
+    if report:
+        _report(campaign, read, confidence, form or form_of(out, FORMATS), out)
+    elif out is not None:
+        _draw(campaign, read, size, seed, with_automatic, expert, force, out)
+
+
+def _draw(
+    campaign: str, read: Campaign, size: int, seed: int, with_automatic: bool, expert: str | None, force: bool, out: str
+) -> None:
+    import numpy as np
+
+    from kgtrec.adjudicate import decide
+    from kgtrec.data.judgements import EXPERT, NO, YES
+    from kgtrec.expert_sample import draw_sample
+    from kgtrec.formats.expert_samples import EXPERT_SAMPLE, is_drawn, read_expert_sample, write_expert_sample
+    from kgtrec.formats.tasks import write_tasks
+    from kgtrec.phrasing import phrase_tasks
+
+    people = read.people
+    experts = people.names.decode(people.person[people.role == EXPERT]).to_pylist()
+    if expert is not None and expert not in experts:
+        raise KgtrecError(
+            f"{campaign}: expected a person with the role expert in people.tsv, found nobody called {expert!r}"
+            f"{nearest(expert, experts)}"
+        )
+    if not experts:
+        say(f"warning: {campaign}: nobody in people.tsv has the role expert yet; import will want one")
+    per_triple = int(read.settings.get("annotators_per_triple", 2))
+    decisions = decide(read.pool, read.automatic, read.judgements, per_triple=per_triple)
+    sample = draw_sample(read.pool, decisions, size=size, seed=seed, with_automatic=with_automatic)
+    if not force and is_drawn(campaign):
+        before = read_expert_sample(campaign, read.pool)
+        if not all(
+            np.array_equal(one, other)
+            for one, other in (
+                (before.triple, sample.triple), (before.verdict, sample.verdict),
+                (before.probability, sample.probability),
+            )
+        ):  # fmt: skip
+            raise KgtrecError(
+                f"{campaign}: another sample was drawn before, which {EXPERT_SAMPLE} holds and --report needs; "
+                "give --force to draw anew"
+            )
+    asked = [(expert,) if expert is not None else ()] * len(sample)
+    tasks = phrase_tasks(read, sample.triple.astype(np.intp), asked)
+    write_tasks(out, tasks)
+    write_expert_sample(campaign, read.pool, sample)
+    of, drawn = sample.population, sample.drawn
+    say(
+        f"{out}: {len(sample):,} tasks, {drawn[YES]:,} of {of[YES]:,} labels Y and {drawn[NO]:,} of {of[NO]:,} labels N"
+    )
+
+
+def _report(campaign: str, read: Campaign, confidence: float, form: str, out: str | None) -> None:
+    from kgtrec.expert_sample import sample_report
+    from kgtrec.formats.expert_samples import read_expert_sample
+    from kgtrec.report import agreement as report
+
+    found = sample_report(read_expert_sample(campaign, read.pool), read.judgements, confidence=confidence)
+    text = {"table": report.sample_text, "csv": report.sample_csv, "json": report.sample_json}[form](found)
+    with writing(out or "-") as stream:
+        stream.write(text.encode())

@@ -1,0 +1,129 @@
+"""What the commands share that take verdicts in: reading them, checking them, and recording them under one lock."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kgtrec.cli.common import say
+from kgtrec.data.tasks import Returned
+from kgtrec.errors import KgtrecError
+
+FORMATS = ("auto", "csv", "jsonl", "label-studio")
+_NAMED = 3  # places of rows that were begun
+
+
+def storing_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options ``--format``, ``--person``, ``--user-map``, ``--correct``, ``--keep-going`` and ``--time``."""
+    options = (
+        click.option("--format", "form", type=click.Choice(FORMATS), default="auto", show_default=True,
+                     help="Form of the files; auto goes by the suffix: .csv, .jsonl, or .json of Label Studio."),
+        click.option("--person", metavar="NAME", help="Who judged. Default: the annotator whom each row names."),
+        click.option("--user-map", type=click.Path(), metavar="FILE",
+                     help="Lines `user person`: whose account in Label Studio is whose."),
+        click.option("--correct", is_flag=True,
+                     help="Let a verdict take the place of what the same person said of the triple before."),
+        click.option("--keep-going", is_flag=True, help="Take the other verdicts where some are refused."),
+        click.option("--time", metavar="TIME", help="When they judged, UTC, as 2026-11-21T20:00:00Z. Default: now."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def take_in(
+    folder: str,
+    files: Sequence[str],
+    *,
+    role: str,
+    form: str,
+    person: str | None,
+    user_map: str | None,
+    keep_going: bool,
+    time: str | None = None,
+    **policies: bool,
+) -> None:
+    """Record the verdicts of files; whoever reads the message that they are stored can rely on it.
+
+    What the campaign holds is read, the verdicts are checked against it, and appended, all under one lock, so that two
+    programs at once can neither lose a verdict nor record it twice.
+
+    Raises
+    ------
+    KgtrecError
+        If a file is wrong, or any verdict is refused; nothing is stored then, unless ``keep_going``.
+    """
+    from kgtrec.acceptance import RefusedError, accept
+    from kgtrec.formats.campaigns import JUDGEMENTS, read_campaign, require_initialised
+    from kgtrec.formats.judgements import JudgementWriter, read_judgements
+
+    require_initialised(folder)
+    returned = [read_returned(path, role=role, form=form, person=person, user_map=user_map) for path in files]
+    incoming = [row for one in returned for row in one.incoming]
+    campaign = read_campaign(folder)
+    store = Path(folder, JUDGEMENTS)
+    with JudgementWriter(store) as writer:
+        campaign = replace(campaign, judgements=read_judgements(store, campaign.pool))
+        now = time or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        try:
+            accepted = accept(campaign, incoming, time=now, keep_going=keep_going, **policies)
+        except RefusedError as error:
+            for refusal in error.refused:
+                say(str(refusal))
+            raise KgtrecError(
+                f"{_count(len(error.refused), 'verdict')} of {len(incoming):,} refused, nothing is stored; mend the "
+                "file, or take the others with --keep-going"
+            ) from None
+        writer.append(campaign.pool, accepted.judgements)
+    for refusal in accepted.refused:
+        say(str(refusal))
+    _tell(returned)
+    corrections = f", {accepted.corrections:,} in place of an earlier one" if accepted.corrections else ""
+    refused = f", {len(accepted.refused):,} refused" if accepted.refused else ""
+    say(
+        f"{store}: stored {_count(len(accepted), 'verdict')}{corrections}; {accepted.repeated:,} stored before{refused}"
+    )
+    if accepted.refused:
+        sys.exit(2)
+
+
+def read_returned(path: str, *, role: str, form: str, person: str | None, user_map: str | None) -> Returned:
+    """What was filled in, in a file of any of ``FORMATS``."""
+    from kgtrec.formats.files import suffixes
+    from kgtrec.formats.label_studio import read_label_studio, read_users
+    from kgtrec.formats.tasks import read_tasks, read_tasks_csv, read_tasks_jsonl
+
+    if form == "auto" and suffixes(path)[0] == ".json":
+        form = "label-studio"
+    if form == "label-studio":
+        if user_map is None:
+            raise click.UsageError(f"{path}: expected --user-map FILE, which says whose account is whose")
+        if person is not None:
+            raise click.UsageError(f"{path}: expected --user-map alone for Label Studio, found --person too")
+        return read_label_studio(path, read_users(user_map), role=role)
+    readers: dict[str, Any] = {"csv": read_tasks_csv, "jsonl": read_tasks_jsonl, "auto": read_tasks}
+    found: Returned = readers[form](path, person=person, role=role)
+    return found
+
+
+def _tell(returned: Sequence[Returned]) -> None:
+    """What else the files held."""
+    begun = [place for one in returned for place in one.begun]
+    if begun:
+        more = f" and {len(begun) - _NAMED:,} more" if len(begun) > _NAMED else ""
+        say(f"warning: a source or a note, but no verdict at {', '.join(begun[:_NAMED])}{more}")
+    if not_done := sum(one.not_done for one in returned):
+        say(f"{_count(not_done, 'task')} without a verdict")
+    for one in returned:
+        for what, number in one.left_out.items():
+            say(f"left out: {number:,} {what}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

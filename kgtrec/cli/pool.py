@@ -1,0 +1,367 @@
+"""kgtrec pool."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.cli.common import progress, say
+from kgtrec.cli.systems import read_questions
+from kgtrec.data.campaign import Automatic
+from kgtrec.data.collection import Collection
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.formats.files import suffixes, write_text
+from kgtrec.formats.pools import read_families, require_writable, write_pool
+from kgtrec.formats.runs import default_name, read_run
+from kgtrec.formats.topics import read_entity_labels
+from kgtrec.formats.triples import describe_input, read_triples
+from kgtrec.pooling import CUTS, DEFAULT_STRATA, STRATEGIES, pool_runs, seeds_of, seeds_of_triples, strategy_of
+
+if TYPE_CHECKING:
+    from kgtrec.data.run import Run
+
+_WAYS = ("types", "category")
+
+
+def _strata(_: click.Context, __: click.Parameter, text: str | None) -> tuple[tuple[int, float], ...] | None:
+    if text is None:
+        return None
+    try:
+        pairs = [part.split(":") for part in text.split(",")]
+        return tuple((int(last), float(fraction)) for last, fraction in pairs)
+    except ValueError:
+        raise click.BadParameter(f"expected last ranks and fractions such as 10:1,100:0.1, got {text!r}") from None
+
+
+def _ways(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip()))
+    for name in names:
+        if name not in _WAYS:
+            raise click.BadParameter(f"expected {' or '.join(_WAYS)}, or both, got {name!r}{nearest(name, _WAYS)}")
+    return names
+
+
+def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    for strategy in STRATEGIES.values():
+        click.echo(f"{strategy.name:<11} {strategy.description} [{strategy.source}]")
+    ctx.exit()
+
+
+@click.command(name="pool")
+@click.argument("collection", type=click.Path())
+@click.argument("runs", nargs=-1, required=True, type=click.Path())
+@click.option("--out", type=click.Path(), metavar="CAMPAIGN", help="Folder to write; needed but with --dry-run.")
+@click.option(
+    "--strategy", type=click.Choice(tuple(STRATEGIES)), default="depth", show_default=True,
+    help="What is pooled; see --list-strategies.",
+)  # fmt: skip
+@click.option(
+    "--depth", type=click.IntRange(1), help="Last rank that is looked at. Default: 10 for depth, 100 for others."
+)
+@click.option("--budget", type=click.IntRange(1), help="How many triples, for the strategies that take a number.")
+@click.option(
+    "--cut", type=click.Choice(CUTS), default="filtered", show_default=True,
+    help="Known triples leave the lists before ranks are given (filtered), or after the cut (raw).",
+)  # fmt: skip
+@click.option("--questions", "questions_path", type=click.Path(), help="Ids of the questions to pool for, one a line.")
+@click.option(
+    "--seeds", "seeds_path", type=click.Path(),
+    help="Triples (head TAB relation TAB tail) to pool for: their questions alone, and they alone as answers known "
+    "before.",
+)  # fmt: skip
+@click.option(
+    "--family", "families", multiple=True, metavar="PATTERN=NAME|FILE",
+    help="Family of the runs whose name fits the pattern, or a file of run TAB family with a header; may be repeated.",
+)  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Of ties, turns and samples.")
+@click.option("--rrf-k", "k", type=click.FloatRange(0), default=60.0, show_default=True, help="k of strategy rrf.")
+@click.option(
+    "--rbp-p",
+    "p",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.8,
+    show_default=True,
+    help="p of strategy rbp.",
+)
+@click.option(
+    "--strata", callback=_strata, metavar="RANK:SHARE,...",
+    help="Strata of strategy stratified: down to which rank what share is sampled. Default: "
+    + ",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA) + ".",
+)  # fmt: skip
+@click.option(
+    "--judged", "judged_path", type=click.Path(),
+    help="Qrels that answer for people where the strategy asks for judgements one at a time.",
+)  # fmt: skip
+@click.option(
+    "--trivial", callback=_ways, metavar="types,category",
+    help="Judge N without a person what is of the wrong types, or a second answer where there is only one.",
+)  # fmt: skip
+@click.option("--entity-types", type=click.Path(), help="For --trivial types: lines of entity TAB type.")
+@click.option("--relation-types", type=click.Path(),
+              help="For --trivial types: lines of relation TAB type of its head TAB type of its tail.")  # fmt: skip
+@click.option("--observed-types", is_flag=True, help="For --trivial types: take the types that train shows.")
+@click.option("--dry-run", is_flag=True, help="Show how many triples each rule of --trivial takes; write nothing.")
+@click.option("--report", "report_path", type=click.Path(), help="Write the report here too; .json: as JSON.")
+@click.option("--force", is_flag=True, help="Replace a pool that is there already, while nobody has judged.")
+@click.option("--list-strategies", is_flag=True, is_eager=True, expose_value=False, callback=_list_strategies,
+              help="List the strategies and leave.")  # fmt: skip
+def command(
+    collection: str,
+    runs: tuple[str, ...],
+    out: str | None,
+    strategy: str,
+    depth: int | None,
+    questions_path: str | None,
+    seeds_path: str | None,
+    families: tuple[str, ...],
+    judged_path: str | None,
+    trivial: tuple[str, ...],
+    entity_types: str | None,
+    relation_types: str | None,
+    observed_types: bool,
+    dry_run: bool,
+    report_path: str | None,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Gather what RUNS (or folders of them) put on top for the questions of COLLECTION, for people to judge.
+
+    Known triples are never pooled, and neither are the answers of the collection. Writes campaign.json, topics.tsv,
+    seeds.txt, pool.tsv, runs.tsv and automatic.tsv to CAMPAIGN, and prints how large the pool is and what each run has
+    put in.
+
+    \b
+    kgtrec pool C ranks/*.run.gz --depth 10 --out campaign
+    kgtrec pool C ranks --strategy rrf --budget 5000 --family "trans*=translational" --out campaign
+    kgtrec pool C ranks --seeds sample.tsv --cut raw --out campaign
+    kgtrec pool C ranks --trivial types,category --observed-types --dry-run
+    kgtrec pool C ranks --strategy mtf --budget 2000 --judged qrels.txt --out campaign
+    """
+    chosen = strategy_of(strategy)
+    files = _run_files(runs)
+    _check(chosen.name, interactive=chosen.interactive, judged=judged_path, out=out, dry_run=dry_run, trivial=trivial)
+    _check_types(trivial, entity_types, relation_types, observed_types)
+    if out and not dry_run:
+        require_writable(out, force=force)
+    if questions_path and seeds_path:
+        raise KgtrecError("expected --questions or --seeds, found both; seeds stand for their questions")
+    test = read_questions(collection)
+    rows: NDArray[np.int32] | None = None
+    seeds: Qrels | None = None
+    if seeds_path:
+        rows, seeds = seeds_of_triples(test, read_triples(seeds_path))
+    elif questions_path:
+        rows = _question_rows(questions_path, test)
+    family_of = _families(families, [default_name(file) for file in files])
+    reading = {"questions": rows, "seeds": seeds, "depth": depth or chosen.depth, "cut": options["cut"]}
+    pool = _pooled(test, files, strategy, judged_path, reading, options)
+    automatic = _automatic(pool, test, trivial, entity_types, relation_types, observed_types)
+    if dry_run:
+        from kgtrec.report.pools import trivial_text
+        from kgtrec.trivial import counts_by_rule_and_relation
+
+        click.echo(trivial_text(counts_by_rule_and_relation(pool, automatic), pooled=len(pool)), nl=False)
+        return
+    from kgtrec.pool_summary import summarise_pool
+    from kgtrec.report.pool_summary import pool_json, pool_text
+
+    summary = summarise_pool(pool, family_of, automatic)
+    made = {
+        "strategy": strategy,
+        "options": _told(chosen.parameters, reading, options, budget=chosen.needs_budget),
+        "command": {
+            "name": "pool", "trivial": list(trivial), "observed_types": observed_types,
+            "questions": "seeds" if seeds_path else "file" if questions_path else "all",
+        },
+        "inputs": _inputs(files, {
+            "questions": questions_path, "seeds": seeds_path, "judged": judged_path, "entity types": entity_types,
+            "relation types": relation_types,
+        }),
+    }  # fmt: skip
+    write_pool(
+        str(out), pool, seeds_of(pool, test, seeds), automatic, family_of,
+        fingerprint=test.fingerprint, seed=options["seed"], made=made, force=force,
+    )  # fmt: skip
+    click.echo(pool_text(summary), nl=False)
+    if report_path:
+        write_text(report_path, (pool_json if suffixes(report_path)[0] == ".json" else pool_text)(summary))
+    for_people = len(automatic) - int(automatic.is_automatic.sum())
+    say(
+        f"wrote {out}: {len(pool):,} triples, {for_people:,} of them for people to judge\n"
+        f"next: kgtrec campaign init {shlex.quote(str(out))}"
+    )
+
+
+def _check(
+    strategy: str, *, interactive: bool, judged: str | None, out: str | None, dry_run: bool, trivial: Sequence[str]
+) -> None:
+    if interactive and not judged:
+        raise KgtrecError(
+            f"strategy {strategy} asks for one judgement at a time: give recorded ones with --judged QRELS, or see "
+            "kgtrec.interactive_pooling in Python"
+        )
+    if judged and not interactive:
+        asking = ", ".join(name for name, other in STRATEGIES.items() if other.interactive)
+        raise KgtrecError(f"--judged is for the strategies that ask for judgements: {asking}")
+    if dry_run and not trivial:
+        raise KgtrecError("--dry-run shows what --trivial would take: name types, category or both")
+    if not out and not dry_run:
+        raise KgtrecError("expected --out CAMPAIGN, the folder to write the pool to")
+
+
+def _check_types(
+    trivial: Sequence[str], entity_types: str | None, relation_types: str | None, observed_types: bool
+) -> None:
+    if "types" not in trivial:
+        if entity_types or relation_types or observed_types:
+            raise KgtrecError("--entity-types, --relation-types and --observed-types are for --trivial types")
+        return
+    if bool(entity_types) != bool(relation_types):
+        raise KgtrecError("expected both --entity-types and --relation-types, found one of them")
+    if not entity_types and not observed_types:
+        raise KgtrecError("--trivial types needs --entity-types and --relation-types, or --observed-types")
+
+
+def _run_files(runs: Sequence[str]) -> list[str]:
+    """The runs' files: of a folder, all its runs in the order of their names."""
+    files: list[str] = []
+    for path in runs:
+        if path != "-" and Path(path).is_dir():
+            names = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
+            found = [name for name in names if _is_run(name)]
+            if not found:
+                raise KgtrecError(f"{path}: expected a folder of NAME.run files, found none")
+            files += found
+        elif path.endswith(".ranks.parquet"):
+            raise KgtrecError(
+                f"{path}: expected a run, found answer ranks, which hold the answers alone; give the NAME.run beside it"
+            )
+        else:
+            files.append(path)
+    if "-" in files:
+        raise KgtrecError("expected runs as files, found standard input (-), which has no name")
+    first: dict[str, str] = {}
+    for path in files:
+        other = first.setdefault(default_name(path), path)
+        if other is not path:
+            raise KgtrecError(
+                f"expected runs of different names, found {default_name(path)!r} twice: {other} and {path}; "
+                "rename one of the files"
+            )
+    return files
+
+
+def _is_run(name: str) -> bool:
+    is_hidden = Path(name).name.startswith(".")
+    return suffixes(name)[0] in (".run", ".parquet") and not name.endswith(".ranks.parquet") and not is_hidden
+
+
+def _read(files: Sequence[str]) -> Iterator[Run]:
+    for path in files:
+        yield read_run(path, name=default_name(path))
+
+
+def _pooled(
+    test: Collection,
+    files: Sequence[str],
+    strategy: str,
+    judged_path: str | None,
+    reading: dict[str, Any],
+    options: dict[str, Any],
+) -> Pool:
+    with progress("pooling", len(files), "runs") as advance:
+        if judged_path:
+            from kgtrec.formats.qrels import read_qrels
+            from kgtrec.interactive_pooling import replay
+
+            return replay(
+                test, _read(files), read_qrels(judged_path), strategy=strategy, budget=options["budget"],
+                seed=options["seed"], progress=advance, **reading,
+            )  # fmt: skip
+        return pool_runs(
+            test, _read(files), strategy=strategy, budget=options["budget"], seed=options["seed"], k=options["k"],
+            p=options["p"], strata=options["strata"] or DEFAULT_STRATA, progress=advance, **reading,
+        )  # fmt: skip
+
+
+def _automatic(
+    pool: Pool,
+    test: Collection,
+    ways: Sequence[str],
+    entity_types: str | None,
+    relation_types: str | None,
+    observed_types: bool,
+) -> Automatic:
+    if not ways:
+        return Automatic.none(len(pool))
+    from kgtrec.formats.entity_types import read_entity_types, read_relation_types
+    from kgtrec.trivial import judge_trivial
+
+    return judge_trivial(
+        pool, test, by=ways, observed=observed_types,
+        entity_types=read_entity_types(entity_types) if entity_types else None,
+        relation_types=read_relation_types(relation_types) if relation_types else None,
+    )  # fmt: skip
+
+
+def _question_rows(path: str, test: Collection) -> NDArray[np.int32]:
+    ids = read_entity_labels(path)
+    row = test.questions.ids.encode(ids.labels)
+    if (wrong := np.flatnonzero(row < 0)).size:
+        label = ids[int(wrong[0])]
+        raise FormatError(f"expected ids of the collection's questions, one a line, found {label!r}", path=path)
+    return row
+
+
+def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
+    """Run to family, of patterns and files; a run may be named once."""
+    found: dict[str, str] = {}
+    for text in texts:
+        pattern, equals, name = text.partition("=")
+        if equals and not name.strip():
+            raise KgtrecError(f"--family: expected PATTERN=NAME, found no name in {text!r}")
+        if equals:
+            named = {run: name for run in runs if fnmatchcase(run, pattern)}
+            if not named:
+                raise KgtrecError(
+                    f"--family: expected a pattern that fits a run ({', '.join(runs[:5])}), found {pattern!r}"
+                    f"{nearest(pattern, runs)}"
+                )
+        else:
+            named = {run: family for run, family in read_families(Path(text)).items() if family}
+            if wrong := next((run for run in named if run not in runs), None):
+                raise FormatError(f"expected runs of this pool, found {wrong!r}{nearest(wrong, runs)}", path=text)
+        for run, family in named.items():
+            if found.setdefault(run, family) != family:
+                raise KgtrecError(f"--family: expected one family of {run!r}, found {found[run]!r} and {family!r}")
+    return found
+
+
+def _told(
+    parameters: Sequence[str], reading: dict[str, Any], options: dict[str, Any], *, budget: bool
+) -> dict[str, Any]:
+    """The options that the pool hangs on, for the record."""
+    told: dict[str, Any] = {"depth": reading["depth"], "cut": reading["cut"]}
+    if budget:
+        told["budget"] = options["budget"]
+    for name in parameters:
+        told[name] = options[name]
+    if "strata" in told:
+        told["strata"] = [list(stratum) for stratum in options["strata"] or DEFAULT_STRATA]
+    return told
+
+
+def _inputs(files: Sequence[str], others: dict[str, str | None]) -> list[dict[str, Any]]:
+    described = [describe_input(path, role="run") for path in files]
+    return described + [describe_input(path, role=role) for role, path in others.items() if path]

@@ -1,0 +1,59 @@
+"""Types: ``entity TAB type`` lines, and ``relation TAB type of its head TAB type of its tail`` lines; no header."""
+
+from __future__ import annotations
+
+from kgtrec.data.entity_types import EntityTypes, RelationTypes
+from kgtrec.errors import FormatError
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.triples_text import Lines, read_fields
+
+
+def read_entity_types(path: PathLike) -> EntityTypes:
+    r"""The types of entities, one type a line: an entity with several types has several lines.
+
+    Labels are opaque: a comma in a type is part of its name, and no line is a header or a comment. Blank lines are
+    skipped, and a repeated line counts once.
+
+    Raises
+    ------
+    FormatError
+        For the first line without exactly two labels separated by a tab or with bytes that are not UTF-8; for an empty
+        or damaged file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "entity_types.tsv"
+    >>> _ = path.write_text("paris\tcity\nparis\tcapital\n")
+    >>> read_entity_types(path)
+    <EntityTypes: 1 entities, 2 types>
+    """
+    lines = Lines.read(path)
+    columns = read_fields(lines, 2, "2 columns (entity type) separated by a tab, one type a line")
+    if len(columns[0]) == 0:
+        raise FormatError("expected lines of 2 columns (entity type), found none", path=path)
+    return EntityTypes.of_columns(*columns)
+
+
+def read_relation_types(path: PathLike) -> RelationTypes:
+    r"""What may stand at either side of each relation; a relation with several lines takes the types of any of them.
+
+    Raises
+    ------
+    FormatError
+        For the first line without exactly three labels separated by tabs or with bytes that are not UTF-8; for an
+        empty or damaged file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "relation_types.tsv"
+    >>> _ = path.write_text("capital\tcountry\tcity\n")
+    >>> read_relation_types(path)
+    <RelationTypes: 1 relations, 2 types>
+    """
+    lines = Lines.read(path)
+    columns = read_fields(lines, 3, "3 columns (relation, type of its head, type of its tail) separated by tabs")
+    if len(columns[0]) == 0:
+        raise FormatError("expected lines of 3 columns (relation, type of head, type of tail), found none", path=path)
+    return RelationTypes.of_columns(*columns)

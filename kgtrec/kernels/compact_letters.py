@@ -1,0 +1,73 @@
+"""Letters beside means: two share one if, and only if, they are not significantly apart."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def compact_letters(differ: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Groups of things, as few as insertion and absorption find, none of which holds two that differ.
+
+    Two things that do not differ share at least one group; no group lies within another.
+
+    Parameters
+    ----------
+    differ : (n, n) bool array, symmetric
+        Which pairs are significantly apart; the diagonal is not read.
+
+    Returns
+    -------
+    (n, groups) bool array
+        Which thing is in which group; groups in the order of their first member, ties by their next ones.
+
+    Raises
+    ------
+    ValueError
+        If ``differ`` is not square and symmetric.
+
+    References
+    ----------
+    Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons, Journal of Computational
+    and Graphical Statistics 13(2).
+
+    Examples
+    --------
+    The first and the last differ, the middle one from neither.
+
+    >>> differ = np.zeros((3, 3), bool)
+    >>> differ[0, 2] = differ[2, 0] = True
+    >>> compact_letters(differ).astype(int)
+    array([[1, 0],
+           [1, 1],
+           [0, 1]])
+    """
+    n = len(differ)
+    if differ.shape != (n, n) or not np.array_equal(differ, differ.T):
+        raise ValueError(f"expected a square symmetric table of pairs, found shape {differ.shape}")
+    groups = np.ones((1, n), np.bool_)
+    if n == 0:
+        return groups[:0].T
+    # thing by thing: a group that holds it and some that differ from it becomes two, one without it, one without them
+    for thing in range(n):
+        foes = differ[thing].copy()
+        foes[thing] = False
+        split = groups[:, thing] & (groups & foes).any(axis=1)
+        if not split.any():
+            continue
+        without_it = groups[split].copy()
+        without_it[:, thing] = False
+        without_them = groups[split] & ~foes
+        groups = _absorbed(np.vstack([groups[~split], without_it, without_them]))
+    # np.lexsort sorts by its last key first: the first thing's membership counts most
+    return groups[np.lexsort(~groups.T[::-1])].T
+
+
+def _absorbed(groups: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Without the groups that lie within another."""
+    groups = np.unique(groups, axis=0)
+    sizes = groups.sum(axis=1)
+    shared = groups.astype(np.int32) @ groups.T.astype(np.int32)
+    within = (shared == sizes[:, None]) & (sizes[:, None] < sizes[None, :])
+    kept: NDArray[np.bool_] = groups[~within.any(axis=1)]
+    return kept

@@ -1,0 +1,408 @@
+"""What a measure is expected to show of a system when some true answers have no label, and how far to trust it.
+
+The model: a question has N true answers. Each lacks its label with probability beta and is found, which is to be ranked
+above every false candidate, with probability l, the system's strength; rho is the correlation of the two. Answers are
+independent of each other, and the found ones stand in a random order. A labelled answer then has rank 1 plus the number
+of missing ones found above it, and one that is not found counts 0.
+
+Averages are over labelled answers, "labels", as micro measures are; over questions that have a label, "questions", of
+the mean over the question's labels; or the "lemma" as published, in which a question without a label counts as if it
+had one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kgtrec.data.open_world import OpenWorld
+from kgtrec.errors import KgtrecError
+from kgtrec.kernels import open_world as kernel
+from kgtrec.openworld.weights import strengths_apart, strengths_of, weights_of
+
+Floats = NDArray[np.float64]
+Average = Literal["labels", "questions", "lemma"]
+
+_AVERAGES = ("labels", "questions", "lemma")
+
+
+def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
+    r"""Exact expectation of a measure.
+
+    With :math:`A(m)` the mean of w(1) .. w(m + 1) it is :math:`l_2 E[A(m)]`, m the number of missing answers found,
+    which is binomial of N - 1 trials with probability :math:`\beta l_1` for labels, of N trials for the lemma, and for
+    questions that under the condition that one of the N has a label.
+
+    Parameters
+    ----------
+    world : OpenWorld
+    measure : str, measure or function
+        See :func:`kgtrec.openworld.weights.weights_of`.
+    strength : float or (s,) array, probabilities
+        How likely the system is to find an answer.
+    average : str
+        "labels", "questions" or "lemma".
+
+    Returns
+    -------
+    (s,) float array, or a float for a single strength
+
+    Raises
+    ------
+    KgtrecError
+        If a strength is outside [0, 1], or no joint distribution has the correlation at one of the strengths.
+    MeasureError
+        If the measure is not the mean of what answers are worth.
+
+    References
+    ----------
+    Yang et al. (2022), NeurIPS, theorems 1 and 2, with the two corrections told above.
+
+    Examples
+    --------
+    >>> world = OpenWorld(5, 0.5)
+    >>> [round(expected_score(world, "MRR", 0.8, average=average), 4) for average in ("labels", "questions", "lemma")]
+    [0.5534, 0.5187, 0.5141]
+    >>> expected_score(world, "Hits@1", [0.2, 0.8]).round(4)
+    array([0.1638, 0.3689])
+    """
+    weights = weights_of(measure)[1]
+    found = strengths_of(strength)
+    apart = strengths_apart(world, found)
+    return _like(strength, _mean(world, weights, apart, _known(average)))
+
+
+def score_slope(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
+    """Derivative of the expected score in the strength: what a measure shows of a small improvement.
+
+    Parameters and errors are those of :func:`expected_score`.
+
+    Returns
+    -------
+    (s,) float array, or a float for a single strength
+
+    Examples
+    --------
+    >>> score_slope(OpenWorld(43, 0.5), "MRR", [0.2, 0.8]).round(3)  # a strong system gains a quarter of what a weak one does
+    array([0.23 , 0.058])
+    """
+    weights = weights_of(measure)[1]
+    found = strengths_of(strength)
+    strengths_apart(world, found)
+    n_draws = world.n_answers - (_known(average) == "labels")
+    slope = kernel.slope(
+        weights, n_draws, world.missing, found, world.correlation, conditional=average == "questions"
+    )
+    return _like(strength, slope)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Logarithm:
+    """The logarithm that MRR follows: low <= lemma - value <= high."""
+
+    value: Floats  # (s,)
+    low: Floats  # (s,)
+    high: Floats  # (s,)
+
+
+def logarithmic_approximation(world: OpenWorld, strength: ArrayLike) -> Logarithm:
+    r"""The published approximation of MRR (average "lemma") by a logarithm, and by how much it can be wrong.
+
+    :math:`\frac{l_2}{l_1} \frac{\ln l_1 + \ln \beta + \ln(N + 2) + \gamma}{\beta (N + 1)}`. The error below is at most
+    1 / (N + 2) of that scale; the one above is large where few missing answers are found, :math:`(N + 1) \beta l_1`
+    below 3 or so.
+
+    Parameters
+    ----------
+    world : OpenWorld
+        With missing labels.
+    strength : float or (s,) array, above 0
+
+    Returns
+    -------
+    Logarithm
+
+    Raises
+    ------
+    KgtrecError
+        If nothing is missing or nothing missing is found, so that there is no logarithm.
+
+    References
+    ----------
+    Yang et al. (2022), NeurIPS, the approximations of theorems 1 and 2.
+
+    Examples
+    --------
+    >>> few, many = (logarithmic_approximation(OpenWorld(43, missing), 0.7) for missing in (0.01, 0.5))
+    >>> few.value.round(2), few.high.round(2), many.value.round(4), many.high.round(4)
+    (array([-1.31]), array([5.23]), array([0.1515]), array([-0.0005]))
+    """
+    found = strengths_of(strength)
+    on_missing, on_labelled = strengths_apart(world, found)
+    if world.missing == 0 or (on_missing == 0).any():
+        raise KgtrecError(
+            "expected missing answers of which some are found, found none; the logarithm has no value there, "
+            "expected_score has"
+        )
+    ratio = on_labelled / on_missing
+    value, low, high = kernel.harmonic_approximation(world.n_answers, world.missing, on_missing)
+    return Logarithm(ratio * value, ratio * low, ratio * high)
+
+
+def question_variance(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
+    r"""Variance of what one question adds to an average; that of an average over n questions is an n-th of it.
+
+    Over questions it is exact for any n. The average over labels is a ratio of sums over questions, and its variance is
+    that of the ratio's linear part, with errors of the order of 1 / n^2. Questions are those with a label.
+
+    Parameters and errors are those of :func:`expected_score`, but that the lemma has no variance.
+
+    Returns
+    -------
+    (s,) float array, or a float for a single strength
+
+    Examples
+    --------
+    >>> round(question_variance(OpenWorld(43, 0.2), "MRR", 0.7, average="questions"), 5)
+    0.01185
+    """
+    return _like(strength, _moments(world, measure, strengths_of(strength), average).variance)
+
+
+def mean_variance(
+    world: OpenWorld, measure: Any, strength: ArrayLike, n_questions: int, *, average: Average = "labels"
+) -> Floats:
+    """Variance of a score over ``n_questions`` questions with a label: :func:`question_variance` divided by it.
+
+    Examples
+    --------
+    >>> f"{mean_variance(OpenWorld(43, 0.2), 'MRR', 0.7, 1000, average='questions'):.3e}"
+    '1.185e-05'
+    """
+    return question_variance(world, measure, strength, average=average) / _counted(n_questions)
+
+
+def wrong_order_probability(
+    world: OpenWorld,
+    measure: Any,
+    weaker: float,
+    stronger: float,
+    n_questions: int,
+    *,
+    average: Average = "labels",
+    shared_labels: bool = True,
+) -> float:
+    r"""Probability that the stronger of two systems gets the lower score.
+
+    The difference of the scores is taken as normal, with its exact mean and variance:
+    :math:`\Phi(-\Delta \sqrt{n / V})`, :math:`V = V_1 + V_2 - 2 C`. What is wrong with that falls with the square root of
+    the number of questions, by the theorem of Berry and Esseen.
+
+    Parameters
+    ----------
+    world, measure, average
+        As in :func:`expected_score`, but for the lemma.
+    weaker, stronger : float
+        Strengths of the two systems, which find answers independently of each other.
+    n_questions : int
+        Questions with a label.
+    shared_labels : bool
+        Both are scored on the same labels, as is usual: some sets of labels are good for both, so their scores
+        vary together by C, and the order is safer. False: each is scored on labels of its own, C = 0.
+
+    Returns
+    -------
+    float, at least 0.5 if the stronger system is expected to score no higher
+
+    Raises
+    ------
+    KgtrecError
+        If the strengths are not in ascending order; else as :func:`expected_score`.
+
+    Examples
+    --------
+    >>> world = OpenWorld(43, 0.5)
+    >>> [round(wrong_order_probability(world, measure, 0.7, 0.72, 1000, average="questions"), 3)
+    ...  for measure in ("MRR", "logMRR")]
+    [0.328, 0.039]
+    """
+    gap, variance = _difference(world, measure, weaker, stronger, average, shared_labels=shared_labels)
+    n = _counted(n_questions)
+    if variance == 0:
+        return 0.5 if gap == 0 else float(gap < 0)
+    return 0.5 * math.erfc(gap * math.sqrt(n / variance) / math.sqrt(2))
+
+
+def questions_needed(
+    world: OpenWorld,
+    measure: Any,
+    weaker: float,
+    stronger: float,
+    *,
+    p: float = 0.05,
+    average: Average = "labels",
+    shared_labels: bool = True,
+) -> int:
+    r"""How many questions keep :func:`wrong_order_probability` at or below p: :math:`\lceil V (z_p / \Delta)^2 \rceil`.
+
+    Parameters
+    ----------
+    p : float
+        In (0, 0.5).
+
+    Other parameters are those of :func:`wrong_order_probability`.
+
+    Returns
+    -------
+    int, questions with a label, at least 1
+
+    Raises
+    ------
+    KgtrecError
+        If the stronger system is not expected to score higher, so that no number of questions is enough.
+
+    Examples
+    --------
+    >>> world = OpenWorld(43, 0.5)
+    >>> [questions_needed(world, measure, 0.7, 0.72, average="questions") for measure in ("MRR", "logMRR")]
+    [13556, 866]
+    """
+    gap, variance = _difference(world, measure, weaker, stronger, average, shared_labels=shared_labels)
+    z = _quantile(p)
+    if not gap > 0:
+        raise KgtrecError(
+            f"expected the system of strength {stronger:g} to score higher than that of {weaker:g}, found a difference of "
+            f"{gap:.3g}: no number of questions brings them into the right order"
+        )
+    return max(1, math.ceil(variance * (z / gap) ** 2))
+
+
+def questions_needed_by_logarithm(
+    world: OpenWorld, strength: float, gap: float, *, p: float = 0.05, variance: float | None = None
+) -> int:
+    r"""The published number of questions: :math:`N_q \ge 2 V (\beta l (N + 1) z_p / \Delta l)^2`.
+
+    It takes MRR's slope as that of its logarithm, both systems' variances as equal, and their labels as independent.
+
+    Parameters
+    ----------
+    world : OpenWorld
+        Without correlation.
+    strength, gap : float
+        l of the systems, and how far they are apart, :math:`\Delta l`.
+    p : float
+        Probability of a wrong order, in (0, 0.5).
+    variance : float, optional
+        V, of a question's MRR; :func:`question_variance` over questions unless given.
+
+    Returns
+    -------
+    int
+
+    References
+    ----------
+    Yang et al. (2022), NeurIPS, section on inconsistency.
+
+    Examples
+    --------
+    >>> questions_needed_by_logarithm(OpenWorld(43, 0.5), 0.5, 0.05)
+    1139
+    """
+    if world.correlation != 0:
+        raise KgtrecError(f"expected no correlation in the published formula, found {world.correlation:g}")
+    if not (_finite(gap) and gap > 0):
+        raise KgtrecError(f"expected a difference of strengths above 0, found {gap!r}")
+    if variance is None:
+        variance = float(question_variance(world, "MRR", strength, average="questions"))
+    elif not (_finite(variance) and variance >= 0):
+        raise KgtrecError(f"expected a variance of at least 0, found {variance!r}")
+    l = float(strengths_of(strength)[0])
+    scale = world.missing * l * (world.n_answers + 1) * _quantile(p) / gap
+    return max(1, math.ceil(2 * variance * scale**2))
+
+
+def correlation_range(missing: float, strength: ArrayLike) -> tuple[Floats, Floats]:
+    """Least and greatest correlation between "missing" and "found" that there can be.
+
+    Returns
+    -------
+    low, high : (s,) float arrays, or floats for a single strength
+
+    References
+    ----------
+    Fréchet (1951), on the bounds of a joint distribution with given margins.
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in correlation_range(0.2, 0.7)]
+    [-0.7638, 0.3273]
+    """
+    low, high = kernel.correlation_bounds(strengths_of(strength), OpenWorld(1, missing).missing)
+    return _like(strength, low), _like(strength, high)
+
+
+def _mean(world: OpenWorld, weights: kernel.Weights, apart: tuple[Floats, Floats], average: Average) -> Floats:
+    if average == "labels":
+        return kernel.mean_per_label(weights, world.n_answers, world.missing, *apart)
+    return kernel.mean_per_question(
+        weights, world.n_answers, world.missing, *apart, conditional=average == "questions"
+    )
+
+
+def _moments(world: OpenWorld, measure: Any, strength: Floats, average: Average) -> kernel.Moments:
+    weights = weights_of(measure)[1]
+    if _known(average) == "lemma":
+        raise KgtrecError(
+            'expected average="labels" or "questions", found "lemma": it counts questions that have no label, and so '
+            "no score that could vary"
+        )
+    apart = strengths_apart(world, strength)
+    return kernel.moments(weights, world.n_answers, world.missing, *apart, per_label=average == "labels")
+
+
+def _difference(
+    world: OpenWorld, measure: Any, weaker: float, stronger: float, average: Average, *, shared_labels: bool
+) -> tuple[float, float]:
+    """Mean and variance of what one question adds to the difference of two systems' scores."""
+    strength = strengths_of([weaker, stronger])
+    if not strength[0] < strength[1]:
+        raise KgtrecError(f"expected the weaker system's strength below the stronger one's, found {weaker:g}, {stronger:g}")
+    found = _moments(world, measure, strength, average)
+    variance = float(found.variance.sum())
+    if shared_labels:
+        variance -= 2 * float(found.covariance[0, 1])
+    return float(found.mean[1] - found.mean[0]), max(variance, 0.0)
+
+
+def _known(average: Average) -> Average:
+    if average not in _AVERAGES:
+        raise KgtrecError(f"expected average to be labels, questions or lemma, found {average!r}")
+    return average
+
+
+def _counted(n_questions: int) -> int:
+    if isinstance(n_questions, bool) or not isinstance(n_questions, int | np.integer) or n_questions < 1:
+        raise KgtrecError(f"expected a whole number of questions of at least 1, found {n_questions!r}")
+    return int(n_questions)
+
+
+def _quantile(p: float) -> float:
+    """z with a standard normal variable above it with probability p."""
+    from scipy.special import ndtri
+
+    if not (_finite(p) and 0 < p < 0.5):
+        raise KgtrecError(f"expected a probability of a wrong order between 0 and 0.5, found {p!r}")
+    return -float(ndtri(p))
+
+
+def _finite(value: object) -> bool:
+    return isinstance(value, int | float | np.floating | np.integer) and math.isfinite(value)
+
+
+def _like(given: ArrayLike, found: Floats) -> Any:
+    """A float where a single number was given."""
+    return float(found[0]) if np.ndim(given) == 0 else found

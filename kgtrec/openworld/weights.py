@@ -1,0 +1,133 @@
+"""Measures as functions of an answer's rank, and strengths of systems: what theory and simulation take from a caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kgtrec.data.open_world import OpenWorld
+from kgtrec.errors import KgtrecError, MeasureError
+from kgtrec.kernels.open_world import correlated_strengths, correlation_bounds
+from kgtrec.measures.names import ParsedMeasure, parse_measure
+
+Floats = NDArray[np.float64]
+Weights = Callable[[Floats], Floats]
+
+_SLACK = 1e-12  # by which rounding may push a strength out of [0, 1]
+
+
+def weights_of(measure: Any) -> tuple[str, Weights]:
+    """Name and weights w(rank) of a measure that is the mean of w over answers.
+
+    Parameters
+    ----------
+    measure : str, measure or function
+        ``"MRR"``, ``"Hits@10"``, ``"logMRR"``, ``"pMRR(p=0.3)"``, with or without ``micro.``; or a function from an
+        array of ranks, from 1 on, to an array of what an answer of that rank is worth.
+
+    Raises
+    ------
+    MeasureError
+        If the measure is not the mean of what single answers are worth, or an answer that is not found would not be
+        worth 0.
+
+    Examples
+    --------
+    >>> name, weights = weights_of("Hits@3")
+    >>> name, weights(np.array([1.0, 3.0, 4.0])).tolist()
+    ('micro.Hits@3', [1.0, 1.0, 0.0])
+    """
+    if callable(measure) and not isinstance(measure, ParsedMeasure):
+        return getattr(measure, "__name__", "w"), _checked(measure)
+    if isinstance(measure, str):
+        name = measure.strip()
+        measure = parse_measure(name if name.startswith(("micro.", "macro.", "pykeen.")) else f"micro.{name}")
+    parsed = parse_measure(measure)
+    if (
+        not isinstance(parsed, ParsedMeasure)
+        or parsed.items != "answers"
+        or parsed.record.aggregate != "mean"
+        or parsed.record.better != "higher"
+        or parsed.record.form != "plain"
+        or parsed.record.weighting is not None
+    ):
+        raise MeasureError(
+            f"{parsed.label}: expected a measure that is the mean of what each answer's rank is worth, with 0 for an "
+            "answer that is not found, such as MRR, Hits@10, logMRR or pMRR(p=0.5), or a function of ranks; over "
+            'questions it is the same measure with average="questions"'
+        )
+    return parsed.label, parsed
+
+
+def named_weights(measures: Any) -> dict[str, Weights]:
+    """Several measures by name: one, or an iterable of them."""
+    single = isinstance(measures, str | ParsedMeasure) or callable(measures)
+    many: Iterable[Any] = measures.split() if isinstance(measures, str) else [measures] if single else measures
+    named: dict[str, Weights] = {}
+    for measure in many:
+        name, weights = weights_of(measure)
+        if name in named and callable(measure):
+            raise MeasureError(f"expected functions of different names, found {name!r} twice")
+        named.setdefault(name, weights)
+    if not named:
+        raise MeasureError("expected at least one measure, found none")
+    return named
+
+
+def strengths_of(strength: ArrayLike) -> Floats:
+    """(s,) strengths from one or several numbers; an error unless they are within [0, 1]."""
+    try:
+        found = np.atleast_1d(np.asarray(strength, np.float64))
+    except (TypeError, ValueError):
+        raise KgtrecError(f"expected strengths as numbers from 0 to 1, found {strength!r}") from None
+    if found.ndim != 1 or len(found) == 0:
+        raise KgtrecError(f"expected a strength or a list of strengths, found an array of shape {found.shape}")
+    outside = found[~((found >= 0) & (found <= 1))]
+    if len(outside):
+        raise KgtrecError(f"expected strengths from 0 to 1, found {outside[0]:g}")
+    return found
+
+
+def strengths_apart(world: OpenWorld, strength: Floats) -> tuple[Floats, Floats]:
+    """Strengths on missing and on labelled answers; an error that tells what correlations there can be.
+
+    Examples
+    --------
+    >>> strengths_apart(OpenWorld(5, 0.5, 0.6), np.array([0.8]))
+    Traceback (most recent call last):
+    kgtrec.errors.KgtrecError: expected a correlation from -0.5 to 0.5 for a strength of 0.8 with a share of 0.5 missing,
+    found 0.6
+    """
+    apart = correlated_strengths(strength, world.missing, world.correlation)if world.missing else (strength, strength)
+    if world.correlation == 0:
+        return apart
+    low, high = correlation_bounds(strength, world.missing)
+    refused = ~((world.correlation >= low * (1 + _SLACK)) & (world.correlation <= high * (1 + _SLACK)))
+    if refused.any():
+        worst = int(refused.argmax())
+        raise KgtrecError(
+            f"expected a correlation from {low[worst]:.6g} to {high[worst]:.6g} for a strength of "
+            f"{strength[worst]:g} with a share of {world.missing:g} missing, found {world.correlation:g}"
+        )
+    return np.clip(apart[0], 0.0, 1.0), np.clip(apart[1], 0.0, 1.0)
+
+
+def _checked(function: Callable[[Any], Any]) -> Weights:
+    def weights(ranks: Floats) -> Floats:
+        try:
+            found = np.asarray(function(ranks), np.float64)
+        except TypeError as error:
+            raise MeasureError(
+                f"expected a function from an array of ranks to an array of numbers: {error}; numpy's functions are such"
+            ) from None
+        if found.shape != ranks.shape or not np.isfinite(found).all():
+            raise MeasureError(
+                f"expected a finite number for each of {len(ranks):,} ranks, found "
+                + (f"shape {found.shape}" if found.shape != ranks.shape else "NaN or infinity")
+            )
+        return found
+
+    return weights

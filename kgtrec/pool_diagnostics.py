@@ -1,0 +1,298 @@
+"""A judged pool, looked at: what each run brought in, and what the systems' scores owe to it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.decisions import Decisions
+from kgtrec.data.diagnostics import Diagnostics, LeftOut
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
+from kgtrec.evaluation import Belonging, System, each_system, evaluate
+from kgtrec.judged_qrels import deepest_rank, question_level
+from kgtrec.judging import judge
+from kgtrec.kernels.correlation import kendall_tau_b, tau_ap
+from kgtrec.kernels.integer_keys import is_among
+from kgtrec.kernels.judged_ranking import JudgedRanking
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures
+from kgtrec.questions import completions
+from kgtrec.summary import Items, summarise
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURES = ("AP@20", "nDCG@20")
+
+
+def diagnose(
+    pool: Pool,
+    decisions: Decisions,
+    seeds: Qrels,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame] = (),
+    measures: Any = MEASURES,
+    families: Mapping[str, str] | None = None,
+    *,
+    judged_at: int = 10,
+) -> Diagnostics:
+    """What each run brought into a pool, and what scores, ranks and the order of the systems lose without it.
+
+    To leave a run out is to take the triples that no other run had put in, down to the depth of the pool, out of the
+    qrels: those judged Y become unjudged, and so do those judged N. The answers known before stay. It tells whether
+    the collection is fair to a system that comes too late to be pooled. Systems that were built alike find alike, so
+    families are left out as a whole, too. What a pool of a fixed budget would have taken instead is not known.
+
+    Parameters
+    ----------
+    pool : Pool
+    decisions : Decisions
+        Of the pool's triples.
+    seeds : Qrels
+        The answers known before, under the vocabularies of the pool's questions.
+    systems : Run, AnswerRanks or DataFrame, or several of them
+        What is scored, as for :func:`kgtrec.evaluation.evaluate`; none is an answer too. Usually the runs of the pool,
+        under the same names. An iterable is read one system at a time.
+    measures : str, measure, or several of them
+        Answer ranks need a row for every positive (``kgtrec rank --judged``); runs need nothing.
+    families : mapping, optional
+        Run to family; runs that it lacks, or that have the family "", are in none.
+    judged_at : int, ranks
+        The k of judged@k.
+
+    Returns
+    -------
+    Diagnostics
+
+    Raises
+    ------
+    KgtrecError
+        If a family is given to a run that the pool does not have; as :func:`kgtrec.evaluation.evaluate`.
+    CollectionError
+        As :func:`kgtrec.judged_qrels.question_level`.
+
+    References
+    ----------
+    Zobel (1998), How reliable are the results of large-scale information retrieval experiments?, SIGIR; Buettcher,
+    Clarke, Yeung, Soboroff (2007), Reliable information retrieval evaluation with incomplete and biased judgements,
+    SIGIR, for groups of runs.
+
+    Examples
+    --------
+    >>> from kgtrec.data.questions import Questions
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam"), ("ann", "likes", "pie")])
+    >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]),
+    ...                   triples.entities, triples.relations)
+    >>> seeds = Qrels.of(np.array([0]), np.array([1]), np.array([1]), tail0.ids, triples.entities)  # ann likes tea
+    >>> both, tail = np.array([0, 1, 1]), np.array([0, 0, 0])
+    >>> pool = Pool.of(triples.take(np.array([1, 2])), both, tail, np.array([0, 0, 1]), np.array([1, 2, 1]),
+    ...                ["one", "other"], tail0)
+    >>> found = diagnose(pool, Decisions(np.array([2, 2]), np.array([1, 0])), seeds)
+    >>> found.contributed.tolist(), found.unique.tolist(), found.unique_positive.tolist(), float(found.overlap[0, 1])
+    ([2, 1], [1, 0], [1, 0], 0.5)
+    """
+    families = dict(families or {})
+    if unknown := next((run for run in families if run not in pool.runs), None):
+        raise KgtrecError(f"expected families of the pool's runs, found {unknown!r}{nearest(unknown, pool.runs)}")
+    if judged_at < 1:
+        raise KgtrecError(f"expected judged@k of a k of 1 or more, found {judged_at}")
+    qrels = question_level(pool, seeds, decisions)
+    parsed = parse_measures(measures)
+    labels = tuple(measure.label for measure in parsed)
+    membership = _membership(pool)
+    groups: list[tuple[int, str, tuple[str, ...]]] = [(0, run, (run,)) for run in pool.runs]
+    groups += [
+        (1, family, tuple(run for run in pool.runs if families.get(run) == family))
+        for family in sorted(set(families.values()) - {""}, key=str.encode)
+    ]
+    positive, negative = decisions.verdict == 1, decisions.verdict == 0
+    lost = _lost_by(membership, pool, [members for _, _, members in groups])
+    names, scores, without, judged = _scores(qrels, pool, lost, systems, labels, judged_at)
+    better = [parse_measure(label).record.better != "lower" for label in labels]
+    ranks, ranks_without = _ranks(scores, better), _ranks(without, better)
+    before = scores.T if len(names) else np.zeros((len(labels), 0))
+    after = without.transpose(0, 2, 1)
+    sign = np.where(better, 1.0, -1.0)[:, None]
+    left_out = LeftOut(
+        kind=np.array([kind for kind, _, _ in groups], np.int8),
+        names=tuple(name for _, name, _ in groups),
+        members=tuple(members for _, _, members in groups),
+        triples=lost.sum(axis=1),
+        positives=(lost & positive).sum(axis=1),
+        negatives=(lost & negative).sum(axis=1),
+        scores=without,
+        ranks=ranks_without,
+        tau=kendall_tau_b(after * sign, before * sign),
+        tau_ap=tau_ap(after * sign, before * sign),
+    )
+    n_runs_of = membership.sum(axis=0)
+    alone = membership & (n_runs_of == 1)
+    deepest = deepest_rank(pool)
+    at_depth = [
+        np.bincount(pool.depth[rows], minlength=deepest + 1)[1:].astype(np.int64)
+        for rows in (slice(None), decisions.verdict >= 0, positive)
+    ]
+    n = len(pool.questions)
+    per_question = [
+        np.bincount(completions(pool.questions, pool.triples.take(rows))[0], minlength=n).astype(np.int64)
+        for rows in (np.ones(len(pool), np.bool_), decisions.verdict >= 0, positive)
+    ]
+    return Diagnostics(
+        runs=pool.runs,
+        families=tuple(families.get(run, "") for run in pool.runs),
+        contributed=membership.sum(axis=1),
+        unique=alone.sum(axis=1),
+        run_judged=(membership & (positive | negative)).sum(axis=1),
+        positive=(membership & positive).sum(axis=1),
+        unique_positive=(alone & positive).sum(axis=1),
+        overlap=_overlap(membership),
+        pooled_at=at_depth[0],
+        judged_at=at_depth[1],
+        positive_at=at_depth[2],
+        questions=pool.questions.ids,
+        question_pooled=per_question[0],
+        question_judged=per_question[1],
+        question_positive=per_question[2],
+        question_seeds=np.bincount(seeds.question[seeds.grade >= 1], minlength=n).astype(np.int64),
+        nothing_pooled=np.bincount(pool.question, minlength=n) == 0,
+        systems=names,
+        measures=labels,
+        scores=scores,
+        ranks=ranks,
+        cutoff=judged_at,
+        judged=judged,
+        left_out=left_out,
+    )
+
+
+def _membership(pool: Pool) -> NDArray[np.bool_]:
+    """(runs, n) which run put which triple in."""
+    membership = np.zeros((len(pool.runs), len(pool)), np.bool_)
+    membership[pool.run, pool.triple] = True
+    return membership
+
+
+def _lost_by(membership: NDArray[np.bool_], pool: Pool, groups: Sequence[tuple[str, ...]]) -> NDArray[np.bool_]:
+    """(groups, n) which triples only the members of each group put in."""
+    n_runs_of = membership.sum(axis=0)
+    lost = np.zeros((len(groups), len(pool)), np.bool_)
+    for row, members in enumerate(groups):
+        places = [pool.place(name) for name in members]
+        lost[row] = membership[places].sum(axis=0) == n_runs_of
+    return lost
+
+
+def _overlap(membership: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(runs, runs) Jaccard; one row at a time, so that no more than the table itself is held."""
+    size = membership.sum(axis=1)
+    common = np.array([np.count_nonzero(membership & row, axis=1) for row in membership]).reshape(len(size), len(size))
+    union = size[:, None] + size - common
+    with np.errstate(invalid="ignore"):
+        overlap: NDArray[np.float64] = common / np.where(union > 0, union, np.nan)
+    return overlap
+
+
+def _scores(
+    qrels: Qrels, pool: Pool, lost: NDArray[np.bool_], systems: Any, labels: Sequence[str], judged_at: int
+) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Names, (s, m) scores, (g, s, m) scores without what each group brought in, and (s,) judged@k."""
+    asked = [*labels, f"Judged@{judged_at}"]
+    # under all judgements first, then without those of each group
+    kept = np.vstack([np.ones(len(qrels), np.bool_), _kept_rows(qrels, pool, lost)])
+    names: list[str] = []
+    values = []
+    belongs = Belonging(None)
+    for system in each_system(systems):
+        if system.name in names:
+            raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
+        belongs(system)
+        names.append(system.name)
+        values.append(_system_scores(qrels, kept, system, asked))
+    cube = np.array(values).reshape(len(names), len(kept), len(asked))
+    return tuple(names), cube[:, 0, :-1], cube[:, 1:, :-1].transpose(1, 0, 2), cube[:, 0, -1]
+
+
+def _kept_rows(qrels: Qrels, pool: Pool, lost: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(groups, rows of the qrels) which judgements stay when a group's triples go."""
+    n = np.int64(max(len(qrels.entities), 1))
+    key = qrels.question * n + qrels.entity
+    kept = np.ones((len(lost), len(qrels)), np.bool_)
+    for row, triples in enumerate(lost):
+        question, entity = completions(pool.questions, pool.triples.take(triples))
+        kept[row] = ~is_among(key, question * n + entity)
+    return kept
+
+
+def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels: Sequence[str]) -> NDArray[np.float64]:
+    """(kept, m) one system's scores under those judgements that stay; the first row of ``kept`` has them all."""
+    parsed = parse_measures(labels)
+    quick = [one for one in parsed if _is_quick(one)]
+    if isinstance(system, Run) and len(quick) == len(parsed):
+        values = _run_scores(qrels, kept, system, quick)
+        if not np.isnan(values[0]).any():
+            return values
+    values = np.full((len(kept), len(labels)), np.nan)
+    values[0] = evaluate(qrels, system, labels).values[0, :, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)  # told of all judgements
+        for row in range(1, len(kept)):
+            if kept[row].any():
+                values[row] = evaluate(_restricted(qrels, kept[row]), system, labels).values[0, :, 0]
+    return values
+
+
+def _is_quick(measure: ParsedMeasure | ProvidedMeasure) -> TypeGuard[ParsedMeasure]:
+    """Whether a measure of questions asks for no more than where the judged entities stand."""
+    if not isinstance(measure, ParsedMeasure) or measure.items != "questions":
+        return False
+    return measure.record.form == "plain" and measure.record.weighting is None
+
+
+def _run_scores(
+    qrels: Qrels, kept: NDArray[np.bool_], run: Run, measures: Sequence[ParsedMeasure]
+) -> NDArray[np.float64]:
+    """The same for a run, which is long: where the judged entities stand in it is looked up once.
+
+    Places are those of trec_eval's order, which hangs on no grade. So the run is held against qrels whose grades are
+    their own row numbers, which then tell which rows of what was found to leave out.
+    """
+    numbered = replace(qrels, grade=np.arange(len(qrels), dtype=np.int32))
+    found = judge(run, numbered).ranking
+    order = np.argsort(qrels.questions.byte_order).astype(np.int32)
+    none = np.zeros(len(order), np.int32)
+    values = np.empty((len(kept), len(measures)))
+    for row, stays in enumerate(kept):
+        stands = stays[found.grade]
+        ranking = JudgedRanking(
+            n_questions=found.n_questions,
+            num_retrieved=found.num_retrieved,
+            question=found.question[stands],
+            position=found.position[stands],
+            grade=qrels.grade[found.grade[stands]],
+            judged_question=qrels.question[stays],
+            judged_grade=qrels.grade[stays],
+        )
+        relevant = ranking.num_relevant()[order]
+        for column, measure in enumerate(measures):
+            items = Items(measure(ranking)[order], none, order, None, None, relevant)
+            values[row, column] = summarise(measure, items, 1, run.name)[0]
+    return values
+
+
+def _restricted(qrels: Qrels, rows: NDArray[np.bool_]) -> Qrels:
+    return replace(qrels, question=qrels.question[rows], entity=qrels.entity[rows], grade=qrels.grade[rows])
+
+
+def _ranks(scores: NDArray[np.float64], better: Sequence[bool]) -> NDArray[np.int64]:
+    """(..., s, m) rank of each system by each measure, from 1; equal scores share the better rank."""
+    signed = np.where(np.asarray(better, np.bool_), scores, -scores)
+    higher = signed[..., None, :, :] > signed[..., :, None, :]
+    return np.asarray(1 + np.count_nonzero(higher, axis=-2), np.int64)

@@ -1,0 +1,199 @@
+"""kgtrec campaign agreement and kgtrec campaign sample, on folders."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgtrec.cli import main
+from kgtrec.data.campaign import Assignments, Automatic, Campaign
+from kgtrec.data.qrels import Qrels
+from tests.campaign_folders import folder_of, people_of
+from tests.judged_pools import judgements_of, pool_of
+
+N = 40
+TRUTH = "YNNNNNNN" * 5
+
+
+def verdict_of(row: int, who: str) -> str:
+    """ann errs on every 8th triple from the 4th on, bob on every 10th from the 6th on."""
+    wrong = row % 8 == 3 if who == "ann" else row % 10 == 5
+    return {"Y": "N", "N": "Y"}[TRUTH[row]] if wrong else TRUTH[row]
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> str:
+    """Five questions of two relations with eight triples each, judged by ann and bob."""
+    pool = pool_of([8] * 5, [0, 1, 0, 1, 0])
+    people = people_of(("ann", "annotator", True), ("bob", "annotator", True), ("xia", "expert", True))
+    events = [(row, who, "annotator", verdict_of(row, who)) for row in range(N) for who in ("ann", "bob")]
+    none = np.zeros(0, np.int32)
+    made = Campaign(
+        pool, Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities), Automatic.none(N), people,
+        Assignments(none, none, people.names), judgements_of(events), sources=("en.wikipedia.org",),
+    )  # fmt: skip
+    return str(folder_of(made, tmp_path / "campaign"))
+
+
+def test_the_table(campaign: str, capsys: pytest.CaptureFixture[str]):
+    """5 and 4 of 40 verdicts are wrong, two of them on the same triple: 33 agree."""
+    main(["campaign", "agreement", campaign, "--resamples", "50"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == (
+        "40 triples judged by at least two of 2 annotators, 40 pairs of verdicts; unsure is a verdict like Y and N; "
+        "95 % bootstrap intervals, questions drawn"
+    )
+    assert lines[2].split() == ["statistic", "value", "95", "%", "from", "to"]
+    assert lines[4].split()[:2] == ["raw", "0.8250"]
+    assert [line.split()[0] for line in lines[3:]] == [
+        "prevalence", "raw", "positive", "negative", "kappa", "AC1", "alpha",
+    ]  # fmt: skip
+
+
+def test_broken_down(campaign: str, capsys: pytest.CaptureFixture[str]):
+    """A row per relation or pair, statistics across."""
+    main(["campaign", "agreement", campaign, "--per", "relation", "--resamples", "20"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split()[:4] == ["relation", "triples", "pairs", "prevalence"]
+    assert [line.split()[:3] for line in lines[3:]] == [["r0", "24", "24"], ["r1", "16", "16"]]
+    main(["campaign", "agreement", campaign, "--per", "pair", "--leave-out-unsure", "--confidence", "0.9"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("unsure is left out; 90 % bootstrap intervals, questions drawn")
+    assert lines[3].split()[:4] == ["ann", "bob", "40", "40"]
+
+
+def test_other_forms(campaign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """CSV, JSON and LaTeX tell the same; the form follows the suffix."""
+    main(["campaign", "agreement", campaign, "--out", str(tmp_path / "agreement.json")])
+    records = json.loads((tmp_path / "agreement.json").read_text())
+    main(["campaign", "agreement", campaign, "--format", "csv"])
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [{name: str(value) for name, value in record.items()} for record in records] == rows
+    assert list(rows[0]) == ["triples", "pairs", "statistic", "value", "low", "high"]
+    assert rows[1]["value"] == "0.825"
+    main(["campaign", "agreement", campaign, "--format", "latex"])
+    latex = capsys.readouterr().out
+    assert r"raw & 0.8250 &" in latex
+    assert r"\bottomrule" in latex
+
+
+def test_nothing_judged_yet(campaign: str, capsys: pytest.CaptureFixture[str]):
+    """A warning and dashes; null and empty cells in the other forms."""
+    Path(campaign, "judgements.jsonl").write_text("")
+    main(["campaign", "agreement", campaign])
+    told = capsys.readouterr()
+    assert told.out.splitlines()[3].split() == ["prevalence", "-", "-", "-"]
+    assert told.err.startswith("warning: no triple was judged by two annotators, so there is no value for any of prev")
+    main(["campaign", "agreement", campaign, "--format", "json"])
+    assert {record["value"] for record in json.loads(capsys.readouterr().out)} == {None}
+
+
+def filled(path: Path) -> int:
+    """Fill in the expert's tasks with the truth; how many there are."""
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
+    for row in rows:
+        row["verdict"] = "Y" if row["tail"] == "e5" else "N"  # the first candidate of each question, as in TRUTH
+        row["source"] = "https://en.wikipedia.org/wiki/Triple"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return len(rows)
+
+
+def test_a_sample_goes_out_comes_back_and_tells_the_quality(
+    campaign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """27 of the 33 agreed triples are N; ann and bob err alike on one, which they call Y."""
+    out = tmp_path / "sample.csv"
+    main(["campaign", "sample", campaign, "--size", "12", "--out", str(out), "--expert", "xia"])
+    assert capsys.readouterr().err == f"{out}: 12 tasks, 6 of 6 labels Y and 6 of 27 labels N\n"
+    assert filled(out) == 12
+    main(["campaign", "import", campaign, str(out), "--person", "xia", "--role", "expert"])
+    capsys.readouterr()
+    main(["campaign", "sample", campaign, "--report"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[1:3]] == [
+        ["Y", "6", "6", "6", "5", "1", "0"], ["N", "27", "6", "6", "6", "0", "0"],
+    ]  # fmt: skip
+    assert lines[5].split()[:4] == ["agreement", "on", "Y", "0.8333"]
+    main(["campaign", "sample", campaign, "--report", "--format", "csv"])
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["statistic"] for row in rows[3:6]] == [
+        "agreement in the pool",
+        "positives missed",
+        "recall of positives",
+    ]
+    assert [float(row["value"]) for row in rows[3:6]] == pytest.approx([32 / 33, 0, 1])
+    main(["campaign", "sample", campaign, "--report", "--out", str(tmp_path / "report.json")])
+    assert json.loads((tmp_path / "report.json").read_text())[3]["statistic"] == "agreement in the pool"
+
+
+def test_the_expert_is_blind(campaign: str, tmp_path: Path):
+    """Tasks of the sample tell no label: those of Y differ from those of N in the triple alone."""
+    out = tmp_path / "sample.csv"
+    main(["campaign", "sample", campaign, "--size", "8", "--out", str(out)])
+    rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8-sig"))))
+    assert {(row["annotator"], row["verdict"], row["source"], row["note"]) for row in rows} == {("", "", "", "")}
+    assert [int(row["task"]) for row in rows] == sorted(int(row["task"]) for row in rows)
+    assert not {"probability", "label", "rank", "run"} & set(rows[0])
+
+
+def test_a_sample_is_drawn_once(campaign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """The same draw again is the same files; another one is refused, since verdicts may be on their way."""
+    out, kept = tmp_path / "sample.csv", Path(campaign, "expert_sample.tsv")
+    draw = ["campaign", "sample", campaign, "--out", str(out), "--size", "8"]
+    main(draw)
+    first = out.read_bytes(), kept.read_bytes()
+    main(draw)
+    assert (out.read_bytes(), kept.read_bytes()) == first
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as left:
+        main([*draw[:-1], "10"])
+    assert left.value.code == 2
+    assert capsys.readouterr().err == (
+        f"error: {campaign}: another sample was drawn before, which expert_sample.tsv holds and --report needs; give "
+        "--force to draw anew\n"
+    )
+    assert (out.read_bytes(), kept.read_bytes()) == first
+    main([*draw[:-1], "14", "--force"])
+    assert capsys.readouterr().err.startswith("warning: only 6 triples are settled as Y, so the sample holds all of")
+    assert kept.read_bytes() != first[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ([], "expected --out FILE for the expert's tasks, or --report"),
+        (["--out", "s.csv", "--format", "csv"], "--format is for --report; the form of the tasks follows the suffix"),
+        (["--report"], "found no expert_sample.tsv, so no sample was drawn; run kgtrec campaign sample --out first"),
+        (["--out", "s.csv", "--size", "34"], "expected at least 34 settled triples to draw from, found 6 Y and 27 N"),
+        (["--out", "s.csv", "--expert", "xi"], "found nobody called 'xi'; did you mean xia?"),
+        (["--out", "s.txt", "--size", "8"], "expected a name that ends in .csv or .jsonl; nothing is written"),
+    ],
+)
+def test_user_errors_are_one_line(
+    campaign: str, options: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):  # fmt: skip
+    """Exit code 2, and nothing written."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(["campaign", "sample", campaign, *options])
+    assert left.value.code == 2
+    assert told in " ".join(capsys.readouterr().err.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["campaign"]
+    assert not Path(campaign, "expert_sample.tsv").exists()
+
+
+def test_a_folder_without_campaign_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for command in ("agreement", "sample"):
+        with pytest.raises(SystemExit) as left:
+            main(["campaign", command, str(tmp_path), "--out", str(tmp_path / "x.csv")])
+        assert left.value.code == 2
+        assert "run kgtrec pool first" in capsys.readouterr().err

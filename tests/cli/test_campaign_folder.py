@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kgtrec.cli import main
+from kgtrec.formats.campaigns import read_campaign
+from tests.pool_folders import pool_folder, say_in
+
+PEOPLE = ("--annotator", "ann", "--annotator", "bob", "--adjudicator", "eve", "--expert", "xan")
+FILES = {
+    "guidelines.md",
+    "templates.tsv",
+    "sources.txt",
+    "names.tsv",
+    "people.tsv",
+    "assignments.tsv",
+    "judgements.jsonl",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three triples of two relations, the last one judged by a rule."""
+    return pool_folder(tmp_path / "c", automatic=(2,))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def failing(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        main(["campaign", *args])
+    assert stopped.value.code == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    return message
+
+
+def test_init_adds_what_annotators_need(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """A draft of a template per relation, guidelines, no sources, no names, the people; the pool stays as it is."""
+    before = contents(folder)
+    main(["campaign", "init", str(folder), *PEOPLE])
+    after = contents(folder)
+    assert {name: after[name] for name in before} == before
+    assert set(after) - set(before) == FILES
+    assert after["people.tsv"].decode() == (
+        "person\trole\tactive\nann\tannotator\tyes\nbob\tannotator\tyes\neve\tadjudicator\tyes\nxan\texpert\tyes\n"
+    )
+    assert after["templates.tsv"].decode() == (
+        "relation\ttemplate\nr0\tIs this true: {head} | r0 | {tail}?\nr1\tIs this true: {head} | r1 | {tail}?\n"
+    )
+    assert after["judgements.jsonl"] == b""
+    campaign = read_campaign(folder)
+    assert (campaign.sources, campaign.names, len(campaign.people)) == ((), {}, 4)
+    said = capsys.readouterr().err
+    assert "2 of 2 relations have no template of their own and are asked for in general words: r0, r1" in said
+    assert said.endswith(f"next: kgtrec campaign assign {folder}\n")
+
+
+def test_init_takes_what_is_given(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Names that the pool needs, templates of all relations, sources with their comments, any guidelines."""
+    given = {
+        "names.tsv": "e2\tParis\nelsewhere\tRome\n",
+        "templates.tsv": "relation\ttemplate\nr0\tIs {head} in {tail}?\nr9\t{tail}, {head}?\n",
+        "sources.txt": "# ours\nen.wikipedia.org # good\n",
+        "guidelines.md": "# Judge\n",
+    }
+    options = []
+    for name, text in given.items():
+        (tmp_path / name).write_text(text)
+        options += [f"--{Path(name).stem}", str(tmp_path / name)]
+    main(["campaign", "init", str(folder), *PEOPLE, *options])
+    assert "names.tsv: names of 1 of the pool's 4 entities" in capsys.readouterr().err
+    campaign = read_campaign(folder)
+    assert campaign.names == {"e2": "Paris"}
+    assert campaign.templates == {"r0": "Is {head} in {tail}?", "r9": "{tail}, {head}?"}
+    assert campaign.sources == ("en.wikipedia.org",)
+    assert contents(folder)["sources.txt"].decode() == given["sources.txt"]
+    assert contents(folder)["guidelines.md"].decode() == given["guidelines.md"]
+
+
+def test_init_never_overwrites_what_somebody_edited(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Again, it changes nothing; a file named anew needs --force, and without it nothing at all is written."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    (folder / "templates.tsv").write_text("relation\ttemplate\nr0\tIs {head} in {tail}?\n")
+    (folder / "guidelines.md").write_text("ours\n")
+    before = contents(folder)
+    capsys.readouterr()
+    main(["campaign", "init", str(folder)])
+    assert contents(folder) == before
+    assert f"{folder}: nothing to change" in capsys.readouterr().err
+    better = tmp_path / "better.tsv"
+    better.write_text("relation\ttemplate\nr0\tDoes {head} lie in {tail}?\n")
+    message = failing(capsys, "init", str(folder), "--templates", str(better), "--annotator", "cleo")
+    assert message.startswith(f"error: {folder}/templates.tsv: is there already, and may have been edited; ")
+    assert message.endswith(f"replace it by {better} with --force\n")
+    assert contents(folder) == before
+    main(["campaign", "init", str(folder), "--templates", str(better), "--force"])
+    assert read_campaign(folder).templates == {"r0": "Does {head} lie in {tail}?"}
+    assert contents(folder)["guidelines.md"] == b"ours\n"
+
+
+def test_init_again_adds_people_and_marks_who_left(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """Nobody is ever removed; who comes back is the same person."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    main(["campaign", "init", str(folder), "--annotator", "cleo", "--left", "bob"])
+    assert "cleo is now annotator\nbob has left as annotator\n" in capsys.readouterr().err
+    rows = (folder / "people.tsv").read_text().splitlines()[1:]
+    assert rows == ["ann\tannotator\tyes", "bob\tannotator\tno", "eve\tadjudicator\tyes", "xan\texpert\tyes",
+                    "cleo\tannotator\tyes"]  # fmt: skip
+    main(["campaign", "init", str(folder), "--annotator", "bob"])
+    assert "bob is back as annotator\n" in capsys.readouterr().err
+    assert (folder / "people.tsv").read_text().count("\n") == 6
+    assert "did you mean cleo?" in failing(capsys, "init", str(folder), "--left", "clea")
+    assert "either to take part or to have left" in failing(
+        capsys, "init", str(folder), "--left", "ann", "--annotator", "ann"
+    )
+    assert "expected a name without white space around it" in failing(capsys, "init", str(folder), "--expert", " x")
+
+
+def test_init_with_a_wrong_file_writes_nothing(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """All that is given is read first."""
+    before = contents(folder)
+    (tmp_path / "bad.tsv").write_text("relation\ttemplate\nr0\tIs {head}?\n")
+    assert f"{tmp_path}/bad.tsv:2: " in failing(
+        capsys, "init", str(folder), *PEOPLE, "--templates", str(tmp_path / "bad.tsv")
+    )
+    (tmp_path / "bad.txt").write_text("https://a.org\n")
+    assert "bad.txt:1: expected a host" in failing(
+        capsys, "init", str(folder), *PEOPLE, "--sources", str(tmp_path / "bad.txt")
+    )
+    assert contents(folder) == before
+
+
+def test_lost_judgements_are_not_replaced_by_none(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """An empty file in their place would make all open again."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    (folder / "judgements.jsonl").unlink()
+    capsys.readouterr()
+    assert "judgements.jsonl: expected the judgements" in failing(capsys, "init", str(folder), "--annotator", "cleo")
+    assert not (folder / "judgements.jsonl").exists()
+
+
+def test_assign_prints_loads_and_changes_nothing_the_second_time(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """Two of three triples are for people; both annotators get both."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    capsys.readouterr()
+    main(["campaign", "assign", str(folder)])
+    shown = capsys.readouterr()
+    assert shown.out == (
+        "annotator  assigned  judged  to do\n"
+        "ann               2       0      2\n"
+        "bob               2       0      2\n"
+    )  # fmt: skip
+    assert shown.err.startswith(f"next: kgtrec campaign export {folder} --annotator ann --out tasks.csv")
+    before = contents(folder)
+    main(["campaign", "assign", str(folder)])
+    assert contents(folder) == before
+
+
+def test_assign_remembers_its_options(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """So that it can be run again without them, and that status and qrels know how many verdicts a triple needs."""
+    main(["campaign", "init", str(folder), *PEOPLE, "--annotator", "cleo"])
+    main(["campaign", "assign", str(folder), "--per-triple", "3", "--seed", "5"])
+    settings = json.loads((folder / "campaign.json").read_text())
+    assert (settings["annotators_per_triple"], settings["assignment_seed"]) == (3, 5)
+    before = contents(folder)
+    main(["campaign", "assign", str(folder)])
+    assert contents(folder) == before
+    assert before["assignments.tsv"].count(b"\n") == 1 + 2 * 3
+    capsys.readouterr()
+    assert "at least 4 active annotators" in failing(capsys, "assign", str(folder), "--per-triple", "4")
+    assert contents(folder) == before
+
+
+def test_assign_and_status_before_init(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """The one cannot work, the other tells what to do."""
+    assert failing(capsys, "assign", str(folder)) == (
+        f"error: {folder}: found no people.tsv; run kgtrec campaign init first\n"
+    )
+    main(["campaign", "status", str(folder)])
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f"next: kgtrec campaign init {folder} --annotator NAME")
+    assert "kgtrec pool" in failing(capsys, "status", str(folder.parent))
+
+
+def test_status_tells_how_far_it_is(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """One triple agreed, one doubted, one automatic; ann said Y and unsure."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    main(["campaign", "assign", str(folder)])
+    (folder / "templates.tsv").write_text("relation\ttemplate\nr0\t{head} {tail}?\nr1\t{head} {tail}?\n")
+    say_in(folder, (0, "ann", "annotator", "N"), (0, "ann", "annotator", "Y"), (0, "bob", "annotator", "Y"))
+    say_in(folder, (1, "ann", "annotator", "unsure"), (1, "bob", "annotator", "N"))
+    capsys.readouterr()
+    main(["campaign", "status", str(folder), "--per", "relation"])
+    assert capsys.readouterr().out == (
+        "relation  triples  automatic  open  agreed  conflict  doubted  adjudicated  undecidable  Y  N\n"
+        "all             3          1     0       1         0        1            0            0  1  1\n"
+        "r0              2          0     0       1         0        1            0            0  1  0\n"
+        "r1              1          1     0       0         0        0            0            0  0  1\n"
+        "\n"
+        "annotator  active  assigned  judged  to do      Y      N  unsure\n"
+        "ann        yes            2       2      0  50.0%   0.0%   50.0%\n"
+        "bob        yes            2       2      0  50.0%  50.0%    0.0%\n"
+        "\n"
+        f"next: kgtrec campaign adjudicate {folder} --out queue.csv\n"
+    )
+    say_in(folder, (1, "eve", "adjudicator", "N"))
+    main(["campaign", "status", str(folder)])
+    shown = capsys.readouterr().out
+    assert shown.startswith("     triples  automatic")
+    assert shown.endswith(f"next: kgtrec campaign qrels {folder} --out qrels\n")
+
+
+def test_somebody_leaves_with_work_undone(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """The verdict of the one stays, the rest goes to somebody new."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    main(["campaign", "assign", str(folder)])
+    say_in(folder, (0, "bob", "annotator", "Y"))
+    main(["campaign", "init", str(folder), "--left", "bob"])
+    capsys.readouterr()
+    assert "found 1 (ann)" in failing(capsys, "assign", str(folder))
+    main(["campaign", "init", str(folder), "--annotator", "cleo"])
+    capsys.readouterr()
+    main(["campaign", "assign", str(folder)])
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[1:]] == [
+        ["ann", "2", "0", "2"], ["bob", "1", "1", "0"], ["cleo", "1", "0", "1"]
+    ]  # fmt: skip

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+
+from kgtrec.cli import main
+from kgtrec.formats.collections import read_collection
+from kgtrec.formats.qrels import read_qrels
+from tests.published_labels import published
+
+
+def run_line(question, entity, rank):
+    return f"{question} Q0 {entity} {rank} {9 - rank} mine\n"
+
+
+@pytest.fixture
+def campaign(tmp_path, monkeypatch, capsys):
+    """The campaign of a small published folder, in the working folder, as S."""
+    monkeypatch.chdir(tmp_path)
+    published(tmp_path / "data")
+    main(["campaign", "import-kgc-sparsity", "data", "--out", "S"])
+    return capsys.readouterr()
+
+
+def test_the_import_tells_each_line_and_the_counts(campaign, tmp_path):
+    """On standard output, and in a file of the campaign."""
+    assert "human_labeled.txt:2: label ' N' has blanks around it; read as 'N'\n" in campaign.out
+    assert "human triples   5\n" in campaign.out
+    assert (tmp_path / "S" / "published-labels.txt").read_text() == campaign.out
+    settings = json.loads((tmp_path / "S" / "campaign.json").read_text())
+    assert settings["annotators_per_triple"] == 1
+
+
+def test_question_level(campaign, tmp_path, capsys):
+    """Topics, qrels of all depths, report, README and checksums that hold."""
+    main(["campaign", "qrels", "S", "--out", "q"])
+    printed = capsys.readouterr().out
+    folder = tmp_path / "q"
+    assert printed == (folder / "report.txt").read_text()
+    depths = [f"qrels.depth{depth}.txt" for depth in range(4)]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        ["README.md", "SHA256SUMS", "qrels.txt", "report.json", "report.txt", "topics.tsv", *depths]
+    )
+    assert (folder / "qrels.txt").read_text().splitlines() == [
+        "head0 0 ann 1", "head0 0 cat 0", "head0 0 dan 0", "head7 0 bob 1", "head7 0 cat 1",
+        "tail1 0 jam 1", "tail1 0 pie 0", "tail1 0 tea 1", "tail5 0 dan 0", "tail5 0 eve 1",
+    ]  # fmt: skip
+    assert (folder / "qrels.depth3.txt").read_text() == (folder / "qrels.txt").read_text()
+    assert [len(read_qrels(folder / name)) for name in depths] == [4, 6, 8, 10]
+    report = json.loads((folder / "report.json").read_text())
+    assert (report["positives_from"], report["never_pooled"]) == ({"seeds": 2, "agreed": 1, "adjudicated": 1}, 0)
+    for line in (folder / "SHA256SUMS").read_text().splitlines():
+        digest, name = line.split("  ")
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    assert "4 questions with 10 judgements, out of 4 true and 4 false triples" in (folder / "README.md").read_text()
+
+
+def test_triple_level_makes_a_collection(campaign, tmp_path, capsys):
+    """Its topics are those of the positive triples; a system can be ranked and evaluated on it."""
+    for name, text in (
+        ("train", "ann\tlikes\tpie2\nbob\tlikes\tjam\ncat\tlikes\tcake\ndan\tknows\tann\neve\tlikes\tpie\n"),
+        ("valid", "cat\tknows\tdan\n"),
+        ("test", "ann\tlikes\ttea\nbob\tknows\teve\n"),
+    ):
+        (tmp_path / f"{name}.tsv").write_text(text)
+    main(["questions", "train.tsv", "valid.tsv", "test.tsv", "--out", "C"])
+    arguments = ["campaign", "qrels", "S", "--level", "triple", "--collection", "C", "--known", "valid.tsv"]
+    capsys.readouterr()
+    main([*arguments, "--out", "T"])
+    assert "6 questions of the positive triples, 2 of them never pooled for" in capsys.readouterr().out
+    made = read_collection("T")
+    topics = (tmp_path / "T" / "topics.tsv").read_text().splitlines()
+    assert sorted(topics) == [
+        "head-new0\tjam\tlikes", "head0\ttea\tlikes", "head7\teve\tknows", "tail-new0\tcat\tknows",
+        "tail1\tann\tlikes", "tail5\tbob\tknows",
+    ]  # fmt: skip
+    known = {(made.questions.ids[q], made.entities[e]) for q, e in zip(made.known.question, made.known.entity,
+                                                                       strict=True)}  # fmt: skip
+    assert known == {("head-new0", "bob"), ("tail-new0", "dan"), ("tail1", "pie2")}
+    main(["baseline", "popularity", "T", "--out", "ranks", "--depth", "5"])
+    capsys.readouterr()
+    main(["evaluate", "T", "ranks/popularity.ranks.parquet", "-m", "micro.MRR", "-m", "AP@20"])
+    assert capsys.readouterr().out.splitlines()[1].startswith("popularity")
+
+
+def test_earlier_qrels_are_replaced_only_when_asked(campaign, tmp_path, capsys):
+    """Equal inputs give equal bytes; a folder with other files is never touched."""
+    main(["campaign", "qrels", "S", "--out", "q"])
+    first = {path.name: path.read_bytes() for path in (tmp_path / "q").iterdir()}
+    with pytest.raises(SystemExit):
+        main(["campaign", "qrels", "S", "--out", "q"])
+    assert "replace them with --force" in capsys.readouterr().err
+    main(["campaign", "qrels", "S", "--out", "q", "--force"])
+    assert {path.name: path.read_bytes() for path in (tmp_path / "q").iterdir()} == first
+    with pytest.raises(SystemExit):
+        main(["campaign", "qrels", "S", "--out", "data", "--force"])
+    assert "found one with other files" in capsys.readouterr().err
+    main(["campaign", "qrels", "S", "--out", "q1", "--depth", "1"])
+    assert not (tmp_path / "q1" / "qrels.depth2.txt").exists()
+
+
+def test_diagnostics_of_a_campaign(campaign, tmp_path, capsys):
+    """Tables, with systems and without; CSV holds one of them."""
+    (tmp_path / "kgc-sparsity.run").write_text(
+        run_line("tail1", "jam", 1) + run_line("head0", "cat", 1) + run_line("head0", "ann", 2)
+    )
+    main(["campaign", "diagnostics", "S"])
+    alone = capsys.readouterr().out
+    assert "kgc-sparsity  -             6       6       6         2                2  33.3%" in alone
+    assert "4 questions, 0 with nothing pooled, 0 with nothing judged" in alone
+    main(["campaign", "diagnostics", "S", "kgc-sparsity.run", "-m", "P@1", "--judged-at", "1"])
+    captured = capsys.readouterr()
+    assert "kgc-sparsity    0.5000  0.2500     1" in captured.out
+    main(["campaign", "diagnostics", "S", "kgc-sparsity.run", "-m", "P@1", "--format", "csv", "--table", "left_out"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("kind,name,triples,positives,system,is_left_out,measure,before,after")
+    assert lines[1].startswith("run,kgc-sparsity,6,2,kgc-sparsity,")
+    with pytest.raises(SystemExit):
+        main(["campaign", "diagnostics", "S", "--format", "csv"])
+    assert "--format csv and --table go together" in capsys.readouterr().err
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "kgc-sparsity.run").write_text(run_line("tail1", "jam", 1))
+    with pytest.raises(SystemExit):
+        main(["campaign", "diagnostics", "S", "kgc-sparsity.run", "other/kgc-sparsity.run"])
+    assert "found 'kgc-sparsity' twice" in capsys.readouterr().err

@@ -1,0 +1,69 @@
+"""The demo writes what the repository holds, and its steps do it again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kgtrec.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The folder that the demo writes for the default seed."""
+    folder = tmp_path_factory.mktemp("demo") / "demo"
+    main(["demo", "--out", str(folder)])
+    return folder
+
+
+@pytest.mark.parametrize("name", ["annotation", "qrels"])
+def test_the_repository_holds_what_the_demo_writes(demo: Path, name: str):
+    """annotation/ and qrels/, byte for byte; after a change, copy them from the demo's folder."""
+    assert files(demo / name) == files(ROOT / name)
+
+
+def test_the_steps_do_it_again(demo: Path, tmp_path: Path):
+    """Every file of the folder, with the same bytes, out of kg/ and filled/ alone."""
+    for name in ("kg", "filled"):
+        shutil.copytree(demo / name, tmp_path / name)
+    shutil.copy(demo / "steps.sh", tmp_path)
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    subprocess.run(["bash", "steps.sh"], cwd=tmp_path, env=environment, check=True, capture_output=True)
+    assert files(tmp_path) == files(demo)
+
+
+def test_the_campaign_that_the_repository_holds_is_done(capsys):
+    """Nothing waits for anybody."""
+    main(["campaign", "status", str(ROOT / "annotation")])
+    header, row = (line.split() for line in capsys.readouterr().out.splitlines()[:2])
+    waiting = dict(zip(header, row[1:], strict=True))
+    assert [waiting[state] for state in ("open", "conflict", "doubted", "undecidable")] == ["0"] * 4
+
+
+def test_labels_of_the_campaign_order_the_systems_as_the_truth_does(demo: Path, capsys):
+    """What the demo shows: the sparse labels put inverse before rescal by macro.MRR, judged ones do not."""
+    order = {}
+    for file in ("qrels/qrels.depth0.txt", "qrels/qrels.txt", "kg/truth.txt"):
+        runs = sorted(map(str, (demo / "sparse-ranks").glob("*.run")))
+        main(["evaluate", str(demo / file), *runs, "-m", "macro.MRR", "--format", "csv"])
+        rows = [line.split(",") for line in capsys.readouterr().out.splitlines()[1:]]
+        order[file] = [system for system, _, _ in sorted(rows, key=lambda row: -float(row[2]))]
+    assert order["qrels/qrels.txt"] == order["kg/truth.txt"]
+    assert order["qrels/qrels.depth0.txt"] != order["kg/truth.txt"]
+
+
+@pytest.mark.parametrize("options", [["--people", "20"], ["--error", "1"], ["--density", "1", "--people", "40"]])
+def test_the_demo_works_for_other_worlds(tmp_path: Path, options: list[str]):
+    main(["demo", "--out", str(tmp_path / "d"), *options])
+    assert (tmp_path / "d" / "qrels" / "qrels.txt").stat().st_size > 0

@@ -1,0 +1,128 @@
+"""kgtrec pool: what it writes and prints, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kgtrec.cli import main
+from kgtrec.formats.pools import read_pool
+
+TRAIN = "fr\tborders\tde\nde\tborders\tat\nat\tborders\tit\nfr\tcapital\tparis\nit\tcapital\trome\n"
+RUN = "tail0 Q0 paris 1 3 x\ntail0 Q0 rome 2 2 x\ntail0 Q0 fr 3 1 x\nhead0 Q0 it 1 3 x\nhead0 Q0 at 2 2 x\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (
+        ("train", TRAIN),
+        ("valid", "it\tborders\tfr\n"),
+        ("test", "de\tcapital\tberlin\nat\tcapital\twien\n"),
+    ):
+        Path(f"{name}.tsv").write_text(text)
+    main(["questions", "train.tsv", "valid.tsv", "test.tsv", "--out", "C"])
+    Path("runs").mkdir()
+    Path("runs", "one.run").write_text(RUN)
+    Path("runs", "two.run").write_text(RUN.replace("rome", "it").replace("paris", "berlin"))
+    capsys.readouterr()
+    return tmp_path
+
+
+def refused(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as left:
+        main(["pool", "C", *arguments])
+    assert left.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_a_pool_is_written_and_reported(folder, capsys):
+    """The report tells its size, and what each run has put in; the settings, how it was made."""
+    main(["pool", "C", "runs", "--out", "P", "--depth", "2", "--family", "on*=first", "--report", "report.json"])
+    out, err = capsys.readouterr()
+    report = json.loads(Path("report.json").read_text())
+    found = read_pool("P")
+    assert f"triples                        {len(found.pool)}" in out
+    assert f"wrote P: {len(found.pool)} triples, {len(found.pool)} of them for people to judge" in err
+    assert report["triples"] == len(found.pool) == sum(report["new_by_depth"])
+    assert report["empty_questions"] == 2  # of the second test triple, which no run was asked about
+    assert found.families == {"one": "first", "two": ""}
+    made = found.settings["pool"]
+    assert (made["strategy"], made["options"]) == ("depth", {"depth": 2, "cut": "filtered"})
+    assert [item["name"] for item in made["inputs"]] == ["one.run", "two.run"]
+    assert str(folder) not in Path("P", "campaign.json").read_text()
+
+
+def test_the_same_pool_has_the_same_bytes(folder):
+    """Whatever the order of runs."""
+    main(["pool", "C", "runs/one.run", "runs/two.run", "--out", "P"])
+    main(["pool", "C", "runs/two.run", "runs/one.run", "--out", "Q"])
+    for name in ("pool.tsv", "topics.tsv", "seeds.txt", "runs.tsv", "automatic.tsv"):
+        assert Path("P", name).read_bytes() == Path("Q", name).read_bytes()
+
+
+def test_seeds_and_questions(folder, capsys):
+    """Only the questions of the seeds, or those named, are pooled for."""
+    Path("seeds.tsv").write_text("de\tcapital\tberlin\n")
+    main(["pool", "C", "runs", "--out", "P", "--seeds", "seeds.tsv"])
+    assert list(read_pool("P").pool.questions.ids) == ["head0", "tail0"]
+    Path("ids.txt").write_text("tail0\n")
+    main(["pool", "C", "runs", "--out", "Q", "--questions", "ids.txt"])
+    assert list(read_pool("Q").pool.questions.ids) == ["tail0"]
+    Path("ids.txt").write_text("tail9\n")
+    assert "expected ids of the collection's questions, one a line, found 'tail9'" in refused(
+        "runs", "--out", "R", "--questions", "ids.txt", capsys=capsys
+    )
+
+
+def test_budget_interactive_and_stratified_strategies(folder):
+    """Each makes a pool of its own."""
+    main(["pool", "C", "runs", "--strategy", "rrf", "--budget", "2", "--out", "P"])
+    assert len(read_pool("P").pool) == 2
+    main(["pool", "C", "runs", "--strategy", "mtf", "--budget", "2", "--judged", "C/qrels.txt", "--out", "Q"])
+    assert len(read_pool("Q").pool) == 2
+    main(["pool", "C", "runs", "--strategy", "stratified", "--strata", "1:1,5:0.5", "--out", "R"])
+    assert set(read_pool("R").pool.probability) > {1.0}
+
+
+def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
+    """By rule and by relation; without it the rules are in automatic.tsv."""
+    main(["pool", "C", "runs", "--trivial", "category", "--dry-run"])
+    assert "1-1 tail question" in capsys.readouterr().out
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["C", "runs"]
+    main(["pool", "C", "runs", "--trivial", "category", "--out", "P"])
+    assert "1-1 tail question" in Path("P", "automatic.tsv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("runs",), "expected --out CAMPAIGN"),
+        (("runs", "--out", "P", "--strategy", "mtf", "--budget", "1"), "give recorded ones with --judged QRELS"),
+        (("runs", "--out", "P", "--judged", "q"), "--judged is for the strategies that ask for judgements: mtf"),
+        (("runs", "--out", "P", "--dry-run"), "--dry-run shows what --trivial would take"),
+        (("runs", "--out", "P", "--trivial", "types"), "--trivial types needs --entity-types and --relation-types"),
+        (("runs", "--out", "P", "--observed-types"), "are for --trivial types"),
+        (("runs", "--out", "P", "--trivial", "typ"), "got 'typ'; did you mean types?"),
+        (("runs", "--out", "P", "--family", "x*=y"), "expected a pattern that fits a run (one, two), found 'x*'"),
+        (("runs", "--out", "P", "--strata", "5"), "expected last ranks and fractions such as 10:1,100:0.1, got '5'"),
+        (("runs", "runs/one.run", "--out", "P"), "expected runs of different names, found 'one' twice"),
+        (("empty", "--out", "P"), "expected a folder of NAME.run files, found none"),
+        (("a.ranks.parquet", "--out", "P"), "expected a run, found answer ranks"),
+        (("-", "--out", "P"), "found standard input"),
+        (("runs", "--out", "C"), "found one with other files"),
+    ],
+)
+def test_what_is_refused(folder, arguments, expected, capsys):
+    """In one line, before anything is written."""
+    Path("empty").mkdir()
+    assert expected in " ".join(refused(*arguments, capsys=capsys).split())
+    assert not Path("P").exists()
+
+
+def test_the_strategies_are_listed(capsys):
+    """Each with its source."""
+    main(["pool", "--list-strategies"])
+    assert "rrf         A budget of triples" in capsys.readouterr().out

@@ -1,0 +1,145 @@
+"""Estimates from the sample that a stratified pool is: against the whole pool, and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgtrec.data.decisions import Decisions
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.errors import CollectionError, KgtrecError
+from kgtrec.evaluation import evaluate
+from kgtrec.pooling import pool_runs
+from kgtrec.sampled_estimates import estimate_ap, estimate_positives
+from tests.collections_by_hand import collection_of
+
+N_QUESTIONS, N_ENTITIES = 6, 60
+STRATA = ((5, 1.0), (40, 0.4))
+
+
+def world(seed=0):
+    """A collection with one answer per question, two runs, and which pairs are true."""
+    generator = np.random.default_rng(seed)
+    collection = collection_of(N_QUESTIONS, N_ENTITIES, {(q, q): 1 for q in range(N_QUESTIONS)})
+    true = generator.random((N_QUESTIONS, N_ENTITIES)) < 0.3
+    true[np.arange(N_QUESTIONS), np.arange(N_QUESTIONS)] = True
+    question, entity = (axis.ravel().astype(np.int32) for axis in np.indices((N_QUESTIONS, N_ENTITIES)))
+    ids, entities = collection.questions.ids, collection.entities
+    skills = {"a": 0.2, "b": 0.6}
+    scores = {name: true.ravel() * skill + generator.random(true.size) for name, skill in skills.items()}
+    runs = [Run.of(name, question, entity, score, ids, entities) for name, score in scores.items()]
+    return collection, runs, true
+
+
+def judged(pool, true):
+    """What somebody who knows says of the triples; anchors are the questions' numbers."""
+    return Decisions(np.full(len(pool), 2, np.int8), true[pool.triples.head, pool.triples.tail].astype(np.int8))
+
+
+def test_estimates_of_positives_are_unbiased_and_their_errors_right():
+    """200 samples: the mean is the truth, and the deviation of the estimates is the error that they tell."""
+    collection, runs, true = world()
+    whole = pool_runs(collection, runs, depth=40)
+    truth = int(judged(whole, true).verdict.sum())
+    estimates = []
+    for seed in range(200):
+        pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)
+        found = estimate_positives(pool, judged(pool, true))
+        estimates.append((found.positives[0], found.error[0]))
+    values, errors = np.array(estimates).T
+    assert abs(values.mean() - truth) < 4 * values.std() / np.sqrt(len(values))
+    assert np.sqrt((errors**2).mean()) == pytest.approx(values.std(), rel=0.2)
+
+
+def test_groups_sum_to_the_total():
+    """By relation and by stratum; a stratum that was judged whole is known without error."""
+    collection, runs, true = world()
+    pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=1)
+    decisions = judged(pool, true)
+    total = estimate_positives(pool, decisions)
+    for by in ("relation", "stratum"):
+        assert estimate_positives(pool, decisions, by=by).positives.sum() == pytest.approx(total.positives[0])
+    strata = estimate_positives(pool, decisions, by="stratum").to_table().to_pylist()
+    assert [row["error"] == 0 for row in strata] == [False, True]
+    assert strata[1]["positives"] == strata[1]["found"]
+    assert strata[0]["positives"] == pytest.approx(strata[0]["found"] / float(strata[0]["stratum"]), rel=1e-5)
+
+
+def test_of_a_whole_pool_they_are_what_was_counted():
+    """A depth pool is a sample of everything: estimates are counts, and both measures are AP."""
+    collection, runs, true = world()
+    pool = pool_runs(collection, runs, depth=40)
+    decisions = judged(pool, true)
+    found = estimate_positives(pool, decisions)
+    assert (found.positives[0], found.error[0]) == (decisions.verdict.sum(), 0)
+    rows = np.unique(pool.question.astype(np.int64) * N_ENTITIES + pool.entity)
+    rows = np.union1d(rows, np.arange(N_QUESTIONS) * (N_ENTITIES + 1))
+    question, entity = np.divmod(rows, N_ENTITIES)
+    grade = true[question, entity].astype(np.int32)
+    ids, entities = collection.questions.ids, collection.entities
+    qrels = Qrels.of(question.astype(np.int32), entity.astype(np.int32), grade, ids, entities)
+    expected = evaluate(qrels, runs, "AP").values.ravel()
+    assert estimate_ap(collection, runs, pool, decisions).values.ravel() == pytest.approx(expected)
+    known = estimate_ap(collection, runs, pool, decisions, whole=pool, bounds=[5, 40])
+    assert known.measures == ("xinfAP",)
+    assert known.values.ravel() == pytest.approx(expected, abs=1e-4)
+
+
+def test_estimates_of_ap_come_close():
+    """The mean over 40 samples is the AP of the whole pool but for chance and a small bias of the quotients."""
+    collection, runs, true = world(1)
+    whole = pool_runs(collection, runs, depth=40)
+    truth = estimate_ap(collection, runs, whole, judged(whole, true)).values.ravel()
+    found = []
+    for seed in range(40):
+        pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)
+        decisions = judged(pool, true)
+        found.append(
+            [
+                estimate_ap(collection, runs, pool, decisions).values.ravel(),
+                estimate_ap(collection, runs, pool, decisions, whole=whole, bounds=[5, 40]).values.ravel(),
+            ]
+        )
+    error = np.std(found, axis=0) / np.sqrt(len(found))
+    assert np.all(np.abs(np.mean(found, axis=0) - truth) < 3 * error + 0.01)
+    assert np.all(error < 0.02)
+
+
+def test_per_question():
+    """The mean of the questions is the total."""
+    collection, runs, true = world()
+    pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA)
+    decisions = judged(pool, true)
+    each = estimate_ap(collection, runs[0], pool, decisions, by="question")
+    assert each.items["question"].to_pylist() == list(collection.questions.ids)
+    assert each.values.mean() == pytest.approx(estimate_ap(collection, runs[0], pool, decisions).value("a", "statAP"))
+
+
+def test_what_is_not_settled_is_missing_at_random():
+    """Half of a stratum judged, all Y: all of it is taken for Y."""
+    collection, runs, _ = world()
+    pool = pool_runs(collection, runs, depth=10)
+    verdict = np.where(np.arange(len(pool)) % 2, 1, -1).astype(np.int8)
+    found = estimate_positives(pool, Decisions(np.full(len(pool), 2, np.int8), verdict))
+    assert found.positives[0] == pytest.approx(len(pool))
+    assert found.judged[0] == len(pool) // 2
+
+
+def test_what_does_not_belong_together_is_refused():
+    """Decisions of another pool, an unjudged stratum, strata that do not reach down, a whole that is none."""
+    collection, runs, true = world()
+    pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA)
+    decisions = judged(pool, true)
+    with pytest.raises(KgtrecError, match="expected one decision per triple of the pool, found 1 of"):
+        estimate_positives(pool, Decisions(np.zeros(1, np.int8), np.zeros(1, np.int8)))
+    with pytest.raises(KgtrecError, match="expected groups by all, relation, stratum, found 'relations'; did you mean"):
+        estimate_positives(pool, decisions, by="relations")
+    unsettled = Decisions(decisions.state, np.where(pool.probability < 1, -1, 1).astype(np.int8))
+    with pytest.raises(KgtrecError, match="expected a settled triple in each stratum, found none among the "):
+        estimate_positives(pool, unsettled)
+    whole = pool_runs(collection, runs, depth=40)
+    with pytest.raises(KgtrecError, match=r"expected ascending last ranks of the strata down to rank 40, found \[5, "):
+        estimate_ap(collection, runs, pool, decisions, whole=whole, bounds=[5, 30])
+    with pytest.raises(CollectionError, match="expected a sample of the whole pool, found"):
+        estimate_ap(collection, runs, pool, decisions, whole=whole.at_depth(6), bounds=[5, 40])
