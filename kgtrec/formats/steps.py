@@ -1,0 +1,137 @@
+"""Steps of long work, each kept in a folder of its own, so that what is there already is not computed again.
+
+A step's folder is ``NAME-KEY``, where KEY is a hash of the step's inputs (by checksum), its options and the version of
+kgtrec. It holds what the step has made, and ``step.json``, which tells all of that and the checksum of each file. It
+appears when the step is done, in one move: a program that is killed leaves no half step behind, and goes on after the
+last whole one when it is started again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.files import PathLike, folder_beside, sha256_of, write_text
+
+STEP = "step.json"
+_KEY_DIGITS = 16
+
+
+class Steps:
+    """A folder of steps.
+
+    Parameters
+    ----------
+    folder : path
+        Made with its parents when the first step is done.
+    announce : callable, optional
+        Told the name of each step that has to be computed, before it is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> steps = Steps(tempfile.mkdtemp())
+    >>> def squares(folder, /): _ = (folder / "squares.txt").write_text("1 4 9")
+    >>> (steps.do("squares", squares, options={"n": 3}) / "squares.txt").read_text()
+    '1 4 9'
+    >>> steps.done, steps.do("squares", squares, options={"n": 3}).name == steps.record[0]["folder"], steps.done
+    (1, True, 1)
+    """
+
+    def __init__(self, folder: PathLike, announce: Callable[[str], None] = lambda name: None) -> None:
+        self.folder = Path(folder)
+        self.announce = announce
+        self.record: list[dict[str, Any]] = []  # what is in step.json of each step asked for, in that order
+        self.done = 0  # how many were computed, and not only found
+
+    def do(
+        self,
+        name: str,
+        make: Callable[[Path], None],
+        *,
+        inputs: Mapping[str, str] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> Path:
+        """The folder of a step, which ``make`` fills unless it is there already.
+
+        Parameters
+        ----------
+        name : str
+            Letters, digits, dots and dashes.
+        make : callable
+            Takes an empty folder and writes files into it: the same for the same inputs and options.
+        inputs : mapping of str to str, optional
+            What the step reads -> its checksum; see :func:`kgtrec.formats.files.sha256_of` and :meth:`key_of`.
+        options : mapping, optional
+            All else that the result hangs on, as JSON can hold it.
+
+        Raises
+        ------
+        KgtrecError
+            If the name cannot be that of a folder.
+        """
+        if not name or not all(sign.isalnum() or sign in ".-_@" for sign in name) or name.startswith("."):
+            raise KgtrecError(f"expected a step's name of letters, digits, dots and dashes, found {name!r}")
+        about = {"step": name, "kgtrec": _version(), "inputs": dict(inputs or {}), "options": dict(options or {})}
+        key = _digest(about)
+        place = self.folder / f"{name}-{key}"
+        if not _is_whole(place, about):
+            shutil.rmtree(place, ignore_errors=True)
+            self.announce(name)
+            with folder_beside(place) as part:
+                make(part)
+                files = {str(file.relative_to(part)): sha256_of(file) for file in sorted(_files(part))}
+                write_text(part / STEP, json.dumps({**about, "files": files}, indent=2, ensure_ascii=False) + "\n")
+                part.replace(place)
+            self.done += 1
+        self.record.append({"folder": place.name, **json.loads((place / STEP).read_text(encoding="utf-8"))})
+        return place
+
+    @staticmethod
+    def key_of(step: Path) -> str:
+        """What stands for a step's result as an input of another step."""
+        return sha256_of(step / STEP)
+
+    def remove_others(self) -> int:
+        """Remove the steps that were not asked for, of earlier inputs or options; how many there were."""
+        kept = {step["folder"] for step in self.record}
+        others = [place for place in self.folder.glob("*-*") if (place / STEP).is_file() and place.name not in kept]
+        for place in others:
+            shutil.rmtree(place, ignore_errors=True)
+        return len(others)
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def _is_whole(place: Path, about: Mapping[str, Any]) -> bool:
+    """Whether a step is there, with every file as it was written."""
+    try:
+        found = json.loads((place / STEP).read_text(encoding="utf-8"))
+        files = found.pop("files")
+        return bool(
+            found == json.loads(json.dumps(about))
+            and {str(file.relative_to(place)) for file in _files(place)} == {*files, STEP}
+            and all(sha256_of(place / name) == digest for name, digest in files.items())
+        )
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        return False
+
+
+def _digest(about: Mapping[str, Any]) -> str:
+    text = json.dumps(about, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
+
+
+def _version() -> str:
+    try:
+        return version("kgtrec")
+    except PackageNotFoundError:
+        return "unknown"
