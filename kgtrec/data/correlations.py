@@ -99,7 +99,10 @@ class Swaps:
         return f"<Swaps: {len(self)} of {sum(self.n_pairs.values())} pairs>"
 
     def to_table(self) -> pa.Table:
-        """A row per pair: measure, keys, better, worse, first, second, then p-values and significance where known."""
+        """A row per pair: measure, keys, better, worse, first, second; with a p-value known, p-values and verdicts.
+
+        The verdict ``significant`` says under which labels the difference is: first, second, both, neither, unknown.
+        """
         columns: dict[str, Any] = {name: list(labels) for name, labels in self.rows.items()}
         columns |= {"better": list(self.better), "worse": list(self.worse)}
         columns |= {"first": self.first.tolist(), "second": self.second.tolist()}
@@ -110,10 +113,10 @@ class Swaps:
         return pa.table(columns)
 
     def _verdict(self, first_p: float, second_p: float) -> str:
-        below = first_p < self.alpha, second_p < self.alpha
-        return {(True, True): "both", (True, False): "first", (False, True): "second", (False, False): "neither"}[
-            bool(below[0]), bool(below[1])
-        ]
+        if np.isnan(first_p) or np.isnan(second_p):
+            return "unknown"
+        sides = [name for name, p in (("first", first_p), ("second", second_p)) if p < self.alpha]
+        return "both" if len(sides) == 2 else sides[0] if sides else "neither"
 
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""

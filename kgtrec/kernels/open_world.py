@@ -63,7 +63,9 @@ def correlation_bounds(strength: Floats, missing: float) -> tuple[Floats, Floats
         found, odds = np.sqrt(strength / (1 - strength)), np.sqrt(missing / (1 - missing))
         low = -np.minimum(found * odds, 1 / (found * odds))
         high = np.minimum(odds / found, found / odds)
-    return np.nan_to_num(low), np.nan_to_num(high)  # what is always or never found or missing correlates with nothing
+    return np.nan_to_num(low) + 0.0, np.nan_to_num(
+        high
+    )  # what is always or never found or missing correlates with nothing
 
 
 def mean_weights(weights: Weights, n: int) -> Floats:
@@ -107,7 +109,9 @@ def _means(values: Floats, n: int, missing: float, on_missing: Floats, *, scored
     for place, found in enumerate(on_missing):  # a window each, which is narrow where n is large
         numbers, chance = _window(n, missing * found)
         if scored and missing > 0:
-            labelled = (1 - missing) / (1 - missing * found)  # chance of a label for an answer that is no found missing one
+            labelled = (1 - missing) / (
+                1 - missing * found
+            )  # chance of a label for an answer that is no found missing one
             others = n - np.arange(numbers.start, numbers.stop)
             with np.errstate(divide="ignore", invalid="ignore"):
                 some = -np.expm1(others * np.log1p(-labelled))
@@ -146,7 +150,8 @@ def mean_per_label(weights: Weights, n_answers: int, missing: float, on_missing:
     [0.5534]
     """
     values = mean_weights(weights, n_answers - 1)
-    return on_labelled * _means(values[None], n_answers - 1, missing, on_missing, scored=False)[0]
+    mean: Floats = on_labelled * _means(values[None], n_answers - 1, missing, on_missing, scored=False)[0]
+    return mean
 
 
 def mean_per_question(
@@ -174,7 +179,7 @@ def mean_per_question(
     [[0.5141], [0.5187]]
     """
     values = mean_weights(weights, n_answers)[None]
-    mean = on_labelled * _means(values, n_answers, missing, on_missing, scored=conditional)[0]
+    mean: Floats = on_labelled * _means(values, n_answers, missing, on_missing, scored=conditional)[0]
     return mean / _scored_share(n_answers, missing) if conditional else mean
 
 
@@ -209,7 +214,8 @@ def slope(
     own = weights(ranks)
     share = _scored_share(n_draws, missing) if conditional else 1.0
     if correlation == 0:
-        return _means(own[None], n_draws, missing, strength, scored=conditional)[0] / share
+        plain: Floats = _means(own[None], n_draws, missing, strength, scored=conditional)[0] / share
+        return plain
     on_missing, on_labelled = correlated_strengths(strength, missing, correlation)
     values = np.cumsum(own) / ranks
     spread, odds = np.sqrt(strength * (1 - strength)), np.sqrt((1 - missing) / missing)

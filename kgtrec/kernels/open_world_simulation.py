@@ -8,7 +8,7 @@ again for another system.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +52,6 @@ def simulated_sums(
     own_labels: bool = False,
     own_luck: bool = False,
     cells: int = _CELLS,
-    advance: Callable[[int], None] = lambda questions: None,
 ) -> Sums:
     """Scores of systems on simulated questions.
 
@@ -73,8 +72,6 @@ def simulated_sums(
         find the same.
     cells : int
         Answers held at a time; nothing hangs on it but speed.
-    advance : function
-        Told how many questions more have been simulated.
 
     Returns
     -------
@@ -102,7 +99,6 @@ def simulated_sums(
                     total[measure, system, part] = table[rank].sum(axis=1)
                 labels[system, part] = labelled.sum(axis=1)
         _add(sums, total, labels, starts, first, n_questions)
-        advance(n)
     return sums
 
 
@@ -198,4 +194,4 @@ def _add(sums: Sums, total: Floats, labels: Floats, bounds: Counts, first: int, 
         (sums.scored, scored.astype(np.float64)),
     ):
         parts = np.add.reduceat(values, starts, axis=-1)
-        np.add.at(into, (..., repeat), parts)
+        np.add.at(into.T, repeat, parts.T)  # one after the other, in the order of the segments

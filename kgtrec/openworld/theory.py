@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -87,16 +87,14 @@ def score_slope(world: OpenWorld, measure: Any, strength: ArrayLike, *, average:
 
     Examples
     --------
-    >>> score_slope(OpenWorld(43, 0.5), "MRR", [0.2, 0.8]).round(3)  # a strong system gains a quarter of what a weak one does
+    >>> score_slope(OpenWorld(43, 0.5), "MRR", [0.2, 0.8]).round(3)  # the same gain shows a quarter as much
     array([0.23 , 0.058])
     """
     weights = weights_of(measure)[1]
     found = strengths_of(strength)
     strengths_apart(world, found)
     n_draws = world.n_answers - (_known(average) == "labels")
-    slope = kernel.slope(
-        weights, n_draws, world.missing, found, world.correlation, conditional=average == "questions"
-    )
+    slope = kernel.slope(weights, n_draws, world.missing, found, world.correlation, conditional=average == "questions")
     return _like(strength, slope)
 
 
@@ -199,8 +197,8 @@ def wrong_order_probability(
     r"""Probability that the stronger of two systems gets the lower score.
 
     The difference of the scores is taken as normal, with its exact mean and variance:
-    :math:`\Phi(-\Delta \sqrt{n / V})`, :math:`V = V_1 + V_2 - 2 C`. What is wrong with that falls with the square root of
-    the number of questions, by the theorem of Berry and Esseen.
+    :math:`\Phi(-\Delta \sqrt{n / V})`, :math:`V = V_1 + V_2 - 2 C`. What is wrong with that falls with the square
+    root of the number of questions, by the theorem of Berry and Esseen.
 
     Parameters
     ----------
@@ -275,8 +273,8 @@ def questions_needed(
     z = _quantile(p)
     if not gap > 0:
         raise KgtrecError(
-            f"expected the system of strength {stronger:g} to score higher than that of {weaker:g}, found a difference of "
-            f"{gap:.3g}: no number of questions brings them into the right order"
+            f"expected the system of strength {stronger:g} to score higher than that of {weaker:g}, found a difference "
+            f"of {gap:.3g}: no number of questions brings them into the right order"
         )
     return max(1, math.ceil(variance * (z / gap) ** 2))
 
@@ -320,8 +318,8 @@ def questions_needed_by_logarithm(
         variance = float(question_variance(world, "MRR", strength, average="questions"))
     elif not (_finite(variance) and variance >= 0):
         raise KgtrecError(f"expected a variance of at least 0, found {variance!r}")
-    l = float(strengths_of(strength)[0])
-    scale = world.missing * l * (world.n_answers + 1) * _quantile(p) / gap
+    found = float(strengths_of(strength)[0])
+    scale = world.missing * found * (world.n_answers + 1) * _quantile(p) / gap
     return max(1, math.ceil(2 * variance * scale**2))
 
 
@@ -348,9 +346,7 @@ def correlation_range(missing: float, strength: ArrayLike) -> tuple[Floats, Floa
 def _mean(world: OpenWorld, weights: kernel.Weights, apart: tuple[Floats, Floats], average: Average) -> Floats:
     if average == "labels":
         return kernel.mean_per_label(weights, world.n_answers, world.missing, *apart)
-    return kernel.mean_per_question(
-        weights, world.n_answers, world.missing, *apart, conditional=average == "questions"
-    )
+    return kernel.mean_per_question(weights, world.n_answers, world.missing, *apart, conditional=average == "questions")
 
 
 def _moments(world: OpenWorld, measure: Any, strength: Floats, average: Average) -> kernel.Moments:
@@ -370,7 +366,9 @@ def _difference(
     """Mean and variance of what one question adds to the difference of two systems' scores."""
     strength = strengths_of([weaker, stronger])
     if not strength[0] < strength[1]:
-        raise KgtrecError(f"expected the weaker system's strength below the stronger one's, found {weaker:g}, {stronger:g}")
+        raise KgtrecError(
+            f"expected the weaker system's strength below the stronger one's, found {weaker:g}, {stronger:g}"
+        )
     found = _moments(world, measure, strength, average)
     variance = float(found.variance.sum())
     if shared_labels:
@@ -391,7 +389,7 @@ def _counted(n_questions: int) -> int:
 
 
 def _quantile(p: float) -> float:
-    """z with a standard normal variable above it with probability p."""
+    """What a standard normal variable exceeds with probability p."""
     from scipy.special import ndtri
 
     if not (_finite(p) and 0 < p < 0.5):
@@ -403,6 +401,6 @@ def _finite(value: object) -> bool:
     return isinstance(value, int | float | np.floating | np.integer) and math.isfinite(value)
 
 
-def _like(given: ArrayLike, found: Floats) -> Any:
+def _like(given: ArrayLike, found: Floats) -> Floats:
     """A float where a single number was given."""
-    return float(found[0]) if np.ndim(given) == 0 else found
+    return cast(Floats, float(found[0])) if np.ndim(given) == 0 else found

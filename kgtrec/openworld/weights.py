@@ -1,4 +1,4 @@
-"""Measures as functions of an answer's rank, and strengths of systems: what theory and simulation take from a caller."""
+"""Measures as functions of an answer's rank, and strengths of systems, as callers give them."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ def strengths_apart(world: OpenWorld, strength: Floats) -> tuple[Floats, Floats]
     --------
     >>> strengths_apart(OpenWorld(5, 0.5, 0.6), np.array([0.8]))
     Traceback (most recent call last):
-    kgtrec.errors.KgtrecError: expected a correlation from -0.5 to 0.5 for a strength of 0.8 with a share of 0.5 missing,
-    found 0.6
+    kgtrec.errors.KgtrecError: expected a correlation from -0.5 to 0.5 for a strength of 0.8 with a share of 0.5
+    missing, found 0.6
     """
-    apart = correlated_strengths(strength, world.missing, world.correlation)if world.missing else (strength, strength)
+    apart = correlated_strengths(strength, world.missing, world.correlation) if world.missing else (strength, strength)
     if world.correlation == 0:
         return apart
     low, high = correlation_bounds(strength, world.missing)
@@ -121,7 +121,7 @@ def _checked(function: Callable[[Any], Any]) -> Weights:
             found = np.asarray(function(ranks), np.float64)
         except TypeError as error:
             raise MeasureError(
-                f"expected a function from an array of ranks to an array of numbers: {error}; numpy's functions are such"
+                f"expected a function from an array of ranks to an array of numbers, as numpy's are: {error}"
             ) from None
         if found.shape != ranks.shape or not np.isfinite(found).all():
             raise MeasureError(

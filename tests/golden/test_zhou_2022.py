@@ -17,7 +17,7 @@ from kgtrec.data.score_table import ScoreTable
 from kgtrec.formats.score_tables import read_score_table
 from kgtrec.meta.correlation import correlate, swaps
 
-MICRO = tuple(f"micro.Hits@{k}" for k in range(1, 11)) + ("micro.MR", "micro.MRR")
+MICRO = (*(f"micro.Hits@{k}" for k in range(1, 11)), "micro.MR", "micro.MRR")
 MACRO = tuple(name.replace("micro", "macro") for name in MICRO)
 
 #: Kendall's tau of the ranking under S to that under S-C

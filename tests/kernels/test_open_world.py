@@ -160,7 +160,7 @@ def test_nothing_is_lost_for_many_answers_and_few_missing(n, missing):
 
 
 def exact_mean(weight, n_draws, missing, found, scored):
-    """E[A(m)] and E[w(m + 1)] in 60 digits, summed over all m until nothing is left, by the ratio of successive chances.
+    """E[A(m)] and E[w(m + 1)] in 60 digits, summed over m until nothing is left, by the ratio of successive chances.
 
     With ``scored``, of cases in which one of the ``n_draws`` answers is labelled, divided by their share.
     """
@@ -211,20 +211,20 @@ def test_nothing_is_lost_under_correlation_either(measure, n, missing, strength,
     one, other = correlated_strengths(at, missing, correlation)
     with mpmath.workdps(60):
 
-        def strengths(l):
+        def strengths(at):
             beta, rho = mpmath.mpf(missing), mpmath.mpf(correlation)
-            spread, odds = rho * mpmath.sqrt(l * (1 - l)), mpmath.sqrt((1 - beta) / beta)
-            return l + spread * odds, l - spread / odds
+            spread, odds = rho * mpmath.sqrt(at * (1 - at)), mpmath.sqrt((1 - beta) / beta)
+            return at + spread * odds, at - spread / odds
 
         exact = {}
         for draws, scored in ((n - 1, False), (n, False), (n, True)):
-            l = mpmath.mpf(strength)
+            center = mpmath.mpf(strength)
             step = mpmath.mpf(10) ** -12
-            (on_missing, on_labelled) = strengths(l)
+            (on_missing, on_labelled) = strengths(center)
             mean = on_labelled * exact_mean(weight, draws, missing, on_missing, scored)[0]
             before, after = (
                 part[1] * exact_mean(weight, draws, missing, part[0], scored)[0]
-                for part in (strengths(l - step), strengths(l + step))
+                for part in (strengths(center - step), strengths(center + step))
             )
             exact[draws, scored] = float(mean), float((after - before) / (2 * step))
     assert mean_per_label(weights, n, missing, one, other)[0] == pytest.approx(exact[n - 1, False][0], rel=1e-9)

@@ -1,0 +1,221 @@
+"""Tables of systems' scores: wide CSV, a column a measure, as papers publish them; long CSV as kgtrec writes it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kgtrec.data.score_table import ScoreTable
+from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.trec_text import shown
+
+SYSTEM = "system"
+#: columns that tell several rows of one system apart, however they are capitalised; others are named by the caller
+KEYS = ("depth", "questiontype", "relationtype", "side", "relation", "category", "question", "key")
+_LONG = ("measure", "value")
+_ENDS = ("low", "high")  # of intervals, which are not read
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_UNDEFINED = ("", "nan")
+_LONGEST_HEADER = 1 << 20
+_ZERO_BYTE = "a table of scores is plain text"
+
+
+def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | None = None) -> ScoreTable:
+    r"""A table of systems' scores.
+
+    Parameters
+    ----------
+    path : path
+        UTF-8 text, cells separated by commas (or by tabs), with a header. *Wide*: a column ``System``, perhaps key
+        columns, and a column for each measure. *Long*: the columns ``system``, ``measure``, ``value``, perhaps ``low``
+        and ``high``, which are not read; all others are keys. An empty cell is an undefined value.
+    keys : sequence of str
+        Key columns of a wide table besides Depth, QuestionType, RelationType, side, relation, category, question, key.
+    name : str, optional
+        What the table's labels are called; by default the file's name without suffix.
+
+    Raises
+    ------
+    FormatError
+        With the line, if the file is empty, is no UTF-8, has no column of systems or none of measures, a column twice,
+        a row of another length, a cell that is no number, a system without name, or a value twice.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "published.csv"
+    >>> _ = path.write_text("System,Depth,micro_mrr,map\ntranse,0,0.3,0.4\ntranse,1,0.2,0.5\n")
+    >>> table = read_score_table(path)
+    >>> table, table.values[0, 0].tolist()
+    (<ScoreTable: published: 1 systems x 2 measures per Depth (2)>, [0.3, 0.2])
+    """
+    place = str(path)
+    rows = _rows(place, _text(path))
+    header_line, header = next(rows)
+    columns = _columns(place, header_line, header, keys)
+    systems: list[str] = []
+    measures: list[str] = []
+    key_cells: list[list[str]] = [[] for _ in columns.keys]
+    values: list[float] = []
+    lines: dict[tuple[str, ...], int] = {}
+    for line, row in rows:
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != len(header):
+            raise FormatError(
+                f"expected {len(header)} cells, as in the header, found {len(row)}: {_excerpt(row)}",
+                path=place, line=line,
+            )  # fmt: skip
+        system = row[columns.system]
+        if not system.strip():
+            raise FormatError("expected the name of a system, found an empty cell", path=place, line=line)
+        key = [row[column] for column in columns.keys]
+        own_measures = header if columns.measure is None else [row[columns.measure]] * len(header)
+        identity = (system, *key) if columns.measure is None else (system, own_measures[0], *key)
+        if lines.setdefault(identity, line) != line:
+            raise FormatError(
+                f"expected one row of {', '.join(identity)}, found another (the first is line {lines[identity]})"
+                f"{columns.hint(header)}",
+                path=place, line=line,
+            )  # fmt: skip
+        for column in columns.values:
+            systems.append(system)
+            measures.append(own_measures[column])
+            for cells, label in zip(key_cells, key, strict=True):
+                cells.append(label)
+            values.append(_value(place, line, header[column], row[column], wide=columns.measure is None))
+    if not values:
+        raise FormatError("expected rows of systems' scores, found only a header", path=place, line=header_line)
+    labelled = {header[column]: cells for column, cells in zip(columns.keys, key_cells, strict=True)}
+    called = Path(place).name.split(".")[0] if name is None else name
+    try:
+        return ScoreTable.of_rows(systems, measures, labelled, np.array(values), called)
+    except KgtrecError as error:
+        raise FormatError(str(error), path=place) from None
+
+
+def looks_like_table(path: PathLike) -> bool:
+    r"""Whether a file's first line names columns of which one is ``System``: then it is a table of scores.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "some.csv"
+    >>> _ = path.write_text("System,micro_mrr\ntranse,0.3\n")
+    >>> looks_like_table(path)
+    True
+    """
+    with reading(path) as stream:
+        line = next((line for line in iter(lambda: stream.readline(_LONGEST_HEADER), b"") if line.strip()), b"")
+    text = line.decode("utf-8-sig", "replace").casefold()
+    return SYSTEM in (cell.strip().strip('"') for mark in ",\t" for cell in text.split(mark))
+
+
+class _Columns:
+    """Which column of the header is what."""
+
+    def __init__(self, system: int, keys: list[int], measure: int | None, values: list[int]) -> None:
+        self.system, self.keys, self.measure, self.values = system, keys, measure, values
+
+    def hint(self, header: Sequence[str]) -> str:
+        if self.measure is not None or self.keys:
+            return ""
+        return f"; if a column such as {header[self.values[0]]} tells them apart, name it with --key"
+
+
+def _columns(path: str, line: int, header: Sequence[str], keys: Sequence[str]) -> _Columns:
+    folded = [cell.strip().casefold() for cell in header]
+    for place, cell in enumerate(folded):
+        if cell in folded[:place]:
+            raise FormatError(f"expected each column once, found {header[place]!r} again", path=path, line=line)
+    if SYSTEM not in folded:
+        found = _excerpt(header)
+        raise FormatError(f"expected a header with a column System, found {found}", path=path, line=line)
+    for name in keys:
+        if name.casefold() not in folded:
+            raise FormatError(
+                f"expected a key column {name!r}, found {_excerpt(header)}{nearest(name, header)}",
+                path=path, line=line,
+            )  # fmt: skip
+    system = folded.index(SYSTEM)
+    if all(name in folded for name in _LONG):
+        measure, value = (folded.index(name) for name in _LONG)
+        known = {SYSTEM, *_LONG, *_ENDS}
+        return _Columns(system, [place for place, cell in enumerate(folded) if cell not in known], measure, [value])
+    named = {*KEYS, *(name.casefold() for name in keys)}
+    own_keys = [place for place, cell in enumerate(folded) if cell in named]
+    values = [place for place in range(len(header)) if place != system and place not in own_keys]
+    if not values:
+        raise FormatError(
+            f"expected a column for each measure besides the systems, found {_excerpt(header)}", path=path, line=line
+        )
+    nameless = [place for place in values if not folded[place]]
+    if nameless:
+        raise FormatError(
+            f"expected the name of a measure over column {nameless[0] + 1}, found an empty cell", path=path, line=line
+        )
+    return _Columns(system, own_keys, None, values)
+
+
+def _value(path: str, line: int, column: str, cell: str, *, wide: bool) -> float:
+    text = cell.strip()
+    if text.casefold() in _UNDEFINED:
+        return float("nan")
+    number = float(text) if _NUMBER.fullmatch(text) else float("inf")
+    if abs(number) == float("inf"):
+        way_out = "; if the column tells rows of one system apart, name it with --key" if wide else ""
+        raise FormatError(
+            f"expected a number under {column!r}, found {_excerpt([cell])}{way_out}", path=path, line=line
+        )
+    return number
+
+
+def _excerpt(cells: Sequence[str]) -> str:
+    return shown(",".join(cells).encode("utf-8", "replace"))
+
+
+def _text(path: PathLike) -> str:
+    with reading(path) as stream:
+        data = stream.read()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        begin = data.rfind(b"\n", 0, error.start) + 1
+        end = data.find(b"\n", error.start)
+        wrong = shown(data[begin : end if end >= 0 else len(data)])
+        raise FormatError(f"expected UTF-8 text, found {wrong}", path=str(path), line=line) from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise FormatError(f"expected text, found a zero byte; {_ZERO_BYTE}", path=str(path), line=line)
+    if not text.strip():
+        raise FormatError("expected a table with a column System and columns of measures, found none", path=str(path))
+    return text
+
+
+def _rows(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows, header first, each with the line that it begins on."""
+    first = next(line for line in text.splitlines() if line.strip())
+    delimiter = "\t" if first.count("\t") > first.count(",") else ","
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    begun = False
+    while True:
+        line = rows.line_num + 1
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            raise FormatError(
+                f"expected cells with quotes doubled inside quotes, found a row that breaks off ({error})",
+                path=path, line=line,
+            ) from None  # fmt: skip
+        if row is None:
+            return
+        if begun or any(cell.strip() for cell in row):
+            begun = True
+            yield line, row

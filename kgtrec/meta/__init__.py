@@ -1,0 +1,1 @@
+"""Scores of many systems -> which measures can be trusted: correlation, stability, discriminative power."""

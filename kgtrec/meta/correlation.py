@@ -1,0 +1,539 @@
+"""Two sets of scores of the same systems -> how alike they rank them, and which pairs change places."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.correlations import COEFFICIENTS, Correlations, Swaps
+from kgtrec.data.item_scores import ItemScores
+from kgtrec.data.score_table import ScoreTable
+from kgtrec.data.scores import Scores
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
+from kgtrec.item_scores import higher_terms_are_better, terms, totals
+from kgtrec.kernels import paired_tests
+from kgtrec.kernels.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
+from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval, resampled_quotients
+from kgtrec.measures.aggregate import Medians
+from kgtrec.meta.known_measures import Better, asked_for, named
+
+Floats = NDArray[np.float64]
+#: a table of scores, or what each system scored on each item (kgtrec.item_scores), which intervals need
+Labelled = ScoreTable | Scores | Mapping[str, ItemScores]
+_SHOWN = 5
+
+
+def correlate(
+    first: Labelled,
+    second: Labelled,
+    measures: Any = None,
+    coefficients: str | Sequence[str] = COEFFICIENTS,
+    *,
+    names: tuple[str, str] | None = None,
+    better: Mapping[str, Better] | None = None,
+    persistence: float = 0.9,
+    confidence: float | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    paired: bool = True,
+) -> Correlations:
+    """How alike two label sets rank the systems, under each measure.
+
+    Better systems are compared with better ones: a measure where lower is better is turned round.
+
+    Parameters
+    ----------
+    first, second : ScoreTable, Scores, or mapping of str to ItemScores
+        The scores under either label set. Where one has keys, such as pool depths, and the other has none, each key is
+        compared with the other; where both have, equal keys are compared.
+    measures : str, measure, or several of them, optional
+        Default: all that both have.
+    coefficients : one or several of COEFFICIENTS
+        "tau" is Kendall's tau-b; "tau_ap" judges the second ranking's top against the order of the first; "spearman" is
+        rho; "rbo" the extrapolated rank-biased overlap.
+    names : two texts, optional
+        Of the label sets. Default: the tables' own names, or first and second.
+    better : mapping of str to {"higher", "lower"}, optional
+        The direction of measures that kgtrec does not know.
+    persistence : float
+        RBO's p.
+    confidence : float, optional
+        Adds percentile bootstrap intervals of this level, such as 0.95. Needs ItemScores on both sides. Questions are
+        drawn with all their answers; a question that both label sets have (by its id) is drawn for both at once, so
+        what varies is the set of questions. Without common questions the two are drawn independently.
+    resamples, seed : int
+        How many samples; the same seed gives the same ends.
+    paired : bool
+        False: questions of one id are not the same question, and the two label sets are drawn independently.
+
+    Returns
+    -------
+    Correlations
+        Rows ``first, second, measure`` and the keys.
+
+    Raises
+    ------
+    KgtrecError
+        If the two have fewer than two systems in common, or keys that do not fit.
+    MeasureError
+        If they have no measure in common, or not one that is asked for.
+
+    Warns
+    -----
+    KgtrecWarning
+        Of systems and measures that only one has; of measures under which all systems score alike, or one has no
+        score: they rank nothing, and the correlation is NaN.
+
+    References
+    ----------
+    Zhou et al. (2022), SIGIR, table 4 and figures 3 to 5, for what the comparison tells of sparse labels. Kendall
+    (1945); Yilmaz, Aslam, Robertson (2008); Webber, Moffat, Zobel (2010): see ``kgtrec.kernels.correlation``.
+
+    Examples
+    --------
+    >>> sparse = ScoreTable(("a", "b", "c"), ("micro_mr",), np.array([[[20.0]], [[30.0]], [[50.0]]]), name="sparse")
+    >>> full = ScoreTable(("a", "b", "c"), ("micro_mr",), np.array([[[12.0]], [[10.0]], [[40.0]]]), name="full")
+    >>> correlate(sparse, full, coefficients=("tau", "spearman")).to_frame()
+        first second   measure coefficient     value  systems
+    0  sparse   full  micro.MR         tau  0.333333        3
+    1  sparse   full  micro.MR    spearman  0.500000        3
+    """
+    chosen = _chosen(coefficients)
+    pair = _Pair.of(first, second, measures, names, better)
+    functions = _functions(persistence, symmetric=False)
+    _tell_of_no_rankings(pair)
+    n_measures, n_keys = pair.first.shape[:2]
+    value = np.stack([functions[name](pair.first, pair.second) for name in chosen], axis=-1).reshape(-1, len(chosen))
+    low = high = None
+    if confidence is not None:
+        draws = _Draws.of(pair, confidence, resamples, seed, paired=paired)
+        low, high = np.stack([_ends(*draws.of_measure(name), chosen, functions, confidence) for name in pair.measures],
+                             axis=1)  # fmt: skip
+        low[np.isnan(value)] = high[np.isnan(value)] = np.nan
+    rows = {
+        "first": (pair.names[0],) * (n_measures * n_keys),
+        "second": (pair.names[1],) * (n_measures * n_keys),
+        "measure": tuple(measure for measure in pair.measures for _ in range(n_keys)),
+        **{name: labels * n_measures for name, labels in pair.keys.items()},
+    }
+    return Correlations(rows, chosen, value, pair.systems, pair.left_out, confidence, low, high)
+
+
+def between_measures(
+    labelled: Labelled,
+    measures: Any = None,
+    coefficients: str | Sequence[str] = COEFFICIENTS,
+    *,
+    name: str | None = None,
+    better: Mapping[str, Better] | None = None,
+    persistence: float = 0.9,
+    confidence: float | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Correlations:
+    """How alike each two measures rank the systems, under one label set.
+
+    Parameters
+    ----------
+    labelled : ScoreTable, Scores, or mapping of str to ItemScores
+    measures, coefficients, better, persistence, confidence, resamples, seed
+        As :func:`correlate` has them; neither measure is the right one, so tau_ap is the mean of both ways round.
+    name : str, optional
+        Of the label set.
+
+    Returns
+    -------
+    Correlations
+        Rows ``labels, first, second`` and the keys.
+
+    Raises
+    ------
+    KgtrecError
+        If there are fewer than two systems.
+    MeasureError
+        If there are fewer than two measures.
+
+    Examples
+    --------
+    >>> values = np.array([[20.0, 0.5], [30.0, 0.4], [50.0, 0.3]])[:, :, None]
+    >>> between_measures(ScoreTable(("a", "b", "c"), ("micro.MR", "RR"), values)).of("tau", first="micro.MR")
+    1.0
+    """
+    chosen = _chosen(coefficients)
+    pair = _Pair.of(labelled, None, measures, None if name is None else (name, name), better)
+    if len(pair.measures) < 2:
+        raise MeasureError(f"expected at least 2 measures to compare, found {', '.join(pair.measures)}")
+    functions = _functions(persistence, symmetric=True)
+    _tell_of_no_rankings(replace(pair, second=pair.first, names=(pair.names[0],) * 2))
+    one, other = np.triu_indices(len(pair.measures), 1)
+    n_keys = pair.first.shape[1]
+    value = np.stack([functions[key](pair.first[one], pair.first[other]) for key in chosen], axis=-1)
+    value = value.reshape(-1, len(chosen))
+    low = high = None
+    if confidence is not None:
+        draws = _Draws.of(pair, confidence, resamples, seed, paired=True)
+        drawn = [draws.of_measure(measure)[0] for measure in pair.measures]
+        low, high = np.stack([_ends(drawn[i], drawn[j], chosen, functions, confidence)
+                              for i, j in zip(one, other, strict=True)], axis=1)  # fmt: skip
+        low[np.isnan(value)] = high[np.isnan(value)] = np.nan
+    rows = {
+        "labels": (pair.names[0],) * (len(one) * n_keys),
+        "first": tuple(pair.measures[place] for place in one for _ in range(n_keys)),
+        "second": tuple(pair.measures[place] for place in other for _ in range(n_keys)),
+        **{column: labels * len(one) for column, labels in pair.keys.items()},
+    }
+    return Correlations(rows, chosen, value, pair.systems, (), confidence, low, high)
+
+
+def swaps(
+    first: Labelled,
+    second: Labelled,
+    measures: Any = None,
+    *,
+    better: Mapping[str, Better] | None = None,
+    alpha: float = 0.05,
+) -> Swaps:
+    """The pairs of systems that two label sets put in opposite order.
+
+    A pair that ties under one of them is not swapped.
+
+    Parameters
+    ----------
+    first, second, measures, better
+        As :func:`correlate` has them.
+    alpha : float
+        Below which a p-value is called significant.
+
+    Returns
+    -------
+    Swaps
+        Where a label set comes as ItemScores, with the p-value of each difference by a paired two-tailed t-test: over
+        questions, or over answers with an error that allows for the answers of one question not being independent.
+        P-values are not adjusted for how many pairs there are. Medians have none.
+
+    Raises
+    ------
+    KgtrecError, MeasureError
+        As :func:`correlate`.
+
+    References
+    ----------
+    Liang, Zeger (1986), Biometrika 73, for the clustered error.
+
+    Examples
+    --------
+    >>> sparse = ScoreTable(("a", "b", "c"), ("micro_mr",), np.array([[[20.0]], [[30.0]], [[50.0]]]))
+    >>> full = ScoreTable(("a", "b", "c"), ("micro_mr",), np.array([[[12.0]], [[10.0]], [[40.0]]]))
+    >>> swaps(sparse, full).to_frame()
+        measure better worse  first  second
+    0  micro.MR      a     b  -10.0     2.0
+    """
+    if not 0 < alpha < 1:
+        raise KgtrecError(f"expected an alpha between 0 and 1, found {alpha}")
+    pair = _Pair.of(first, second, measures, None, better)
+    one, other = paired_tests.pairs(len(pair.systems))
+    columns: dict[str, list[str]] = {"measure": [], **{name: [] for name in pair.keys}}
+    systems: tuple[list[str], list[str]] = [], []
+    parts: list[Floats] = []
+    for place, measure in enumerate(pair.measures):
+        p = np.array([_p_values(items, measure, pair.systems, len(one)) for items in pair.items])
+        for key in range(pair.first.shape[1]):
+            gaps = np.array(
+                [scores[place, key][one] - scores[place, key][other] for scores in (pair.first, pair.second)]
+            )
+            swapped = np.flatnonzero(gaps[0] * gaps[1] < 0)
+            swapped = swapped[np.argsort(-np.abs(gaps[0][swapped]), kind="stable")]
+            turned = np.where(gaps[0][swapped] > 0, 1.0, -1.0)
+            unit = 1.0 if pair.higher_is_better[measure] else -1.0
+            parts.append(np.vstack([unit * turned * gaps[:, swapped], p[:, swapped]]))
+            for row in swapped:
+                winner, loser = (one[row], other[row]) if gaps[0][row] > 0 else (other[row], one[row])
+                systems[0].append(pair.systems[winner])
+                systems[1].append(pair.systems[loser])
+            columns["measure"] += [measure] * len(swapped)
+            for name, labels in pair.keys.items():
+                columns[name] += [labels[key]] * len(swapped)
+    first_gap, second_gap, first_p, second_p = np.hstack(parts)
+    n_pairs = {measure: len(one) * pair.first.shape[1] for measure in pair.measures}
+    rows = {name: tuple(labels) for name, labels in columns.items()}
+    return Swaps(rows, tuple(systems[0]), tuple(systems[1]), first_gap, second_gap, first_p, second_p, n_pairs, alpha)
+
+
+def _p_values(items: Mapping[str, ItemScores] | None, measure: str, systems: Sequence[str], n_pairs: int) -> Floats:
+    """(pairs,) of the paired t-test; NaN without items, and of medians."""
+    if items is None or items[measure].aggregate == "median":
+        return np.full(n_pairs, np.nan)
+    scores = items[measure]
+    value = terms(scores)[[scores.systems.index(name) for name in systems]]
+    mean, _ = paired_tests.differences(value)
+    error, n_clusters = paired_tests.clustered_errors(value, scores.question.astype(np.int64))
+    return paired_tests.t_test(mean, error, n_clusters - 1)[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pair:
+    """Two label sets over the same systems, measures and keys; the better a system the higher its value."""
+
+    names: tuple[str, str]
+    systems: tuple[str, ...]
+    left_out: tuple[str, ...]
+    measures: tuple[str, ...]
+    higher_is_better: Mapping[str, bool]
+    keys: Mapping[str, tuple[str, ...]]
+    first: Floats  # (measures, keys, systems)
+    second: Floats
+    items: tuple[Mapping[str, ItemScores] | None, Mapping[str, ItemScores] | None]
+
+    @classmethod
+    def of(
+        cls,
+        first: Labelled,
+        second: Labelled | None,  # None: the first with itself
+        measures: Any,
+        names: tuple[str, str] | None,
+        better: Mapping[str, Better] | None,
+    ) -> _Pair:
+        tables: list[ScoreTable] = []
+        higher: list[dict[str, bool]] = []
+        items: list[dict[str, ItemScores] | None] = []
+        sides = [(first, "the table")] if second is None else [(first, "first"), (second, "second")]
+        for labelled, default in sides:
+            table, own_items = _as_table(labelled, default)
+            if names is not None:
+                table = replace(table, name=names[len(tables)])
+            table, own_higher = named(table, better)
+            tables.append(table)
+            higher.append(own_higher)
+            items.append(None if own_items is None else dict(zip(own_higher, own_items, strict=True)))
+        if second is None:
+            tables, higher, items = tables * 2, higher * 2, items * 2
+        called = tables[0].name, tables[1].name
+        common = [name for name in tables[0].systems if name in set(tables[1].systems)]
+        left_out = _tell_of_systems(tables, common)
+        wanted = _common_measures(tables, higher, measures, better)
+        places, keys = _key_places(tables)
+        oriented = []
+        for table, own, key in zip(tables, higher, places, strict=True):
+            rows = [table.systems.index(name) for name in common]
+            columns = [table.measures.index(name) for name in wanted]
+            values = table.values[np.ix_(rows, columns, key)].transpose(1, 2, 0)
+            sign = np.array([1.0 if own[name] else -1.0 for name in wanted])
+            oriented.append(values * sign[:, None, None])
+        return cls(
+            called, tuple(common), left_out, tuple(wanted), higher[0], keys, oriented[0], oriented[1],
+            (items[0], items[1]),
+        )  # fmt: skip
+
+
+def _as_table(labelled: Labelled, default: str) -> tuple[ScoreTable, list[ItemScores] | None]:
+    if isinstance(labelled, ScoreTable):
+        return labelled if labelled.name else replace(labelled, name=default), None
+    if isinstance(labelled, Scores):
+        return ScoreTable.of_scores(labelled, default), None
+    if not isinstance(labelled, Mapping) or not all(isinstance(items, ItemScores) for items in labelled.values()):
+        raise KgtrecError(f"expected a ScoreTable, Scores or ItemScores by measure, found {type(labelled).__name__}")
+    several = list(labelled.values())
+    if not several:
+        raise MeasureError("expected ItemScores of at least one measure, found none")
+    systems = several[0].systems
+    for items in several:
+        if items.systems != systems:
+            raise KgtrecError(f"expected ItemScores of the same systems, found others for {items.measure}")
+    values = np.stack([totals(items) for items in several], axis=1)[:, :, None]
+    return ScoreTable(systems, tuple(items.measure for items in several), values, name=default), several
+
+
+def _tell_of_systems(tables: Sequence[ScoreTable], common: Sequence[str]) -> tuple[str, ...]:
+    left_out: list[str] = []
+    for table in tables:
+        own = [name for name in table.systems if name not in set(common)]
+        left_out += own
+        if own and len(common) >= 2:
+            more = f" and {len(own) - _SHOWN} more" if len(own) > _SHOWN else ""
+            warnings.warn(
+                f"only {table.name} has scores of {', '.join(own[:_SHOWN])}{more}, left out",
+                KgtrecWarning,
+                stacklevel=5,
+            )
+    if len(common) < 2:
+        shown = [f"{table.name} has {', '.join(table.systems[:_SHOWN])}" for table in tables]
+        which = shown[0] if tables[0] is tables[1] else "; ".join(shown)
+        raise KgtrecError(f"expected at least 2 systems in common, found {len(common)}: {which}")
+    return tuple(left_out)
+
+
+def _common_measures(
+    tables: Sequence[ScoreTable],
+    higher: Sequence[Mapping[str, bool]],
+    measures: Any,
+    better: Mapping[str, Better] | None,
+) -> list[str]:
+    if measures is not None:
+        wanted = asked_for(measures, higher[0], better, tables[0].name)
+        return asked_for(wanted, higher[1], better, tables[1].name)
+    wanted = [name for name in higher[0] if name in higher[1]]
+    if not wanted:
+        shown = [f"{table.name} has {', '.join(table.measures[:_SHOWN]) or 'none'}" for table in tables]
+        raise MeasureError(f"expected measures in common, found none: {'; '.join(shown)}")
+    for own, table in zip(higher, tables, strict=True):
+        only = [name for name in own if name not in wanted]
+        if only:
+            more = f" and {len(only) - _SHOWN} more" if len(only) > _SHOWN else ""
+            warnings.warn(
+                f"only {table.name} has {', '.join(only[:_SHOWN])}{more}, left out", KgtrecWarning, stacklevel=5
+            )
+    return wanted
+
+
+def _key_places(tables: Sequence[ScoreTable]) -> tuple[list[list[int]], dict[str, tuple[str, ...]]]:
+    """Rows of either table that are compared, and the labels of their keys."""
+    sizes = [table.values.shape[2] for table in tables]
+    if not tables[0].keys or not tables[1].keys:
+        keyed = tables[0] if tables[0].keys else tables[1]
+        n = len(keyed.key_rows)
+        return [list(range(n)) if size == n else [0] * n for size in sizes], dict(keyed.keys)
+    if set(tables[0].keys) != set(tables[1].keys):
+        told = " and ".join(f"{table.name} has {', '.join(table.keys)}" for table in tables)
+        raise KgtrecError(f"expected the same key columns, or none on one side, found: {told}")
+    columns = list(tables[0].keys)
+    rows = [list(zip(*(table.keys[column] for column in columns), strict=True)) for table in tables]
+    places = {row: place for place, row in enumerate(rows[1])}
+    common = [row for row in rows[0] if row in places]
+    if not common:
+        raise KgtrecError(
+            f"expected {', '.join(columns)} in common, found none in {tables[0].name} and {tables[1].name}"
+        )
+    for table, own in zip(tables, rows, strict=True):
+        if len(own) > len(common):
+            only = next(row for row in own if row not in set(common))
+            warnings.warn(
+                f"only {table.name} has {', '.join(columns)} {', '.join(only)}"
+                + (f" and {len(own) - len(common) - 1} more" if len(own) > len(common) + 1 else "") + ", left out",
+                KgtrecWarning, stacklevel=5,
+            )  # fmt: skip
+    own_places = {row: place for place, row in enumerate(rows[0])}
+    kept = [[own_places[row] for row in common], [places[row] for row in common]]
+    return kept, {column: tuple(row[place] for row in common) for place, column in enumerate(columns)}
+
+
+def _tell_of_no_rankings(pair: _Pair) -> None:
+    """Warn, by measure and label set, where all systems score alike or one has no score."""
+    sides = [(pair.names[0], pair.first)] if pair.first is pair.second else zip(
+        pair.names, (pair.first, pair.second), strict=True
+    )  # fmt: skip
+    for name, scores in sides:
+        unknown: NDArray[np.bool_] = np.any(np.isnan(scores), axis=2)
+        alike: NDArray[np.bool_] = np.all(scores == scores[:, :, :1], axis=2) & ~unknown
+        for why, found in (("all systems score alike", alike), ("a system has no score", unknown)):
+            for place in np.flatnonzero(np.any(found, axis=1)):
+                keys = np.flatnonzero(found[place])
+                among = "" if not pair.keys else f" ({len(keys)} of {found.shape[1]} keys)"
+                warnings.warn(
+                    f"{pair.measures[place]} under {name} ranks no systems: {why}{among}; its correlation is undefined",
+                    KgtrecWarning, stacklevel=3,
+                )  # fmt: skip
+
+
+def _chosen(coefficients: str | Sequence[str]) -> tuple[str, ...]:
+    chosen = tuple(dict.fromkeys([coefficients] if isinstance(coefficients, str) else coefficients))
+    for name in chosen:
+        if name not in COEFFICIENTS:
+            raise KgtrecError(
+                f"expected coefficients among {', '.join(COEFFICIENTS)}, found {name!r}{nearest(name, COEFFICIENTS)}"
+            )
+    if not chosen:
+        raise KgtrecError(f"expected a coefficient of {', '.join(COEFFICIENTS)}, found none")
+    return chosen
+
+
+def _functions(persistence: float, *, symmetric: bool) -> dict[str, Callable[[Floats, Floats], Floats]]:
+    """Functions of the first and the second ranking, higher is better."""
+    if not 0 < persistence < 1:
+        raise KgtrecError(f"expected a persistence between 0 and 1, found {persistence}")
+    return {
+        "tau": kendall_tau_b,
+        # the first ranking says which order is right, and the second is judged
+        "tau_ap": lambda first, second: tau_ap(second, first, symmetric=symmetric),
+        "spearman": spearman_rho,
+        "rbo": partial(rank_biased_overlap, p=persistence),
+    }
+
+
+def _ends(
+    first: Floats,
+    second: Floats,
+    coefficients: Sequence[str],
+    functions: Mapping[str, Callable[[Floats, Floats], Floats]],
+    confidence: float,
+) -> Floats:
+    """(2, coefficients) percentiles of the correlations of (samples, systems) scores."""
+    return percentile_interval(np.stack([functions[name](first, second) for name in coefficients], axis=1), confidence)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Draws:
+    """Bootstrap samples of the questions of two label sets, and what every system scores on them."""
+
+    systems: tuple[str, ...]
+    items: tuple[Mapping[str, ItemScores], Mapping[str, ItemScores]]
+    place: tuple[NDArray[Any], NDArray[Any]]  # (questions of either,) which of what is drawn
+    samples: tuple[BootstrapSamples, BootstrapSamples]
+
+    @classmethod
+    def of(cls, pair: _Pair, confidence: float, repeats: int, seed: int, *, paired: bool) -> _Draws:
+        if not 0 < confidence < 1:
+            raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence}")
+        if repeats < 2:
+            raise KgtrecError(f"expected at least 2 bootstrap samples, found {repeats}")
+        if pair.items[0] is None or pair.items[1] is None:
+            raise KgtrecError(
+                "intervals need what each system scored on each question, and a table of scores has only totals; give "
+                "qrels and the systems' answer ranks or runs, or leave out the confidence"
+            )
+        one, other = (next(iter(items.values())).questions for items in pair.items if items is not None)
+        union = one.extended(other.labels)
+        both = pair.items[0], pair.items[1]
+        if paired and len(union) < len(one) + len(other):
+            drawn = BootstrapSamples(len(union), repeats, seed)
+            # by the ids' order, so that a sample hangs on no file's line order
+            place = union.byte_order
+            return cls(pair.systems, both, (place[: len(one)], place[union.encode(other.labels)]), (drawn, drawn))
+        own_seed = int(np.random.SeedSequence([seed, 1]).generate_state(1)[0])
+        samples = BootstrapSamples(len(one), repeats, seed), BootstrapSamples(len(other), repeats, own_seed)
+        return cls(pair.systems, both, (one.byte_order, other.byte_order), samples)
+
+    def of_measure(self, measure: str) -> tuple[Floats, Floats]:
+        """(samples, systems) of either label set, the better the higher."""
+        first, second = (
+            _drawn(items[measure], self.systems, place, samples)
+            for items, place, samples in zip(self.items, self.place, self.samples, strict=True)
+        )
+        return first, second
+
+
+def _drawn(scores: ItemScores, systems: Sequence[str], place: NDArray[Any], samples: BootstrapSamples) -> Floats:
+    rows = [scores.systems.index(name) for name in systems]
+    cluster = place[scores.question]
+    n = len(scores)
+    weight = np.ones(n) if scores.weight is None else scores.weight
+    if scores.aggregate == "median":
+        group = np.repeat(np.arange(len(rows), dtype=np.int32), n)
+        medians = Medians(scores.value[rows].ravel(), group, len(rows))
+        drawn = np.array([medians(np.tile(weight * counts[cluster], len(rows))) for counts in _each(samples)])
+        return drawn if scores.higher_is_better else -drawn
+    # the weights' scale does not matter: only the order of the systems does
+    above = list(terms(scores)[rows])
+    quotients = resampled_quotients(samples, cluster, np.zeros(n, np.int32), 1, above, [weight] * len(above))
+    numbers = quotients[:, :, 0].T
+    return numbers if higher_terms_are_better(scores) else -numbers
+
+
+def _each(samples: BootstrapSamples) -> Iterator[NDArray[np.unsignedinteger]]:
+    for block in samples:
+        yield from block

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtrec.data.score_table import ScoreTable
+from kgtrec.data.scores import Scores
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.score_tables import looks_like_table, read_score_table
+from kgtrec.report.tables import to_csv
+
+
+def written(folder: Path, data: str | bytes, name: str = "scores.csv") -> Path:
+    path = folder / name
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return path
+
+
+def test_a_wide_table_has_a_measure_in_each_column(tmp_path: Path):
+    """Systems and measures keep their spelling and order; an empty cell is undefined."""
+    table = read_score_table(written(tmp_path, "System,micro_mrr,map_cut_20\nNA,0.5,1e-3\n007,,-2\n"))
+    assert (table.systems, table.measures, table.name) == (("NA", "007"), ("micro_mrr", "map_cut_20"), "scores")
+    np.testing.assert_array_equal(table.values[:, :, 0], [[0.5, 0.001], [np.nan, -2]])
+    assert not table.keys
+    assert table.key_rows == ((),)
+
+
+def test_known_key_columns_need_not_be_named(tmp_path: Path):
+    """Whole numbers are put in order, other labels stay in that of the file."""
+    table = read_score_table(written(tmp_path, "System,Depth,map\na,10,0.1\na,2,0.2\nb,2,0.3\n"))
+    assert table.keys == {"Depth": ("2", "10")}
+    np.testing.assert_array_equal(table.values[:, 0], [[0.2, 0.1], [0.3, np.nan]])
+    sides = read_score_table(written(tmp_path, "System,QuestionType,RelationType,map\na,tail,nn,1\na,head,1n,2\n"))
+    assert sides.key_rows == (("tail", "nn"), ("head", "1n"))
+
+
+def test_other_key_columns_are_named(tmp_path: Path):
+    """Without --key their labels are no numbers, or rows seem to be repeated; both messages tell of it."""
+    path = written(tmp_path, "System,Fold,map\na,one,0.1\na,two,0.2\n")
+    assert read_score_table(path, keys=["fold"]).keys == {"Fold": ("one", "two")}
+    with pytest.raises(FormatError, match=r"scores.csv:2: expected a number under 'Fold', found 'one'; if the column"):
+        read_score_table(path)
+    path = written(tmp_path, "System,Fold,map\na,1,0.1\na,2,0.2\n")
+    with pytest.raises(
+        FormatError, match=r"scores.csv:3: expected one row of a, found another \(the first is line 2\)"
+    ):
+        read_score_table(path)
+    with pytest.raises(FormatError, match=r"scores.csv:1: expected a key column 'Depht'"):
+        read_score_table(path, keys=["Depht"])
+
+
+def test_a_long_table_is_what_evaluate_writes(tmp_path: Path):
+    """Every column besides system, measure, value, low and high is a key."""
+    scores = Scores(("a,b", 'q"'), ("micro.MR", "RR"), np.array([[[1.5], [np.nan]], [[2.0], [0.25]]]))
+    table = read_score_table(written(tmp_path, to_csv(scores)))
+    assert (table.systems, table.measures) == (scores.systems, scores.measures)
+    np.testing.assert_array_equal(table.values, scores.values)
+    text = "system,measure,side,value,low,high\na,RR,head,0.5,0.1,0.9\na,RR,tail,0.25,0.1,0.9\n"
+    table = read_score_table(written(tmp_path, text))
+    assert (table.measures, table.keys, table.values.tolist()) == (("RR",), {"side": ("head", "tail")}, [[[0.5, 0.25]]])
+
+
+label = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=6).filter(
+    lambda text: text.strip()
+)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(label, min_size=1, max_size=4, unique=True),
+    st.lists(st.sampled_from(["RR", "AP@20", "micro.MR", "P@5"]), min_size=1, unique=True),
+    st.data(),
+)
+def test_whatever_evaluate_writes_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, systems: list[str], measures: list[str], data: st.DataObject
+):
+    """Labels with commas, quotes and blanks, and every digit of the values."""
+    value = st.floats(-1e300, 1e300) | st.just(float("nan"))
+    shape = len(systems), len(measures), 1
+    values = np.array([data.draw(value) for _ in range(len(systems) * len(measures))]).reshape(shape)
+    path = written(tmp_path_factory.mktemp("long"), to_csv(Scores(tuple(systems), tuple(measures), values)))
+    table = read_score_table(path)
+    assert (table.systems, table.measures) == (tuple(systems), tuple(measures))
+    np.testing.assert_array_equal(table.values, values)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", r"expected a table with a column System and columns of measures, found none"),
+        (b"\n \n", r"expected a table with a column System and columns of measures, found none"),
+        (b"System,map\n", r"1: expected rows of systems' scores, found only a header"),
+        (b"System\na\n", r"1: expected a column for each measure besides the systems"),
+        (b"System,Depth\na,1\n", r"1: expected a column for each measure besides the systems"),
+        (b"name,map\na,1\n", r"1: expected a header with a column System, found 'name,map'"),
+        (b"System,map,MAP\na,1,2\n", r"1: expected each column once, found 'MAP' again"),
+        (b"System,map,\na,1,2\n", r"1: expected the name of a measure over column 3, found an empty cell"),
+        (b"System,map\na,1\nb\n", r"3: expected 2 cells, as in the header, found 1: 'b'"),
+        (b"System,map\na,1,2\n", r"2: expected 2 cells, as in the header, found 3"),
+        (b"System,map\n,1\n", r"2: expected the name of a system, found an empty cell"),
+        (b"System,map\na,1_0\n", r"2: expected a number under 'map', found '1_0'"),
+        (b"System,map\na,inf\n", r"2: expected a number under 'map', found 'inf'"),
+        (b"System,map\na,1e999\n", r"2: expected a number under 'map', found '1e999'"),
+        (b"System,map\na,NA\n", r"2: expected a number under 'map', found 'NA'"),
+        ("System,map\na,\u0661\n".encode(), r"2: expected a number under 'map'"),
+        (b"System,map\na,1\na,2\n", r"3: expected one row of a, found another \(the first is line 2\)"),
+        (b"system,measure,value\na,RR,1\na,RR,2\n", r"3: expected one row of a, RR, found another"),
+        (b"System,map\na,\xff\n", r"2: expected UTF-8 text"),
+        (b"System,map\na,\x001\n", r"2: expected text, found a zero byte"),
+        (b'System,map\na,"1\n', r"2: expected cells with quotes doubled inside quotes"),
+        (b'System,map\n"a\nb",1\nc,x\n', r"4: expected a number under 'map', found 'x'"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, data: bytes, message: str):
+    """One line: the file, the line, what was expected and what was found."""
+    with pytest.raises(FormatError, match=rf"scores.csv:\s?{message}") as told:
+        read_score_table(written(tmp_path, data))
+    assert "\n" not in str(told.value)
+
+
+def test_marks_carriage_returns_tabs_and_compression_are_read_through(tmp_path: Path):
+    """A byte order mark, CRLF, blank lines, tabs for commas, and gzip."""
+    plain = read_score_table(written(tmp_path, "System,map\na,0.5\nb,0.25\n"))
+    for data in (
+        "\ufeffSystem,map\r\na,0.5\r\n\r\nb,0.25\r\n",
+        "System\tmap\na\t0.5\nb\t 0.25",
+        "\nsystem,map\na,.5\nb,+0.25\n",
+    ):
+        other = read_score_table(written(tmp_path, data))
+        assert other.systems == plain.systems
+        np.testing.assert_array_equal(other.values, plain.values)
+    (tmp_path / "scores.csv.gz").write_bytes(gzip.compress(b"System,map\na,0.5\nb,0.25\n"))
+    np.testing.assert_array_equal(read_score_table(tmp_path / "scores.csv.gz").values, plain.values)
+
+
+def test_a_table_is_told_from_qrels_by_its_header(tmp_path: Path):
+    """A column System, however capitalised or quoted; not a system called so."""
+    for data in ("System,map\n", '\ufeff"SYSTEM"\tmap\r\n', "\n\nmap,system\n"):
+        assert looks_like_table(written(tmp_path, data))
+    for data in ("", "system 0 a 1\n", "tail0 Q0 a 1 0.5 system\n", "q1\t0\ta\t1\n"):
+        assert not looks_like_table(written(tmp_path, data))
+
+
+def test_at_keeps_the_rows_of_a_label():
+    """Other keys stay; unknown columns and labels are told."""
+    table = ScoreTable.of_rows(
+        ["s"] * 4, ["RR"] * 4, {"side": ["h", "h", "t", "t"], "Depth": ["0", "1", "0", "1"]}, np.arange(4.0)
+    )
+    assert table.at(side="t").keys == {"Depth": ("0", "1")}
+    assert table.at(side="t").values.tolist() == [[[2.0, 3.0]]]
+    assert table.at(side="t", Depth=1).values.tolist() == [[[3.0]]]
+    with pytest.raises(KgtrecError, match=r"expected a Depth of the table \(0, 1\), found '2'"):
+        table.at(Depth=2)
+    with pytest.raises(KgtrecError, match=r"expected a key column of the table \(side, Depth\), found 'depth'"):
+        table.at(depth=2)
+    assert list(table.to_frame().columns) == ["system", "measure", "side", "Depth", "value"]
+
+
+def test_of_rows_refuses_a_second_value():
+    """Neither of the two is right."""
+    with pytest.raises(KgtrecError, match=r"expected one value of each system and measure, found another of s, RR, 1"):
+        ScoreTable.of_rows(["s", "s"], ["RR", "RR"], {"Depth": ["1", "1"]}, np.zeros(2))
