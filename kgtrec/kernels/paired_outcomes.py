@@ -37,7 +37,7 @@ def outcomes(
     """
     with np.errstate(invalid="ignore"):  # of infinities that are the same
         near = np.abs(first - second) <= _ROUNDING * np.maximum(np.abs(first), np.abs(second))
-    same = near | (first == second)
+    same = (near & np.isfinite(first) & np.isfinite(second)) | (first == second)
     known = ~(np.isnan(first) | np.isnan(second))
     kinds = (known & ~same & (first > second), known & ~same & (first < second), known & same)
     higher, lower, equal = (np.bincount(group[kind], minlength=size) for kind in kinds)

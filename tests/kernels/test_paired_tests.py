@@ -12,6 +12,7 @@ from kgtrec.kernels.paired_tests import (
     achieved_significance,
     clustered_errors,
     differences,
+    effect_sizes,
     holm,
     pairs,
     randomised_tukey,
@@ -150,4 +151,31 @@ def test_clusters_are_shuffled_and_drawn_as_one():
 def test_a_seed_gives_the_same_p_values(test):
     value = scores(1, 3, 30)
     np.testing.assert_array_equal(test(value, None, 50, seed=5), test(value, None, 50, seed=5))
-    assert not np.array_equal(test(value, None, 50, seed=5), test(value, None, 50, seed=6))
+    assert not np.array_equal(test(value, None, 200, seed=5), test(value, None, 200, seed=6))
+
+
+def test_questions_that_cancel_out_leave_no_variance():
+    """Differences of +0.1 and -0.1 (or 0.3 and 0.1) in every question: each says the same, and rounding is no proof."""
+    cluster = np.repeat(np.arange(30), 2)
+    base = np.random.default_rng(0).random(60)
+    for swing in (0.0, 0.2):
+        value = np.array([base + np.tile([0.1 + swing, -0.1 + swing], 30), base])
+        error, n_clusters = clustered_errors(value, cluster)
+        assert error[0] == 0
+        assert np.isnan(t_test(differences(value)[0], error, n_clusters - 1)[1]).all()
+        assert np.isnan(achieved_significance(value, cluster, 20, seed=0)).all()
+
+
+def test_effect_sizes_of_one_shift():
+    """Shifted by 0.5 with no noise: d_z has nothing to divide by, d pooled is the shift over the spread."""
+    base = np.random.default_rng(0).random(50)
+    d_z, d_pooled = effect_sizes(np.array([base + 0.5, base]))
+    assert np.isnan(d_z[0])
+    assert d_pooled[0] == pytest.approx(0.5 / base.std(ddof=1))
+
+
+@given(st.integers(0, 10_000), st.integers(2, 30))
+def test_d_z_is_t_over_the_root_of_n(seed, n):
+    value = scores(seed, 3, n)
+    mean, deviation = differences(value)
+    np.testing.assert_allclose(effect_sizes(value)[0] * np.sqrt(n), t_test(mean, deviation / np.sqrt(n), n - 1)[0])

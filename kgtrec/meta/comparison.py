@@ -1,0 +1,377 @@
+"""Two systems side by side: by how much they differ, how sure that is, and where they do."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrow import arrow_of
+from kgtrec.data.collection import CATEGORIES, Collection
+from kgtrec.data.comparison import AnswerPlaces, Comparison, GroupOutcomes, QuestionDifference
+from kgtrec.data.item_scores import ItemScores
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import SIDES
+from kgtrec.data.run import Run
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
+from kgtrec.evaluation import Missing
+from kgtrec.item_scores import item_scores, totals
+from kgtrec.judging import judge
+from kgtrec.kernels import paired_tests
+from kgtrec.kernels.paired_outcomes import outcomes
+from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval, resampled_quotients
+from kgtrec.measures.aggregate import LINKS, Medians, aggregate_groups
+from kgtrec.measures.names import parse_measure
+from kgtrec.measures.record import Aggregate
+from kgtrec.meta.power import paired_sample, rising_terms
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+def compare(
+    collection: Qrels | Collection,
+    first: Run | AnswerRanks,
+    second: Run | AnswerRanks,
+    measures: Any = None,
+    *,
+    topics: Collection | None = None,
+    by: str | None = None,
+    top: int = 20,
+    names: Mapping[str, str] | None = None,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    ties: str | None = None,
+    missing: Missing = "zero",
+    weights: str | Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> Comparison:
+    """Set two systems side by side.
+
+    Parameters
+    ----------
+    collection : Collection or Qrels
+        The judgements, and with a collection the topics of the questions.
+    first, second : Run or AnswerRanks
+    measures, ties, missing, weights
+        As :func:`kgtrec.evaluate` takes them.
+    topics : Collection, optional
+        Where sides, relations and categories of the questions are looked up, if ``collection`` holds qrels alone.
+    by : str, optional
+        The measure by whose number on each question those that differ most are chosen. Default: the first one that is
+        no rank, since ranks tell where both systems failed; the first one where there is no other.
+    top : int
+        How many questions to choose: half of them those on which the first system is ahead most, half those on which
+        the second is, if there are so many.
+    names : mapping of str to str, optional
+        What people call entities, by their labels.
+    confidence : float
+        Of the percentile bootstrap intervals of the differences.
+    resamples : int
+        Bootstrap samples; both systems, and all measures over the same questions, are computed from the same ones.
+    seed : int
+        Of the samples, and of ``ties="nondeterministic"``.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    MeasureError
+        If a measure cannot be had from these systems, or has no values of items.
+    CollectionError
+        If systems and judgements do not belong together.
+
+    References
+    ----------
+    Efron, Tibshirani (1993). An Introduction to the Bootstrap, chapter 13, for the interval.
+    Cameron, Miller (2015). A practitioner's guide to cluster-robust inference. Journal of Human Resources 50.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> qrels = Qrels.from_frame(
+    ...     pd.DataFrame({"query_id": ["q1", "q2"], "doc_id": ["a", "b"], "relevance": [1, 1]})
+    ... )
+    >>> def run(name, *lists):
+    ...     rows = [(f"q{q}", entity, -place) for q, own in enumerate(lists, 1) for place, entity in enumerate(own)]
+    ...     return Run.from_frame(pd.DataFrame(rows, columns=["query_id", "doc_id", "score"]), name)
+    >>> found = compare(qrels, run("A", "ax", "xb"), run("B", "xa", "xyb"), "RR", resamples=100)
+    >>> found.difference.round(4).tolist(), found.wins.tolist(), found.losses.tolist()
+    ([0.3333], [2], [0])
+    >>> found.questions[0].question, found.questions[0].answers[0]
+    ('q1', AnswerPlaces(entity='a', name='', first=1.0, second=2.0))
+    """
+    judgements = collection.qrels if isinstance(collection, Collection) else collection
+    topics = collection if isinstance(collection, Collection) else topics
+    if not 0 < confidence < 1:
+        raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence}")
+    if resamples < 2:
+        raise KgtrecError(f"expected at least 2 bootstrap samples, found {resamples}")
+    if top < 0:
+        raise KgtrecError(f"expected a number of questions of at least 0 as top, found {top}")
+    both = (first, second)
+    scores = item_scores(
+        collection, both, measures, collection=topics, ties=ties, missing=missing, weights=weights, seed=seed
+    )
+    by = by or next((own for own in scores if np.isfinite(parse_measure(own).record.bounds[1])), next(iter(scores)))
+    if by not in scores:
+        raise KgtrecError(f"expected one of the measures as by, found {by!r}{nearest(by, scores)}")
+    every = list(scores.values())
+    d_z, t, p, t_clustered, p_clustered = np.array([_tests(own) for own in every]).T
+    ends = _intervals(every, confidence, resamples, seed)
+    wins, losses, equal = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
+    chosen = _chosen(scores[by], top)
+    places = _places(both, judgements, chosen, ties, seed) if len(chosen) else []
+    return Comparison(
+        first.name, second.name, tuple(scores),
+        tuple(own.items for own in every),
+        tuple(own.higher_is_better for own in every),
+        np.array([len(own) for own in every], np.int64),
+        np.array([len(np.unique(own.question)) for own in every], np.int64),
+        np.array([totals(own) for own in every]),
+        ends[:, 0], ends[:, 1], confidence,
+        d_z, t, p, t_clustered, p_clustered, wins, losses, equal,
+        {} if topics is None else _groups(every, judgements, topics),
+        by, _described(scores[by], chosen, places, judgements, topics, names or {}, both),
+    )  # fmt: skip
+
+
+def _tests(scores: ItemScores) -> tuple[float, float, float, float, float]:
+    """d_z; t and p over items; t and p clustered by question."""
+    nothing = (np.nan,) * 5
+    if scores.aggregate != "sum" and scores.aggregate not in LINKS:
+        return nothing
+    sample = paired_sample(scores)
+    if not sample.known.all():
+        without = [name for name, known in zip(scores.systems, sample.known, strict=True) if not known]
+        warnings.warn(
+            f"{scores.measure} has no value for some {scores.items} of {' and '.join(without)}, and so no p-value",
+            KgtrecWarning, stacklevel=4,
+        )  # fmt: skip
+        return nothing
+    n = len(scores)
+    mean, deviation = paired_tests.differences(sample.value)
+    d_z = paired_tests.effect_sizes(sample.value)[0]
+    t, p = paired_tests.t_test(mean, deviation / np.sqrt(n), n - 1)
+    clustered = t, p
+    if scores.items == "answers":
+        error, n_clusters = paired_tests.clustered_errors(sample.value, sample.cluster)
+        clustered = paired_tests.t_test(mean, error, n_clusters - 1)
+    if np.isnan(clustered[1][0]):
+        warnings.warn(
+            f"{scores.measure} has no variance for {scores.systems[0]} and {scores.systems[1]}, which differ by the "
+            "same everywhere: p is undefined",
+            KgtrecWarning, stacklevel=4,
+        )  # fmt: skip
+    return float(d_z[0]), float(t[0]), float(p[0]), float(clustered[0][0]), float(clustered[1][0])
+
+
+def _intervals(every: list[ItemScores], confidence: float, resamples: int, seed: int) -> Floats:
+    """(measures, 2) ends of the interval of each difference; NaN for sums, and where items have no value."""
+    ends = np.full((len(every), 2), np.nan)
+    drawn: dict[bytes, list[int]] = {}  # measures whose items are of the same questions
+    for place, scores in enumerate(every):
+        if scores.aggregate != "sum" and len(scores) and not np.isnan(scores.value).any():
+            drawn.setdefault(scores.question.tobytes(), []).append(place)
+    samples: dict[int, BootstrapSamples] = {}
+    for places in drawn.values():
+        alike = [every[place] for place in places]
+        cluster = np.unique(alike[0].questions.byte_order[alike[0].question], return_inverse=True)[1]
+        n = int(cluster.max()) + 1
+        own = samples.setdefault(n, BootstrapSamples(n, resamples, seed))
+        for place, numbers in zip(places, _resampled(alike, cluster, own), strict=True):
+            with np.errstate(invalid="ignore"):
+                ends[place] = percentile_interval(numbers[0] - numbers[1], confidence)
+    return ends
+
+
+def _resampled(alike: list[ItemScores], cluster: NDArray[np.intp], samples: BootstrapSamples) -> list[Floats]:
+    """(2, repeats) numbers of both systems in every sample, for each of some measures over the same items."""
+    found: list[Floats] = [np.empty(0)] * len(alike)
+    above, below, means = [], [], []
+    for place, scores in enumerate(alike):
+        weight = np.ones(len(scores)) if scores.weight is None else scores.weight
+        if scores.aggregate not in LINKS:
+            group = np.zeros(len(scores), np.int32)
+            medians = [Medians(value, group, 1) for value in scores.value]
+            found[place] = np.array(
+                [[median(weight * counts[cluster])[0] for block in samples for counts in block] for median in medians]
+            )
+            continue
+        with np.errstate(divide="ignore"):
+            linked = LINKS[cast(Aggregate, scores.aggregate)].to(scores.value)
+        above += [weight * value for value in linked]
+        below += [weight, weight]
+        means.append(place)
+    if means:
+        group = np.zeros(len(cluster), np.int32)
+        quotients = resampled_quotients(samples, cluster, group, 1, above, below)[:, :, 0]
+        for number, place in enumerate(means):
+            back = LINKS[cast(Aggregate, alike[place].aggregate)].back
+            found[place] = back(quotients[2 * number : 2 * number + 2])
+    return found
+
+
+def _outcomes(scores: ItemScores, group: Ints, size: int) -> tuple[NDArray[np.int64], ...]:
+    """(size,) wins, losses and ties of the first system."""
+    higher, lower, same = outcomes(scores.value[0], scores.value[1], group, size)
+    # an item's value rises with the measure's number, but where that is the inverse of a mean
+    better = scores.higher_is_better != (scores.aggregate in ("inverse mean", "inverse geometric mean"))
+    return (higher, lower, same) if better else (lower, higher, same)
+
+
+def _groups(every: list[ItemScores], qrels: Qrels, topics: Collection) -> dict[str, GroupOutcomes]:
+    row = topics.topics_of(qrels.questions)
+    relation = topics.questions.relation[row]
+    category = topics.categories.category[relation].astype(np.int32)
+    return {
+        "side": _group_outcomes(every, (~topics.questions.is_head[row]).astype(np.int32), pa.array(SIDES)),
+        "category": _group_outcomes(every, np.where(category < 0, len(CATEGORIES), category),
+                                    pa.array([*CATEGORIES, "none"])),
+        "relation": _group_outcomes(every, relation, topics.relations.labels),
+    }  # fmt: skip
+
+
+def _group_outcomes(every: list[ItemScores], code: NDArray[Any], labels: pa.Array) -> GroupOutcomes:
+    """What both systems come to on the groups of questions; ``code``: of each question of the qrels."""
+    used = np.unique(np.concatenate([code[scores.question] for scores in every]))
+    number = np.zeros(len(labels), np.int32)
+    number[used] = np.arange(len(used), dtype=np.int32)
+    size = len(used)
+    parts = []
+    for scores in every:
+        group = number[code[scores.question]]
+        how = cast(Aggregate, scores.aggregate)
+        value = np.stack([aggregate_groups(own, group, size, how, scores.weight) for own in scores.value], axis=1)
+        share = np.full(size, np.nan)
+        if scores.aggregate in LINKS or scores.aggregate == "sum":
+            averaged = rising_terms(scores)
+            share = np.bincount(group, weights=averaged[0] - averaged[1], minlength=size) / len(scores)
+        parts.append((np.bincount(group, minlength=size), value, *_outcomes(scores, group, size), share))
+    columns = [np.array(column) for column in zip(*parts, strict=True)]
+    return GroupOutcomes(labels.take(arrow_of(used.astype(np.int32))), *columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A question on which the systems differ."""
+
+    question: int  # row in the qrels' questions
+    value: tuple[float, float]
+    first_is_better: bool
+
+
+def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
+    """The questions that differ most, the largest difference first."""
+    used, place_of = np.unique(scores.question, return_inverse=True)
+    group = place_of.astype(np.int32)
+    how = cast(Aggregate, scores.aggregate)
+    value = np.stack([aggregate_groups(own, group, len(used), how, scores.weight) for own in scores.value])
+    apart = value[0] - value[1]
+    n_items = np.bincount(group, minlength=len(used))
+    # equal differences: first where more answers tell it, then by the question's id
+    order = np.lexsort((scores.questions.byte_order[used], -n_items, -np.abs(apart)))
+    differs = np.abs(apart) > 1e-12 * np.abs(value).max(axis=0)  # False for NaN
+    ahead = (apart > 0) == scores.higher_is_better
+    best, worst = (order[(differs & side)[order]] for side in (ahead, ~ahead))
+    n_best = min(len(best), max((top + 1) // 2, top - len(worst)))
+    places = np.concatenate([best[:n_best], worst[: top - n_best]])
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return [
+        _Chosen(int(used[place]), (float(value[0, place]), float(value[1, place])), bool(ahead[place]))
+        for place in places[np.argsort(rank[places])]
+    ]
+
+
+def _places(
+    both: tuple[Run | AnswerRanks, ...], qrels: Qrels, chosen: list[_Chosen], ties: str | None, seed: int
+) -> list[dict[tuple[int, int], float]]:
+    """For each system, the rank of every answer of the chosen questions, by the qrels' question and entity."""
+    questions = np.array([one.question for one in chosen], np.int32)
+    row = np.flatnonzero((qrels.grade >= 1) & np.isin(qrels.question, questions))
+    pairs = list(zip(qrels.question[row].tolist(), qrels.entity[row].tolist(), strict=True))
+    found = []
+    for system in both:
+        rank = _of_run(system, qrels, row) if isinstance(system, Run) else _of_ranks(system, qrels, row, ties, seed)
+        found.append(dict(zip(pairs, rank.tolist(), strict=True)))
+    return found
+
+
+def _of_ranks(system: AnswerRanks, qrels: Qrels, row: NDArray[np.intp], ties: str | None, seed: int) -> Floats:
+    """(n,) micro ranks of some of the relevant rows of the qrels."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)  # told when the system was scored
+        answers = judge(system, qrels, ties, seed).answers
+    if answers is None:
+        return np.full(len(row), np.nan)
+    ranks: Floats = answers.rank[np.cumsum(qrels.grade >= 1)[row] - 1]
+    return ranks
+
+
+def _of_run(system: Run, qrels: Qrels, row: NDArray[np.intp]) -> Floats:
+    """(n,) places of some judged pairs in the lists of a run; NaN below the cut."""
+    question = system.questions.encode(qrels.questions.decode(qrels.question[row]))
+    entity = system.entities.encode(qrels.entities.decode(qrels.entity[row]))
+    place = np.full(len(row), np.nan)
+    for code in np.unique(question[question >= 0]):  # the chosen ones only
+        start, end = np.searchsorted(system.question, [code, code + 1])
+        listed = system.entity[start:end]
+        own = np.flatnonzero((question == code) & (entity >= 0))
+        order = np.argsort(listed)
+        at = np.minimum(np.searchsorted(listed, entity[own], sorter=order), max(len(listed) - 1, 0))
+        there = listed[order[at]] == entity[own] if len(listed) else np.zeros(len(own), np.bool_)
+        place[own[there]] = order[at[there]] + 1.0
+    return place
+
+
+def _described(
+    scores: ItemScores,
+    chosen: list[_Chosen],
+    places: list[dict[tuple[int, int], float]],
+    qrels: Qrels,
+    topics: Collection | None,
+    names: Mapping[str, str],
+    both: tuple[Run | AnswerRanks, ...],
+) -> tuple[QuestionDifference, ...]:
+    """The chosen questions in words."""
+    if not chosen:
+        return ()
+    labels = topics.labels if topics is not None and topics.labels is not None else None
+
+    def label_of(entity: str) -> str:
+        if labels is None or topics is None:
+            return entity
+        code = int(topics.entities.encode([entity])[0])
+        return entity if code < 0 else labels[code]
+
+    rows = None if topics is None else topics.topics_of(qrels.questions)
+    described = []
+    for one in chosen:
+        side = anchor = relation = ""
+        if topics is not None and rows is not None:
+            row = int(rows[one.question])
+            side = SIDES[0] if topics.questions.is_head[row] else SIDES[1]
+            anchor = label_of(topics.entities[int(topics.questions.anchor[row])])
+            relation = topics.relations[int(topics.questions.relation[row])]
+        answers = []
+        for (question, entity), rank in places[0].items():
+            if question == one.question:
+                label = label_of(qrels.entities[entity])
+                answers.append(AnswerPlaces(label, names.get(label, ""), rank, places[1][question, entity]))
+        answers.sort(key=lambda answer: (np.fmin(answer.first, answer.second), answer.entity))
+        described.append(
+            QuestionDifference(
+                qrels.questions[one.question], side, anchor, names.get(anchor, ""), relation, one.value,
+                both[0 if one.first_is_better else 1].name, tuple(answers),
+            )
+        )  # fmt: skip
+    return tuple(described)
