@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import bytes_and_offsets
 from kgtrec.data.hashing import pair_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
@@ -17,8 +16,9 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
 from kgtrec.kernels.judged_ranking import JudgedRanking
 from kgtrec.kernels.positions import TIE_POLICIES, TIES, Ties, higher_and_equal, places_in_tied_groups, rank_among
-from kgtrec.kernels.random_order import hashes_of_texts, mixed, places_among_unknown, places_by_key
+from kgtrec.kernels.random_order import mixed, places_among_unknown, places_by_key
 from kgtrec.kernels.tied_ranking import TiedRanking
+from kgtrec.label_hashes import label_hashes
 
 _ROWS_AT_A_TIME = 1 << 17
 _TABLE_BITS = 20
@@ -177,12 +177,8 @@ def _shuffled_places(
 
 def _keys(system: Run | AnswerRanks, rows: NDArray[np.intp] | slice, seed: int) -> NDArray[np.uint64]:
     """(n,) what is random about each row: a hash of seed, question label and entity label."""
-    question, entity = _label_hashes(system.questions), _label_hashes(system.entities)
+    question, entity = label_hashes(system.questions), label_hashes(system.entities)
     return mixed(seed, question[system.question[rows]], entity[system.entity[rows]])
-
-
-def _label_hashes(labels: Vocabulary) -> NDArray[np.uint64]:
-    return hashes_of_texts(*bytes_and_offsets(labels.labels))
 
 
 def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> JudgedSystem:
@@ -332,7 +328,7 @@ def _report_questions(run: Run, question: NDArray[np.int32]) -> None:
     if len(unknown):
         names = ", ".join(run.questions[code] for code in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
         warnings.warn(
-            f"{run.name}: {len(unknown)} of its questions are not in the qrels and are left out ({names})",
+            f"{run.name}: {len(unknown):,} of its questions are not in the qrels and are left out ({names})",
             KgtrecWarning, stacklevel=4,
         )  # fmt: skip
 

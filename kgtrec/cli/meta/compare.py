@@ -1,0 +1,148 @@
+"""kgtrec meta compare."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kgtrec.cli.evaluate import (
+    form_of,
+    holds_ranks_of,
+    missing_option,
+    read_folder,
+    read_judgements,
+    read_systems,
+    refuse_twice,
+)
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.files import writing
+from kgtrec.kernels.positions import TIE_POLICIES
+
+if TYPE_CHECKING:
+    from kgtrec.evaluation import Missing
+
+FORMATS = ("table", "csv", "json", "latex")
+TABLES = ("measures", "side", "category", "relation", "questions")
+
+
+@click.command(name="compare")
+@click.argument("qrels", type=click.Path())
+@click.argument("first", type=click.Path())
+@click.argument("second", type=click.Path())
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="Measure to compare; may be repeated, or hold several. Default: those of kgtrec evaluate.",
+)
+@click.option("--by", metavar="MEASURE", help="Measure that groups and questions are shown for. Default: no rank.")
+@click.option("--top", type=click.IntRange(0), default=20, show_default=True, help="How many questions to show.")
+@click.option(
+    "--relations", type=click.IntRange(0), default=10, show_default=True, help="How many relations the page shows."
+)
+@click.option("--names", type=click.Path(), help="File of entity TAB name, to show names instead of labels.")
+@click.option(
+    "--collection",
+    "folder",
+    type=click.Path(),
+    help="Collection that tells sides, relations and categories, if QRELS is a file.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the bootstrap intervals.",
+)
+@click.option("--resamples", type=click.IntRange(2), default=1000, show_default=True, help="Bootstrap samples.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the samples.")
+@click.option(
+    "--ties",
+    type=click.Choice(TIE_POLICIES),
+    help="Order of equal scores. Default: trec (by label) for runs, realistic for answer ranks.",
+)
+@missing_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Form of the output; by default that of --out's suffix, else table.",
+)
+@click.option("--table", "part", type=click.Choice(TABLES), help="What --format csv or latex holds. Default: measures.")
+@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+def command(
+    qrels: str,
+    first: str,
+    second: str,
+    measures: tuple[str, ...],
+    by: str | None,
+    top: int,
+    relations: int,
+    names: str | None,
+    folder: str | None,
+    confidence: float,
+    resamples: int,
+    seed: int,
+    ties: str | None,
+    missing: Missing,
+    form: str | None,
+    part: str | None,
+    out: str | None,
+) -> None:
+    """Set two systems, FIRST and SECOND (answer ranks or runs), side by side on QRELS (a file or a collection).
+
+    One page: for every measure the difference, its bootstrap interval (questions drawn), p-values of paired t-tests,
+    over items and clustered by question, and on how many items either system is better; then sides, categories and
+    the relations that add most to the difference; then the questions that differ most, half of them in favour of
+    each system, with the ranks of their answers.
+
+    \b
+    kgtrec meta compare C ranks/transe.ranks.parquet ranks/rotate.ranks.parquet
+    kgtrec meta compare C transe.ranks.parquet rotate.ranks.parquet --names names.tsv --by AP@20 --top 10
+    kgtrec meta compare C transe.run.gz rotate.run.gz --format csv --table relation --out relations.csv
+    """
+    from kgtrec.evaluation import default_measures
+    from kgtrec.meta.comparison import compare
+    from kgtrec.report import comparison as report
+
+    form = form or form_of(out, FORMATS)
+    if part is not None and form not in ("csv", "latex"):
+        raise click.UsageError("--table is about --format csv and latex; the other forms hold all tables")
+    refuse_twice(qrels, (first, second))
+    holds_ranks = [holds_ranks_of(path) for path in (first, second)]
+    judgements = read_judgements(qrels)
+    topics = read_folder(folder) if folder else None
+    one, other = read_systems((first, second), holds_ranks)
+    found = compare(
+        judgements, one, other, measures or default_measures(ranks=all(holds_ranks)), topics=topics, by=by, top=top,
+        names=_names(names, judgements, topics), confidence=confidence, resamples=resamples, ties=ties,
+        missing=missing, seed=seed,
+    )  # fmt: skip
+    table = part or "measures"
+    if table not in report.tables_of(found):
+        raise KgtrecError(f"--table {table} needs the questions' topics, and qrels alone have none: give --collection")
+    if form == "table":
+        text = report.comparison_text(found, relations=relations)
+    elif form == "json":
+        text = report.comparison_json(found)
+    else:
+        text = {"csv": report.comparison_csv, "latex": report.comparison_latex}[form](found, table)
+    with writing(out or "-") as stream:
+        stream.write(text.encode())
+
+
+def _names(path: str | None, judgements: object, topics: object) -> dict[str, str]:
+    """What people call the entities of the collection, or of the qrels where there is none."""
+    if path is None:
+        return {}
+    from kgtrec.data.collection import Collection
+    from kgtrec.data.qrels import Qrels
+    from kgtrec.formats.campaigns import read_names
+
+    for whole in (topics, judgements):
+        if isinstance(whole, Collection):
+            return read_names(path, whole.labels or whole.entities)
+    return read_names(path, judgements.entities) if isinstance(judgements, Qrels) else {}

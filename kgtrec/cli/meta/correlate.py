@@ -1,0 +1,245 @@
+"""kgtrec meta correlate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgtrec.cli.common import naming
+from kgtrec.cli.evaluate import (
+    files_of,
+    form_of,
+    holds_ranks_of,
+    missing_option,
+    read_judgements,
+    read_systems,
+    refuse_twice,
+)  # fmt: skip
+from kgtrec.data.correlations import COEFFICIENTS
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.files import writing
+from kgtrec.kernels.positions import TIE_POLICIES
+
+if TYPE_CHECKING:
+    from kgtrec.data.collection import Collection
+    from kgtrec.data.item_scores import ItemScores
+    from kgtrec.data.qrels import Qrels
+    from kgtrec.data.score_table import ScoreTable
+    from kgtrec.evaluation import Missing
+    from kgtrec.meta.known_measures import Better
+
+FORMATS = ("table", "csv", "json", "latex")
+
+
+@click.command(name="correlate")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="FIRST [SECOND] [SYSTEMS]...")
+@click.option("--systems", multiple=True, type=click.Path(), help="Run, answer ranks, or a folder of them, to score.")
+@click.option("--second-systems", multiple=True, type=click.Path(),
+              help="The same systems, by name, where SECOND needs other files of them.")  # fmt: skip
+@click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE",
+              help="Measure; may be repeated. Default: all of both tables, or those of kgtrec evaluate.")  # fmt: skip
+@click.option("--coefficient", "coefficients", multiple=True, type=click.Choice(COEFFICIENTS),
+              help="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. "
+              "Default: all.")  # fmt: skip
+@click.option("--persistence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9,
+              show_default=True, help="RBO's p.")  # fmt: skip
+@click.option("--key", "keys", multiple=True, metavar="COLUMN",
+              help="Column of a table that tells several rows of one system apart. Depth, QuestionType, RelationType, "
+              "side, relation, category, question and key are known.")  # fmt: skip
+@click.option("--against", metavar="COLUMN=LABEL",
+              help="Compare FIRST's rows of this key, such as Depth=0, with those of every label, instead of "
+              "with SECOND.")  # fmt: skip
+@click.option("--higher", multiple=True, metavar="NAME", help="Column of an unknown measure where higher is better.")
+@click.option("--lower", multiple=True, metavar="NAME", help="Column of an unknown measure where lower is better.")
+@click.option("--swaps", "wants_swaps", is_flag=True, help="List the pairs of systems in opposite order instead.")
+@click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
+              help="Below which the difference of a swapped pair is significant.")  # fmt: skip
+@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+              help="Add bootstrap intervals of this level, such as 0.95; needs qrels and systems.")  # fmt: skip
+@click.option(
+    "--resamples", type=click.IntRange(2), default=1000, show_default=True, help="How many bootstrap samples."
+)
+@click.option("--unpaired", is_flag=True, help="Questions of one id are not the same question in FIRST and SECOND.")
+@click.option("--ties", type=click.Choice(TIE_POLICIES), help="Order of equal scores, as of kgtrec evaluate.")
+@missing_option
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
+@click.option("--name", "names", multiple=True, metavar="NAME", help="Of FIRST, then of SECOND. Default: their paths.")
+@click.option("--format", "form", type=click.Choice(FORMATS),
+              help="Form of the output; by default that of --out's suffix, else table.")  # fmt: skip
+@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+def command(
+    inputs: tuple[str, ...],
+    systems: tuple[str, ...],
+    second_systems: tuple[str, ...],
+    measures: tuple[str, ...],
+    coefficients: tuple[str, ...],
+    persistence: float,
+    keys: tuple[str, ...],
+    against: str | None,
+    higher: tuple[str, ...],
+    lower: tuple[str, ...],
+    wants_swaps: bool,
+    alpha: float,
+    confidence: float | None,
+    resamples: int,
+    unpaired: bool,
+    ties: str | None,
+    missing: Missing,
+    seed: int,
+    names: tuple[str, ...],
+    form: str | None,
+    out: str | None,
+) -> None:
+    """Tell how far two label sets rank the systems alike: FIRST and SECOND are tables of scores, or qrels and SYSTEMS.
+
+    A table of scores is CSV with a column System and one for each measure, or what kgtrec evaluate --format csv writes;
+    so is standard input (-). Qrels are a file or a collection, and need the systems' runs or answer ranks; SECOND's may
+    be other files of the same names. Without SECOND, the measures of FIRST are compared with each other.
+    docs/correlation.md tells what the coefficients say.
+
+    \b
+    kgtrec meta correlate S/evaluation.csv SC/evaluation.csv -m micro.MRR -m macro.Hits@10
+    kgtrec meta correlate S/evaluation.csv SC/pooling_depth.csv --coefficient tau
+    kgtrec meta correlate SC/pooling_depth.csv --against Depth=0 --coefficient tau --out depths.csv
+    kgtrec meta correlate C qrels/depth-10.qrels ranks/*.ranks.parquet --confidence 0.95
+    kgtrec meta correlate C qrels/depth-10.qrels ranks/*.ranks.parquet --swaps
+    kgtrec meta correlate C ranks/*.ranks.parquet -m "micro.MRR macro.MRR AP@20"
+    """
+    form = form or form_of(out, FORMATS)
+    labels, more = _sorted_out(inputs)
+    better: dict[str, Better] = {**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}
+    _refuse(labels, against, higher, lower, names, wants_swaps=wants_swaps)
+    asked = list(measures) or None
+    if (systems or more) and all(_is_table(path) for path in labels):
+        raise KgtrecError(f"expected no systems beside tables of scores, found {[*systems, *more][0]}")
+    own = files_of([*systems, *more])
+    sources = [own, files_of(second_systems) if second_systems else own]
+    found = [
+        _labelled(path, source, keys, asked, ties, missing, seed)
+        for path, source in zip(labels, sources, strict=False)
+    ]  # fmt: skip
+    called = [*names, *labels[len(names) :]]
+    if against is not None:
+        found, called = _against(found, against, called)
+    from kgtrec.report import correlations as report
+
+    if wants_swaps:
+        from kgtrec.meta.correlation import swaps
+
+        swapped = swaps(found[0], found[1], asked, better=better, alpha=alpha)
+        texts: dict[str, Any] = {"csv": report.swaps_csv, "json": report.swaps_json, "latex": report.swaps_latex}
+        text = report.swaps_text(swapped, (called[0], called[1])) if form == "table" else texts[form](swapped)
+    else:
+        from kgtrec.meta.correlation import between_measures, correlate
+
+        options: dict[str, Any] = {
+            "better": better, "persistence": persistence, "confidence": confidence, "resamples": resamples,
+            "seed": seed,
+        }  # fmt: skip
+        chosen = coefficients or COEFFICIENTS
+        if len(found) == 2:
+            both = (called[0], called[1])
+            compared = correlate(found[0], found[1], asked, chosen, names=both, paired=not unpaired, **options)
+        else:
+            compared = between_measures(found[0], asked, chosen, name=called[0], **options)
+        texts = {"table": report.correlations_text, "csv": report.correlations_csv, "json": report.correlations_json,
+                 "latex": report.correlations_latex}  # fmt: skip
+        text = texts[form](compared)
+    with writing(out or "-") as stream:
+        stream.write(text.encode())
+
+
+def _sorted_out(inputs: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The one or two label sets, and the systems."""
+    labels = [inputs[0]]
+    rest = list(inputs[1:])
+    if rest and not _holds_systems(rest[0]):
+        labels.append(rest.pop(0))
+    return labels, rest
+
+
+def _holds_systems(path: str) -> bool:
+    from kgtrec.formats.collections import MANIFEST
+    from kgtrec.formats.sniff import sniff
+
+    if Path(path).is_dir():
+        return not (Path(path) / MANIFEST).is_file() and any(
+            file.name.endswith(".ranks.parquet") or ".run" in file.name for file in Path(path).iterdir()
+        )
+    return path != "-" and not _is_table(path) and sniff(path) in ("run", "answer ranks")
+
+
+def _is_table(path: str) -> bool:
+    """Whether a file is a table of scores, whose first line names the columns; what has no name has to be one."""
+    if path == "-":
+        return True
+    from kgtrec.formats.score_tables import looks_like_table
+
+    return not Path(path).is_dir() and looks_like_table(path)
+
+
+def _refuse(
+    labels: Sequence[str],
+    against: str | None,
+    higher: Sequence[str],
+    lower: Sequence[str],
+    names: Sequence[str],
+    *,
+    wants_swaps: bool,
+) -> None:
+    if labels.count("-") > 1:
+        raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
+    if against is not None and len(labels) > 1:
+        raise KgtrecError(f"--against compares FIRST with itself: expected no second label set, found {labels[1]}")
+    if wants_swaps and against is None and len(labels) < 2:
+        raise KgtrecError("--swaps is about two label sets: expected SECOND, found none")
+    twice = sorted(set(higher) & set(lower))
+    if twice:
+        raise KgtrecError(f"expected {twice[0]} to be better either --higher or --lower, found both")
+    if len(names) > 2:
+        raise KgtrecError(f"expected a --name for FIRST and one for SECOND, found {len(names)}")
+
+
+def _labelled(
+    path: str,
+    systems: tuple[str, ...],
+    keys: Sequence[str],
+    measures: list[str] | None,
+    ties: str | None,
+    missing: Missing,
+    seed: int,
+) -> ScoreTable | Mapping[str, ItemScores]:
+    """A table of scores, or what the systems score on each item under qrels."""
+    if _is_table(path):
+        from kgtrec.formats.score_tables import read_score_table
+
+        return read_score_table(path, keys=keys)
+    if not systems:
+        raise KgtrecError(
+            f"{path}: expected a table of scores, with a column System, or systems to score (--systems ranks), found "
+            "neither"
+        )
+    from kgtrec.evaluation import default_measures
+    from kgtrec.item_scores import item_scores
+
+    refuse_twice(path, systems)
+    holds_ranks = [holds_ranks_of(file) for file in systems]
+    judgements: Qrels | Collection = read_judgements(path)
+    asked = measures or default_measures(ranks=all(holds_ranks))
+    with naming(Path(path)):
+        return item_scores(
+            judgements, read_systems(systems, holds_ranks), asked, ties=ties, missing=missing, seed=seed
+        )  # fmt: skip
+
+
+def _against(found: list[Any], against: str, called: list[str]) -> tuple[list[Any], list[str]]:
+    column, sign, label = against.partition("=")
+    if not sign:
+        raise KgtrecError(f"--against: expected COLUMN=LABEL, such as Depth=0, found {against!r}")
+    if isinstance(found[0], Mapping):
+        raise KgtrecError(f"--against: expected a table of scores with a column {column}, found qrels")
+    with naming(Path(called[0])):
+        return [found[0].at(**{column: label}), found[0]], [f"{called[0]} {against}", called[0]]

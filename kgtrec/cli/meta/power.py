@@ -1,0 +1,151 @@
+"""kgtrec meta power."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kgtrec.cli.common import progress
+from kgtrec.cli.evaluate import (
+    files_of,
+    form_of,
+    holds_ranks_of,
+    missing_option,
+    read_folder,
+    read_judgements,
+    read_systems,
+    refuse_twice,
+)
+from kgtrec.data.power import POWER_TESTS
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.files import writing
+from kgtrec.kernels.positions import TIE_POLICIES
+
+if TYPE_CHECKING:
+    from kgtrec.evaluation import Missing
+    from kgtrec.meta.power import Resample
+
+FORMATS = ("table", "csv", "json", "latex")
+
+
+@click.command(name="power")
+@click.argument("qrels", type=click.Path())
+@click.argument("systems", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="Measure to test; may be repeated, or hold several. Default: those of kgtrec evaluate.",
+)
+@click.option(
+    "--test",
+    "tests",
+    multiple=True,
+    type=click.Choice(POWER_TESTS),
+    help="Test to make; may be repeated. Default: t and clustered.",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Level below which p counts as significant.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Samples of --test bootstrap, and shuffles of --test tukey.",
+)
+@click.option(
+    "--resample",
+    type=click.Choice(("question", "item")),
+    default="question",
+    show_default=True,
+    help="What those two draw and shuffle: questions with all their answers, or single answers.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
+@click.option("--workers", type=click.IntRange(1), help="Threads; the numbers do not hang on it. Default: all cores.")
+@click.option(
+    "--ties",
+    type=click.Choice(TIE_POLICIES),
+    help="Order of equal scores. Default: trec (by label) for runs, realistic for answer ranks.",
+)
+@missing_option
+@click.option(
+    "--collection",
+    "folder",
+    type=click.Path(),
+    help="Collection that the relations of questions are looked up in, if QRELS is a file and a measure weighs them.",
+)
+@click.option("--pairs", is_flag=True, help="Show every pair of systems. JSON always holds them.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Form of the output; by default that of --out's suffix, else table.",
+)
+@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+def command(
+    qrels: str,
+    systems: tuple[str, ...],
+    measures: tuple[str, ...],
+    tests: tuple[str, ...],
+    alpha: float,
+    repeats: int,
+    resample: Resample,
+    seed: int,
+    workers: int | None,
+    ties: str | None,
+    missing: Missing,
+    folder: str | None,
+    pairs: bool,
+    form: str | None,
+    out: str | None,
+) -> None:
+    """Tell how many pairs of SYSTEMS (answer ranks, runs, or folders of them) each measure can tell apart.
+
+    For every measure all pairs of systems are tested on QRELS (a file or a collection): paired t-tests over answers
+    (micro) or questions, the same with errors clustered by question, the paired bootstrap (ASL), or the randomised
+    Tukey HSD. Shown are the pairs with p below alpha, before and after adjusting for their number (Holm; Tukey is
+    adjusted as it is), the area under the curve of p-values, the smallest difference that was significant and the
+    largest that was not. docs/power.md tells the formulas, and what to beware of.
+
+    \b
+    kgtrec meta power C ranks/*.ranks.parquet
+    kgtrec meta power C ranks -m "micro.MRR macro.MRR AP@20" --test clustered --test bootstrap --test tukey
+    kgtrec meta power C ranks -m AP@20 --pairs --out pairs.csv
+    """
+    from kgtrec.evaluation import default_measures
+    from kgtrec.item_scores import item_scores
+    from kgtrec.meta.power import power
+    from kgtrec.report import power as report
+
+    form = form or form_of(out, FORMATS)
+    systems = files_of(systems)
+    if len(systems) < 2:
+        raise KgtrecError(f"expected at least two systems to tell apart, found {len(systems)}: {', '.join(systems)}")
+    refuse_twice(qrels, systems)
+    holds_ranks = [holds_ranks_of(path) for path in systems]
+    judgements = read_judgements(qrels)
+    scores = item_scores(
+        judgements, read_systems(systems, holds_ranks), measures or default_measures(ranks=all(holds_ranks)),
+        collection=read_folder(folder) if folder else None, ties=ties, missing=missing, seed=seed,
+    )  # fmt: skip
+    asked = tests or ("t", "clustered")
+    with progress("power", len(scores) * len(set(asked)), "tests") as advance:
+        found = power(
+            scores, tests=asked, alpha=alpha, repeats=repeats, resample=resample, seed=seed, workers=workers,
+            progress=advance,
+        )  # fmt: skip
+    if form == "json":
+        text = report.power_json(found)
+    else:
+        written = {"table": report.power_text, "csv": report.power_csv, "latex": report.power_latex}[form]
+        text = written(found, pairs=pairs)
+    with writing(out or "-") as stream:
+        stream.write(text.encode())

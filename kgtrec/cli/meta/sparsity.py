@@ -1,0 +1,219 @@
+"""kgtrec meta sparsity."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kgtrec.cli.evaluate import (
+    files_of,
+    form_of,
+    holds_ranks_of,
+    missing_option,
+    read_folder,
+    read_judgements,
+    read_systems,
+    refuse_twice,
+)
+from kgtrec.data.correlations import COEFFICIENTS
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.files import writing
+from kgtrec.kernels.positions import TIE_POLICIES
+
+if TYPE_CHECKING:
+    from kgtrec.data.score_table import ScoreTable
+    from kgtrec.evaluation import Missing
+    from kgtrec.meta.known_measures import Better
+
+FORMATS = ("table", "csv", "json", "latex")
+PER = ("side", "category", "relation")
+_BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
+
+
+@click.command(name="sparsity")
+@click.argument("labels", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--systems",
+    multiple=True,
+    type=click.Path(),
+    help="Run, answer ranks, or a folder of them, to score under every label set; may be repeated.",
+)
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="Measure; may be repeated, or hold several. Default: all of the tables, or those of kgtrec evaluate.",
+)
+@click.option("--reference", metavar="NAME", help="Label set that the others are held against. Default: the first.")
+@click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Key column of one table of scores that tells its label sets apart. Default: its depth, or its only key.",
+)
+@click.option(
+    "--per",
+    multiple=True,
+    type=click.Choice(PER),
+    help="Rank the systems on each part of the questions apart; side may stand beside another.",
+)
+@click.option(
+    "--relations",
+    metavar="NAME|FILE",
+    help="Hold the relation distribution fixed: at that of a label set, or of a file of relation TAB share.",
+)
+@click.option(
+    "--collection", "folder", type=click.Path(), help="Collection that tells sides, relations and categories."
+)
+@click.option(
+    "--coefficient",
+    "coefficients",
+    multiple=True,
+    type=click.Choice(COEFFICIENTS),
+    help="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: tau.",
+)
+@click.option("--higher", multiple=True, metavar="NAME", help="Column of an unknown measure where higher is better.")
+@click.option("--lower", multiple=True, metavar="NAME", help="Column of an unknown measure where lower is better.")
+@click.option("--ties", type=click.Choice(TIE_POLICIES), help="Order of equal scores, as of kgtrec evaluate.")
+@missing_option
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Form of the output; by default that of --out's suffix, else table.",
+)
+@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+def command(
+    labels: tuple[str, ...],
+    systems: tuple[str, ...],
+    measures: tuple[str, ...],
+    reference: str | None,
+    by: str | None,
+    per: tuple[str, ...],
+    relations: str | None,
+    folder: str | None,
+    coefficients: tuple[str, ...],
+    higher: tuple[str, ...],
+    lower: tuple[str, ...],
+    ties: str | None,
+    missing: Missing,
+    seed: int,
+    form: str | None,
+    out: str | None,
+) -> None:
+    """Tell what sparse LABELS do to the ranking of the systems, measure by measure.
+
+    LABELS are qrels, files or folders, the sparsest first, with --systems to score under each; a folder that kgtrec
+    campaign qrels wrote stands for its qrels of every depth. Or they are tables of scores: one with a key column such
+    as Depth, or one for each label set. Names of label sets are those of the files, depth2 for qrels.depth2.txt.
+
+    \b
+    kgtrec meta sparsity campaign/qrels --systems ranks -m micro.MRR -m AP@20
+    kgtrec meta sparsity qrels.depth0.txt qrels.depth10.txt --systems ranks --collection C --per side --per category
+    kgtrec meta sparsity sparse.txt full.txt --systems ranks --collection C --relations sparse
+    kgtrec meta sparsity SC/pooling_depth.csv -m micro.MRR
+    kgtrec meta sparsity S/lp_per_rel_type.csv SC/lp_per_rel_type.csv
+    """
+    from kgtrec.meta.sparsity import sparsity
+    from kgtrec.report import correlations, meta_studies
+
+    form = form or form_of(out, FORMATS)
+    better: dict[str, Better] = {**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}
+    asked = list(measures) or None
+    tables: ScoreTable | list[ScoreTable]
+    if systems:
+        if by is not None:
+            raise KgtrecError("--by is about tables of scores: expected one, found qrels and systems")
+        tables = _scored(labels, systems, asked, per, relations, folder, ties, missing, seed)
+        by = "labels"
+    else:
+        for option, value in (("--per", per), ("--relations", relations), ("--collection", folder), ("--ties", ties)):
+            if value:
+                raise KgtrecError(f"{option} is about qrels: expected --systems to score, found none")
+        tables = _tables(labels, by)
+    found = sparsity(
+        tables, asked, by=by, reference=reference, coefficients=coefficients or "tau", better=better
+    )  # fmt: skip
+    text = {
+        "table": meta_studies.sparsity_text,
+        "latex": meta_studies.sparsity_latex,
+        "csv": correlations.correlations_csv,
+        "json": correlations.correlations_json,
+    }[form](found)
+    with writing(out or "-") as stream:
+        stream.write(text.encode())
+
+
+def _tables(paths: Sequence[str], by: str | None) -> ScoreTable | list[ScoreTable]:
+    from kgtrec.formats.score_tables import looks_like_table, read_score_table
+
+    for path in paths:
+        if Path(path).is_dir() or not looks_like_table(path):
+            raise KgtrecError(
+                f"{path}: expected a table of scores, with a column System, or systems to score (--systems ranks), "
+                "found neither"
+            )
+    keys = () if by is None else (by,)
+    names = _distinct([Path(path).stem for path in paths], paths)
+    tables = [read_score_table(path, keys=keys, name=name) for path, name in zip(paths, names, strict=True)]
+    if len(tables) > 1 and by is not None:
+        raise KgtrecError(f"--by tells the label sets of one table apart, found {len(tables)} tables")
+    return tables[0] if len(tables) == 1 else tables
+
+
+def _scored(
+    paths: Sequence[str],
+    systems: Sequence[str],
+    measures: list[str] | None,
+    per: Sequence[str],
+    relations: str | None,
+    folder: str | None,
+    ties: str | None,
+    missing: Missing,
+    seed: int,
+) -> ScoreTable:
+    from kgtrec.formats.relation_shares import read_relation_shares
+    from kgtrec.meta.sparsity import label_scores
+
+    files = [file for path in paths for file in _by_depth(path)]
+    names = _distinct([_name(file) for file in files], files)
+    sources = files_of(systems)
+    refuse_twice(files[0], sources)
+    judged = {name: read_judgements(file) for name, file in zip(names, files, strict=True)}
+    shares: str | dict[str, float] | None = relations
+    if relations is not None and relations not in judged:
+        if not Path(relations).is_file():
+            raise KgtrecError(
+                f"--relations: expected a label set ({', '.join(judged)}) or a file of shares, found {relations!r}"
+            )
+        shares = read_relation_shares(relations)
+    return label_scores(
+        judged, read_systems(sources, [holds_ranks_of(path) for path in sources]), measures,
+        collection=read_folder(folder) if folder else None, per=per, relations=shares, ties=ties, missing=missing,
+        seed=seed,
+    )  # fmt: skip
+
+
+def _by_depth(path: str) -> list[str]:
+    """The qrels of every depth of a folder that has such, the shallowest first; all else as it is."""
+    if not Path(path).is_dir():
+        return [path]
+    found = [(int(match[1]), str(file)) for file in Path(path).iterdir() if (match := _BY_DEPTH.fullmatch(file.name))]
+    return [file for _, file in sorted(found)] or [path]
+
+
+def _name(path: str) -> str:
+    name = Path(path).name
+    return f"depth{match[1]}" if (match := _BY_DEPTH.fullmatch(name)) else name.removesuffix(".txt")
+
+
+def _distinct(names: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """The names, or where two share one those of the folders, or else the paths."""
+    folders = [Path(path).absolute().parent.name for path in paths]
+    return next(list(each) for each in (names, folders, paths) if len(set(each)) == len(each) or each is paths)

@@ -1,0 +1,178 @@
+"""kgtrec meta stability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kgtrec.cli.common import progress
+from kgtrec.cli.evaluate import (
+    files_of,
+    form_of,
+    holds_ranks_of,
+    missing_option,
+    read_folder,
+    read_judgements,
+    read_systems,
+    refuse_twice,
+)
+from kgtrec.data.correlations import COEFFICIENTS
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.files import writing
+from kgtrec.kernels.positions import TIE_POLICIES
+
+if TYPE_CHECKING:
+    from kgtrec.evaluation import Missing
+    from kgtrec.kernels.subsamples import MacroReading
+    from kgtrec.meta.stability import MicroReading
+
+FORMATS = ("table", "csv", "json", "latex")
+TABLES = ("summary", "repeats", "scores")
+
+
+def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int | float] | None:
+    if value is None:
+        return None
+    sizes: list[int | float] = []
+    for part in value.replace(",", " ").split():
+        try:
+            sizes.append(
+                float(part[:-1]) / 100 if part.endswith("%") else int(part) if part.isdecimal() else float(part)
+            )
+        except ValueError:
+            raise click.BadParameter(
+                f"expected numbers of triples, shares such as 0.05, or percentages such as 5%, got {part!r}"
+            ) from None
+    return sizes
+
+
+@click.command(name="stability")
+@click.argument("qrels", type=click.Path())
+@click.argument("systems", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="Measure to study; may be repeated, or hold several. Default: those of kgtrec evaluate.",
+)
+@click.option(
+    "--sizes",
+    callback=_sizes,
+    metavar="SIZES",
+    help='Sizes of the subsamples, such as "1% 5% 50%" or "100 1000" triples. Default: 1%, 5%, 10%, ..., 95%.',
+)
+@click.option("--repeats", type=click.IntRange(1), default=50, show_default=True, help="Subsamples of each size.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the subsamples.")
+@click.option(
+    "--micro",
+    type=click.Choice(("kept", "recount")),
+    default="kept",
+    show_default=True,
+    help="Each answer keeps its filtered rank, or discarded answers are candidates again and count.",
+)
+@click.option(
+    "--macro",
+    type=click.Choice(("unjudged", "removed")),
+    default="unjudged",
+    show_default=True,
+    help="Discarded answers stay in the lists as unjudged, or leave them.",
+)
+@click.option(
+    "--coefficient",
+    type=click.Choice(COEFFICIENTS),
+    default="tau",
+    show_default=True,
+    help="Kendall's tau-b, tau_AP, Spearman's rho, or rank-biased overlap.",
+)
+@click.option("--ties", type=click.Choice(TIE_POLICIES), help="Order of equal scores, as of kgtrec evaluate.")
+@missing_option
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Share of the repeats that the interval of a CSV or JSON file holds.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes that share the work; any number gives the same bytes.",
+)
+@click.option(
+    "--collection", "folder", type=click.Path(), help="Collection that tells the triples, if QRELS is a file."
+)
+@click.option(
+    "--table",
+    type=click.Choice(TABLES),
+    default="summary",
+    show_default=True,
+    help="What a CSV or JSON file holds: mean and interval per size, every repeat, or the systems' scores.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Form of the output; by default that of --out's suffix, else table.",
+)
+@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+def command(
+    qrels: str,
+    systems: tuple[str, ...],
+    measures: tuple[str, ...],
+    sizes: list[int | float] | None,
+    repeats: int,
+    seed: int,
+    micro: MicroReading,
+    macro: MacroReading,
+    coefficient: str,
+    ties: str | None,
+    missing: Missing,
+    confidence: float,
+    workers: int,
+    folder: str | None,
+    table: str,
+    form: str | None,
+    out: str | None,
+) -> None:
+    """Tell how far the ranking of SYSTEMS holds when only some of the test triples of QRELS are known.
+
+    Random subsamples of many sizes, each drawn many times: how the systems are ranked on each, against how all test
+    triples rank them. SYSTEMS are answer ranks or runs, or folders of them; QRELS is a collection, or a file with
+    --collection. docs/stability.md tells what the readings --micro and --macro are, and what the curves do not say.
+
+    \b
+    kgtrec meta stability C ranks/*.ranks.parquet
+    kgtrec meta stability C ranks -m "micro.MRR macro.MRR AP@20" --workers 2 --out stability.csv
+    kgtrec meta stability C ranks --sizes "1% 10% 50%" --repeats 200 --macro removed
+    kgtrec meta stability C ranks --table scores --out scores.csv
+    """
+    from kgtrec.meta.stability import SIZES, stability
+    from kgtrec.report import meta_studies as report
+
+    form = form or form_of(out, FORMATS)
+    if table != "summary" and form not in ("csv", "json"):
+        raise KgtrecError(f"--table {table} is for files of numbers: expected --format csv or json, found {form}")
+    systems = files_of(systems)
+    refuse_twice(qrels, systems)
+    holds_ranks = [holds_ranks_of(path) for path in systems]
+    judgements = read_judgements(qrels)
+    sizes = list(SIZES) if sizes is None else sizes
+    with progress("stability", len(sizes) * repeats, "subsamples") as advance:
+        found = stability(
+            judgements, read_systems(systems, holds_ranks), list(measures) or None,
+            collection=read_folder(folder) if folder else None, sizes=sizes, repeats=repeats, seed=seed, micro=micro,
+            macro=macro, coefficient=coefficient, ties=ties, missing=missing, workers=workers, progress=advance,
+        )  # fmt: skip
+    text = {
+        "table": lambda: report.stability_text(found),
+        "latex": lambda: report.stability_latex(found),
+        "csv": lambda: report.stability_csv(found, table, confidence),
+        "json": lambda: report.stability_json(found, table, confidence),
+    }[form]()
+    with writing(out or "-") as stream:
+        stream.write(text.encode())

@@ -1,0 +1,293 @@
+"""The same systems under sparser and fuller labels: how far a measure's ranking of them hangs on what is judged."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.correlations import Correlations
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import SIDES
+from kgtrec.data.score_table import ScoreTable
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
+from kgtrec.evaluation import Missing, System, default_measures, each_system, evaluate
+from kgtrec.meta.correlation import correlate
+from kgtrec.meta.known_measures import Better
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LABELS = "labels"  # the key column that tells label sets apart
+PER = ("side", "category", "relation")
+
+
+def sparsity(
+    tables: ScoreTable | Sequence[ScoreTable],
+    measures: Any = None,
+    *,
+    by: str | None = None,
+    reference: str | None = None,
+    coefficients: str | Sequence[str] = "tau",
+    better: Mapping[str, Better] | None = None,
+) -> Correlations:
+    """How alike each of several label sets ranks the systems to one of them, under each measure.
+
+    Parameters
+    ----------
+    tables : ScoreTable, or several of different names
+        One table with a key column that tells the label sets apart, such as the pool depth; or one table for each
+        label set. What other keys there are, such as relation categories, are ranked apart.
+    measures : str, measure, or several of them, optional
+        Default: all that the tables have.
+    by : str, optional
+        The key column that tells the label sets apart; may be left out where there is one, or one called ``labels``
+        or ``depth``.
+    reference : str, optional
+        The label set that the others are held against. Default: the first, which is the shallowest depth.
+    coefficients, better
+        As :func:`kgtrec.meta.correlation.correlate` takes them.
+
+    Returns
+    -------
+    Correlations
+        Rows ``first`` (the reference), ``second`` (each label set, the reference too), ``measure``, and other keys.
+
+    Raises
+    ------
+    KgtrecError
+        If there is one label set only, no such reference or key column, or as ``correlate``.
+
+    References
+    ----------
+    Zhou et al. (2022), Re-thinking Knowledge Graph Completion Evaluation from an Information Retrieval Perspective,
+    SIGIR, figures 3 to 5 and table 4.
+
+    Examples
+    --------
+    >>> values = np.array([[[0.9, 0.1]], [[0.8, 0.2]], [[0.7, 0.3]]])
+    >>> table = ScoreTable(("a", "b", "c"), ("micro_mrr",), values, {"Depth": ("0", "1")})
+    >>> sparsity(table).value.ravel().tolist()
+    [1.0, -1.0]
+    """
+    several = _by_label(tables, by) if isinstance(tables, ScoreTable) else list(tables)
+    names = [table.name for table in several]
+    if len(several) < 2:
+        raise KgtrecError(f"expected at least two label sets to compare, found {', '.join(names) or 'none'}")
+    if len(set(names)) < len(names) or "" in names:
+        raise KgtrecError(f"expected label sets of different names, found {', '.join(map(repr, names))}")
+    chosen = names[0] if reference is None else str(reference)
+    if chosen not in names:
+        raise KgtrecError(
+            f"expected a reference among the label sets {', '.join(names)}, found {chosen!r}{nearest(chosen, names)}"
+        )
+    base = several[names.index(chosen)]
+
+    def against(table: ScoreTable) -> Correlations:
+        return correlate(base, table, measures, coefficients, names=(base.name, table.name), better=better)
+
+    found = [once(lambda table=table: against(table)) for table in several]  # type: ignore[misc]
+    told = dict.fromkeys(message for _, messages in found for message in messages)
+    for message in told:
+        warnings.warn(message, KgtrecWarning, stacklevel=2)
+    return _joined([correlations for correlations, _ in found])
+
+
+def once(work: Callable[[], Correlations]) -> tuple[Correlations, list[str]]:
+    """What some work gives, and what it warns of, which other pieces may warn of too."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = work()
+    messages = []
+    for warning in caught:
+        if issubclass(warning.category, KgtrecWarning):
+            messages.append(str(warning.message))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return result, messages
+
+
+def _by_label(table: ScoreTable, by: str | None) -> list[ScoreTable]:
+    """A table for each label of a key column."""
+    columns = list(table.keys)
+    if by is None:
+        known = [name for name in columns if name.casefold() in (LABELS, "depth")] or columns
+        if len(known) != 1:
+            raise KgtrecError(
+                "expected one key column that tells label sets apart, such as a depth, found "
+                + (f"{', '.join(columns)}; name one" if columns else "none")
+            )
+        by = known[0]
+    if by not in table.keys:
+        raise KgtrecError(
+            f"expected a key column of the table ({', '.join(columns) or 'none'}), found {by!r}{nearest(by, columns)}"
+        )
+    return [replace(table.at(**{by: label}), name=label) for label in dict.fromkeys(table.keys[by])]
+
+
+def _joined(several: Sequence[Correlations]) -> Correlations:
+    """The rows of all, those of one measure and key together; measures and keys that one lacks are left out there."""
+    first = several[0]
+    columns = list(first.rows)
+    rows = [
+        ({name: found.rows[name][place] for name in columns}, found.value[place])
+        for found in several
+        for place in range(len(found))
+    ]
+    inner = [name for name in columns if name not in ("first", "second")]
+    keys = dict.fromkeys(tuple(row[name] for name in inner) for row, _ in rows)
+    number = {key: place for place, key in enumerate(keys)}
+    rows.sort(key=lambda pair: number[tuple(pair[0][name] for name in inner)])
+    left_out = tuple(dict.fromkeys(name for found in several for name in found.left_out))
+    return Correlations(
+        {name: tuple(row[name] for row, _ in rows) for name in columns}, first.coefficients,
+        np.array([value for _, value in rows]).reshape(len(rows), len(first.coefficients)), first.systems, left_out,
+    )  # fmt: skip
+
+
+def label_scores(
+    labels: Mapping[str, Qrels | Collection],
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    measures: Any = None,
+    *,
+    collection: Collection | None = None,
+    per: str | Sequence[str] = (),
+    relations: str | Mapping[str, float] | None = None,
+    ties: str | None = None,
+    missing: Missing = "zero",
+    seed: int = 0,
+) -> ScoreTable:
+    """Score the same systems under several label sets, as :func:`sparsity` takes them.
+
+    Parameters
+    ----------
+    labels : mapping from names to Qrels or Collection
+        Such as the qrels of every pool depth, the shallowest first.
+    systems, measures, ties, missing, seed
+        As :func:`kgtrec.evaluate` takes them. Answer ranks need a row for all that is judged (kgtrec rank --judged).
+    collection : Collection, optional
+        Where sides, relations and categories are looked up, if the labels are not collections.
+    per : {"side", "category", "relation"}, or "side" with one of the others
+        Scores of each part of the questions; the parts become keys.
+    relations : str or mapping from relation to share, optional
+        Hold the distribution of relations fixed: at that of the answers of the label set of this name, or at the
+        shares given. A relation that a label set has no answers of drops out, and the others share its part.
+
+    Returns
+    -------
+    ScoreTable
+        Keys ``labels`` and ``per``.
+
+    Raises
+    ------
+    KgtrecError
+        If parts or relations are asked for without a collection, an option is unknown, or as ``evaluate``.
+
+    References
+    ----------
+    Zhou et al. (2022), SIGIR, section 5: sparse and full labels by relation category, and with the relation
+    distribution of the sparse ones.
+    """
+    found = list(each_system(systems))
+    if not labels:
+        raise KgtrecError("expected at least one label set, found none")
+    columns = _parts(per)
+    if measures is None:
+        measures = default_measures(ranks=not any(not hasattr(system, "above") for system in found))
+    shares = None if isinstance(relations, str) else relations
+    if isinstance(relations, str):
+        if relations not in labels:
+            raise KgtrecError(
+                f"expected the relations of one of the label sets {', '.join(labels)}, found {relations!r}"
+                f"{nearest(relations, labels)}"
+            )
+        shares = relation_shares(labels[relations], collection)
+    tables = [
+        _scored(name, judged, found, measures, columns, collection, shares, ties, missing, seed)
+        for name, judged in labels.items()
+    ]
+    first = tables[0]
+    keys = {LABELS: tuple(table.name for table in tables for _ in table.key_rows)}
+    keys |= {column: tuple(label for table in tables for label in table.keys[column]) for column in columns}
+    return ScoreTable(first.systems, first.measures, np.concatenate([table.values for table in tables], axis=2), keys)
+
+
+def _parts(per: str | Sequence[str]) -> list[str]:
+    columns = [per] if isinstance(per, str) else list(dict.fromkeys(per))
+    for name in columns:
+        if name not in PER:
+            raise KgtrecError(f"expected parts by {', '.join(PER)}, found {name!r}{nearest(name, PER)}")
+    if len(columns) > 2 or (len(columns) == 2 and "side" not in columns):
+        raise KgtrecError(
+            f"expected parts by one of {', '.join(PER)}, or by side and another, found {', '.join(columns)}"
+        )
+    return sorted(columns, key=lambda name: name != "side")
+
+
+def relation_shares(qrels: Qrels | Collection, collection: Collection | None = None) -> dict[str, float]:
+    """The share of the answers that each relation has.
+
+    Raises
+    ------
+    KgtrecError
+        If there is no collection to look the relations up in.
+    """
+    if isinstance(qrels, Collection):
+        collection, qrels = qrels, qrels.qrels
+    if collection is None:
+        raise KgtrecError("relations need the questions' topics, and qrels alone have none: give a collection")
+    relation = collection.questions.relation[collection.topics_of(qrels.questions)]
+    count = np.bincount(relation[qrels.question[qrels.grade >= 1]], minlength=len(collection.relations))
+    used = np.flatnonzero(count)
+    labels = collection.relations.decode(used).to_pylist()
+    return dict(zip(labels, (count[used] / count.sum()).tolist(), strict=True))
+
+
+def _scored(
+    name: str,
+    judged: Qrels | Collection,
+    systems: Sequence[System],
+    measures: Any,
+    columns: Sequence[str],
+    collection: Collection | None,
+    shares: Mapping[str, float] | None,
+    ties: str | None,
+    missing: Missing,
+    seed: int,
+) -> ScoreTable:
+    whole = judged if isinstance(judged, Collection) else collection
+
+    def table(qrels: Qrels | Collection, per: str | None) -> ScoreTable:
+        scores = evaluate(
+            qrels, systems, measures, per=per, collection=whole, ties=ties, missing=missing, weights=shares, seed=seed
+        )
+        return ScoreTable.of_scores(scores, name)
+
+    if len(columns) < 2:
+        return table(judged, columns[0] if columns else None)
+    parts = [(side, _of_side(judged, whole, side)) for side in SIDES]
+    tables = [(side, table(qrels, columns[1])) for side, qrels in parts if qrels is not None]
+    keys = {
+        "side": tuple(side for side, part in tables for _ in part.key_rows),
+        columns[1]: tuple(label for _, part in tables for label in part.keys[columns[1]]),
+    }
+    return replace(tables[0][1], values=np.concatenate([part.values for _, part in tables], axis=2), keys=keys)
+
+
+def _of_side(judged: Qrels | Collection, collection: Collection | None, side: str) -> Qrels | None:
+    """The judgements of one side's questions; None if there are none."""
+    if collection is None:
+        raise KgtrecError("parts by side need the questions' topics, and qrels alone have none: give a collection")
+    qrels = judged.qrels if isinstance(judged, Collection) else judged
+    is_own = collection.questions.is_head[collection.topics_of(qrels.questions)] == (side == SIDES[0])
+    kept = is_own[qrels.question]
+    if not np.any(kept):
+        return None
+    number = (np.cumsum(is_own) - 1).astype(np.int32)
+    questions = Vocabulary(qrels.questions.decode(np.flatnonzero(is_own)))
+    return Qrels(number[qrels.question[kept]], qrels.entity[kept], qrels.grade[kept], questions, qrels.entities)

@@ -1,0 +1,548 @@
+"""Systems on ever smaller test sets: how far a measure's ranking of them hangs on which triples happen to be in it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import operator
+import signal
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrow import bytes_and_offsets
+from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.data.stability import Stability
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
+from kgtrec.evaluation import Missing, System, default_measures, different_systems, each_system
+from kgtrec.item_scores import higher_is_better
+from kgtrec.judging import judge
+from kgtrec.kernels.positions import TIES, Ties
+from kgtrec.kernels.random_order import hashes_of_texts, mixed
+from kgtrec.kernels.subsamples import (
+    JudgedRows,
+    ListedRows,
+    MacroReading,
+    MicroRanks,
+    Sample,
+    drawn,
+    sample_of,
+    subsample_means,
+)
+from kgtrec.measures.aggregate import LINKS
+from kgtrec.measures.names import ParsedMeasure, parse_measures
+from kgtrec.meta.coefficients import correlated
+from kgtrec.ranking import Progress
+from kgtrec.summary import Items, summarise
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MicroReading = Literal["kept", "recount"]
+SIZES = (0.01, *(percent / 100 for percent in range(5, 100, 5)))
+_AT_A_TIME = 10  # repeats of one size that are one piece of work
+Floats = NDArray[np.float64]
+Masks = NDArray[np.bool_]
+_Piece = tuple[int, int, int]  # a size, and the first repeat and the one after the last
+
+
+def stability(
+    qrels: Qrels | Collection,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    measures: Any = None,
+    *,
+    collection: Collection | None = None,
+    sizes: Sequence[int | float] = SIZES,
+    repeats: int = 50,
+    seed: int = 0,
+    micro: MicroReading = "kept",
+    macro: MacroReading = "unjudged",
+    coefficient: str = "tau",
+    ties: str | None = None,
+    missing: Missing = "zero",
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Stability:
+    """Score systems on random subsamples of the test triples, and correlate the scores with those on all of them.
+
+    A subsample has a number of test triples, each with the answer to its head question and that to its tail question.
+    The scores of the systems are not looked at again: where an answer stands follows from where it stands when all
+    are judged.
+
+    Parameters
+    ----------
+    qrels : Collection or Qrels
+        The judgements. What is drawn are their relevant ones; an entity judged wrong stays as long as its question
+        has an answer left.
+    systems : Run, AnswerRanks or DataFrame, or several of them
+        As :func:`kgtrec.evaluate` takes them, at least two.
+    measures : str, measure, or several of them, optional
+        All but those of ir-measures' own providers. Means over answers take next to no time, others some
+        milliseconds a system and subsample; ``micro.AGMRI`` and the like, whose chance level has no mean, seconds.
+    collection : Collection, optional
+        Where the triples are looked up, if ``qrels`` is not a collection.
+    sizes : sequence of int or float
+        Numbers of test triples, or shares of them (a float in (0, 1]). Default: 1%, 5%, 10%, ..., 95%.
+    repeats : int
+        Subsamples of each size.
+    seed : int
+        A subsample hangs on the seed, its size, its number and the labels of the triples, and on nothing else.
+    micro : {"kept", "recount"}
+        Each answer keeps the filtered rank that it has in the full set; or the discarded ones are candidates again,
+        and those that score higher push it down. Ranks that were not filtered by test triples are the same either way.
+    macro : {"unjudged", "removed"}
+        Discarded answers become unjudged but stay in the list; or leave it.
+    coefficient : {"tau", "tau_ap", "spearman", "rbo"}
+        Kendall's tau-b, tau_AP with the full set as reference, Spearman's rho, rank-biased overlap.
+    ties, missing
+        As :func:`kgtrec.evaluate` takes them.
+    workers : int, optional
+        Processes to share the work. Any number gives the same bytes. Default: 1, this one. With more, a program must
+        guard its entry point with ``if __name__ == "__main__"``, as for :mod:`multiprocessing`.
+    progress : function, optional
+        Told how many subsamples more are done.
+
+    Returns
+    -------
+    Stability
+
+    Raises
+    ------
+    KgtrecError
+        If a size, a reading or another option is out of range, there is one system only, or the triples are not known.
+    MeasureError
+        As :func:`kgtrec.evaluate`, and for measures of ir-measures' providers.
+
+    Warns
+    -----
+    KgtrecWarning
+        Once a measure, of correlations that are undefined.
+
+    References
+    ----------
+    Zhou et al. (2022), Re-thinking Knowledge Graph Completion Evaluation from an Information Retrieval Perspective,
+    SIGIR, section 5.3, whose readings the defaults are.
+
+    Examples
+    --------
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.ranking import rank_scores
+    >>> train, test = [("a", "r", "b")], [("b", "r", "c"), ("c", "r", "a"), ("a", "r", "d")]
+    >>> collection = build_questions(*(Triples.of(rows) for rows in (train, [], test)))
+    >>> rng = np.random.default_rng(0)
+    >>> ranked = {name: rank_scores(collection, rng.random((6, 4)), depth=0).answer_ranks for name in "xyz"}
+    >>> found = stability(collection, ranked, ["micro.MRR", "AP"], sizes=[1, 1.0], repeats=4)
+    >>> found.correlation[:, 1].tolist()
+    [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
+    """
+    if isinstance(qrels, Collection):
+        collection, qrels = qrels, qrels.qrels
+    collection = _known(collection)
+    _require(micro=micro, macro=macro, missing=missing)
+    for value, least, what in (
+        (repeats, 1, "repeats"),
+        (seed, 0, "a seed"),
+        (1 if workers is None else workers, 1, "workers"),
+    ):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+            raise KgtrecError(f"expected {what} of {least} or more, found {value!r}")
+    correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is told before the work, not after
+    found = list(different_systems(each_system(systems), collection if qrels is collection.qrels else None))
+    if len(found) < 2:
+        raise KgtrecError("expected at least two systems, whose ranking could hold or not, found one")
+    parsed = _parsed(
+        default_measures(ranks=all(isinstance(s, AnswerRanks) for s in found)) if measures is None else measures
+    )
+    test_set = _test_set(qrels, collection)
+    counts = sorted({_size(size, len(test_set.hashes)) for size in sizes})
+    if not counts:
+        raise KgtrecError("expected at least one size of subsamples, found none")
+    work = _Work(
+        test_set, [_listed(system, qrels, test_set, ties, seed) for system in found],
+        [measure.label for measure in parsed], micro, macro, missing, int(seed),
+    )  # fmt: skip
+    _require_computable(parsed, work, qrels)
+    full = work.full()
+    scores = np.empty((len(parsed), len(counts), repeats, len(found)))
+    pieces = [
+        (size, first, min(first + _AT_A_TIME, repeats))
+        for size in reversed(counts)  # the longest first
+        for first in range(0, repeats, _AT_A_TIME)
+    ]
+    for (size, first, last), values in zip(pieces, _done(work, pieces, workers or 1), strict=True):
+        scores[:, counts.index(size), first:last] = values.transpose(1, 0, 2)
+        if progress is not None:
+            progress(last - first)
+    correlation = np.stack(
+        [
+            correlated(values, of_all, coefficient, higher_is_better=higher_is_better(measure))
+            for measure, values, of_all in zip(parsed, scores, full, strict=True)
+        ]
+    )
+    result = Stability(
+        tuple(system.name for system in found), tuple(measure.label for measure in parsed),
+        np.array(counts), len(test_set.hashes), full, scores, correlation, coefficient, micro, macro, int(seed),
+    )  # fmt: skip
+    _tell_undefined(result)
+    return result
+
+
+def subsample(
+    qrels: Qrels | Collection,
+    size: int | float,
+    *,
+    collection: Collection | None = None,
+    seed: int = 0,
+    repeat: int = 0,
+) -> Qrels:
+    """The judgements of one subsample, as :func:`stability` draws it, for whoever wants to look at it more closely.
+
+    Parameters
+    ----------
+    qrels, collection, seed
+        As there.
+    size : int or float
+        A number of test triples, or a share of them (a float in (0, 1]).
+    repeat : int
+        Which subsample of that size, from 0.
+
+    Returns
+    -------
+    Qrels
+        Of the questions that have an answer left, their codes anew.
+
+    Examples
+    --------
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.questions import build_questions
+    >>> test = Triples.of([("a", "r", "b"), ("b", "r", "c"), ("c", "r", "a")])
+    >>> collection = build_questions(Triples.of([]), Triples.of([]), test)
+    >>> len(subsample(collection, 2))
+    4
+    """
+    if isinstance(qrels, Collection):
+        collection, qrels = qrels, qrels.qrels
+    test_set = _test_set(qrels, _known(collection))
+    mask = drawn(test_set.hashes, _size(size, len(test_set.hashes)), seed, repeat)
+    chosen = np.zeros(len(qrels), np.bool_)
+    chosen[test_set.relevant[mask[test_set.triple]]] = True
+    kept = sample_of(test_set.rows, chosen).kept[test_set.row]
+    used, question = np.unique(qrels.question[kept], return_inverse=True)
+    ids = Vocabulary(qrels.questions.decode(used))
+    return Qrels(question.astype(np.int32), qrels.entity[kept], qrels.grade[kept], ids, qrels.entities)
+
+
+def _known(collection: Collection | None) -> Collection:
+    if collection is None:
+        raise KgtrecError("subsamples are of test triples, and qrels alone do not tell them: give a collection")
+    return collection
+
+
+def _require(*, micro: str, macro: str, missing: str) -> None:
+    choices = {"micro": get_args(MicroReading), "macro": get_args(MacroReading), "missing": get_args(Missing)}
+    for name, value in (("micro", micro), ("macro", macro), ("missing", missing)):
+        if value not in choices[name]:
+            raise KgtrecError(
+                f"expected {name} to be {' or '.join(map(repr, choices[name]))}, found {value!r}"
+                f"{nearest(str(value), choices[name])}"
+            )
+
+
+def _parsed(measures: Any) -> list[ParsedMeasure]:
+    parsed = parse_measures(measures)
+    for measure in parsed:
+        if not isinstance(measure, ParsedMeasure):
+            raise MeasureError(
+                f"{measure.label} is computed by another library from a run, not from places in a list; choose a "
+                "measure that kgtrec evaluate --list-measures names"
+            )
+    return [measure for measure in parsed if isinstance(measure, ParsedMeasure)]
+
+
+def _size(size: int | float, n: int) -> int:
+    if isinstance(size, float) and 0 < size <= 1:
+        return max(1, round(size * n))
+    if not isinstance(size, float | bool):
+        try:
+            count = operator.index(size)
+        except TypeError:
+            count = 0
+        if 1 <= count <= n:
+            return count
+    raise KgtrecError(
+        f"expected sizes of 1 to {n} test triples, or shares of them above 0 and up to 1.0, found {size!r}"
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TestSet:
+    """The judgements, in an order that hangs on labels alone."""
+
+    rows: JudgedRows
+    row: NDArray[np.intp]  # (judgements,) place of each row of the qrels in it
+    question_code: NDArray[np.intp]  # (questions,) row in the qrels' questions
+    relation: NDArray[np.int32]  # (questions,)
+    relevant: NDArray[np.intp]  # (answers,) rows of the answers
+    triple: NDArray[np.intp]  # (answers,) the triple that each is part of
+    hashes: NDArray[np.uint64]  # (triples,)
+
+
+def _test_set(qrels: Qrels, collection: Collection) -> _TestSet:
+    topics = collection.questions
+    topic = collection.topics_of(qrels.questions)
+    question_code = np.argsort(qrels.questions.byte_order)
+    place_of_question = qrels.questions.byte_order
+    order = np.lexsort((qrels.entities.byte_order[qrels.entity], place_of_question[qrels.question]))
+    row = np.empty(len(order), np.intp)
+    row[order] = np.arange(len(order))
+    grade = qrels.grade[order]
+    rows = JudgedRows(place_of_question[qrels.question[order]].astype(np.int32), grade, len(qrels.questions))
+    relevant = np.flatnonzero(grade >= 1)
+    if len(relevant) == 0:
+        raise KgtrecError("expected qrels with at least one answer to draw, found none of grade 1 or more")
+    code = order[relevant]
+    own_topic = topic[qrels.question[code]]
+    answer = _hashes(qrels.entities)[qrels.entity[code]]
+    anchor = _hashes(topics.entities)[topics.anchor[own_topic]]
+    is_head = topics.is_head[own_topic]
+    hashes, triple = np.unique(
+        mixed(
+            np.where(is_head, answer, anchor), _hashes(topics.relations)[topics.relation[own_topic]],
+            np.where(is_head, anchor, answer),
+        ),
+        return_inverse=True,
+    )  # fmt: skip
+    return _TestSet(rows, row, question_code, topics.relation[topic][question_code], relevant, triple, hashes)
+
+
+def _hashes(labels: Vocabulary) -> NDArray[np.uint64]:
+    return hashes_of_texts(*bytes_and_offsets(labels.labels))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _System:
+    """One system, as far as subsamples need it."""
+
+    name: str
+    listed: ListedRows
+    ranks: MicroRanks | None  # of the answers, in the order of the test set; None for a run
+    rule: Ties | None  # that the ranks follow; None: candidates stand in an order
+    open_ties: bool  # the order of ties is left open
+    filtered: bool  # discarded answers are not among the candidates, and so may come back
+
+
+def _listed(system: Run | AnswerRanks, qrels: Qrels, test_set: _TestSet, ties: str | None, seed: int) -> _System:
+    seen = judge(system, qrels, ties, seed)
+    rule: Ties | None = next((rule for rule in TIES if rule == seen.ties), None)
+    if seen.ties == "expected":
+        rule = "realistic"  # whose ranks are the mean ranks
+    places = seen.places
+    listed = ListedRows(
+        test_set.rows, test_set.row[places.judged], places.first, places.size, places.position,
+        qrels.entities.byte_order[qrels.entity[places.judged]],
+        seen.ranking.num_retrieved[test_set.question_code], rule,
+    )  # fmt: skip
+    ranks = None
+    if seen.answers is not None:
+        answers, place = seen.answers, test_set.row[qrels.grade >= 1]
+        of_all = MicroRanks(answers.rank, answers.candidates, answers.best, answers.worst)
+        ranks = of_all.take(np.argsort(place))
+    filtered = isinstance(system, AnswerRanks) and "test" in system.filtered_by
+    return _System(seen.name, listed, ranks, rule, seen.ties == "expected", filtered)
+
+
+def _require_computable(measures: Sequence[ParsedMeasure], work: _Work, qrels: Qrels) -> None:
+    """What evaluate would refuse is refused before the work."""
+    for measure in measures:
+        if measure.items == "answers":
+            runs = [system.name for system in work.systems if system.ranks is None]
+            if runs:
+                raise MeasureError(
+                    f"{measure.label} needs exact ranks, which the cut run {runs[0]} does not have; give the system's "
+                    "NAME.ranks.parquet (kgtrec rank)"
+                )
+        elif measure.record.binary and np.any(qrels.grade > 1):
+            raise MeasureError(
+                f"{measure.label} knows the chance level of binary grades only, and these qrels have grades above 1"
+            )
+
+
+@dataclass(slots=True, eq=False)
+class _Work:
+    """All that a process needs to score subsamples."""
+
+    test_set: _TestSet
+    systems: list[_System]
+    labels: list[str]  # of the measures; their records hold functions, which do not travel between processes
+    micro: MicroReading
+    macro: MacroReading
+    missing: Missing
+    seed: int
+
+    def full(self) -> Floats:
+        """(measures, systems) scores on the full test set."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KgtrecWarning)  # what is undefined is told once, for all sizes
+            scores: Floats = self._scores(np.ones((1, len(self.test_set.hashes)), np.bool_))[0]
+        return scores
+
+    def __call__(self, size: int, first: int, last: int) -> Floats:
+        """(repeats, measures, systems) scores on the subsamples ``first`` to ``last`` of one size."""
+        return self._scores(
+            np.stack([drawn(self.test_set.hashes, size, self.seed, repeat) for repeat in range(first, last)])
+        )
+
+    def _scores(self, triples: Masks) -> Floats:
+        measures = _parsed(self.labels)
+        answers = triples[:, self.test_set.triple]  # (repeats, answers)
+        scores = np.empty((len(triples), len(measures), len(self.systems)))
+        quick = [place for place, measure in enumerate(measures) if self._is_mean_of_fixed(measure)]
+        others = [(place, measure) for place, measure in enumerate(measures) if place not in quick]
+        if quick:
+            scores[:, quick] = self._means(answers, [measures[place] for place in quick])
+        if others:
+            rows = self.test_set.rows
+            for repeat, mask in enumerate(answers):
+                chosen = np.zeros(len(rows.question), np.bool_)
+                chosen[self.test_set.relevant[mask]] = True
+                sample = sample_of(rows, chosen)
+                for number, system in enumerate(self.systems):
+                    one = _Subsample(self, system, sample, mask)
+                    scores[repeat, [place for place, _ in others], number] = [one.score(m) for _, m in others]
+        return scores
+
+    def _is_mean_of_fixed(self, measure: ParsedMeasure) -> bool:
+        """Whether a measure is a mean, or a function of one, of what the answers bring whatever is discarded."""
+        record = measure.record
+        return (
+            self.micro == "kept" and measure.items == "answers" and record.form == "plain"
+            and record.aggregate in LINKS and record.weighting is None
+        )  # fmt: skip
+
+    def _means(self, answers: Masks, measures: Sequence[ParsedMeasure]) -> Floats:
+        """(repeats, measures, systems) the means of measures that are such."""
+        columns = [
+            LINKS[measure.record.aggregate].to(_values(measure, system, system.ranks))
+            for measure in measures
+            for system in self.systems
+        ]
+        means = subsample_means(answers, np.stack(columns, axis=1))
+        means = means.reshape(len(answers), len(measures), len(self.systems))
+        return np.stack(
+            [LINKS[measure.record.aggregate].back(means[:, place]) for place, measure in enumerate(measures)], axis=1
+        )
+
+
+def _values(measure: ParsedMeasure, system: _System, ranks: MicroRanks | None) -> Floats:
+    assert ranks is not None  # noqa: S101  # runs have been refused
+    return measure.expected(ranks.best, ranks.worst) if system.open_ties else measure(ranks.rank)
+
+
+class _Subsample:
+    """One system on one subsample; what several measures need is made once."""
+
+    def __init__(self, work: _Work, system: _System, sample: Sample, mask: Masks) -> None:
+        self._work, self._system, self._sample = work, system, sample
+        self._mask = mask
+        self._ranks: MicroRanks | None = None
+        self._ranking: Any = None
+
+    def score(self, measure: ParsedMeasure) -> float:
+        items = self._answers(measure) if measure.items == "answers" else self._questions(measure)
+        items = replace(items, weight=self._weight(measure, items.question))
+        return float(summarise(measure, items, 1, self._system.name)[0])
+
+    def _answers(self, measure: ParsedMeasure) -> Items:
+        if self._ranks is None:
+            self._ranks = self._kept_ranks()
+        ranks = self._ranks
+        value = _values(measure, self._system, ranks)
+        question = self._work.test_set.rows.question[self._work.test_set.relevant[self._mask]]
+        is_open = self._system.open_ties and measure.record.aggregate == "median"
+        open_ranks = (ranks.best, ranks.worst) if is_open else None
+        return Items(value, np.zeros(len(value), np.int32), question, None, ranks.candidates, None, open_ranks)
+
+    def _kept_ranks(self) -> MicroRanks:
+        system = self._system
+        assert system.ranks is not None  # noqa: S101
+        kept = system.ranks.take(self._mask)
+        if self._work.micro == "kept" or not system.filtered:
+            return kept
+        return kept.among(*system.listed.come_back(self._sample), system.rule)
+
+    def _questions(self, measure: ParsedMeasure) -> Items:
+        system, sample, macro = self._system, self._sample, self._work.macro
+        if self._ranking is None:
+            listed = system.listed
+            self._ranking = listed.tied_ranking(sample, macro) if system.open_ties else listed.ranking(sample, macro)
+        ranking = self._ranking
+        value = measure.expected(ranking) if system.open_ties else measure(ranking)
+        question, retrieved, relevant = sample.questions.astype(np.int32), ranking.num_retrieved, sample.num_relevant
+        if self._work.missing == "skip":
+            there = retrieved > 0
+            value, question, retrieved, relevant = value[there], question[there], retrieved[there], relevant[there]
+        candidates = None if system.ranks is None else retrieved
+        return Items(value, np.zeros(len(value), np.int32), question, None, candidates, relevant)
+
+    def _weight(self, measure: ParsedMeasure, question: NDArray[np.int32]) -> Floats | None:
+        """What always counts alike by the measure's definition; None where each item does."""
+        alike = measure.record.weighting
+        if alike is None:
+            return None
+        kind = question if alike == "question" else self._work.test_set.relation[question]
+        weight: Floats = (1.0 / np.maximum(np.bincount(kind), 1))[kind]
+        return weight
+
+
+_of_process: list[_Work] = []  # what a worker process was started with
+
+
+def _begin(work: _Work) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that shares out the work is the one to be stopped
+    warnings.simplefilter("ignore")  # told once, by the process that knows all of the result
+    _of_process.append(work)
+
+
+def _do(task: _Piece) -> Floats:
+    return _of_process[-1](*task)
+
+
+def _done(work: _Work, pieces: Sequence[_Piece], workers: int) -> Iterator[Floats]:
+    """The results of all pieces, in their order."""
+    if workers == 1:
+        for piece in pieces:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", KgtrecWarning)
+                values = work(*piece)
+            yield values
+        return
+    # fresh processes: a fork of one that has threads, as Arrow's, may hang
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(pieces)), context, _begin, (work,)) as pool:
+        try:
+            yield from pool.map(_do, pieces)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _tell_undefined(found: Stability) -> None:
+    """One warning for each measure that has no correlation somewhere."""
+    for measure, full, values in zip(found.measures, found.full, found.correlation, strict=True):
+        undefined = int(np.count_nonzero(np.isnan(values)))
+        if undefined == 0:
+            continue
+        nothing = [name for name, score in zip(found.systems, full, strict=True) if np.isnan(score)]
+        why = f"it is undefined for {nothing[0]}" if nothing else "there all systems score alike, or one has no score"
+        warnings.warn(
+            f"{measure}: {undefined} of {values.size} correlations are undefined and left out of the means: {why}",
+            KgtrecWarning, stacklevel=3,
+        )  # fmt: skip

@@ -1,0 +1,108 @@
+"""kgtrec meta compare, on a collection with names that mean trouble."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from kgtrec.cli import main
+
+TRIPLES = [("a", "likes", "b"), ("b", "likes", "c"), ("c", "knows", "d"), ("d", "knows", "a"), ("a", "knows", "ü")]
+NAMES = "a\t<script>alert(1)</script>\nb\tZürich \x1b[31m\nc\t知识\n"
+
+
+@pytest.fixture
+def files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """A collection, two runs of it, and a file of names."""
+    (tmp_path / "train.tsv").write_text("".join(f"{h}\t{r}\t{t}\n" for h, r, t in TRIPLES[:2]))
+    (tmp_path / "valid.tsv").write_text("d\tlikes\ta\n")
+    (tmp_path / "test.tsv").write_text("".join(f"{h}\t{r}\t{t}\n" for h, r, t in TRIPLES[2:]))
+    (tmp_path / "names.tsv").write_text(NAMES)
+    folder = str(tmp_path / "C")
+    main(["questions", *(str(tmp_path / f"{name}.tsv") for name in ("train", "valid", "test")), "--out", folder])
+    for name, baseline in (("one", "popularity"), ("other", "random")):
+        main(["baseline", baseline, folder, "--out", str(tmp_path / name)])
+        next((tmp_path / name).glob("*.ranks.parquet")).rename(tmp_path / f"{name}.ranks.parquet")
+    capsys.readouterr()
+    return [folder, str(tmp_path / "one.ranks.parquet"), str(tmp_path / "other.ranks.parquet")]
+
+
+def test_the_page_has_every_part(files: list[str], capsys: pytest.CaptureFixture[str]):
+    """Measures, sides, categories, relations and questions; names on one line, without signs that steer a terminal."""
+    names = str(Path(files[0]).parent / "names.tsv")
+    main(["meta", "compare", *files, "--names", names, "--resamples", "20"])
+    shown = capsys.readouterr().out
+    for part in ("one against other", "micro.MRR by side", "micro.MRR by category", "micro.MRR by relation: ",
+                 "questions that differ most by micro.MRR"):  # fmt: skip
+        assert part in shown
+    assert "<script>alert(1)</script>" in shown
+    assert "\x1b" not in shown
+    assert "(?, knows, " in shown
+
+
+def test_json_holds_all_tables(files: list[str], tmp_path: Path):
+    """Strict JSON; names as they are; sums agree."""
+    out = tmp_path / "compare.json"
+    names = str(Path(files[0]).parent / "names.tsv")
+    main(["meta", "compare", *files, "-m", "micro.MRR micro.MedianRank", "--names", names, "--out", str(out)])
+    found = json.loads(out.read_text(), parse_constant=lambda sign: pytest.fail(f"{sign} is no JSON"))
+    assert set(found) == {
+        "first",
+        "second",
+        "by",
+        "confidence",
+        "measures",
+        "side",
+        "category",
+        "relation",
+        "questions",
+    }
+    assert found["measures"][1]["p"] is None
+    for kind in ("side", "category", "relation"):
+        own = [record for record in found[kind] if record["measure"] == "micro.MRR"]
+        assert sum(record["wins"] for record in own) == found["measures"][0]["wins"]
+    assert {record["name"] for record in found["questions"]} & {"<script>alert(1)</script>", "知识", "Zürich \x1b[31m"}
+
+
+@pytest.mark.parametrize("table", ["measures", "side", "category", "relation", "questions"])
+def test_csv_and_latex_hold_one_table(files: list[str], table: str, capsys: pytest.CaptureFixture[str]):
+    main(["meta", "compare", *files, "-m", "micro.MRR", "--resamples", "20", "--format", "csv", "--table", table])
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert rows
+    assert all(row["measure"] == "micro.MRR" for row in rows)
+    main(["meta", "compare", *files, "-m", "micro.MRR", "--resamples", "20", "--format", "latex", "--table", table])
+    assert r"\bottomrule" in capsys.readouterr().out
+
+
+def test_a_seed_gives_the_same_bytes(files: list[str], capsys: pytest.CaptureFixture[str]):
+    seen = []
+    for seed in ("0", "0", "1"):
+        main(["meta", "compare", *files, "-m", "micro.MRR", "--resamples", "50", "--format", "json", "--seed", seed])
+        seen.append(capsys.readouterr().out)
+    assert seen[0] == seen[1]
+    assert seen[0] != seen[2]
+
+
+def test_qrels_alone_have_no_relations(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Which is said; with a collection beside them they are there."""
+    qrels = str(Path(files[0], "qrels.txt"))
+    asked = ["meta", "compare", qrels, *files[1:], "-m", "AP@5", "--format", "csv", "--table", "relation"]
+    with pytest.raises(SystemExit) as left:
+        main(asked)
+    assert left.value.code == 2
+    assert "--table relation needs the questions' topics" in capsys.readouterr().err
+    main([*asked, "--collection", files[0]])
+    assert capsys.readouterr().out.startswith("measure,relation,n_items,")
+    main(["meta", "compare", qrels, *files[1:], "-m", "AP@5", "--names", str(tmp_path / "names.tsv")])
+    assert "知识" in capsys.readouterr().out
+
+
+def test_table_is_for_forms_that_hold_one(files: list[str], capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as left:
+        main(["meta", "compare", *files, "--table", "side"])
+    assert left.value.code == 2
+    assert "--table is about --format csv and latex" in capsys.readouterr().err

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from kgtrec.cli import main
+
+O = "System,micro_mr,recip_rank\na,10,0.1\nb,20,0.4\nc,30,0.3\nd,40,0.2\n"  # noqa: E741  # as the paper calls it
+S = "System,micro_mr,recip_rank\nd,35,0.1\nc,30,0.5\nb,10,0.4\na,20,0.3\n"
+DEPTHS = "System,Depth,micro_mr\na,0,1\nb,0,2\nc,0,3\na,1,2\nb,1,1\nc,1,3\n"
+QRELS = "q1 0 x 1\nq2 0 x 1\nq3 0 x 1\n"
+RUNS = {
+    "good": "q1 Q0 x 1 2 r\nq2 Q0 x 1 2 r\nq3 Q0 x 1 2 r\n",
+    "fair": "q1 Q0 x 1 2 r\nq2 Q0 y 1 2 r\nq2 Q0 x 2 1 r\nq3 Q0 x 1 2 r\n",
+    "poor": "q1 Q0 y 1 2 r\nq1 Q0 x 2 1 r\nq2 Q0 y 1 2 r\nq3 Q0 y 1 2 r\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two tables, one by depth, qrels, other qrels, and a folder of runs."""
+    for name, text in (("O.csv", O), ("S.csv", S), ("depths.csv", DEPTHS), ("all.qrels", QRELS),
+                       ("some.qrels", "q2 0 x 1\n")):  # fmt: skip
+        (tmp_path / name).write_text(text)
+    (tmp_path / "runs").mkdir()
+    for name, text in RUNS.items():
+        (tmp_path / "runs" / f"{name}.run").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def printed(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    main(["meta", "correlate", *args])
+    return capsys.readouterr().out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    with pytest.raises(SystemExit) as leaving:
+        main(["meta", "correlate", *args])
+    assert leaving.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_two_tables(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """micro.MR: one of six pairs swapped; recip_rank: two of six."""
+    out = printed(capsys, "O.csv", "S.csv", "--coefficient", "tau", "--coefficient", "spearman")
+    assert out == (
+        "first: O.csv; second: S.csv; 4 systems\n"
+        "\n"
+        "measure      tau  spearman\n"
+        "micro.MR  0.6667    0.8000\n"
+        "RR        0.3333    0.6000\n"
+    )
+
+
+def test_names_stand_for_paths_and_measures_are_chosen(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """In any spelling; CSV has one line per coefficient, JSON one record."""
+    args = ("O.csv", "S.csv", "--name", "O", "--name", "S", "-m", "micro_mr", "--coefficient", "tau")
+    assert printed(capsys, *args, "--format", "csv") == (
+        "first,second,measure,coefficient,value,systems\nO,S,micro.MR,tau,0.6666666666666666,4\n"
+    )
+    assert json.loads(printed(capsys, *args, "--format", "json")) == [
+        {"first": "O", "second": "S", "measure": "micro.MR", "coefficient": "tau", "value": 2 / 3, "systems": 4}
+    ]
+    assert r"micro.MR & 0.6667 \\" in printed(capsys, *args, "--format", "latex")
+
+
+def test_the_form_follows_the_suffix(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """And the file holds what the terminal would show."""
+    printed(capsys, "O.csv", "S.csv", "--out", "found.json")
+    assert json.loads((folder / "found.json").read_text()) == json.loads(
+        printed(capsys, "O.csv", "S.csv", "--format", "json")
+    )
+
+
+def test_one_coefficient_by_depth_is_shown_across(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """Depth 0 against each depth of the same file."""
+    assert printed(capsys, "depths.csv", "--against", "Depth=0", "--coefficient", "tau") == (
+        "first: depths.csv Depth=0; second: depths.csv; coefficient: tau; 3 systems\n"
+        "\n"
+        "measure / Depth       0       1\n"
+        "micro.MR         1.0000  0.3333\n"
+    )
+    rows = list(csv.DictReader(io.StringIO(printed(capsys, "depths.csv", "--against", "Depth=0", "--format", "csv"))))
+    assert [row["Depth"] for row in rows] == ["0"] * 4 + ["1"] * 4
+
+
+def test_without_a_second_the_measures_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """O's two measures: three of six pairs apart."""
+    assert printed(capsys, "O.csv", "--coefficient", "tau") == (
+        "labels: O.csv; 4 systems\n"
+        "\n"
+        "first     second     tau\n"
+        "micro.MR  RR      0.0000\n"
+    )  # fmt: skip
+
+
+def test_swapped_pairs_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """How many of each measure, and which."""
+    assert printed(capsys, "O.csv", "S.csv", "--swaps", "--name", "O", "--name", "S") == (
+        "differences of better less worse, under O (first) and S (second)\n"
+        "\n"
+        "measure   swapped  pairs\n"
+        "micro.MR        1      6\n"
+        "RR              2      6\n"
+        "\n"
+        "measure   better  worse    first   second\n"
+        "micro.MR  a       b       -10.00   +10.00\n"
+        "RR        b       c      +0.1000  -0.1000\n"
+        "RR        d       a      +0.1000  -0.2000\n"
+    )
+    header = printed(capsys, "O.csv", "S.csv", "--swaps", "--format", "csv").splitlines()[0]
+    assert header == "measure,better,worse,first,second"
+    assert r"\begin{tabular}{lllrr}" in printed(capsys, "O.csv", "S.csv", "--swaps", "--format", "latex")
+    assert len(json.loads(printed(capsys, "O.csv", "S.csv", "--swaps", "--format", "json"))) == 3
+
+
+def test_qrels_and_runs_give_intervals_and_p_values(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """A folder, files behind --systems or bare files are the same systems."""
+    args = ("all.qrels", "some.qrels", "-m", "RR", "--coefficient", "tau")
+    by_folder = printed(capsys, *args, "runs")
+    files = [f"runs/{name}.run" for name in ("fair", "good", "poor")]
+    assert by_folder == printed(capsys, *args, "--systems", *files) == printed(capsys, *args, *files)
+    assert "RR       1.0000" in by_folder
+    with_ends = printed(capsys, *args, "runs", "--confidence", "0.9", "--resamples", "20")
+    assert "3 systems; 90% intervals" in with_ends
+    assert "RR       1.0000 [" in with_ends
+    only = printed(capsys, "all.qrels", "runs", "-m", "RR AP", "--coefficient", "tau")
+    assert only.startswith("labels: all.qrels; 3 systems\n")
+
+
+def test_a_second_label_set_may_have_its_own_files_of_the_systems(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """Where the questions differ, so do the runs; their names are what is paired."""
+    (folder / "other").mkdir()
+    for name in RUNS:
+        (folder / "other" / f"{name}.run").write_text(RUNS[{"good": "poor", "poor": "good"}.get(name, name)])
+    args = ("all.qrels", "all.qrels", "runs", "--second-systems", "other", "-m", "RR", "--coefficient", "tau")
+    assert "RR       -1.0000" in printed(capsys, *args)
+    swapped = printed(capsys, *args[:-2], "--swaps", "--format", "csv").splitlines()
+    assert swapped[0].endswith("first_p,second_p,significant")
+    assert len(swapped) == 4
+
+
+def test_a_table_on_standard_input(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    """It is read once."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(S.encode())))
+    assert "micro.MR  0.6667" in printed(capsys, "O.csv", "-", "--coefficient", "tau")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["O.csv", "nothere.csv"], "error: nothere.csv: no such file"),
+        (["O.csv", "S.csv", "S.csv"], "error: expected no systems beside tables of scores, found S.csv"),
+        (["-", "-"], "error: expected standard input (-) once"),
+        (["all.qrels"], "error: all.qrels: expected a table of scores, with a column System, or systems to score"),
+        (["O.csv", "--swaps"], "error: --swaps is about two label sets: expected SECOND, found none"),
+        (["O.csv", "S.csv", "--against", "Depth=0"], "error: --against compares FIRST with itself"),
+        (["O.csv", "--against", "Depth"], "error: --against: expected COLUMN=LABEL, such as Depth=0, found 'Depth'"),
+        (["O.csv", "--against", "Depth=0"], "error: O.csv: expected a key column of the table (none), found 'Depth'"),
+        (["all.qrels", "runs", "--against", "a=0"], "error: --against: expected a table of scores with a column a"),
+        (["O.csv", "S.csv", "--higher", "x", "--lower", "x"], "error: expected x to be better either --higher or"),
+        (["O.csv", "S.csv", "--name", "a", "--name", "b", "--name", "c"], "error: expected a --name for FIRST and"),
+        (["O.csv", "S.csv", "--confidence", "0.9"], "error: intervals need what each system scored on each question"),
+        (["O.csv", "S.csv", "-m", "P@5"], "error: expected measures of O.csv, found P@5, which has no scores there"),
+        (["O.csv", "S.csv", "-m", "Sucess@5"], "error: unknown measure 'Sucess@5'; did you mean Success@5?"),
+        (["O.csv", "depths.csv", "--key", "Fold"], "error: O.csv:1: expected a key column 'Fold'"),
+    ],
+)
+def test_what_is_wrong_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], args: list[str], message: str):
+    """And nothing is written."""
+    err = refused(capsys, *args, "--out", "out.csv")
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+    assert not (folder / "out.csv").exists()

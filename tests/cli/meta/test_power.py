@@ -1,0 +1,113 @@
+"""kgtrec meta power, and what it writes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from kgtrec.cli import main
+from kgtrec.report.power import json_of
+
+QRELS = "".join(f"q{place} 0 a{place} 1\n" for place in range(6))
+PLACES = {"eins": (1, 1, 2, 1, 3, 2), "zwei_ü": (2, 1, 3, 2, 4, 2), "drei<b>": (2, 1, 3, 2, 4, 2)}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Qrels and three runs, two of which are the same; one answer a question, at some place of the list."""
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    paths = [str(tmp_path / "qrels.txt")]
+    for name, places in PLACES.items():
+        lines = []
+        for question, place in enumerate(places):
+            entities = [f"x{number}" for number in range(1, place)] + [f"a{question}"]
+            lines += [f"q{question} Q0 {entity} 0 {-rank} t\n" for rank, entity in enumerate(entities)]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+        paths.append(str(tmp_path / f"{name}.run"))
+    return paths
+
+
+def test_the_table_shows_shares_and_area(files: list[str], capsys: pytest.CaptureFixture[str]):
+    """Reciprocal ranks of the first differ from those of the second by 1/2, 0, 1/6, 1/2, 1/12, 0: t 2.18, p 0.0812."""
+    main(["meta", "power", *files[:3], "-m", "RR", "--alpha", "0.1"])
+    assert capsys.readouterr().out == (
+        "1 pair of 2 systems; two-tailed, alpha 0.1; area: of the curve of p-values, less is better\n"
+        "\n"
+        "measure  test  items  p < 0.1   share  adjusted   share    area  smallest found  largest missed\n"
+        "RR       t         6        1  100.0%         1  100.0%  0.0812          0.2083               -\n"
+    )
+
+
+def test_pairs_are_shown_as_on_the_curve(files: list[str], capsys: pytest.CaptureFixture[str]):
+    """A pair without variance is told, has a dash, and comes last; 0 of 20 samples is less than a twentieth."""
+    main(["meta", "power", *files, "-m", "RR", "--test", "t", "--test", "tukey", "--repeats", "20", "--pairs"])
+    shown = capsys.readouterr()
+    assert "warning: RR has no variance for 1 of 3 pairs of systems, such as zwei_ü and drei<b>" in shown.err
+    lines = shown.out.split("\nRR\n")[1].splitlines()
+    assert lines[0].split() == ["first", "second", "difference", "d_z", "d", "pooled", "p", "Holm", "Tukey", "p"]
+    assert lines[-1].split() == ["zwei_ü", "drei<b>", "0.0000", "-", "0.000", "-", "-", "1.0000"]
+    assert "undefined" in shown.out
+
+
+def test_csv_and_json_hold_the_same_digits(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """JSON that a strict parser takes, null where there is no p; CSV of pairs has the same numbers."""
+    out = str(tmp_path / "power.json")
+    main(
+        ["meta", "power", *files, "-m", "RR P@1", "--test", "t", "--test", "bootstrap", "--repeats", "20", "--out", out]
+    )
+    text = Path(out).read_text(encoding="utf-8")
+    found = json.loads(text, parse_constant=lambda sign: pytest.fail(f"{sign} is no JSON"))
+    assert found["systems"] == list(PLACES)
+    main(["meta", "power", *files, "-m", "RR P@1", "--test", "t", "--test", "bootstrap", "--repeats", "20", "--pairs",
+          "--format", "csv"])  # fmt: skip
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(rows) == len(found["pairs"]) == 2 * 3 * 2
+    for row, record in zip(rows, found["pairs"], strict=True):
+        assert row["p"] == ("" if record["p"] is None else repr(record["p"]))
+        assert row["first"] == record["first"]
+    assert [record["p"] for record in found["pairs"] if record["second"] == "drei<b>"][2:4] == [None, None]
+    main(["meta", "power", *files, "-m", "RR", "--format", "csv"])
+    assert capsys.readouterr().out.startswith("measure,test,items,n_items,")
+
+
+def test_latex_escapes_names(files: list[str], capsys: pytest.CaptureFixture[str]):
+    main(["meta", "power", *files, "-m", "RR", "--test", "t", "--format", "latex", "--pairs"])
+    shown = capsys.readouterr().out
+    assert r"eins & zwei\_ü & 0.2083" in shown
+    assert r"drei\textless{}b\textgreater{}" in shown
+    main(["meta", "power", *files, "-m", "RR", "--test", "t", "--format", "latex"])
+    assert r"\toprule" in capsys.readouterr().out
+
+
+def test_a_seed_and_any_number_of_workers_give_the_same_bytes(files: list[str], capsys: pytest.CaptureFixture[str]):
+    seen = []
+    for workers, seed in (("1", "0"), ("3", "0"), ("1", "1")):
+        main(["meta", "power", *files, "-m", "RR P@1", "--test", "bootstrap", "--test", "tukey", "--repeats", "50",
+              "--format", "json", "--workers", workers, "--seed", seed])  # fmt: skip
+        seen.append(capsys.readouterr().out)
+    assert seen[0] == seen[1]
+    assert seen[0] != seen[2]
+
+
+def test_one_system_is_refused(files: list[str], capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as left:
+        main(["meta", "power", *files[:2]])
+    assert left.value.code == 2
+    assert "expected at least two systems to tell apart, found 1" in capsys.readouterr().err
+
+
+def test_json_has_no_numbers_that_json_lacks():
+    """NaN and infinities are null, labels stay as they are, an empty table is an empty list."""
+    import pyarrow as pa
+
+    table = pa.table({"label": ["</script>\u2028", "NA"], "value": [float("nan"), float("inf")]})
+    found = json.loads(json_of({"name": 'a"b'}, {"rows": table, "none": table[:0]}))
+    assert found == {
+        "name": 'a"b',
+        "rows": [{"label": "</script>\u2028", "value": None}, {"label": "NA", "value": None}],
+        "none": [],
+    }

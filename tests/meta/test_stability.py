@@ -1,0 +1,449 @@
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
+from kgtrec.evaluation import evaluate
+from kgtrec.measures.registry import registered
+from kgtrec.meta.stability import SIZES, stability, subsample
+from kgtrec.questions import build_questions
+from kgtrec.ranking import rank_scores
+from tests.worlds import World
+
+MICRO = ("micro.MR", "micro.MRR", "micro.Hits@2", "micro.GMR", "micro.HMR", "micro.MedianRank", "micro.AMRI",
+         "micro.ZMRR", "micro.AHits@1", "micro.WMR", "pykeen.macro.MRR")  # fmt: skip
+MACRO = ("macro.MR", "macro.MRR", "macro.Hits@2", "AP", "AP@2", "nDCG", "nDCG@3", "P@2", "R@2", "Rprec", "Bpref",
+         "infAP", "RBP(rel=1)", "IPrec@0.5", "Judged@3", "gm_map", "NumRel", "G", "binG", "unj@2", "SetP",
+         "AP(judged_only=True)")  # fmt: skip
+BINARY = ("AAP", "AnDCG@3", "macro.AMRR", "macro.ZHits@1")
+
+
+@dataclass(frozen=True)
+class Named(World):
+    """A world of a collection's questions and entities."""
+
+    collection: Collection = None  # type: ignore[assignment]
+
+    @property
+    def questions(self) -> Vocabulary:
+        return self.collection.questions.ids
+
+    @property
+    def entities(self) -> Vocabulary:
+        return self.collection.entities
+
+    def without(self, discarded: set[tuple[int, int]], *, stay: bool) -> Named:
+        """The world in which some answers are none: candidates that stay in the list, or nothing."""
+        every = range(len(self.scores))
+        answers = [{e for e in self.answers[q] if (q, e) not in discarded} for q in every]
+        known = self.known if stay else [self.known[q] | {e for p, e in discarded if p == q} for q in every]
+        grades = {pair: grade for pair, grade in self.grades.items() if pair not in discarded}
+        return replace(self, answers=answers, known=known, grades=grades)
+
+    @property
+    def complete(self) -> Named:
+        """The world whose systems were ranked when all that is relevant now was known."""
+        every = range(len(self.scores))
+        found = [{e for (p, e), grade in self.grades.items() if p == q and grade >= 1} for q in every]
+        return replace(self, answers=[self.answers[q] | found[q] for q in every])
+
+
+def named_worlds(*, graded: bool = False) -> st.SearchStrategy[list[Named]]:
+    """Three systems with many ties on the questions of a few triples; ``graded``: the qrels are not the answers."""
+    return st.integers(0, 2**20).map(lambda seed: made(seed, graded=graded))
+
+
+def made(seed: int, *, graded: bool) -> list[Named]:
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(2, 11))
+    rows = {("abcdef"[a], "rs"[b], "abcdef"[c]) for a, b, c in rng.integers(0, [6, 2, 6], (n_rows, 3)).tolist()}
+    train = [(label, "r", label) for label in "abcdef"] + [("a", "s", "b")]
+    test = [row for row in sorted(rows) if row not in train] or [("b", "s", "a")]
+    collection = build_questions(Triples.of(train), Triples.of([]), Triples.of(test))
+    n_questions, n_entities = len(collection.questions), len(collection.entities)
+    every = range(n_questions)
+    known = [set(collection.known.entity[collection.known.question == q].tolist()) for q in every]
+    answers = [set(collection.qrels.entity[collection.qrels.question == q].tolist()) for q in every]
+    grades = {(q, e): 1 for q in every for e in answers[q]}
+    if graded:
+        for q in every:
+            for e in sorted(set(range(n_entities)) - known[q]):
+                grade = [None, None, 0, 1, 2][rng.integers(5)]
+                grades |= {} if grade is None else {(q, e): grade}
+    values = np.array([0.0, 1.0, 2.0, -np.inf, 0.5])
+    scores = values[rng.integers(0, 5, (3, n_questions, n_entities))]
+    return [Named(own.tolist(), known, answers, grades, collection) for own in scores]
+
+
+def qrels_of(world: Named) -> Qrels:
+    return replace(world, grades=world.grades).qrels()
+
+
+def discarded_by(whole: Qrels, part: Qrels) -> set[tuple[int, int]]:
+    """Relevant pairs of the whole that a subsample lacks."""
+    left = {
+        (part.questions[q], part.entities[e])
+        for q, e, g in zip(part.question, part.entity, part.grade, strict=True)
+        if g >= 1
+    }
+    return {
+        (int(q), int(e))
+        for q, e, g in zip(whole.question, whole.entity, whole.grade, strict=True)
+        if g >= 1 and (whole.questions[q], whole.entities[e]) not in left
+    }
+
+
+def quietly(work):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)
+        return work()
+
+
+def assert_like_evaluate(worlds, measures, systems_of, ties=None, **options):
+    """Every subsample's scores are those of evaluate with the subsample as qrels and ``systems_of(discarded)``."""
+    whole = qrels_of(worlds[0])
+    collection = worlds[0].collection
+    named = [system.renamed(f"s{place}") for place, system in enumerate(systems_of(set()))]
+    sizes, repeats = [0.3, 0.8, 1.0], 2
+    found = quietly(
+        lambda: stability(
+            whole, named, measures, collection=collection, sizes=sizes, repeats=repeats, seed=4, ties=ties, **options
+        )
+    )
+    for number, triples in enumerate(found.triples.tolist()):
+        for repeat in range(repeats):
+            part = subsample(whole, triples, collection=collection, seed=4, repeat=repeat)
+            systems = systems_of(discarded_by(whole, part))
+            for place, system in enumerate(systems):
+                expected = quietly(
+                    lambda part=part, system=system: evaluate(
+                        part, system, measures, collection=collection, ties=ties, seed=4
+                    )
+                )
+                np.testing.assert_allclose(
+                    found.scores[:, number, repeat, place], expected.values[0, :, 0], rtol=1e-9, atol=1e-12,
+                    err_msg=str(list(zip(measures, expected.values[0, :, 0], strict=True))),
+                )  # fmt: skip
+
+
+@settings(max_examples=8)
+@given(named_worlds(), st.sampled_from([None, "optimistic", "pessimistic", "nondeterministic"]))
+def test_the_default_readings_are_a_subset_of_the_qrels(worlds, ties):
+    """Micro ranks stay filtered by all answers, macro lists keep the discarded ones: every kind of measure."""
+    assert_like_evaluate(
+        worlds, (*MICRO, *MACRO, *BINARY), lambda _: [world.answer_ranks() for world in worlds], ties=ties
+    )
+
+
+@settings(max_examples=8)
+@given(named_worlds(graded=True), st.sampled_from([None, "optimistic", "pessimistic"]))
+def test_graded_and_wrong_judgements_follow_their_questions(worlds, ties):
+    """Grades above 1 are drawn like others; what was judged wrong stays where its question has an answer left."""
+    if not any(grade >= 1 for grade in worlds[0].grades.values()):
+        return
+    assert_like_evaluate(
+        worlds, (*MICRO, *MACRO),
+        lambda discarded: [(world.complete if discarded else world).answer_ranks() for world in worlds],
+        ties=ties,
+    )  # fmt: skip
+    assert_like_evaluate(
+        worlds, MICRO,
+        lambda discarded: [
+            (world.complete.without(discarded, stay=True) if discarded else world).answer_ranks() for world in worlds
+        ],
+        ties=ties, micro="recount",
+    )  # fmt: skip
+
+
+@settings(max_examples=8)
+@given(named_worlds())
+def test_expected_ties_hold_on_subsamples(worlds):
+    """The exact mean over all orders, where a measure has one."""
+    measures = ("micro.MR", "micro.MRR", "micro.Hits@2", "micro.MedianRank", "macro.MR", "macro.MRR", "AP@2", "nDCG@3")
+    assert_like_evaluate(worlds, measures, lambda _: [world.answer_ranks() for world in worlds], ties="expected")
+    assert_like_evaluate(
+        worlds, measures,
+        lambda discarded: [world.without(discarded, stay=True).answer_ranks() for world in worlds],
+        ties="expected", micro="recount",
+    )  # fmt: skip
+
+
+@settings(max_examples=12)
+@given(named_worlds(), st.sampled_from([None, "optimistic", "pessimistic"]))
+def test_recounted_ranks_are_those_of_a_world_with_fewer_answers(worlds, ties):
+    """Discarded answers are candidates like any other; the lists of macro measures are the same as before."""
+    assert_like_evaluate(
+        worlds, (*MICRO, *MACRO),
+        lambda discarded: [world.without(discarded, stay=True).answer_ranks() for world in worlds],
+        ties=ties, micro="recount",
+    )  # fmt: skip
+
+
+@settings(max_examples=12)
+@given(named_worlds(), st.sampled_from([None, "optimistic", "pessimistic", "expected"]))
+def test_removed_answers_are_those_of_a_world_without_them(worlds, ties):
+    """Lists close over the discarded answers; the ranks of micro measures, which had none of them, stay."""
+    measures = MACRO if ties != "expected" else ("macro.MR", "macro.MRR", "AP@2", "nDCG@3", "P@2")
+    assert_like_evaluate(
+        worlds, (*measures, "micro.MRR", "micro.AMRI"),
+        lambda discarded: [world.without(discarded, stay=False).answer_ranks() for world in worlds],
+        ties=ties, macro="removed",
+    )  # fmt: skip
+
+
+@settings(max_examples=8)
+@given(named_worlds())
+def test_raw_ranks_are_the_same_under_both_readings(worlds):
+    """Where test triples were not filtered, discarded answers were candidates all along."""
+    for micro in ("kept", "recount"):
+        assert_like_evaluate(
+            worlds, ("micro.MR", "micro.MRR", "AP"),
+            lambda _: [world.answer_ranks(("train", "valid")) for world in worlds], micro=micro,
+        )  # fmt: skip
+
+
+def run_of(world: Named, discarded: set[tuple[int, int]] = frozenset(), cut: int = 4) -> Run:  # type: ignore[assignment]
+    run = world.run()
+    starts = np.searchsorted(run.question, run.question)
+    kept = np.arange(len(run)) - starts < cut
+    kept &= [(int(q), int(e)) not in discarded for q, e in zip(run.question, run.entity, strict=True)]
+    return Run.of("w", run.question[kept], run.entity[kept], run.score[kept], run.questions, run.entities)
+
+
+@settings(max_examples=5)
+@given(named_worlds(graded=True), st.sampled_from([None, "realistic", "pessimistic"]))
+def test_cut_runs_follow_too(worlds, ties):
+    """Under trec_eval's order of ties and others, kept in the list or removed from it."""
+    if not any(grade >= 1 for grade in worlds[0].grades.values()):
+        return
+    measures = [name for name in MACRO if name != "macro.MR"]
+    assert_like_evaluate(worlds, measures, lambda _: [run_of(world) for world in worlds], ties=ties)
+    assert_like_evaluate(
+        worlds, measures, lambda discarded: [run_of(world, discarded) for world in worlds], ties=ties, macro="removed"
+    )
+
+
+def study_set(n_systems: int = 5, n_triples: int = 60, seed: int = 3) -> tuple[Collection, list[AnswerRanks]]:
+    """A collection of random triples, and systems of growing skill on it."""
+    rng = np.random.default_rng(seed)
+    rows = sorted(
+        {(f"e{a}", f"r{b}", f"e{c}") for a, b, c in rng.integers(0, [30, 4, 30], (n_triples * 2, 3)).tolist()}
+    )
+    train = [(f"e{i}", "r0", f"e{i}") for i in range(30)] + [("e0", f"r{i}", "e1") for i in range(4)]
+    test = [row for row in rows if row not in train][:n_triples]
+    collection = build_questions(Triples.of(train), Triples.of([]), Triples.of(test))
+    right = np.zeros((len(collection.questions), len(collection.entities)))
+    right[collection.qrels.question, collection.qrels.entity] = 1
+    systems = []
+    for place in range(n_systems):
+        scores = (rng.normal(size=right.shape) + 0.25 * place * right).round(1)
+        systems.append(rank_scores(collection, scores, depth=0, name=f"s{place}").answer_ranks)
+    return collection, systems
+
+
+STUDY = study_set()
+MEASURES = ("micro.MRR", "micro.MR", "macro.MRR", "AP@20", "nDCG@20")
+
+
+@pytest.mark.parametrize("coefficient", ["tau", "spearman", "rbo"])
+def test_at_full_size_the_correlation_is_exactly_one(coefficient):
+    """Not 0.9999: the full test set is scored by the same code."""
+    found = stability(*STUDY, MEASURES, sizes=[1.0], repeats=3, coefficient=coefficient)
+    assert np.all(found.correlation == 1.0)
+    assert np.all(found.scores == found.full[:, None, None, :])
+
+
+def test_the_full_scores_are_those_of_evaluate():
+    """To the last digits that hang on the order of sums."""
+    found = stability(*STUDY, MEASURES, sizes=[0.5], repeats=1)
+    np.testing.assert_allclose(found.full.T, evaluate(*STUDY, MEASURES).values[:, :, 0], rtol=1e-13)
+
+
+def test_any_number_of_workers_gives_the_same_bytes():
+    """Processes share out the repeats; what they find does not hang on who did which."""
+    one, two = (stability(*STUDY, MEASURES, sizes=[0.2, 0.7], repeats=23, workers=n) for n in (1, 2))
+    assert one.scores.tobytes() == two.scores.tobytes()
+    assert one.correlation.tobytes() == two.correlation.tobytes()
+
+
+def shuffled(collection: Collection, systems: list[AnswerRanks]) -> tuple[Collection, Qrels, list[AnswerRanks]]:
+    """The same qrels and tables under other codes of questions and entities."""
+    rng = np.random.default_rng(8)
+    qrels = collection.qrels
+    order = [rng.permutation(len(vocabulary)) for vocabulary in (qrels.questions, qrels.entities)]
+    back = [np.argsort(own) for own in order]
+    questions, entities = (
+        Vocabulary(vocabulary.decode(own))
+        for vocabulary, own in zip((qrels.questions, qrels.entities), order, strict=True)
+    )
+    again = Qrels.of(
+        back[0][qrels.question].astype(np.int32),
+        back[1][qrels.entity].astype(np.int32),
+        qrels.grade,
+        questions,
+        entities,
+    )
+    tables = []
+    for ranks in systems:
+        question, entity = back[0][ranks.question].astype(np.int32), back[1][ranks.entity].astype(np.int32)
+        rows = np.lexsort((entity, question))
+        columns = {name: getattr(ranks, name)[rows] for name in ("answer", "above", "tied", "n_other", "score")}
+        tables.append(
+            replace(
+                ranks, question=question[rows], entity=entity[rows], questions=questions, entities=entities, **columns
+            )
+        )
+    return collection, again, tables
+
+
+def test_codes_and_line_order_do_not_matter():
+    """Other codes of questions and entities: the same subsamples, and the same bytes."""
+    collection, qrels, tables = shuffled(*STUDY)
+    one = stability(*STUDY, MEASURES, sizes=[0.3], repeats=5)
+    two = stability(qrels, tables, MEASURES, collection=collection, sizes=[0.3], repeats=5)
+    assert one.scores.tobytes() == two.scores.tobytes()
+
+
+def test_a_subsample_hangs_on_its_own_size_and_number_alone():
+    """More repeats, and other sizes beside it, change nothing; another seed does."""
+    few = stability(*STUDY, MEASURES, sizes=[0.4], repeats=3)
+    many = stability(*STUDY, MEASURES, sizes=[0.2, 0.4, 0.9], repeats=12)
+    other = stability(*STUDY, MEASURES, sizes=[0.4], repeats=3, seed=1)
+    assert few.scores[:, 0].tobytes() == np.ascontiguousarray(many.scores[:, 1, :3]).tobytes()
+    assert not np.array_equal(few.scores, other.scores)
+
+
+def test_a_subsample_has_both_sides_of_its_triples():
+    """As many answers to head questions as to tail questions, twice the size together."""
+    collection = STUDY[0]
+    part = subsample(collection, 0.5, seed=2, repeat=1)
+    is_head = collection.questions.is_head[collection.topics_of(part.questions)][part.question]
+    assert (int(is_head.sum()), int((~is_head).sum())) == (30, 30)
+    assert np.bincount(part.question, minlength=len(part.questions)).min() >= 1
+
+
+def test_larger_samples_rank_more_alike():
+    """Means of tau rise from 5% to 95% of the triples, and lie within their interval."""
+    found = stability(*STUDY, MEASURES, sizes=[0.05, 0.5, 0.95], repeats=30)
+    assert np.all(np.diff(found.mean, axis=1) > 0)
+    low, high = found.interval(0.9)
+    assert np.all((low <= found.mean) & (found.mean <= high))
+
+
+def test_taus_are_scipys():
+    """Each repeat's correlation is kendalltau of its scores and the full ones."""
+    from scipy.stats import kendalltau
+
+    found = stability(*STUDY, MEASURES, sizes=[0.1], repeats=6)
+    for place in range(len(MEASURES)):
+        for repeat in range(6):
+            tau = kendalltau(found.scores[place, 0, repeat], found.full[place]).statistic
+            assert found.correlation[place, 0, repeat] == pytest.approx(tau)
+
+
+def test_lower_is_better_counts_for_the_top():
+    """tau_AP of the mean rank looks at the systems of low mean rank: it is that of its inverse."""
+    found = stability(*STUDY, ("micro.MR", "micro.IMR"), sizes=[0.1], repeats=5, coefficient="tau_ap")
+    np.testing.assert_allclose(found.correlation[0], found.correlation[1])
+
+
+def test_undefined_correlations_are_told_once():
+    """Two systems that are the same one score alike everywhere: NaN, and one line a measure."""
+    collection, systems = STUDY
+    same = [systems[0], systems[0].renamed("again")]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = stability(collection, same, ("micro.MRR", "AP"), sizes=[0.1, 0.5], repeats=3)
+    assert np.all(np.isnan(found.correlation))
+    assert np.all(np.isnan(found.mean))
+    assert [str(warning.message) for warning in caught] == [
+        f"{name}: 6 of 6 correlations are undefined and left out of the means: there all systems score alike, or one "
+        "has no score"
+        for name in ("micro.MRR", "AP")
+    ]
+
+
+def test_the_tables_tell_everything():
+    """One row per measure and size; per repeat; per system."""
+    found = stability(*STUDY, ("micro.MRR", "AP"), sizes=[0.1, 1.0], repeats=4)
+    summary, repeats, scores = found.to_table(), found.repeats_table(), found.scores_table()
+    assert summary.column_names == ["measure", "share", "triples", "repeats", "mean", "low", "high", "undefined"]
+    assert summary.column("triples").to_pylist() == [6, 60, 6, 60]
+    assert summary.column("mean").to_pylist()[1::2] == [1.0, 1.0]
+    assert (repeats.num_rows, scores.num_rows) == (16, 20)
+    assert found.to_frame()["mean"].iloc[0] == found.value("micro.MRR", 0.1)
+    mean = found.scores[0, 0, :, 2].mean()
+    assert scores.column("mean").to_pylist()[2] == pytest.approx(mean)
+
+
+def test_every_measure_that_evaluate_takes_is_taken():
+    """All registered ones, at the least size, with what they need."""
+    collection, systems = STUDY
+    names = []
+    for measure in registered():
+        at = {"none": "", "optional": "", "required": "@0.5" if measure.at in ("recall", "multiple") else "@5"}
+        names.append(measure.name + at[measure.cutoff])
+    slow = ("micro.AGMRI", "micro.ZGMR", "micro.AIGMR", "micro.ZIGMR", "micro.ZHMR", "micro.AHMR", "micro.AIMR",
+            "micro.ZIMR", "micro.AMedianRank", "micro.ZMedianRank")  # fmt: skip
+    names = [name for name in names if name not in slow]
+    found = quietly(lambda: stability(collection, systems[:2], names, sizes=[3], repeats=1))
+    assert found.scores.shape == (len(names), 1, 1, 2)
+
+
+def test_the_default_sizes_are_those_of_the_paper():
+    assert len(SIZES) == 20
+    assert (SIZES[0], SIZES[1], SIZES[-1]) == (0.01, 0.05, 0.95)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"sizes": [0.0]},
+            "expected sizes of 1 to 60 test triples, or shares of them above 0 and up to 1.0, found 0.0",
+        ),
+        ({"sizes": [61]}, "expected sizes of 1 to 60 test triples"),
+        ({"sizes": [True]}, "expected sizes of 1 to 60 test triples"),
+        ({"sizes": []}, "expected at least one size of subsamples, found none"),
+        ({"repeats": 0}, "expected repeats of 1 or more, found 0"),
+        ({"seed": -1}, "expected a seed of 0 or more, found -1"),
+        ({"workers": 0}, "expected workers of 1 or more, found 0"),
+        ({"micro": "keep"}, "expected micro to be 'kept' or 'recount', found 'keep'; did you mean kept?"),
+        ({"macro": "remove"}, "expected macro to be 'unjudged' or 'removed', found 'remove'; did you mean removed?"),
+        ({"coefficient": "taub"}, "expected a coefficient of tau, tau_ap, spearman, rbo, found 'taub'"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(KgtrecError, match=message.replace(".", r"\.")):
+        stability(*STUDY, MEASURES, **{"sizes": [0.5], "repeats": 2} | options)
+
+
+def test_what_cannot_be_had_is_refused_before_the_work():
+    """One system; qrels without topics; micro measures of a run; another library's measure; graded chance forms."""
+    collection, systems = STUDY
+    with pytest.raises(KgtrecError, match="expected at least two systems"):
+        stability(collection, systems[:1], MEASURES)
+    with pytest.raises(KgtrecError, match="give a collection"):
+        stability(collection.qrels, systems, MEASURES)
+    runs = [
+        rank_scores(
+            collection, np.random.default_rng(i).random((len(collection.questions), 30)), depth=9, name=f"{i}"
+        ).run
+        for i in range(2)
+    ]
+    with pytest.raises(MeasureError, match=r"micro\.MRR needs exact ranks, which the cut run 0 does not have"):
+        stability(collection, runs, "micro.MRR")
+    with pytest.raises(MeasureError, match="ERR@5 is computed by another library"):
+        stability(collection, systems, "ERR@5")
