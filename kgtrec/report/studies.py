@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from kgtrec.report.tables import aligned
+
 _COLUMNS = ("system", "measure", "size", "repeats", "mean", "low", "high")
 _LEFT = 2  # columns of text
 
@@ -20,16 +22,7 @@ def study_text(summary: pa.Table) -> str:
     system  measure  size  repeats    mean     low    high
     gcn     MRR        10        5  0.5000  0.2500  0.7500
     """
-    rows = [list(_COLUMNS), *_cells(summary)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(
-            cell.ljust(width) if place < _LEFT else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    )
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    return aligned([_COLUMNS, *_cells(summary)], _LEFT)
 
 
 def _cells(summary: pa.Table) -> Iterator[list[str]]:
@@ -55,10 +48,10 @@ def study_csv(table: pa.Table) -> str:
     """
     names = table.column_names
     rows = (",".join(_csv_cell(row[name]) for name in names) for row in table.to_pylist())
-    return "\n".join([",".join(names), *rows]) + "\n"
+    return "\n".join([",".join(map(_csv_cell, names)), *rows]) + "\n"
 
 
-def _csv_cell(value: str | float) -> str:
+def _csv_cell(value: str | float | None) -> str:
     if not isinstance(value, str):
-        return "" if value != value else repr(value)
+        return "" if value is None or value != value else repr(value)
     return f'"{value.replace(chr(34), chr(34) * 2)}"' if any(sign in value for sign in ',"\r\n') else value

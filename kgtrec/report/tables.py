@@ -100,9 +100,14 @@ def number_of(value: float, measure: str) -> str:
     """A value as a person reads it: four decimals, but two of a rank, a sum or a z; - where it is undefined."""
     if np.isnan(value):
         return "-"
-    record = parse_measure(measure).record
-    digits = 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
+    digits = digits_of(measure)
     return f"{round(value, digits) + 0.0:.{digits}f}"  # adding 0 turns -0.0 round
+
+
+def digits_of(measure: str) -> int:
+    """How many decimals a person reads of a measure: two of a rank, a sum or a z, else four."""
+    record = parse_measure(measure).record
+    return 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
 
 
 def _best(scores: Scores) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""What is told of a pool before anybody judges it."""
+"""What the rules for trivial triples would take of a pool, as text."""
 
 from __future__ import annotations
 

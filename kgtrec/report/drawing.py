@@ -1,0 +1,443 @@
+"""Figures drawn: SVG for the page, PDF and SVG for a paper, PNG for a slide. The same data give the same bytes.
+
+Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart; every line has a dash and a
+mark of its own too, so that black and white print is enough.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+from unicodedata import east_asian_width
+
+import numpy as np
+
+from kgtrec.data.report import Figure
+from kgtrec.report.cells import label_text, number_text
+from kgtrec.report.figures import Panel, panels
+from kgtrec.report.svg import tidied
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9")
+_WORDS = ("#005f94", "#a84a00", "#00704f", "#96406f", "#000000", "#805600", "#1f6a94")  # the same, dark enough for text
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1)), "-",
+                            (0, (6, 1, 1, 1, 1, 1)))  # fmt: skip
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+_INK, _SOFT, _GRID = "#222222", "#555555", "#dddddd"
+_WIDTH, _HEIGHT = 4.4, 3.15  # of a panel, inches: what a phone shows legibly, and half of a wide page
+_LONGEST = 26  # signs of a label that are drawn; the data has all of it
+_MOST_WITHIN = 7  # names in a legend that stands within the axes
+_STYLE: dict[str, Any] = {
+    "font.family": ["DejaVu Sans"],  # comes with matplotlib, so that the layout is the same everywhere
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlecolor": _INK,
+    "axes.labelcolor": _INK,
+    "axes.edgecolor": _SOFT,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": _GRID,
+    "grid.linewidth": 0.7,
+    "xtick.color": _SOFT,
+    "ytick.color": _SOFT,
+    "xtick.labelcolor": _INK,
+    "ytick.labelcolor": _INK,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "lines.linewidth": 1.7,
+    "lines.markersize": 5,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "legend.handlelength": 2.6,
+    "text.parse_math": False,  # a dollar in a label is a dollar
+    "svg.fonttype": "none",  # text stays text: small files that can be searched and read aloud
+    "svg.hashsalt": "kgtrec",
+    "pdf.fonttype": 42,  # TrueType, which publishers ask for
+    "figure.dpi": 100,
+}
+
+
+def svg(figure: Figure, panel: int | None = None) -> str:
+    """A figure, or one panel of it, as an SVG document that needs nothing else and refers to nothing.
+
+    Raises
+    ------
+    KgtrecError
+        If the figure is of an unknown kind.
+    """
+    parts = panels(figure)
+    chosen, name = (parts, figure.key) if panel is None else ((parts[panel],), f"{figure.key}-{panel + 1}")
+    alt = figure.alt if panel is None else parts[panel].alt
+    with _styled():
+        drawing, out = _drawn(figure, chosen), io.StringIO()
+        drawing.savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    title = figure.title if panel is None or not parts[panel].title else f"{figure.title}: {parts[panel].title}"
+    return tidied(out.getvalue(), name, label_text(title), label_text(alt))
+
+
+def pdf(figure: Figure) -> bytes:
+    """A figure as a PDF page of its size, fonts embedded, without a date."""
+    with _styled():
+        out = io.BytesIO()
+        empty = dict.fromkeys(("CreationDate", "Creator", "Producer"))
+        _drawn(figure, panels(figure)).savefig(out, format="pdf", metadata={**empty, "Title": label_text(figure.title)})
+    return out.getvalue()
+
+
+def png(figure: Figure, dpi: int = 200) -> bytes:
+    """A figure as a PNG picture of ``dpi`` dots to the inch."""
+    with _styled():
+        out = io.BytesIO()
+        _drawn(figure, panels(figure)).savefig(out, format="png", dpi=dpi, metadata={"Software": None})
+    return out.getvalue()
+
+
+def draw(figure: Figure) -> Drawing:
+    """A figure as matplotlib's, to be changed further; all its panels."""
+    with _styled():
+        return _drawn(figure, panels(figure))
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    """The style as we want it whatever the user has set, and as it was afterwards."""
+    import matplotlib as mpl
+
+    fonts = logging.getLogger("matplotlib.font_manager")
+    level = fonts.level
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # the page's reader has the font
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")  # then as good as it gets
+        mpl.rcdefaults()
+        parameters: Any = mpl.rcParams
+        parameters.update(_STYLE)
+        fonts.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            fonts.setLevel(level)
+
+
+def _drawn(figure: Figure, parts: Sequence[Panel]) -> Drawing:
+    from matplotlib.figure import Figure as Drawing
+
+    draw_panel, height_of = _KINDS[figure.kind]
+    across, down = min(len(parts), 2), math.ceil(len(parts) / 2)
+    heights = [max(map(height_of, parts[row * 2 : row * 2 + 2])) for row in range(down)]
+    drawing = Drawing((_WIDTH * across, sum(heights)), layout="constrained")
+    engine: Any = drawing.get_layout_engine()
+    engine.set(w_pad=0.08, h_pad=0.08)
+    grid = drawing.subplots(down, across, squeeze=False, height_ratios=heights)
+    for place, ax in enumerate(grid.flat):
+        if place >= len(parts):
+            ax.set_visible(False)
+            continue
+        panel = parts[place]
+        if panel.title:
+            ax.set_title(_label(panel.title))
+        if _is_empty(panel):
+            _no_data(ax)
+        else:
+            draw_panel(ax, _finite(panel), figure)
+    return drawing
+
+
+def _finite(panel: Panel) -> Panel:
+    """With gaps where values are infinite: no axis has room for them."""
+    rows = {
+        name: [math.nan if isinstance(cell, float) and math.isinf(cell) else cell for cell in column]
+        for name, column in panel.rows.items()
+    }
+    return replace(panel, rows=rows)
+
+
+def _is_empty(panel: Panel) -> bool:
+    return not panel.rows or not len(next(iter(panel.rows.values())))
+
+
+def _no_data(ax: Axes) -> None:
+    ax.set_axis_off()
+    ax.text(0.5, 0.5, "no data", ha="center", va="center", color=_SOFT, transform=ax.transAxes)
+
+
+# lines
+
+
+def _lines(
+    x_name: str, y_name: str, legend: Literal["ends", "lower right", "upper right"]
+) -> Callable[[Axes, Panel, Figure], None]:
+    """A drawing of a line per measure; named at their ends, or in the corner that such curves leave free."""
+
+    def draw_panel(ax: Axes, panel: Panel, figure: Figure) -> None:
+        ends = []
+        for place, (label, rows) in enumerate(_groups(panel.rows, "measure").items()):
+            order = np.argsort(np.array(rows[x_name], float), kind="stable")
+            x, y = (np.array(rows[name], float)[order] for name in (x_name, y_name))
+            if "low" in rows:
+                low, high = (np.array(rows[name], float)[order] for name in ("low", "high"))
+                ax.fill_between(x, low, high, color=_COLOURS[place % 7], alpha=0.15, linewidth=0)
+            every = max(1, len(x) // 12)
+            ax.plot(x, y, label=_label(label), **_line(place), markevery=(place * every // 4 % every, every))
+            known = np.flatnonzero(~np.isnan(y))
+            if len(known):
+                ends.append((float(y[known[-1]]), _label(label), _WORDS[place % 7]))
+        ax.set_xlabel(figure.options["x"])
+        ax.set_ylabel(figure.options["y"])
+        ax.grid(visible=False, axis="x")
+        everything = [*figure.data.column(y_name).to_pylist()]
+        for name in ("low", "high"):
+            if name in figure.data.column_names:
+                everything += figure.data.column(name).to_pylist()
+        _limits(ax, figure.data.column(x_name).to_pylist(), everything, legend)
+        if "level" in figure.options:
+            ax.axhline(figure.options["level"], color=_INK, linewidth=0.9, linestyle=":")
+        if figure.options.get("at") == "share":
+            ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        elif x_name in ("depth", "position"):
+            _whole_numbers(ax)
+        if legend == "ends":
+            _names_at_ends(ax, ends)
+        elif ax.get_legend_handles_labels()[0]:
+            ax.legend(loc=legend)
+
+    return draw_panel
+
+
+def _whole_numbers(ax: Axes) -> None:
+    locator: Any = ax.xaxis.get_major_locator()
+    locator.set_params(integer=True)
+
+
+def _limits(ax: Axes, x: Sequence[float], y: Sequence[float], legend: str) -> None:
+    """The same axes in all panels of a figure, with 0 and 1 in sight where values are correlations or chances."""
+    known = [value for value in y if math.isfinite(value)]
+    low, high = (min([*known, 1.0]), max([*known, 1.0])) if known else (0.0, 1.0)
+    if legend == "upper right" or 0 <= low < 0.4:
+        low = 0.0
+    space = 0.04 * (high - low or 1)
+    ax.set_ylim(low - space, high + space)
+    if low < 0:
+        ax.axhline(0, color=_SOFT, linewidth=0.7)
+    known = [value for value in x if math.isfinite(value)]
+    if known and min(known) < max(known):
+        edge = 0.02 * (max(known) - min(known))
+        ax.set_xlim(min(known) - edge, max(known) + edge)
+
+
+def _names_at_ends(ax: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
+    """The name of each line to the right of its end, moved apart where ends lie close to one another."""
+    bottom, top = ax.get_ylim()
+    space = 0.062 * (top - bottom)
+    ordered = sorted(ends, key=lambda end: end[0])
+    at = np.array([end[0] for end in ordered])
+    for _ in range(60):  # neighbours push each other apart; a panel has few lines, so this settles
+        for place in range(len(at) - 1):
+            overlap = space - (at[place + 1] - at[place])
+            if overlap > 1e-9:
+                at[place] -= overlap / 2
+                at[place + 1] += overlap / 2
+        at += max(0.0, bottom - at.min(initial=np.inf)) - max(0.0, at.max(initial=-np.inf) - top)
+    for (value, text, colour), y in zip(ordered, at, strict=True):
+        if abs(y - value) > 0.2 * space:
+            start, end = (ax.transAxes.inverted().transform(ax.transData.transform((0, v)))[1] for v in (value, y))
+            ax.plot([1.0, 1.035], [start, end], transform=ax.transAxes, color=colour, linewidth=0.6, clip_on=False)
+        ax.annotate(text, (1.045, y), xycoords=("axes fraction", "data"), color=colour, va="center", fontsize=8.5,
+                    annotation_clip=False)  # fmt: skip
+
+
+def _line(place: int) -> dict[str, Any]:
+    turn = place // len(_COLOURS)  # after seven the marks go on, so that no two lines look alike
+    return {
+        "color": _COLOURS[place % len(_COLOURS)],
+        "linestyle": _DASHES[place % len(_DASHES)],
+        "marker": _MARKS[(place + turn) % len(_MARKS)],
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.5,
+    }
+
+
+# rows of systems
+
+
+def _intervals(ax: Axes, panel: Panel, figure: Figure) -> None:
+    rows = panel.rows
+    y = np.arange(len(rows["system"]))
+    value = np.array(rows["value"], float)
+    ax.plot(value, y, "o", color=_COLOURS[0], markersize=5.5)
+    if "low" in rows:
+        ax.hlines(y, np.array(rows["low"], float), np.array(rows["high"], float), color=_COLOURS[0], linewidth=1.4)
+    _system_axis(ax, rows["system"])
+    ax.set_xlabel(_label(panel.title))
+    ax.set_title("")
+
+
+def _ties(ax: Axes, panel: Panel, figure: Figure) -> None:
+    systems = list(dict.fromkeys(figure.data.column("system").to_pylist()))
+    row = {system: place for place, system in enumerate(systems)}
+    y, value = np.array([row[system] for system in panel.rows["system"]]), np.array(panel.rows["value"], float)
+    low, high = np.full(len(systems), np.inf), np.full(len(systems), -np.inf)
+    known = ~np.isnan(value)
+    np.minimum.at(low, y[known], value[known])
+    np.maximum.at(high, y[known], value[known])
+    there = low <= high
+    ax.hlines(np.flatnonzero(there), low[there], high[there], color="#bbbbbb", linewidth=4)
+    for place, policy in enumerate(dict.fromkeys(figure.data.column("policy").to_pylist())):
+        chosen = np.array([name == policy for name in panel.rows["policy"]], np.bool_)
+        ax.plot(value[chosen], y[chosen], linestyle="", marker="|" if place == 0 else _MARKS[place - 1],
+                color=_COLOURS[(place + 4) % 7], markersize=10 if place == 0 else 6, label=_label(policy),
+                fillstyle="none" if place else "full", markeredgewidth=1.4)  # fmt: skip
+    _system_axis(ax, systems)
+    ax.set_xlabel(_label(panel.title))
+    ax.set_title("")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, handletextpad=0.2, columnspacing=1, borderpad=0.2)
+
+
+def _system_axis(ax: Axes, systems: Sequence[str]) -> None:
+    ax.set_yticks(range(len(systems)), [_label(system) for system in systems])
+    ax.set_ylim(len(systems) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.grid(visible=True, axis="both")
+
+
+def _cells(ax: Axes, panel: Panel, figure: Figure) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    rows = list(dict.fromkeys(figure.data.column("system").to_pylist()))
+    columns = list(dict.fromkeys(figure.data.column("category").to_pylist()))
+    values = np.full((len(rows), len(columns)), np.nan)
+    for system, category, value in zip(*(panel.rows[name] for name in ("system", "category", "value")), strict=True):
+        values[rows.index(system), columns.index(category)] = value
+    everything = [value for value in figure.data.column("value").to_pylist() if math.isfinite(value)]
+    if figure.options["diverging"]:
+        shades, low, high = ("#b35806", "#f1a340", "#f7f7f7", "#74a9cf", "#045a8d"), -1.0, 1.0
+    else:
+        shades = ("#f7fbff", "#c6dbef", "#6baed6", "#2171b5", "#08306b")
+        low, high = (min(everything), max(everything)) if everything else (0.0, 1.0)
+    colours = LinearSegmentedColormap.from_list("kgtrec", shades)
+    share = np.clip((values - low) / ((high - low) or 1), 0, 1)
+    for row, line in enumerate(values):
+        for column, value in enumerate(line):
+            known = not math.isnan(value)
+            red, green, blue, _ = colours(float(share[row, column])) if known else (0.93, 0.93, 0.93, 1)
+            ax.fill([column, column + 1, column + 1, column], [row, row, row + 1, row + 1], color=(red, green, blue),
+                    edgecolor="white", linewidth=1)  # fmt: skip
+            dark = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.3
+            text = number_text(value, 2 if abs(value) < 100 else 0) if known else "-"
+            ax.text(column + 0.5, row + 0.5, text, ha="center", va="center_baseline", fontsize=8.5,
+                    color="white" if dark else _INK)  # fmt: skip
+    ax.set_xlim(0, len(columns))
+    ax.set_ylim(len(rows), 0)
+    ax.set_xticks(np.arange(len(columns)) + 0.5, [_label(category, 14) for category in columns])
+    if _is_crowded(columns):
+        ax.tick_params(axis="x", rotation=35)
+    ax.set_yticks(np.arange(len(rows)) + 0.5, [_label(system) for system in rows])
+    ax.tick_params(length=0)
+    ax.grid(visible=False)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+
+
+def _is_crowded(categories: Sequence[str]) -> bool:
+    """Whether the names of columns would run into one another."""
+    return sum(len(_label(category, 14)) for category in categories) > 44
+
+
+# other drawings
+
+
+def _growth(ax: Axes, panel: Panel, figure: Figure) -> None:
+    rows = {name: np.array(column, float) for name, column in panel.rows.items()}
+    whole = "triples" in rows
+    new = "" if whole else "new_"
+    if whole:
+        ax.bar(rows["depth"], rows["triples"], color="#c6d9ea", label="pooled", width=0.8)
+    ax.bar(rows["depth"], rows[f"{new}positives"], color=_COLOURS[0], label="judged true", width=0.8)
+    ax.set_xlabel("pool depth")
+    ax.set_ylabel("triples" if whole else "true triples")
+    ax.grid(visible=False, axis="x")
+    _whole_numbers(ax)
+    ax.yaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
+    if whole:
+        low, high = ax.get_ylim()
+        ax.set_ylim(low, high * 1.2)  # room for the legend
+        ax.legend(loc="upper left", ncols=2)
+
+
+def _curves(ax: Axes, panel: Panel, figure: Figure) -> None:
+    systems = list(dict.fromkeys(figure.data.column("system").to_pylist()))
+    both = [cell for name in ("full", "sparse") for cell in panel.rows[name] if math.isfinite(cell)]
+    if both:
+        ax.plot([min(both), max(both)], [min(both), max(both)], color=_SOFT, linewidth=0.9, linestyle=":")
+    for system, rows in _groups(panel.rows, "system").items():
+        order = np.argsort(np.array(rows["checkpoint"], float), kind="stable")
+        full, sparse = (np.array(rows[name], float)[order] for name in ("full", "sparse"))
+        ax.plot(full, sparse, label=_label(system), **_line(systems.index(system)))
+    ax.set_xlabel(figure.options["x"])
+    ax.set_ylabel(figure.options["y"])
+    if len(systems) > _MOST_WITHIN:
+        ax.legend(loc="upper left", bbox_to_anchor=(0, -0.17), ncols=3, columnspacing=1, borderpad=0)
+    elif len(systems) > 1:
+        ax.legend(loc="upper left")
+
+
+def _groups(rows: Mapping[str, list[Any]], by: str) -> dict[str, dict[str, list[Any]]]:
+    """The rows of each label apart, in order of first appearance."""
+    places: dict[str, list[int]] = {}
+    for place, label in enumerate(rows[by]):
+        places.setdefault(label, []).append(place)
+    return {
+        label: {name: [column[place] for place in chosen] for name, column in rows.items()}
+        for label, chosen in places.items()
+    }
+
+
+def _label(text: str, longest: int = _LONGEST) -> str:
+    """A label, cut so that it takes no more room than so many letters; signs of East Asian scripts take two."""
+    shown = label_text(text)
+    ends = np.cumsum([2 if east_asian_width(sign) in "WF" else 1 for sign in shown])
+    return shown if len(ends) == 0 or ends[-1] <= longest else shown[: int(np.sum(ends < longest))] + "…"
+
+
+def _level(panel: Panel) -> float:
+    return _HEIGHT
+
+
+def _per_row(inches: float, space: float) -> Callable[[Panel], float]:
+    return lambda panel: space + inches * max(1, len(dict.fromkeys(panel.rows.get("system", ()))))
+
+
+def _with_legend(panel: Panel) -> float:
+    systems = len(dict.fromkeys(panel.rows.get("system", ())))
+    return 3.5 + (0.2 * math.ceil(systems / 3) if systems > _MOST_WITHIN else 0.0)
+
+
+def _of_cells(panel: Panel) -> float:
+    rotated = 0.8 if _is_crowded(list(dict.fromkeys(panel.rows.get("category", ())))) else 0.0
+    return _per_row(0.24, 0.65)(panel) + rotated
+
+
+_KINDS: dict[str, tuple[Callable[[Axes, Panel, Figure], None], Callable[[Panel], float]]] = {
+    "tau_by_depth": (_lines("depth", "tau", "ends"), _level),
+    "stability": (_lines("size", "mean", "lower right"), _level),
+    "p_value_curves": (_lines("position", "p", "upper right"), _level),
+    "heat_map": (_cells, _of_cells),
+    "pool_growth": (_growth, lambda panel: 2.7),
+    "tie_report": (_ties, _per_row(0.24, 1.1)),
+    "score_intervals": (_intervals, _per_row(0.24, 0.65)),
+    "sparse_against_full": (_curves, _with_legend),
+}

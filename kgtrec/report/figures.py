@@ -1,0 +1,665 @@
+"""Figures from tidy tables: the numbers in the order in which they are drawn, a caption, and their gist in words.
+
+A figure is data; ``kgtrec.report.drawing`` draws it. Each function takes a ``pyarrow.Table``, whoever computed it, and
+an optional ``key``, ``title`` and ``caption`` in place of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgtrec.data.report import Figure
+from kgtrec.errors import KgtrecError, MeasureError
+from kgtrec.measures.names import parse_measure
+from kgtrec.report.cells import count_text, number_text
+
+SERIES_PER_PANEL = 6  # more lines in one panel than this are hard to tell apart
+_TOLD = 8  # series whose gist is told; the others are counted
+_Rows = Mapping[str, list[Any]]  # column -> values
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One pair of axes of a figure: some rows of its data, under a title, with their gist."""
+
+    title: str
+    rows: _Rows  # column -> values
+    alt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the figures of one kind have in common."""
+
+    labels: tuple[str, ...]  # columns of text
+    numbers: tuple[str, ...]  # columns of numbers; one that ends in ? may be missing
+    panels_by: Callable[[_Rows], list[tuple[str, _Rows]]]  # rows -> title and rows of each panel
+    gist: Callable[[_Rows, Mapping[str, Any]], str]  # rows, options -> text
+
+
+def tau_by_depth(
+    table: pa.Table,
+    *,
+    key: str = "tau-by-depth",
+    title: str = "Does a ranking of systems survive deeper pools?",
+    caption: str = "",
+    correlation: str = "Kendall's tau-b",
+    reference: str = "the labels of depth 0",
+) -> Figure:
+    """Correlation with the ranking of systems at one depth, by pool depth, a line per measure.
+
+    Parameters
+    ----------
+    table : pa.Table
+        measure, depth, tau; low and high, ends of an interval, if known.
+    key, title, caption : str
+        A caption of one's own replaces the usual one.
+    correlation, reference : str
+        What ``tau`` is, and what the ranking is compared with.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    KgtrecError
+        If a column is missing, or one of numbers holds none.
+
+    Examples
+    --------
+    >>> rows = {"measure": ["RR", "RR"], "depth": [0, 1], "tau": [1.0, 0.5]}
+    >>> tau_by_depth(pa.table(rows)).alt
+    'RR: from 1.000 at depth 0 to 0.500 at depth 1.'
+    """
+    usual = (
+        f"{correlation} between the ranking of systems with {reference} and with the labels of each pool depth, "
+        "for each measure. 1: the same order; 0: no relation; below 0: the order is rather turned round. "
+        "A measure that stays near 1 ranks systems alike with few and with more labels."
+    )
+    options = {"x": "pool depth", "y": _short(correlation), "at": "depth"}
+    return _figure("tau_by_depth", table, key, title, caption or usual + _bands(table), options)
+
+
+def stability(
+    table: pa.Table,
+    *,
+    key: str = "stability",
+    title: str = "How many test triples does a measure need?",
+    caption: str = "",
+    correlation: str = "Kendall's tau-b",
+    band: str = "the middle 95% of the repeats",
+) -> Figure:
+    """Mean correlation of samples of the test set with all of it, by size, a line with a band per measure.
+
+    Parameters
+    ----------
+    table : pa.Table
+        measure, size (share of the test triples, 0 to 1), mean; low and high, if known.
+    key, title, caption : str
+        A caption of one's own replaces the usual one.
+    correlation, band : str
+        What ``mean`` is a mean of, and what lies between ``low`` and ``high``.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    KgtrecError
+        If a column is missing, or one of numbers holds none.
+    """
+    usual = (
+        f"Mean {correlation} between the ranking of systems on random samples of the test triples and on all of them, "
+        "by the size of the sample. A curve that rises early belongs to a measure that needs few labels."
+        + (f" Band: {band}." if "low" in table.column_names else "")
+    )
+    options = {"x": "share of the test triples", "y": f"mean {_short(correlation)}", "at": "share"}
+    return _figure("stability", table, key, title, caption or usual, options)
+
+
+def p_value_curves(
+    table: pa.Table,
+    *,
+    key: str = "p-values",
+    title: str = "Which measure tells systems apart?",
+    caption: str = "",
+    test: str = "paired two-tailed t-tests",
+    alpha: float = 0.05,
+) -> Figure:
+    """p-values of all pairs of systems in falling order, a line per measure.
+
+    Parameters
+    ----------
+    table : pa.Table
+        measure, position (1 is the pair with the largest p), p.
+    key, title, caption : str
+        A caption of one's own replaces the usual one.
+    test : str
+        What gave the p-values.
+    alpha : float
+        The level to mark.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    KgtrecError
+        If a column is missing, or one of numbers holds none.
+    """
+    usual = (
+        f"p-values of {test} between all pairs of systems, from the largest to the smallest, for each measure. "
+        f"Dotted: {alpha:g}, below which a difference counts as significant. The smaller the area under a curve, the "
+        "more pairs the measure tells apart; that it does so rightly is another question."
+    )
+    options = {"x": "pairs of systems, largest p first", "y": "p-value", "level": float(alpha)}
+    return _figure("p_value_curves", table, key, title, caption or usual, options)
+
+
+def heat_map(
+    table: pa.Table,
+    *,
+    key: str = "by-category",
+    title: str = "Scores by relation category and side",
+    caption: str = "",
+    value: str = "score",
+    diverging: bool = False,
+) -> Figure:
+    """A value for every row label and relation category, a panel per side.
+
+    Parameters
+    ----------
+    table : pa.Table
+        system (or whatever the rows are), category, side, value.
+    key, title, caption : str
+        A caption of one's own replaces the usual one.
+    value : str
+        What is shown, such as ``"micro.MRR"``.
+    diverging : bool
+        Whether values lie on both sides of 0, as a correlation's do; the colours then run from -1 to 1.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    KgtrecError
+        If a column is missing, or one of numbers holds none.
+    """
+    shade = "blue above 0, orange below, white at 0" if diverging else "the darker, the higher"
+    usual = f"{value} by relation category, for head and tail questions apart ({shade}). -: undefined."
+    return _figure("heat_map", table, key, title, caption or usual, {"value": value, "diverging": bool(diverging)})
+
+
+def pool_growth(
+    table: pa.Table,
+    *,
+    key: str = "pool-growth",
+    title: str = "What does each pool depth add?",
+    caption: str = "",
+) -> Figure:
+    """Pooled triples and the positives among them, by depth.
+
+    Parameters
+    ----------
+    table : pa.Table
+        depth, triples and positives down to that depth.
+    key, title, caption : str
+        A caption of one's own replaces the usual one.
+
+    Returns
+    -------
+    Figure
+        Its data has two columns more: ``new_triples`` and ``new_positives``, those that a depth adds.
+
+    Raises
+    ------
+    KgtrecError
+        If a column is missing, or one of numbers holds none.
+
+    Examples
+    --------
+    >>> grown = pool_growth(pa.table({"depth": [1, 2], "triples": [10, 15], "positives": [4, 5]}))
+    >>> grown.data.column("new_positives").to_pylist()
+    [4, 1]
+    """
+    checked = _checked("pool_growth", key, table).sort_by("depth")
+    added = {}
+    for name in ("triples", "positives"):
+        cells = checked.column(name).to_pylist()
+        steps = [after - before for before, after in pairwise([0, *cells])]
+        added[f"new_{name}"] = pa.array(steps, checked[name].type)
+    usual = (
+        "Triples pooled down to each depth, how many of them were judged true, and how many true ones each depth adds. "
+        "While a depth adds no fewer than the one before, a deeper pool would find many more."
+    )
+    return _figure("pool_growth", checked, key, title, caption or usual, {}, added)
+
+
+def tie_report(
+    table: pa.Table,
+    *,
+    key: str = "ties",
+    title: str = "How much do ties move a score?",
+    caption: str = "",
+) -> Figure:
+    """A measure under each policy for tied scores, a row per system.
+
+    Parameters
+    ----------
+    table : pa.Table
+        system, measure, policy, value.
+    key, title, caption : str
+        A caption of one's own replaces the usual one.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    KgtrecError
+        If a column is missing, or one of numbers holds none.
+    """
+    usual = (
+        "Each system under every policy for tied scores. Where the marks lie on one another ties do not matter; "
+        "a long bar means that the score is a matter of how ties are broken."
+    )
+    return _figure("tie_report", table, key, title, caption or usual, {})
+
+
+def score_intervals(
+    table: pa.Table,
+    *,
+    key: str = "scores",
+    title: str = "Scores with their intervals",
+    caption: str = "",
+    interval: str = "95% interval",
+) -> Figure:
+    """A dot with an interval per system, a panel per measure; every panel has the first one's order, best on top.
+
+    Parameters
+    ----------
+    table : pa.Table
+        system, measure, value; low and high, if known.
+    key, title, caption : str
+        A caption of one's own replaces the usual one.
+    interval : str
+        What lies between ``low`` and ``high``.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    KgtrecError
+        If a column is missing, or one of numbers holds none.
+    """
+    checked = _checked("score_intervals", key, table)
+    measures = _distinct(checked["measure"].to_pylist())
+    usual = (
+        (f"Systems in the order of {measures[0]}, best on top" if measures else "Systems, best on top")
+        + ("; where dots do not fall in line, another measure ranks otherwise." if len(measures) > 1 else ".")
+        + (f" Bar: {interval}." if "low" in table.column_names else "")
+    )
+    return _figure("score_intervals", _best_first(checked, measures), key, title, caption or usual, {})
+
+
+def sparse_against_full(
+    table: pa.Table,
+    *,
+    key: str = "sparse-full",
+    title: str = "Do sparse labels show who is better?",
+    caption: str = "",
+) -> Figure:
+    """A score with sparse labels against the same with all of them, a line per system, a panel per measure.
+
+    Parameters
+    ----------
+    table : pa.Table
+        system, measure, checkpoint (a number that orders the points of one system), full, sparse.
+    key, title, caption : str
+        A caption of one's own replaces the usual one.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    KgtrecError
+        If a column is missing, or one of numbers holds none.
+    """
+    usual = (
+        "The score that sparse labels give against the score that all true facts give; a line joins the checkpoints "
+        "of one system. Where a line falls, or crosses another, sparse labels rank the wrong way round. "
+        "Dotted: sparse equals full."
+    )
+    ordered = _checked("sparse_against_full", key, table)
+    return _figure("sparse_against_full", ordered, key, title, caption or usual,
+                   {"x": "with all labels", "y": "with sparse labels"})  # fmt: skip
+
+
+def panels(figure: Figure) -> tuple[Panel, ...]:
+    """A figure's data, divided among the axes that it is drawn in; at least one, even of no rows.
+
+    Raises
+    ------
+    KgtrecError
+        If the figure is of an unknown kind.
+    """
+    if figure.kind not in KINDS:
+        raise KgtrecError(f"figure {figure.key}: expected a kind among {', '.join(KINDS)}, found {figure.kind!r}")
+    kind = KINDS[figure.kind]
+    rows = figure.data.to_pydict()
+    found = []
+    parts = kind.panels_by(rows) if figure.data.num_rows else [("", rows)]
+    for title, part in parts:
+        found.append(Panel(title, part, kind.gist(part, figure.options) if figure.data.num_rows else "No data."))
+    return tuple(found)
+
+
+def _figure(
+    kind: str,
+    table: pa.Table,
+    key: str,
+    title: str,
+    caption: str,
+    options: Mapping[str, Any],
+    added: Mapping[str, pa.Array] | None = None,
+) -> Figure:
+    """A figure of the columns of its kind, and of those that its function works out."""
+    checked = _checked(kind, key, table)
+    for name, column in (added or {}).items():
+        checked = checked.append_column(name, column)
+    alt = KINDS[kind].gist(checked.to_pydict(), options) if checked.num_rows else "No data."
+    return Figure(key, kind, title, caption, alt, checked, options)
+
+
+def _checked(kind: str, key: str, table: pa.Table) -> pa.Table:
+    """The columns of a kind, labels as text and numbers as numbers, a missing number as NaN."""
+    record = KINDS[kind]
+    optional = [name.removesuffix("?") for name in record.numbers if name.endswith("?")]
+    wanted = [*record.labels, *(name.removesuffix("?") for name in record.numbers)]
+    missing = [name for name in wanted if name not in table.column_names and name not in optional]
+    if missing:
+        found = ", ".join(table.column_names) or "no columns"
+        raise KgtrecError(f"figure {key}: expected columns {', '.join(wanted)}, found {found}")
+    columns: dict[str, pa.Array] = {}
+    for name in wanted:
+        if name in table.column_names:
+            columns[name] = _column(key, name, table.column(name).combine_chunks(), is_label=name in record.labels)
+    return pa.table(columns)
+
+
+def _column(key: str, name: str, column: pa.Array, *, is_label: bool) -> pa.Array:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.dictionary_decode(), kind.value_type
+    if is_label:
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)) or column.null_count:
+            raise KgtrecError(f"figure {key}: expected text in every row of column {name!r}, found {kind}")
+        return column.cast(pa.string())
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
+        raise KgtrecError(f"figure {key}: expected numbers in column {name!r}, found {kind}")
+    if pa.types.is_integer(kind) and not column.null_count:
+        return column.cast(pa.int64())
+    return column.cast(pa.float64()).fill_null(math.nan)
+
+
+def _best_first(table: pa.Table, measures: Sequence[str]) -> pa.Table:
+    """Systems in the order of the first measure, within measures in their order; undefined values last."""
+    if not measures:
+        return table
+    rows = table.to_pylist()
+    sign = 1 if _better(measures[0]) == "lower" else -1
+    first = {row["system"]: row["value"] for row in reversed(rows) if row["measure"] == measures[0]}
+    systems = _distinct(row["system"] for row in rows)
+    order = sorted(systems, key=lambda system: _last_if_undefined(sign * first.get(system, math.nan)))
+    place = {system: nth for nth, system in enumerate(order)}
+    rank = {measure: nth for nth, measure in enumerate(measures)}
+    taken = sorted(range(len(rows)), key=lambda row: (rank[rows[row]["measure"]], place[rows[row]["system"]]))
+    return table.take(pa.array(taken, pa.int64()))
+
+
+def _last_if_undefined(value: float) -> tuple[bool, float]:
+    return (True, 0.0) if math.isnan(value) else (False, value)
+
+
+def _better(measure: str) -> str:
+    try:
+        return parse_measure(measure).record.better
+    except MeasureError:  # a name of the caller's own
+        return "higher"
+
+
+def _distinct(labels: Any) -> list[str]:
+    """In order of first appearance."""
+    return list(dict.fromkeys(labels))
+
+
+# which rows stand in which panel
+
+
+def _growth(rows: _Rows) -> list[tuple[str, _Rows]]:
+    whole, added = ("depth", "triples", "positives"), ("depth", "new_triples", "new_positives")
+    return [
+        ("down to each depth", {name: rows[name] for name in whole}),
+        ("added by each depth", {name: rows[name] for name in added}),
+    ]
+
+
+def _by(column: str) -> Callable[[_Rows], list[tuple[str, _Rows]]]:
+    def split(rows: _Rows) -> list[tuple[str, _Rows]]:
+        places: dict[str, list[int]] = {}
+        for place, label in enumerate(rows[column]):
+            places.setdefault(label, []).append(place)
+        return [(label, _taken(rows, chosen)) for label, chosen in places.items()]
+
+    return split
+
+
+def _by_family(rows: _Rows) -> list[tuple[str, _Rows]]:
+    """Micro, macro and other measures apart, and no more than six in a panel."""
+    families: dict[str, list[str]] = {}
+    for measure in _distinct(rows["measure"]):
+        head, dot, _ = measure.partition(".")
+        families.setdefault(head if dot and head in ("micro", "macro") else "", []).append(measure)
+    several = len(families) > 1
+    found = []
+    for family, measures in families.items():
+        parts = math.ceil(len(measures) / SERIES_PER_PANEL)
+        name = (family or "other") if several else family
+        for part, chosen in enumerate(np.array_split(np.array(measures, object), parts)):
+            members = set(chosen.tolist())
+            places = [place for place, measure in enumerate(rows["measure"]) if measure in members]
+            turn = f"{part + 1} of {parts}" if parts > 1 else ""
+            whole = f"{name} measures" if name else "measures" if turn else ""
+            found.append((", ".join(filter(None, (whole, turn))), _taken(rows, places)))
+    return found
+
+
+def _taken(rows: _Rows, places: Sequence[int]) -> _Rows:
+    return {name: [column[place] for place in places] for name, column in rows.items()}
+
+
+# the gist of the numbers, in words
+
+
+def _told(sentences: Sequence[str], more: str) -> str:
+    if len(sentences) > _TOLD:
+        sentences = [*sentences[:_TOLD], f"{count_text(len(sentences) - _TOLD)} more {more}"]
+    return "; ".join(sentences) + "."
+
+
+def _series(rows: _Rows, by: str, *names: str) -> dict[str, list[tuple[Any, ...]]]:
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for label, *cells in zip(rows[by], *(rows[name] for name in names), strict=True):
+        found.setdefault(label, []).append(tuple(cells))
+    return found
+
+
+def _gist_of_lines(rows: _Rows, options: Mapping[str, Any], x: str, y: str) -> str:
+    sentences = []
+    for label, points in _series(rows, "measure", x, y).items():
+        known = sorted(point for point in points if not math.isnan(point[1]))
+        if not known:
+            sentences.append(f"{label}: undefined")
+            continue
+        (first_x, first), (last_x, last) = known[0], known[-1]
+        text = f"{label}: from {number_text(first, 3)} at {_at(options, first_x)}"
+        text += f" to {number_text(last, 3)} at {_at(options, last_x)}" if len(known) > 1 else ""
+        lowest_x, lowest = min(known, key=lambda point: point[1])
+        if lowest < min(first, last) - 0.0005:
+            text += f", lowest {number_text(lowest, 3)} at {_at(options, lowest_x)}"
+        sentences.append(text)
+    return _told(sentences, "measures")
+
+
+def _at(options: Mapping[str, Any], x: float) -> str:
+    return f"{x:.0%}" if options["at"] == "share" else f"{options['at']} {x:g}"
+
+
+def _gist_of_depths(rows: _Rows, options: Mapping[str, Any]) -> str:
+    return _gist_of_lines(rows, options, "depth", "tau")
+
+
+def _gist_of_sizes(rows: _Rows, options: Mapping[str, Any]) -> str:
+    return _gist_of_lines(rows, options, "size", "mean")
+
+
+def _gist_of_p(rows: _Rows, options: Mapping[str, Any]) -> str:
+    sentences = []
+    for label, points in _series(rows, "measure", "p").items():
+        known = [p for (p,) in points if not math.isnan(p)]
+        below = sum(p < options["level"] for p in known)
+        mean = f", mean p {number_text(sum(known) / len(known), 3)}" if known else ""
+        pairs = f"{count_text(below)} of {count_text(len(points))} pairs below {options['level']:g}"
+        sentences.append(f"{label}: {pairs}{mean}")
+    return _told(sentences, "measures")
+
+
+def _gist_of_cells(rows: _Rows, options: Mapping[str, Any]) -> str:
+    known = [
+        cell
+        for cell in zip(rows["value"], rows["system"], rows["category"], rows["side"], strict=True)
+        if not math.isnan(cell[0])
+    ]
+    if not known:
+        return "All values are undefined."
+    ends = []
+    for what, (value, system, category, side) in (
+        ("highest", max(known, key=lambda cell: cell[0])),
+        ("lowest", min(known, key=lambda cell: cell[0])),
+    ):
+        ends.append(f"{what} {number_text(value, 3)} ({system}, {category}, {side})")
+    means = [
+        f"{side} {category} {number_text(math.fsum(values) / len(values), 3)}"
+        for side in _distinct(cell[3] for cell in known)
+        for category in _distinct(cell[2] for cell in known if cell[3] == side)
+        if (values := [cell[0] for cell in known if cell[2:] == (category, side)])
+    ]
+    return f"{options['value']}: {', '.join(ends)}. Means: {_told(means, 'groups')}"
+
+
+def _gist_of_growth(rows: _Rows, options: Mapping[str, Any]) -> str:
+    new = "" if "triples" in rows else "new_"
+    parts = []
+    for place in sorted({0, len(rows["depth"]) - 1}):
+        triples, positives = rows[f"{new}triples"][place], rows[f"{new}positives"][place]
+        share = f" ({positives / triples:.1%})" if triples else ""
+        counted = f"{count_text(triples)} {'more ' if new else ''}triples, {count_text(positives)} of them true"
+        parts.append(f"depth {rows['depth'][place]:g}: {counted}{share}")
+    return _told(parts, "depths")
+
+
+def _gist_of_ties(rows: _Rows, options: Mapping[str, Any]) -> str:
+    widest: dict[str, tuple[float, str]] = {}
+    for place, value in enumerate(rows["value"]):
+        if not math.isnan(value):
+            widest.setdefault(rows["measure"][place], (-1.0, ""))
+    for (measure, system), values in _pairs(rows).items():
+        spread = max(values) - min(values)
+        if spread > widest[measure][0]:
+            widest[measure] = (spread, system)
+    sentences = [
+        f"{measure}: policies are at most {number_text(spread, 4)} apart ({system})"
+        for measure, (spread, system) in widest.items()
+    ]
+    return _told(sentences, "measures") if sentences else "All values are undefined."
+
+
+def _pairs(rows: _Rows) -> dict[tuple[str, str], list[float]]:
+    found: dict[tuple[str, str], list[float]] = {}
+    for measure, system, value in zip(rows["measure"], rows["system"], rows["value"], strict=True):
+        if not math.isnan(value):
+            found.setdefault((measure, system), []).append(value)
+    return found
+
+
+def _gist_of_scores(rows: _Rows, options: Mapping[str, Any]) -> str:
+    sentences = []
+    for measure, points in _series(rows, "measure", "system", "value").items():
+        known = [point for point in points if not math.isnan(point[1])]
+        if not known:
+            sentences.append(f"{measure}: undefined")
+            continue
+        sign = -1 if _better(measure) == "lower" else 1
+        best, worst = max(known, key=lambda point: sign * point[1]), min(known, key=lambda point: sign * point[1])
+        text = f"{measure}: best {best[0]} with {number_text(best[1], 4)}"
+        text += f", last {worst[0]} with {number_text(worst[1], 4)}" if len(known) > 1 else ""
+        sentences.append(text)
+    return _told(sentences, "measures")
+
+
+def _gist_of_curves(rows: _Rows, options: Mapping[str, Any]) -> str:
+    sentences = []
+    several = len(set(rows["measure"])) > 1
+    named = [f"{measure}, {system}" if several else system
+             for measure, system in zip(rows["measure"], rows["system"], strict=True)]  # fmt: skip
+    for label, points in _series({**rows, "named": named}, "named", "checkpoint", "full", "sparse").items():
+        known = sorted(point for point in points if not any(map(math.isnan, point[1:])))
+        if not known:
+            sentences.append(f"{label}: undefined")
+            continue
+        (_, full, sparse), (_, last_full, last_sparse) = known[0], known[-1]
+        text = f"{label}: full {number_text(full, 3)}, sparse {number_text(sparse, 3)}"
+        if len(known) > 1:
+            text += f", at the last checkpoint {number_text(last_full, 3)} and {number_text(last_sparse, 3)}"
+        sentences.append(text)
+    return _told(sentences, "systems")
+
+
+def _short(correlation: str) -> str:
+    """What an axis says of a correlation: "tau-b" of "Kendall's tau-b"."""
+    return correlation.removeprefix("Kendall's ")
+
+
+def _bands(table: pa.Table) -> str:
+    return " Band: 95% interval." if "low" in table.column_names else ""
+
+
+KINDS = {
+    "tau_by_depth": Kind(("measure",), ("depth", "tau", "low?", "high?"), _by_family, _gist_of_depths),
+    "stability": Kind(("measure",), ("size", "mean", "low?", "high?"), _by_family, _gist_of_sizes),
+    "p_value_curves": Kind(("measure",), ("position", "p"), _by_family, _gist_of_p),
+    "heat_map": Kind(("system", "category", "side"), ("value",), _by("side"), _gist_of_cells),
+    "pool_growth": Kind((), ("depth", "triples", "positives"), _growth, _gist_of_growth),
+    "tie_report": Kind(("system", "measure", "policy"), ("value",), _by("measure"), _gist_of_ties),
+    "score_intervals": Kind(("system", "measure"), ("value", "low?", "high?"), _by("measure"), _gist_of_scores),
+    "sparse_against_full": Kind(
+        ("system", "measure"), ("checkpoint", "full", "sparse"), _by("measure"), _gist_of_curves
+    ),
+}

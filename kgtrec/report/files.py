@@ -1,0 +1,89 @@
+"""A report as files: the page, and its figures and tables one by one, as a paper takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import numpy as np
+
+from kgtrec.data.report import Figure, Report, Table
+from kgtrec.errors import KgtrecError
+from kgtrec.report.cells import is_number_column, label_text, table_cells
+from kgtrec.report.drawing import pdf, png, svg
+from kgtrec.report.html import to_html
+from kgtrec.report.studies import study_csv
+from kgtrec.report.tables import booktabs
+
+FORMATS = ("html", "svg", "pdf", "tex", "csv", "png")
+USUAL_FORMATS = ("html", "svg", "pdf", "tex", "csv")
+PAGE = "report.html"
+
+
+def report_files(report: Report, formats: Collection[str] = USUAL_FORMATS) -> dict[str, bytes]:
+    """The files of a report, to be written beside one another.
+
+    Parameters
+    ----------
+    report : Report
+    formats : collection of {"html", "svg", "pdf", "tex", "csv", "png"}
+        Which files to make: the page; figures as SVG, PDF, PNG; tables as LaTeX; the data of both as CSV.
+
+    Returns
+    -------
+    dict
+        Path within the folder -> contents: ``report.html``, ``figures/KEY.svg``, ``tables/KEY.tex`` and so on. The
+        same bytes for the same report.
+
+    Raises
+    ------
+    KgtrecError
+        If a format is unknown.
+    """
+    unknown = [name for name in formats if name not in FORMATS]
+    if unknown:
+        raise KgtrecError(f"expected formats among {', '.join(FORMATS)}, found {', '.join(map(repr, unknown))}")
+    drawn: dict[str, Callable[[Figure], bytes]] = {"svg": _svg, "pdf": pdf, "png": png, "csv": _csv}
+    written: dict[str, Callable[[Table], bytes]] = {"tex": _tex, "csv": _csv}
+    found = {PAGE: to_html(report).encode()} if "html" in formats else {}
+    for kind in (name for name in FORMATS if name in formats):
+        if kind in drawn:
+            found |= {f"figures/{figure.key}.{kind}": drawn[kind](figure) for figure in report.figures}
+        if kind in written:
+            found |= {f"tables/{table.key}.{kind}": written[kind](table) for table in report.tables}
+    return found
+
+
+def table_latex(table: Table) -> str:
+    r"""A booktabs table (``\usepackage{booktabs}``); best values bold, intervals and letters beside the values.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> print(table_latex(Table("t", "T", "", pa.table({"system": ["<a_b>"], "tau": [-0.5]}))), end="")
+    \begin{tabular}{lr}
+    \toprule
+    system & tau \\
+    \midrule
+    \textless{}a\_b\textgreater{} & $-$0.5000 \\
+    \bottomrule
+    \end{tabular}
+    """
+    numbers = [is_number_column(table, column) for column in table.columns]
+    left = numbers.index(True) if True in numbers else len(numbers)
+    header = [label_text(column.label or column.name) for column in table.columns]
+    cells = table_cells(table)
+    rows = [[" ".join(filter(None, (cell.text, cell.groups, cell.interval))) for cell in row] for row in cells]
+    best = np.array([[False] * len(header), *([cell.is_best for cell in row] for row in cells)], np.bool_)
+    return booktabs([header, *rows], left, best)
+
+
+def _svg(figure: Figure) -> bytes:
+    return svg(figure).encode()
+
+
+def _csv(block: Figure | Table) -> bytes:
+    return study_csv(block.data).encode()
+
+
+def _tex(table: Table) -> bytes:
+    return table_latex(table).encode()

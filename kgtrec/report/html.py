@@ -1,0 +1,184 @@
+"""A report as one file of HTML that needs no network: styles, script, pictures and data are inside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from kgtrec.data.report import Block, Code, Column, Facts, Figure, Items, Report, Table, Text
+from kgtrec.report.cells import count_text, is_number_column, label_text, table_cells
+from kgtrec.report.drawing import svg
+from kgtrec.report.figures import panels
+from kgtrec.report.studies import study_csv
+from kgtrec.report.svg import inline
+
+_LARGEST_LINK = 1_500_000  # characters of a data: address; browsers follow none of more than 2 MB
+_MOST_NUMBERS = 400  # rows of a figure's data that are also shown as a table
+_FIRST = {"higher": "descending", "lower": "ascending", "neither": ""}
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def to_html(report: Report) -> str:
+    """A report as a page.
+
+    The page may not load, send or frame anything, nor run any script but its own: its content security policy says
+    so, by the hashes of its style and script. Whatever comes from data is escaped.
+
+    Parameters
+    ----------
+    report : Report
+
+    Returns
+    -------
+    str
+        The same text for the same report.
+
+    Examples
+    --------
+    >>> from kgtrec.data.report import Section
+    >>> page = to_html(Report("Ranks of <b>", (Section("all", "All", (Text(("Nothing yet.",)),)),)))
+    >>> "Ranks of &lt;b&gt;" in page, "http" in page.replace("http-equiv", "")
+    (True, False)
+    """
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    style, script = _template("report.css"), _template("report.js")
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+    )
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    page = environment.from_string(_template("report.html")).render(
+        report={"title": label_text(report.title), "subtitle": label_text(report.subtitle)},
+        sections=list(_sections(report)),
+        policy=policy,
+        style=Markup(style),  # noqa: S704 (these two are our own files)
+        script=Markup(script),  # noqa: S704
+        version=label_text(report.provenance.versions.get("kgtrec", "")),
+    )
+    return page.lstrip("\n")
+
+
+def _template(name: str) -> str:
+    return (files("kgtrec.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _sections(report: Report) -> Iterator[dict[str, Any]]:
+    """Sections as the template reads them; the last ones tell where the numbers came from and how to cite them."""
+    numbers = {"table": 0, "figure": 0}
+    for section in report.sections:
+        blocks = [_block(block, numbers) for block in section.blocks]
+        yield {"id": f"section-{section.key}", "title": label_text(section.title), "blocks": blocks}
+    if blocks := list(_provenance(report)):
+        yield {"id": "provenance", "title": "Where the numbers came from", "blocks": blocks}
+    if report.citations:
+        cited = [
+            {"kind": "code", "text": _lines(text)}
+            if "\n" in text
+            else {"kind": "text", "paragraphs": [label_text(text)]}
+            for text in report.citations
+        ]
+        yield {"id": "cite", "title": "How to cite", "blocks": cited}
+
+
+def _block(block: Block, numbers: dict[str, int]) -> dict[str, Any]:
+    if isinstance(block, Text):
+        return {"kind": "text", "paragraphs": [label_text(text) for text in block.paragraphs]}
+    if isinstance(block, Items):
+        return {"kind": "items", "points": [label_text(text) for text in block.points]}
+    if isinstance(block, Code):
+        return {"kind": "code", "text": _lines(block.text)}
+    if isinstance(block, Facts):
+        return {"kind": "facts", "pairs": [tuple(map(label_text, pair)) for pair in block.pairs]}
+    kind = "table" if isinstance(block, Table) else "figure"
+    numbers[kind] += 1
+    head = {
+        "kind": kind,
+        "id": f"{kind}-{block.key}",
+        "number": numbers[kind],
+        "title": label_text(block.title),
+        "caption": label_text(block.caption),
+        **_download(block),
+    }
+    if isinstance(block, Table):
+        return head | {"table": _shown(block)}
+    small = 0 < block.data.num_rows <= _MOST_NUMBERS
+    return head | {
+        "panels": [_picture(block, place) for place in range(len(panels(block)))],
+        "table": _shown(Table(f"{block.key}-numbers", block.title, "", block.data)) if small else None,
+    }
+
+
+def _picture(figure: Figure, panel: int) -> Any:
+    from markupsafe import Markup
+
+    return Markup(inline(svg(figure, panel)))  # noqa: S704 (text in it is escaped as XML demands)
+
+
+def _shown(table: Table) -> dict[str, Any]:
+    rows = table_cells(table)
+    return {
+        "columns": [_head(table, column) for column in table.columns],
+        # the widest letters of a column set how much room all get, so that its numbers stand below one another
+        "letters": [max((min(len(cell.groups), 8) for cell in cells), default=0) for cells in zip(*rows, strict=True)],
+        "rows": rows,
+    }
+
+
+def _head(table: Table, column: Column) -> dict[str, Any]:
+    return {
+        "label": label_text(column.label or column.name),
+        "is_number": is_number_column(table, column),
+        "first": _FIRST[column.better],
+    }
+
+
+def _download(block: Table | Figure) -> dict[str, Any]:
+    folder = "tables" if isinstance(block, Table) else "figures"
+    address = "data:text/csv;charset=utf-8," + quote(study_csv(block.data), safe="")
+    fits = len(address) <= _LARGEST_LINK
+    return {
+        "file": f"{block.key}.csv" if fits else f"{folder}/{block.key}.csv",
+        "href": address if fits else "",
+        "formula_like": any(
+            text is not None and text.startswith(_FORMULA)
+            for column in block.data.columns
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+            for text in column.to_pylist()
+        ),
+    }
+
+
+def _provenance(report: Report) -> Iterator[dict[str, Any]]:
+    made = report.provenance
+    for name, pairs in (("Versions", made.versions), ("Seeds and options", made.settings)):
+        if pairs:
+            yield {"kind": "heading", "text": name}
+            rows = [[label_text(key), label_text(value)] for key, value in pairs.items()]
+            yield {"kind": "plain", "label": name, "columns": ["name", "value"], "rows": rows}
+    if made.inputs:
+        yield {"kind": "heading", "text": "Inputs"}
+        rows = [[label_text(each.name), count_text(each.size), label_text(each.sha256)] for each in made.inputs]
+        yield {"kind": "plain", "label": "Inputs", "columns": ["file", "bytes", "SHA-256"], "rows": rows}
+    if made.commands:
+        yield {"kind": "heading", "text": "Commands"}
+        yield {"kind": "code", "text": "\n".join(map(_lines, made.commands))}
+
+
+def _lines(text: str) -> str:
+    """Several lines as they are, but for signs that cannot be shown."""
+    return "\n".join(
+        line[: len(line) - len(line.lstrip())] + label_text(line) for line in text.replace("\t", "    ").splitlines()
+    )

@@ -1,0 +1,132 @@
+"""matplotlib's SVG made fit for a page: no style attributes, no borrowed ids, a title and a description."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_FONT = re.compile(r"(?:(?P<weight>bold|\d00)\s+)?(?P<size>[\d.]+)px")
+_NEEDED = {"stroke": "none", "fill": "black"}  # what a presentation attribute need not say
+
+
+def tidied(drawn: str, key: str, title: str, alt: str) -> str:
+    """An SVG document as text, with a text alternative; all its ids begin with ``key``.
+
+    A page's content security policy forbids style attributes, so they become attributes of their own.
+
+    Parameters
+    ----------
+    drawn : str
+        What matplotlib wrote.
+    key : str
+        Unlike that of any other picture on the page.
+    title, alt : str
+        Name, and the gist of what it shows.
+    """
+    ET.register_namespace("", _SVG)
+    ET.register_namespace("xlink", _XLINK)
+    root = ET.fromstring(drawn)  # noqa: S314 (written by matplotlib a moment ago, from text with its markup escaped)
+    for parent in root.iter():
+        for child in list(parent):
+            if child.tag == f"{{{_SVG}}}metadata" or child.find(f"{{{_SVG}}}style") is not None:
+                parent.remove(child)
+    used = {found for node in root.iter() for value in node.attrib.values() for found in _targets(value)}
+    names = {name: f"{key}-{place}" for place, name in enumerate(_in_order(root, used))}
+    for node in root.iter():
+        _rewrite(node, names)
+    for unit in ("width", "height"):
+        root.set(unit, _rounded(root.get(unit, "")))
+    root.attrib |= {
+        "role": "img", "aria-labelledby": f"{key}-title {key}-desc", "font-family": _FONTS,
+        "stroke-linejoin": "round",
+    }  # fmt: skip
+    for place, (tag, text) in enumerate((("title", title), ("desc", alt))):
+        node = ET.Element(f"{{{_SVG}}}{tag}", {"id": f"{key}-{tag}"})
+        node.text = text
+        root.insert(place, node)
+    return ET.tostring(_flat(root), encoding="unicode") + "\n"
+
+
+def inline(document: str) -> str:
+    """An SVG document as it stands within a page of HTML: without what only XML needs.
+
+    Examples
+    --------
+    >>> inline('<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt" viewBox="0 0 9 9"></svg>')
+    '<svg viewBox="0 0 9 9"></svg>'
+    """
+    head, bracket, rest = document.partition(">")
+    head = re.sub(r' (?:xmlns(?::xlink)?|width|height|version)="[^"]*"', "", head)
+    return (head + bracket + rest).replace(" xlink:href=", " href=").rstrip("\n")
+
+
+def _targets(value: str) -> list[str]:
+    return [value[1:]] if value.startswith("#") else re.findall(r"url\(#([^)]+)\)", value)
+
+
+def _in_order(root: ET.Element, used: set[str]) -> list[str]:
+    return [name for node in root.iter() if (name := node.get("id")) in used]
+
+
+def _rewrite(node: ET.Element, names: dict[str, str]) -> None:
+    for name, value in list(node.attrib.items()):
+        if name == "id":
+            if value in names:
+                node.set(name, names[value])
+            else:
+                del node.attrib[name]
+        elif name == "style":
+            del node.attrib[name]
+            for declaration in filter(None, map(str.strip, value.split(";"))):
+                _declare(node, *map(str.strip, declaration.split(":", 1)))
+        elif name == f"{{{_XLINK}}}href":
+            node.set(name, "#" + names[value[1:]])
+        elif name == "clip-path":
+            node.set(name, f"url(#{names[_targets(value)[0]]})")
+        elif name in ("d", "x", "y", "width", "height", "transform"):
+            short = _rounded(" ".join(value.split()))
+            if name == "transform" and re.fullmatch(r"rotate\(-?0 [^)]*\)", short):
+                del node.attrib[name]
+            else:
+                node.set(name, short)
+
+
+def _declare(node: ET.Element, name: str, value: str) -> None:
+    """One declaration of a style as an attribute."""
+    if name == "font":  # a shorthand has no attribute of its own
+        found = _FONT.search(value)
+        if found is None:
+            return
+        node.set("font-size", found["size"])
+        if found["weight"]:
+            node.set("font-weight", "bold" if found["weight"] in ("bold", "700") else found["weight"])
+    elif name == "font-size":
+        node.set(name, value.removesuffix("px"))
+    elif name != "font-family":  # the whole picture has one
+        node.set(name, _rounded(value))
+
+
+def _rounded(text: str) -> str:
+    return _NUMBER.sub(lambda found: f"{round(float(found[0]), 2):g}", text)
+
+
+def _flat(root: ET.Element) -> ET.Element:
+    """Without the groups that say nothing, and without the spaces between elements."""
+    for node in root.iter():
+        if node.text is not None and not node.text.strip():
+            node.text = None
+        node.tail = None
+    changed = True
+    while changed:
+        changed = False
+        for parent in list(root.iter()):
+            for place, child in reversed(list(enumerate(parent))):
+                if child.tag == f"{{{_SVG}}}g" and not child.attrib:
+                    parent.remove(child)
+                    for offset, grandchild in enumerate(list(child)):
+                        parent.insert(place + offset, grandchild)
+                    changed = True
+    return root

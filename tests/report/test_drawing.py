@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree as ET
+
+import matplotlib as mpl
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kgtrec.report import figures
+from kgtrec.report.cells import label_text
+from kgtrec.report.drawing import draw, pdf, png, svg
+from kgtrec.report.figures import KINDS, panels
+from tests.report.sample import HOSTILE, all_figures
+
+FIGURES = all_figures()
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "x", "y"),
+    [("tau_by_depth", "depth", "tau"), ("stability", "size", "mean"), ("p_value_curves", "position", "p")],
+)
+def test_lines_are_the_data(kind: str, x: str, y: str):
+    """Every line's points are its measure's rows, undefined ones as gaps."""
+    figure = FIGURES[kind]
+    for axes, panel in zip(draw(figure).axes, panels(figure), strict=False):
+        lines = {line.get_label(): line for line in axes.lines if not str(line.get_label()).startswith("_")}
+        assert list(lines) == [label_text(measure)[:26] for measure in dict.fromkeys(panel.rows["measure"])]
+        for measure, line in zip(dict.fromkeys(panel.rows["measure"]), lines.values(), strict=True):
+            rows = [
+                row
+                for row in zip(panel.rows["measure"], panel.rows[x], panel.rows[y], strict=True)
+                if row[0] == measure
+            ]
+            assert np.array_equal(line.get_xydata(), [row[1:] for row in rows], equal_nan=True)
+
+
+@pytest.mark.parametrize(("kind", "low", "high"), [("tau_by_depth", "low", "high"), ("stability", "low", "high")])
+def test_bands_are_the_data(kind: str, low: str, high: str):
+    """A band per line, whose corners are the ends of the intervals."""
+    figure = FIGURES[kind]
+    for axes, panel in zip(draw(figure).axes, panels(figure), strict=False):
+        measures = list(dict.fromkeys(panel.rows["measure"]))
+        for measure, band in zip(measures, axes.collections, strict=True):
+            corners = np.concatenate([path.vertices[:, 1] for path in band.get_paths()])
+            ends = [
+                end
+                for name in (low, high)
+                for label, end in zip(panel.rows["measure"], panel.rows[name], strict=True)
+                if label == measure and end == end
+            ]
+            assert set(np.round(corners, 12)) == set(np.round(ends, 12))
+
+
+def test_dots_and_bars_are_the_data():
+    """Each dot at its value in the order of the rows, each bar from low to high."""
+    figure = FIGURES["score_intervals"]
+    for axes, panel in zip(draw(figure).axes, panels(figure), strict=True):
+        dots = axes.lines[0]
+        assert np.array_equal(dots.get_xdata(), panel.rows["value"], equal_nan=True)
+        assert [tick.get_text() for tick in axes.get_yticklabels()] == list(map(label_text, panel.rows["system"]))
+        bars = [segment[:, 0].tolist() for segment in axes.collections[0].get_segments() if len(segment)]
+        ends = zip(panel.rows["low"], panel.rows["high"], strict=True)
+        assert bars == [[low, high] for low, high in ends if low == low]
+
+
+def test_ties_are_the_data():
+    """A mark per policy and system."""
+    figure = FIGURES["tie_report"]
+    systems = list(dict.fromkeys(figure.data["system"].to_pylist()))
+    for axes, panel in zip(draw(figure).axes, panels(figure), strict=True):
+        found = {
+            (line.get_label(), systems[int(y)]): x
+            for line in axes.lines
+            for x, y in line.get_xydata()
+            if not np.isnan(x)
+        }
+        assert found == {
+            (policy, system): value
+            for policy, system, value in zip(*(panel.rows[name] for name in ("policy", "system", "value")), strict=True)
+            if value == value
+        }
+
+
+def test_cells_show_the_data():
+    """The numbers in the cells are the values, row by row; the undefined is a dash."""
+    figure = FIGURES["heat_map"]
+    for axes, panel in zip(draw(figure).axes, panels(figure), strict=True):
+        shown = [text.get_text() for text in axes.texts]
+        assert shown == ["-" if value != value else f"{value:.2f}" for value in panel.rows["value"]]
+
+
+def test_pool_bars_are_the_data():
+    """Heights are counts."""
+    whole, added = draw(FIGURES["pool_growth"]).axes
+    assert [bar.get_height() for bar in whole.patches] == [1000, 1900, 2700, 200, 300, 350]
+    assert [bar.get_height() for bar in added.patches] == [200, 100, 50]
+
+
+def test_curves_are_the_data():
+    """Points of a system in the order of its checkpoints."""
+    rows = {"system": ["a"] * 3, "measure": ["RR"] * 3, "checkpoint": [3, 1, 2], "full": [0.3, 0.1, 0.2],
+            "sparse": [0.25, 0.05, 0.15]}  # fmt: skip
+    (axes,) = draw(figures.sparse_against_full(pa.table(rows))).axes
+    assert axes.lines[1].get_xydata().tolist() == [[0.1, 0.05], [0.2, 0.15], [0.3, 0.25]]
+
+
+def test_no_two_lines_of_a_panel_look_alike_without_colour():
+    """Dash and mark together differ, for print and for who sees no colours."""
+    rows = {"system": [f"s{n}" for n in range(20)], "measure": ["RR"] * 20, "checkpoint": [0] * 20,
+            "full": [0.1 * n for n in range(20)], "sparse": [0.1] * 20}  # fmt: skip
+    (axes,) = draw(figures.sparse_against_full(pa.table(rows))).axes
+    looks = [(line.get_marker(), line.get_color()) for line in axes.lines[1:]]
+    assert len(set(looks)) == 20
+    first = [(line.get_marker(), line.is_dashed()) for line in axes.lines[1:8]]
+    assert len(set(first)) == 7
+
+
+def test_names_at_line_ends_do_not_cover_one_another():
+    """Six lines that end at one point have six names at a distance."""
+    rows = {"measure": [f"P@{n}" for n in range(6)] * 2, "depth": [0] * 6 + [1] * 6, "tau": [1.0] * 6 + [0.5] * 6}
+    (axes,) = draw(figures.tau_by_depth(pa.table(rows))).axes
+    heights = sorted(text.xy[1] for text in axes.texts)
+    bottom, top = axes.get_ylim()
+    assert min(np.diff(heights)) >= 0.06 * (top - bottom)
+    assert bottom <= heights[0] <= heights[-1] <= top
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_svg_needs_nothing_and_leaks_nothing(kind: str):
+    """No style attribute, no script, no address but XML's names; ids are its own, references lead to them."""
+    figure = FIGURES[kind]
+    text = svg(figure)
+    root = ET.fromstring(text)  # noqa: S314
+    assert root.get("role") == "img"
+    assert root.find(f"{SVG}desc").text == label_text(figure.alt)  # type: ignore[union-attr]
+    ids = [node.get("id") for node in root.iter() if node.get("id")]
+    assert len(ids) == len(set(ids))
+    assert all(name.startswith(figure.key) for name in ids)  # type: ignore[union-attr]
+    for node in root.iter():
+        assert node.get("style") is None
+        assert node.tag.removeprefix(SVG) in {"svg", "title", "desc", "g", "defs", "path", "use", "text", "tspan",
+                                              "clipPath", "rect"}  # fmt: skip
+        for name, value in node.attrib.items():
+            for target in [value[1:]] if name.endswith("href") else re.findall(r"url\(#(.+)\)", value):
+                assert target in ids
+    addresses = set(re.findall(r"https?://[^\s\"']+", text))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+
+
+def test_hostile_labels_are_text():
+    """Markup, dollars and other scripts stand in the picture as they were given."""
+    text = svg(FIGURES["score_intervals"])
+    assert HOSTILE not in text
+    words = [node.text for node in ET.fromstring(text).iter(f"{SVG}text")]  # noqa: S314
+    assert HOSTILE in words
+    assert "知识图谱 $x_1^2$ & \"q\" 'r'" in words
+
+
+def test_long_and_broken_labels_are_shown_on_one_short_line():
+    """Control characters that XML forbids do not break the file."""
+    rows = {"system": ["a\x00\x1b[1m\nb", "x" * 300], "measure": ["RR"] * 2, "value": [0.1, 0.2]}
+    words = {node.text for node in ET.fromstring(svg(figures.score_intervals(pa.table(rows)))).iter(f"{SVG}text")}  # noqa: S314
+    assert {"a\ufffd\ufffd[1m b", "x" * 25 + "…"} <= words
+
+
+@pytest.mark.parametrize("label", ["W" * 300, "知" * 300, "", " "])
+def test_any_label_leaves_room_for_the_data(label: str):
+    """However long, wide or empty, without a complaint of the drawing library."""
+    rows = {"measure": [label, label], "depth": [0, 1], "tau": [1.0, 0.5]}
+    assert "<path" in svg(figures.tau_by_depth(pa.table(rows)))
+    cells = {"system": [label] * 8, "category": [label + str(n) for n in range(8)], "side": ["head"] * 8}
+    values = [-0.5, 0.0, 0.5, 1.0, float("nan"), -1.0, float("inf"), 0.1]
+    assert "<path" in svg(figures.heat_map(pa.table({**cells, "value": values}), diverging=True))
+
+
+def test_infinite_values_are_gaps():
+    """No axis reaches there; the data keep them."""
+    rows = {"measure": ["RR"] * 3, "depth": [0, 1, 2], "tau": [1.0, float("inf"), 0.5]}
+    figure = figures.tau_by_depth(pa.table(rows))
+    (axes,) = draw(figure).axes
+    assert np.array_equal(axes.lines[0].get_ydata(), [1.0, np.nan, 0.5], equal_nan=True)
+    assert figure.data["tau"].to_pylist()[1] == float("inf")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_rows_and_no_defined_value_are_drawn(kind: str):
+    """An empty table, and one whose numbers are all NaN."""
+    make, data = getattr(figures, kind), FIGURES[kind].data
+    assert "no data" in svg(make(data.slice(0, 0)))
+    undefined = {
+        name: pa.array([float("nan")] * len(data)) if pa.types.is_floating(data[name].type) else data[name]
+        for name in data.column_names
+    }
+    if kind != "pool_growth":
+        assert "<svg" in svg(make(pa.table(undefined)))
+
+
+def test_same_data_same_bytes_in_another_process():
+    """SVG, PDF and PNG, under another hash seed, and though the user's own matplotlib style is another."""
+    figure = FIGURES["sparse_against_full"]
+    with mpl.rc_context({"lines.linewidth": 9, "svg.fonttype": "path", "font.size": 20}):
+        here = hashlib.sha256(svg(figure).encode() + pdf(figure) + png(figure, 50)).hexdigest()
+        assert mpl.rcParams["lines.linewidth"] == 9
+    program = (
+        "import hashlib; from kgtrec.report.drawing import svg, pdf, png; from tests.report.sample import all_figures\n"
+        "f = all_figures()['sparse_against_full']\n"
+        "print(hashlib.sha256(svg(f).encode() + pdf(f) + png(f, 50)).hexdigest())"
+    )
+    there = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "1", "TZ": "Asia/Tokyo"},
+    )  # fmt: skip
+    assert there.stdout.strip() == here
+
+
+def test_pdf_embeds_its_fonts_and_has_no_date():
+    """TrueType, as publishers ask; nothing that changes from day to day."""
+    document = pdf(FIGURES["pool_growth"])
+    assert document.startswith(b"%PDF")
+    assert b"/Subtype /TrueType" in document or b"/CIDFontType2" in document
+    assert b"/Type3" not in document
+    assert b"Date" not in document
+
+
+def test_png_is_a_picture_without_the_time():
+    """Of the size asked for."""
+    picture = png(FIGURES["pool_growth"], 100)
+    assert picture.startswith(b"\x89PNG")
+    assert b"Software" not in picture
+    assert int.from_bytes(picture[16:20], "big") == 880

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import csv
+import io
+
+import pyarrow as pa
+import pytest
+
+from kgtrec.data.report import Report, Table
+from kgtrec.errors import KgtrecError
+from kgtrec.report.files import report_files, table_latex
+from tests.report.sample import small_report
+
+
+def test_a_paper_gets_each_figure_and_table_in_its_formats():
+    """SVG, PDF and CSV of figures; LaTeX and CSV of tables; and the page."""
+    report = small_report()
+    files = report_files(report)
+    expected = {"report.html"}
+    expected |= {f"figures/{figure.key}.{kind}" for figure in report.figures for kind in ("svg", "pdf", "csv")}
+    expected |= {f"tables/{table.key}.{kind}" for table in report.tables for kind in ("tex", "csv")}
+    assert set(files) == expected
+    assert all(files.values())
+
+
+def test_only_what_is_asked_for_is_made(report: Report):
+    """LaTeX alone takes no drawing; an unknown format is told."""
+    assert set(report_files(report, ("tex",))) == {"tables/scores.tex"}
+    with pytest.raises(KgtrecError, match="expected formats among html, svg, pdf, tex, csv, png, found 'docx'"):
+        report_files(report, ("html", "docx"))
+
+
+def test_same_report_same_files():
+    """Byte by byte, made anew."""
+    kinds = ("svg", "png", "tex", "csv")
+    assert report_files(small_report(), kinds) == report_files(small_report(), kinds)
+
+
+def test_csv_holds_the_data_at_full_precision(report: Report):
+    """Numbers read back exactly."""
+    rows = list(csv.DictReader(io.StringIO(report_files(report, ("csv",))["figures/p-values.csv"].decode())))
+    assert [float(row["p"]) for row in rows] == report.figures[3].data["p"].to_pylist()
+
+
+def test_latex_escapes_labels_and_marks_the_best():
+    """What LaTeX would obey or misprint is escaped; a minus is a minus, the best is bold."""
+    data = pa.table({"system": ["<b>|a_b|&%$#{}~^\\", "x"], "tau": [-0.5, 0.25]})
+    text = table_latex(Table("t", "T", "", data))
+    assert r"\textless{}b\textgreater{}\textbar{}a\_b\textbar{}\&\%\$\#\{\}\textasciitilde{}\textasciicircum{}" in text
+    assert "$-$0.5000" in text
+    assert text.startswith("\\begin{tabular}{lr}\n\\toprule\nsystem & tau \\\\\n")
+
+
+def test_latex_shows_intervals_and_letters(report: Report):
+    """Beside the value, as the page does."""
+    text = report_files(report, ("tex",))["tables/scores.tex"].decode()
+    assert r"\textbf{0.4000 a [0.3600, 0.4400]}" in text
+    assert r"\textless{}script\textgreater{}" in text
