@@ -40,7 +40,7 @@ def real_scores(folder: str, ranks: list[str]) -> dict[str, ItemScores]:
     """What real systems scored, of their answer ranks."""
     from kgtrec.formats.answer_ranks import read_answer_ranks
     from kgtrec.formats.collections import read_collection
-    from kgtrec.item_scores import item_scores
+    from kgtrec.per_item import item_scores
 
     return item_scores(read_collection(folder), map(read_answer_ranks, ranks), MEASURES)
 

@@ -17,6 +17,7 @@ class Cost:
 
     seconds: float
     peak_mb: float
+    processor: float  # seconds of it and of the processes that it started
 
 
 def measured(command: Sequence[str]) -> Cost:
@@ -29,7 +30,7 @@ def measured(command: Sequence[str]) -> Cost:
     if process.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{error.decode()}")
     scale = 1024 if sys.platform != "darwin" else 1024**2  # kilobytes, but bytes on macOS
-    return Cost(time.perf_counter() - start, usage.ru_maxrss / scale)
+    return Cost(time.perf_counter() - start, usage.ru_maxrss / scale, usage.ru_utime + usage.ru_stime)
 
 
 def compare(commands: Mapping[str, Sequence[str]], rounds: int) -> None:

@@ -25,19 +25,27 @@ if TYPE_CHECKING:
     from kgtrec.data.campaign import Assignments, Automatic, Campaign, People
     from kgtrec.data.chance_table import ChanceTable
     from kgtrec.data.collection import Collection
+    from kgtrec.data.comparison import Comparison
+    from kgtrec.data.correlations import Correlations, Swaps
     from kgtrec.data.decisions import Decisions
     from kgtrec.data.diagnostics import Diagnostics
     from kgtrec.data.entity_types import EntityTypes, RelationTypes
     from kgtrec.data.expert_sample import ExpertSample, SampleReport
     from kgtrec.data.incoming import Incoming
+    from kgtrec.data.item_scores import ItemScores
     from kgtrec.data.judgements import Judgements
+    from kgtrec.data.open_world import OpenWorld, OpenWorldSimulation
     from kgtrec.data.pool import Pool
+    from kgtrec.data.power import Power
     from kgtrec.data.progress import Progress
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.qrels_report import QrelsReport
     from kgtrec.data.questions import Questions
+    from kgtrec.data.report import Figure, Report, Section, Table
     from kgtrec.data.run import Run
+    from kgtrec.data.score_table import ScoreTable
     from kgtrec.data.scores import Scores
+    from kgtrec.data.stability import Stability
     from kgtrec.data.tasks import Tasks
     from kgtrec.data.tie_comparison import TieComparison
     from kgtrec.data.triples import Splits, Triples
@@ -59,6 +67,7 @@ if TYPE_CHECKING:
     from kgtrec.formats.qrels import read_qrels, write_qrels
     from kgtrec.formats.runs import RunWriter, read_run, write_run
     from kgtrec.formats.score_matrix import read_score_matrix
+    from kgtrec.formats.score_tables import read_score_table
     from kgtrec.formats.tasks import read_tasks, write_tasks
     from kgtrec.formats.topics import read_topics, write_topics
     from kgtrec.formats.triples import read_triples, write_triples
@@ -66,14 +75,34 @@ if TYPE_CHECKING:
     from kgtrec.judged_qrels import question_level, report_qrels, triple_level, with_judgements
     from kgtrec.kernels.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
     from kgtrec.measures.names import describe_measures, parse_measure
+    from kgtrec.meta.comparison import compare
+    from kgtrec.meta.correlation import between_measures, correlate, swaps
+    from kgtrec.meta.power import power
+    from kgtrec.meta.sparsity import label_scores, sparsity
+    from kgtrec.meta.stability import stability, subsample
     from kgtrec.openworld.annotators import annotate
     from kgtrec.openworld.family_tree import family_tree, hide_facts
+    from kgtrec.openworld.simulate import simulate
+    from kgtrec.openworld.theory import (
+        correlation_range,
+        expected_score,
+        logarithmic_approximation,
+        mean_variance,
+        question_variance,
+        questions_needed,
+        questions_needed_by_logarithm,
+        score_slope,
+        wrong_order_probability,
+    )
+    from kgtrec.per_item import item_scores
     from kgtrec.phrasing import phrase, tasks_for
     from kgtrec.pool_diagnostics import diagnose
     from kgtrec.pool_summary import summarise_pool
     from kgtrec.pooling import pool_runs, seeds_of_triples
     from kgtrec.questions import build_questions
     from kgtrec.ranking import rank_scores, ranked_blocks
+    from kgtrec.report.files import report_files
+    from kgtrec.report.html import to_html
     from kgtrec.sampled_estimates import estimate_ap, estimate_positives
     from kgtrec.ties import compare_ties
     from kgtrec.tracking import track
@@ -95,19 +124,27 @@ _HOMES = {
     "data.campaign": ("Assignments", "Automatic", "Campaign", "People"),
     "data.chance_table": ("ChanceTable",),
     "data.collection": ("Collection",),
+    "data.comparison": ("Comparison",),
+    "data.correlations": ("Correlations", "Swaps"),
     "data.decisions": ("Decisions",),
     "data.diagnostics": ("Diagnostics",),
     "data.entity_types": ("EntityTypes", "RelationTypes"),
     "data.expert_sample": ("ExpertSample", "SampleReport"),
     "data.incoming": ("Incoming",),
+    "data.item_scores": ("ItemScores",),
     "data.judgements": ("Judgements",),
+    "data.open_world": ("OpenWorld", "OpenWorldSimulation"),
     "data.pool": ("Pool",),
+    "data.power": ("Power",),
     "data.progress": ("Progress",),
     "data.qrels": ("Qrels",),
     "data.qrels_report": ("QrelsReport",),
     "data.questions": ("Questions",),
+    "data.report": ("Figure", "Report", "Section", "Table"),
     "data.run": ("Run",),
+    "data.score_table": ("ScoreTable",),
     "data.scores": ("Scores",),
+    "data.stability": ("Stability",),
     "data.tasks": ("Tasks",),
     "data.tie_comparison": ("TieComparison",),
     "data.triples": ("Splits", "Triples"),
@@ -129,6 +166,7 @@ _HOMES = {
     "formats.qrels": ("read_qrels", "write_qrels"),
     "formats.runs": ("RunWriter", "read_run", "write_run"),
     "formats.score_matrix": ("read_score_matrix",),
+    "formats.score_tables": ("read_score_table",),
     "formats.tasks": ("read_tasks", "write_tasks"),
     "formats.topics": ("read_topics", "write_topics"),
     "formats.triples": ("read_triples", "write_triples"),
@@ -136,14 +174,34 @@ _HOMES = {
     "judged_qrels": ("question_level", "report_qrels", "triple_level", "with_judgements"),
     "kernels.correlation": ("kendall_tau_b", "rank_biased_overlap", "spearman_rho", "tau_ap"),
     "measures.names": ("describe_measures", "parse_measure"),
+    "meta.comparison": ("compare",),
+    "meta.correlation": ("between_measures", "correlate", "swaps"),
+    "meta.power": ("power",),
+    "meta.sparsity": ("label_scores", "sparsity"),
+    "meta.stability": ("stability", "subsample"),
     "openworld.annotators": ("annotate",),
     "openworld.family_tree": ("family_tree", "hide_facts"),
+    "openworld.simulate": ("simulate",),
+    "openworld.theory": (
+        "correlation_range",
+        "expected_score",
+        "logarithmic_approximation",
+        "mean_variance",
+        "question_variance",
+        "questions_needed",
+        "questions_needed_by_logarithm",
+        "score_slope",
+        "wrong_order_probability",
+    ),
+    "per_item": ("item_scores",),
     "phrasing": ("phrase", "tasks_for"),
     "pool_diagnostics": ("diagnose",),
     "pool_summary": ("summarise_pool",),
     "pooling": ("pool_runs", "seeds_of_triples"),
     "questions": ("build_questions",),
     "ranking": ("rank_scores", "ranked_blocks"),
+    "report.files": ("report_files",),
+    "report.html": ("to_html",),
     "sampled_estimates": ("estimate_ap", "estimate_positives"),
     "ties": ("compare_ties",),
     "tracking": ("track",),
@@ -154,22 +212,27 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [  # noqa: RUF022  # in the order of the work
     "read_triples", "write_triples", "build_questions", "read_collection", "write_collection", "read_topics",
     "write_topics", "read_factorised", "read_score_matrix", "rank_scores", "ranked_blocks", "read_answer_ranks",
-    "write_answer_ranks", "read_run", "write_run", "RunWriter", "read_qrels", "write_qrels", "evaluate",
-    "compare_ties", "default_measures", "parse_measure", "describe_measures", "chance_table", "chance_of_split",
-    "adjust", "read_chance_table", "write_chance_table", "align", "alignment_collection", "study_alignment",
-    "read_pairs", "read_alignment_system", "BASELINES", "fit_baseline", "baseline_blocks", "family_tree", "hide_facts",
-    "pool_runs", "seeds_of_triples", "summarise_pool", "asking", "replay", "judge_trivial", "read_entity_types",
+    "write_answer_ranks", "read_run", "write_run", "RunWriter", "read_qrels", "write_qrels", "evaluate", "compare_ties",
+    "default_measures", "parse_measure", "describe_measures", "chance_table", "chance_of_split", "adjust",
+    "read_chance_table", "write_chance_table", "align", "alignment_collection", "study_alignment", "read_pairs",
+    "read_alignment_system", "BASELINES", "fit_baseline", "baseline_blocks", "family_tree", "hide_facts", "pool_runs",
+    "seeds_of_triples", "summarise_pool", "asking", "replay", "judge_trivial", "read_entity_types",
     "read_relation_types", "read_pool", "write_pool", "read_campaign", "write_people", "write_assignments", "assign",
     "phrase", "tasks_for", "read_tasks", "write_tasks", "read_label_studio", "write_label_studio", "accept",
     "read_judgements", "JudgementWriter", "decide", "tasks_for_adjudicator", "track", "annotator_agreement",
     "draw_sample", "sample_report", "question_level", "triple_level", "with_judgements", "report_qrels", "diagnose",
-    "estimate_positives", "estimate_ap", "read_kgc_sparsity", "kendall_tau_b", "tau_ap", "spearman_rho",
-    "rank_biased_overlap", "annotate", "Accepted", "AgreementReport", "Alignments", "AnswerRanks", "Asker",
-    "Assignments", "Automatic", "Campaign", "ChanceTable", "Collection", "Decisions", "Diagnostics", "EntityTypes",
-    "EntityVectors", "ExpertSample", "Incoming", "Judgements", "People", "Pool", "Progress", "Qrels", "QrelsReport",
-    "Questions", "Refusal", "RelationTypes", "Run", "SampleReport", "Scores", "Splits", "Tasks", "TieComparison",
-    "Triples", "Vocabulary", "CollectionError", "FormatError", "KgtrecError", "KgtrecWarning", "MeasureError",
-    "RefusedError",
+    "estimate_positives", "estimate_ap", "read_kgc_sparsity", "item_scores", "read_score_table", "correlate",
+    "between_measures", "swaps", "label_scores", "sparsity", "stability", "subsample", "power", "compare",
+    "kendall_tau_b", "tau_ap", "spearman_rho", "rank_biased_overlap", "annotate", "report_files", "to_html",
+    "expected_score", "score_slope", "question_variance", "mean_variance", "wrong_order_probability",
+    "questions_needed", "questions_needed_by_logarithm", "logarithmic_approximation", "correlation_range", "simulate",
+    "Accepted", "AgreementReport", "Alignments", "AnswerRanks", "Asker", "Assignments", "Automatic", "Campaign",
+    "ChanceTable", "Collection", "Comparison", "Correlations", "Decisions", "Diagnostics", "EntityTypes",
+    "EntityVectors", "ExpertSample", "Figure", "Incoming", "ItemScores", "Judgements", "OpenWorld",
+    "OpenWorldSimulation", "People", "Pool", "Power", "Progress", "Qrels", "QrelsReport", "Questions", "Refusal",
+    "RelationTypes", "Report", "Run", "SampleReport", "ScoreTable", "Scores", "Section", "Splits", "Stability", "Swaps",
+    "Table", "Tasks", "TieComparison", "Triples", "Vocabulary", "CollectionError", "FormatError", "KgtrecError",
+    "KgtrecWarning", "MeasureError", "RefusedError",
 ]  # fmt: skip
 
 

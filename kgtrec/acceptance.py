@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache, partial
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.adjudicate import decide
+from kgtrec.adjudicate import decisions_of
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.decisions import ADJUDICATED, CONFLICT, DOUBTED, STATES, UNDECIDABLE
@@ -42,6 +45,20 @@ class Refusal:
     def __str__(self) -> str:
         return f"{self.place}: {self.message}"
 
+    @property
+    def reason(self) -> str:
+        """What kind of thing is wrong: the message without what was found in this row.
+
+        Examples
+        --------
+        >>> Refusal("ann.csv:7", "expected task 7 to be 'a' 'r' 'b', found 'a' 'r' 'c'").reason
+        'expected task N to be ...'
+        """
+        begin, *quoted = re.split(r" ['\"]", self.message, maxsplit=1)
+        plain = re.sub("task [0-9]+", "task N", begin)
+        reason, *rest = re.split("[,;]", plain)
+        return f"{reason} ..." if quoted and not rest else reason
+
 
 class RefusedError(KgtrecError):
     """Verdicts were refused, so none was accepted.
@@ -63,6 +80,7 @@ class Accepted:
 
     judgements: Judgements  # new events, in the order in which they came
     repeated: int = 0  # verdicts that are recorded already, word for word
+    again: int = 0  # verdicts that stand among the incoming ones before, word for word
     corrections: int = 0  # how many of the events take the place of an earlier verdict
     refused: tuple[Refusal, ...] = ()  # in the order in which they came; empty unless some may be left out
 
@@ -86,6 +104,7 @@ def accept(
 
     A verdict is refused if
 
+    - its row could not be read;
     - its person is not one of the campaign's people, or has not the role, or is not active in it;
     - its triple is not in the pool, is another than that of its task number, or is judged by a rule already (an
       expert may tell how good the rules are);
@@ -101,8 +120,8 @@ def accept(
     - an adjudicator judges a triple that is neither in conflict nor doubted, and that none has adjudicated.
 
     A verdict that is recorded already, word for word, as the last one of its person in the role on the triple, counts
-    as repeated and changes nothing, also when the person has left since. Annotators' verdicts among ``incoming`` are
-    taken before the adjudicators'.
+    as repeated and changes nothing, also when the person has left since; one that is new and comes twice is recorded
+    once. Annotators' verdicts among ``incoming`` are taken before the adjudicators'.
 
     Parameters
     ----------
@@ -151,7 +170,7 @@ def accept(
     ...
     kgtrec.acceptance.RefusedError: ann.csv:2: expected a link to the source of a Y, found none
     """
-    if not _TIME.fullmatch(time):
+    if not _is_time(time):
         raise KgtrecError(f"expected a time in UTC such as 2026-11-21T20:00:00Z, got {time!r}")
     rows = list(incoming)
     desk = _Desk(campaign, rows, correct=correct, unassigned=unassigned)
@@ -165,7 +184,13 @@ def accept(
     refused = tuple(Refusal(rows[place].place, desk.refused[place]) for place in sorted(desk.refused))
     if refused and not keep_going:
         raise RefusedError(refused)
-    return Accepted(desk.judgements(time), desk.repeated, desk.corrections, refused)
+    return Accepted(desk.judgements(time), desk.repeated, desk.twice, desk.corrections, refused)
+
+
+def _is_time(text: str) -> bool:
+    with suppress(ValueError):  # no such day
+        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
+    return False
 
 
 def wrong_link(link: str, hosts: Sequence[str]) -> str:
@@ -184,7 +209,8 @@ def wrong_link(link: str, hosts: Sequence[str]) -> str:
     "expected a link to one of the campaign's sources (wikipedia.org), found the host 'notwikipedia.org'"
     """
     found = _quoted(link)
-    if wrong := next((sign for sign in link if sign in _NOT_IN_LINKS or not sign.isprintable()), None):
+    if not (link.isprintable() and _NOT_IN_LINKS.isdisjoint(link)):
+        wrong = next(sign for sign in link if sign in _NOT_IN_LINKS or not sign.isprintable())
         return f"expected a link without white space and special characters, found {wrong!r} in {found}"
     parts = _LINK.fullmatch(link)
     if parts is None:
@@ -204,7 +230,8 @@ class _Desk:
     def __init__(self, campaign: Campaign, rows: Sequence[Incoming], *, correct: bool, unassigned: bool) -> None:
         self.campaign, self.rows, self.correct = campaign, rows, correct
         self.refused: dict[int, str] = {}  # place in rows -> why
-        self.repeated = self.corrections = 0
+        self.repeated = self.twice = self.corrections = 0
+        self.new: set[tuple[str, str, int]] = set()  # keys of what was accepted here
         self.accepted: dict[int, int] = {}  # place in rows -> row of the triple
         people = campaign.people
         self.names = list(people.names)
@@ -212,7 +239,9 @@ class _Desk:
             (self.names[person], ROLES[role]): bool(active)
             for person, role, active in zip(people.person, people.role, people.is_active, strict=True)
         }
-        self.triple = _triples_of(campaign, rows)
+        self.triple = np.where([row.wrong != "" for row in rows], -1, _triples_of(campaign, rows))
+        self.is_automatic = campaign.automatic.is_automatic
+        self.wrong_link = cache(partial(wrong_link, hosts=campaign.sources))  # one page proves several verdicts
         self.state: NDArray[np.int8] | None = None
         self._remember()
         self.assigned: set[tuple[str, int]] | None = None
@@ -249,9 +278,7 @@ class _Desk:
 
     def settle(self, judgements: Judgements) -> None:
         """Find out which triples wait for an adjudicator."""
-        campaign = self.campaign
-        per_triple = int(campaign.settings.get("annotators_per_triple", 2))
-        self.state = decide(campaign.pool, campaign.automatic, judgements, per_triple=per_triple).state
+        self.state = decisions_of(replace(self.campaign, judgements=judgements)).state
 
     def take(self, place: int) -> None:
         """Accept a verdict, or refuse it."""
@@ -261,18 +288,22 @@ class _Desk:
             return
         key = str(row.person), row.role, triple
         if self.said.get(key) == _words(row):
-            self.repeated += 1
+            self.twice += key in self.new
+            self.repeated += key not in self.new
             return
-        if wrong := _wrong_texts(row, self.campaign.sources) or self._not_now(place):
+        if wrong := _wrong_texts(row, self.wrong_link) or self._not_now(place):
             self.refused[place] = wrong
             return
         self.corrections += key in self.said
         self.said[key] = _words(row)
+        self.new.add(key)
         self.accepted[place] = triple
 
     def _wrong(self, place: int) -> str:
         """What keeps a verdict from being one at all, or the empty string."""
         row, triple = self.rows[place], int(self.triple[place])
+        if row.wrong:
+            return row.wrong
         if not row.person:
             return "expected the name of the person who judged, found none; give it with --person"
         if row.person not in self.names:
@@ -283,7 +314,9 @@ class _Desk:
             return f"expected a role of {', '.join(ROLES)}, found {_quoted(row.role)}{nearest(row.role, ROLES)}"
         if (row.person, row.role) not in self.is_active:
             own = [role for role in ROLES if (row.person, role) in self.is_active]
-            return f"expected somebody who is {row.role}, found {row.person!r}, who is {' and '.join(own)}"
+            return (
+                f"expected somebody who is {row.role}, found {row.person!r}, who is {' and '.join(own)}{_way_in(own)}"
+            )
         if triple < 0:
             return self._no_triple(row)
         if row.verdict not in VERDICTS:
@@ -318,7 +351,7 @@ class _Desk:
         campaign, person = self.campaign, str(row.person)
         if not self.is_active[person, row.role]:
             return f"expected an active {row.role}, found {person!r}, who has left"
-        if row.role != ROLES[EXPERT] and campaign.automatic.is_automatic[triple]:
+        if row.role != ROLES[EXPERT] and self.is_automatic[triple]:
             rule = campaign.automatic.rules[campaign.automatic.rule[triple]]
             return f"expected a triple for people to judge, found one that a rule has judged N ({rule})"
         key = person, row.role, triple
@@ -389,10 +422,10 @@ def _encodable(text: str | None) -> str | None:
 
 
 def _has_half_a_pair(text: str) -> bool:
-    return any("\ud800" <= sign <= "\udfff" for sign in text)
+    return not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def _wrong_texts(row: Incoming, hosts: Sequence[str]) -> str:
+def _wrong_texts(row: Incoming, wrong_link: Callable[[str], str]) -> str:
     for what, text, limit in (("link", row.source, LONGEST_SOURCE), ("note", row.note, LONGEST_NOTE)):
         if len(text) > limit:
             return f"expected a {what} of at most {limit:,} characters, found {len(text):,}: {_quoted(text)}"
@@ -404,7 +437,14 @@ def _wrong_texts(row: Incoming, hosts: Sequence[str]) -> str:
         return (
             "" if row.verdict == VERDICTS[UNSURE] else f"expected a link to the source of a {row.verdict}, found none"
         )
-    return wrong_link(row.source, hosts)
+    return wrong_link(row.source)
+
+
+def _way_in(own: Sequence[str]) -> str:
+    """How the verdicts of somebody in another role are taken in."""
+    if own == ["adjudicator"]:
+        return "; kgtrec campaign adjudicate --import takes these in"
+    return "; --role expert takes these in" if own == ["expert"] else ""
 
 
 def _quoted(text: str) -> str:

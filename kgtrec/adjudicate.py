@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.campaign import Automatic
+from kgtrec.data.campaign import Automatic, Campaign
 from kgtrec.data.decisions import ADJUDICATED, AGREED, AUTOMATIC, CONFLICT, DOUBTED, OPEN, UNDECIDABLE, Decisions
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, NO, UNSURE, VERDICTS, YES, Judgements
 from kgtrec.data.pool import Pool
@@ -101,6 +101,11 @@ def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_trip
     verdict[state == AGREED] = np.where(unanimous[:, YES], YES, NO)[state == AGREED]
     verdict[state == ADJUDICATED] = word[state == ADJUDICATED]
     return Decisions(state, verdict)
+
+
+def decisions_of(campaign: Campaign) -> Decisions:
+    """What is settled about each triple of a campaign's pool, as :func:`decide` tells."""
+    return decide(campaign.pool, campaign.automatic, campaign.judgements, per_triple=campaign.per_triple)
 
 
 def queue(decisions: Decisions) -> NDArray[np.intp]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.adjudicate import decide, queue
+from kgtrec.adjudicate import decisions_of, queue
 from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ANNOTATOR, VERDICTS, YES
@@ -25,9 +25,7 @@ def tasks_for_adjudicator(campaign: Campaign, person: str | None = None) -> Task
     person : str, optional
         Whose tasks: those that they judged as annotators are left out.
     """
-    pool = campaign.pool
-    per_triple = int(campaign.settings.get("annotators_per_triple", 2))
-    rows = queue(decide(pool, campaign.automatic, campaign.judgements, per_triple=per_triple))
+    rows = queue(decisions_of(campaign))
     said = campaign.judgements.take(campaign.judgements.role == ANNOTATOR).latest()
     if person is not None:
         own = said.annotators.encode([person])[0]

@@ -63,7 +63,8 @@ def annotator_agreement(
     unsure : {"own category", "leave out"}
         What "unsure" is: a verdict like Y and N, so that Y and unsure disagree, or none at all.
     confidence : float, optional
-        Of the intervals, between 0 and 1; None for no intervals.
+        Of the intervals, between 0 and 1; None for no intervals. Where fewer than two questions (or triples, if these
+        are drawn) are there to draw from, nothing is known of others, and the ends are NaN.
     resample : {"question", "triple"}
         What is drawn with replacement. One search serves the candidates of a question, so their verdicts go together.
     question : (n,) int array, optional
@@ -121,25 +122,27 @@ def annotator_agreement(
             f"expected the questions of {len(pool):,} triples, those of the pool, got {len(question):,}"
         )
     # in byte order of their ids, so that the same ones are drawn whatever the order of the questions
-    cluster = np.arange(len(pool), dtype=np.int32) if resample == "triple" else pool.questions.ids.byte_order[question]
+    asked = pool.questions.ids.byte_order[question]
+    cluster = np.arange(len(pool), dtype=np.int32) if resample == "triple" else asked
     verdicts = _verdicts(pool, judgements, cluster, leave_out_unsure=unsure == "leave out")
     n_categories = 2 if unsure == "leave out" else len(VERDICTS)
     groups: list[tuple[tuple[str, ...], _Verdicts]] = list(_grouped(pool, judgements.annotators, verdicts, per))
     values = np.full((len(groups), len(STATISTICS)), np.nan)
     ends = np.full((2, *values.shape), np.nan)
-    sizes = np.zeros((3, len(groups)), np.int64)
+    sizes = np.zeros((4, len(groups)), np.int64)
     for place, (_, own) in enumerate(groups):
         sums = _Sums.of(own, n_categories)
         values[place] = sums.statistics(sums.total())
-        sizes[:, place] = own.n_triples, len(own.pairs()[0]), len(np.unique(own.annotator))
-        if confidence is not None and len(own):
+        n_questions = len(np.unique(asked[own.triple]))
+        sizes[:, place] = own.n_triples, len(own.pairs()[0]), len(np.unique(own.annotator)), n_questions
+        if confidence is not None and sums.n_clusters > 1:
             ends[:, place] = percentile_interval(sums.of_samples(resamples, seed), confidence)
     _tell(values, sizes[1], per)
     names = {"relation": ("relation",), "pair": ("annotator", "other")}.get(per or "", ())
     labels = {name: pa.array([label[i] for label, _ in groups], pa.string()) for i, name in enumerate(names)}
     low, high = (None, None) if confidence is None else ends
     return AgreementReport(
-        STATISTICS, values, sizes[0], sizes[1], sizes[2], labels, low, high, unsure, resample, confidence
+        STATISTICS, values, sizes[0], sizes[1], sizes[2], sizes[3], labels, low, high, unsure, resample, confidence
     )
 
 
@@ -216,7 +219,7 @@ def _grouped(
     key = verdicts.annotator[first].astype(np.int64) * len(names) + verdicts.annotator[second]
     by_pair = np.argsort(key, kind="stable")
     keys, start = np.unique(key[by_pair], return_index=True)
-    for pair, rows in zip(keys.tolist(), np.split(by_pair, start[1:]), strict=True):
+    for pair, rows in zip(keys.tolist(), np.split(by_pair, start[1:]), strict=bool(len(keys))):
         both = np.sort(np.concatenate([first[rows], second[rows]]))
         yield (names[pair // len(names)], names[pair % len(names)]), verdicts.take(both)
 
@@ -253,6 +256,10 @@ class _Sums:
         shape = len(clusters), len(patterns) + len(tables) * c * c
         return cls(patterns, len(tables), coo_matrix((np.ones(len(row)), (row, column)), shape).tocsr())
 
+    @property
+    def n_clusters(self) -> int:
+        return int(self.columns.shape[0])
+
     def total(self) -> NDArray[np.float64]:
         """(columns,) every cluster once."""
         return np.asarray(self.columns.sum(axis=0), np.float64).ravel()
@@ -262,7 +269,7 @@ class _Sums:
         at_once = max(1, _CELLS // self.columns.shape[1])
         samples = [
             self.statistics(np.asarray(counts[first : first + at_once] @ self.columns))
-            for counts in bootstrap_counts(self.columns.shape[0], repeats, seed)
+            for counts in bootstrap_counts(self.n_clusters, repeats, seed)
             for first in range(0, len(counts), at_once)
         ]
         return np.concatenate(samples)

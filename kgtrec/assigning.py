@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import bytes_and_offsets
 from kgtrec.data.campaign import Assignments, Automatic, People
 from kgtrec.data.judgements import ANNOTATOR, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
-from kgtrec.kernels.random_order import Keys, hashes_of_texts, mixed, places_by_key
+from kgtrec.kernels.random_order import Keys, mixed, places_by_key
+from kgtrec.label_hashes import label_hashes, triple_keys
 
 _Codes = NDArray[np.int64]
 
@@ -42,8 +42,9 @@ def assign(
     judged nothing, gets what is free, and then whole groups, not begun, of those who have more than their even share,
     up to that share. Doing it twice changes nothing.
 
-    An annotator's tasks come group by group, in an order of the annotator's own: nobody's order, and no task, tells
-    what others were asked or have said.
+    An annotator's tasks come group by group. Groups come in one seeded order for everybody, so that where two have
+    done a part of their tasks these are mostly the same ones; within a group each annotator has an order of their own.
+    Nobody's order, and no task, tells what others have said.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def assign(
     >>> names = Vocabulary.of(["ann", "bob", "eve"])
     >>> code, texts = np.arange(3, dtype=np.int32), names.labels[:0]
     >>> people = People(names, code, np.zeros(3, np.int8), np.ones(3, np.bool_))
-    >>> nobody = Assignments(code[:0], code[:0], names)
+    >>> nobody = Assignments.none(names)
     >>> nothing = Judgements(code[:0], code[:0], code[:0], code[:0], texts, texts, texts, names)
     >>> assigned = assign(pool, Automatic.none(2), people, nothing, nobody, seed=1)
     >>> sorted(zip(names.decode(assigned.annotator).to_pylist(), assigned.triple.tolist()))
@@ -92,7 +93,7 @@ def assign(
     if per_triple < 1:
         raise KgtrecError(f"expected at least one annotator per triple, got {per_triple}")
     everybody = people.names.extended(judgements.annotators.labels)  # codes of people.names first
-    person_key, question_key = (mixed(seed, _hashes(labels)) for labels in (everybody, pool.questions.ids))
+    person_key, question_key = (mixed(seed, label_hashes(labels)) for labels in (everybody, pool.questions.ids))
     group = groups_of(pool, automatic, seed=seed)
     active = np.unique(people.person[(people.role == ANNOTATOR) & people.is_active]).astype(np.int64)
 
@@ -110,8 +111,8 @@ def assign(
 
     named = judged.person < len(people.names)  # somebody may have been taken out of the people altogether
     tasks = _joined(judged.where(named), todo)
-    by_group = mixed(person_key[tasks.person], question_key[group[tasks.triple]])
-    by_triple = mixed(person_key[tasks.person], _triple_keys(pool)[tasks.triple])
+    by_group = question_key[group[tasks.triple]]  # the same for everybody: what is done in part overlaps
+    by_triple = mixed(person_key[tasks.person], triple_keys(pool.triples)[tasks.triple])
     order = np.lexsort((by_triple, by_group, people.names.byte_order[tasks.person]))
     return Assignments(tasks.person[order].astype(np.int32), tasks.triple[order].astype(np.int32), people.names)
 
@@ -126,7 +127,7 @@ def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.
     triple, question = pair[0], pair[1]
     for_people = ~automatic.is_automatic[triple]
     size = np.bincount(question[for_people], minlength=len(pool.questions))
-    key = mixed(seed, _hashes(pool.questions.ids))
+    key = mixed(seed, label_hashes(pool.questions.ids))
     best = np.lexsort((key[question], -size[question], triple))
     _, first = np.unique(triple[best], return_index=True)
     group: NDArray[np.int32] = question[best][first]
@@ -292,16 +293,6 @@ def _units(*keys: Keys) -> _Units:
 
 
 _NONE = _Tasks(np.zeros(0, np.int64), np.zeros(0, np.int64))
-
-
-def _hashes(labels: Vocabulary) -> Keys:
-    return hashes_of_texts(*bytes_and_offsets(labels.labels))
-
-
-def _triple_keys(pool: Pool) -> Keys:
-    """(n,) a hash of each triple's labels."""
-    entity, relation = _hashes(pool.questions.entities), _hashes(pool.questions.relations)
-    return mixed(entity[pool.triples.head], relation[pool.triples.relation], entity[pool.triples.tail])
 
 
 def _too_few(people: People, active: _Codes, per_triple: int, missing: int) -> KgtrecError:

@@ -110,6 +110,12 @@ def evaluate(
     CollectionError
         If a system and the qrels do not belong together.
 
+    Warns
+    -----
+    KgtrecWarning
+        Once per system that lacks questions of the qrels, if a measure over questions is asked for: how many, and
+        whether they count zero or are left out.
+
     References
     ----------
     Zhou et al. (2022), SIGIR, for micro and macro; trec_eval 10 for every measure that it has; McSherry, Najork (2008),
@@ -125,8 +131,59 @@ def evaluate(
     0   mine      RR   0.50
     1   mine   AP@20   0.25
     """
+    judgements, collection, found, parsed = prepared(qrels, systems, measures, collection, missing)
+    breakdown = breakdown_of(per, judgements, collection, parsed)
+    weighting = Weighting(weights, judgements, collection)
+    weighting.tell_fixed(parsed)
+    bootstrap = None if confidence is None else Bootstrap(confidence, resample, resamples, seed)
+    if bootstrap is not None and per in ("answer", "question"):
+        raise KgtrecError(f"expected means to give intervals of, found one value per {per}; leave out the confidence")
+
+    over_questions = any(measure.items == "questions" for measure in parsed)
+
+    def seen_systems() -> Iterator[JudgedSystem]:
+        for system in found:
+            compared = _in_float32(system) if float32 and isinstance(system, Run) else system
+            seen = judge(compared, judgements, ties, seed)
+            if over_questions:
+                tell_lacking(seen.name, int(np.sum(seen.ranking.num_retrieved == 0)), judgements, missing)
+            yield seen
+
+    def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: JudgedSystem) -> Items:
+        return measured_items(measure, seen, judgements, breakdown, weighting, missing)
+
+    return _scored(seen_systems(), parsed, items_of, breakdown, None if bootstrap is None else Intervals(bootstrap))
+
+
+def prepared(
+    qrels: Qrels | Collection | pd.DataFrame,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    measures: Any,
+    collection: Collection | None,
+    missing: Missing,
+) -> tuple[Qrels, Collection | None, Iterator[System], list[ParsedMeasure | ProvidedMeasure]]:
+    """What every verb that scores systems begins with, out of what :func:`evaluate` takes.
+
+    Returns
+    -------
+    judgements : Qrels
+    collection : Collection or None
+        Where topics are looked up.
+    systems : iterator of Run and AnswerRanks
+        One by one, checked to belong together; see :func:`different_systems`.
+    measures : list of measures
+        Those asked for, or :func:`default_measures`.
+
+    Raises
+    ------
+    KgtrecError
+        If there is no judgement, or ``missing`` is unknown.
+    MeasureError
+        If a measure is unknown.
+    """
+    whole = qrels if isinstance(qrels, Collection) else None
     if isinstance(qrels, Collection):
-        collection, judgements = qrels, qrels.qrels
+        judgements = qrels.qrels
     else:
         judgements = qrels if isinstance(qrels, Qrels) else Qrels.from_frame(qrels)
     if len(judgements) == 0:
@@ -137,30 +194,15 @@ def evaluate(
     if measures is None:
         found = list(found)
         measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
-    parsed = parse_measures(measures)
-    breakdown = _breakdown(per, judgements, collection, parsed)
-    weighting = Weighting(weights, judgements, collection)
-    weighting.tell_fixed(parsed)
-    bootstrap = None if confidence is None else Bootstrap(confidence, resample, resamples, seed)
-    if bootstrap is not None and per in ("answer", "question"):
-        raise KgtrecError(f"expected means to give intervals of, found one value per {per}; leave out the confidence")
-
-    def seen_systems() -> Iterator[JudgedSystem]:
-        for system in different_systems(found, collection if isinstance(qrels, Collection) else None):
-            compared = _in_float32(system) if float32 and isinstance(system, Run) else system
-            yield judge(compared, judgements, ties, seed)
-
-    def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: JudgedSystem) -> Items:
-        return _items(measure, seen, judgements, breakdown, weighting, missing)
-
-    return _scored(seen_systems(), parsed, items_of, breakdown, None if bootstrap is None else Intervals(bootstrap))
+    topics = collection if whole is None else whole
+    return judgements, topics, different_systems(found, whole), parse_measures(measures)
 
 
 def _scored(
     systems: Iterable[JudgedSystem],
     measures: Sequence[ParsedMeasure | ProvidedMeasure],
     items_of: Callable[[ParsedMeasure | ProvidedMeasure, JudgedSystem], Items],
-    breakdown: _Breakdown,
+    breakdown: Breakdown,
     intervals: Intervals | None,
 ) -> Scores:
     """The numbers of every system, one after the other, and their intervals."""
@@ -179,7 +221,7 @@ def _scored(
 
 
 @dataclass(frozen=True, slots=True)
-class _Breakdown:
+class Breakdown:
     """What the values are broken down by: a group per question, or one row per answer."""
 
     per: str | None
@@ -188,17 +230,26 @@ class _Breakdown:
     items: Mapping[str, pa.Array]
 
 
-def _breakdown(
+def breakdown_of(
     per: str | None,
     qrels: Qrels,
     collection: Collection | None,
     measures: Iterable[ParsedMeasure | ProvidedMeasure],
-) -> _Breakdown:
+) -> Breakdown:
+    """The groups of questions that each have a value: one of all where ``per`` is None.
+
+    Raises
+    ------
+    KgtrecError
+        If ``per`` is unknown, or is about topics and there is no collection.
+    MeasureError
+        If a measure over questions is to have values of answers.
+    """
     n = len(qrels.questions)
     if per is None:
-        return _Breakdown(per, np.zeros(n, np.int32), 1, {})
+        return Breakdown(per, np.zeros(n, np.int32), 1, {})
     if per == "question":
-        return _Breakdown(per, np.arange(n, dtype=np.int32), n, {"question": qrels.questions.labels})
+        return Breakdown(per, np.arange(n, dtype=np.int32), n, {"question": qrels.questions.labels})
     if per == "answer":
         over_questions = [measure.label for measure in measures if measure.items == "questions"]
         if over_questions:
@@ -208,13 +259,13 @@ def _breakdown(
             "question": qrels.questions.decode(qrels.question[relevant]),
             "entity": qrels.entities.decode(qrels.entity[relevant]),
         }
-        return _Breakdown(per, np.empty(0, np.int32), int(relevant.sum()), items)
+        return Breakdown(per, np.empty(0, np.int32), int(relevant.sum()), items)
     if per not in BREAKDOWNS:
         raise KgtrecError(f"expected per to be one of {', '.join(BREAKDOWNS)}, found {per!r}{nearest(per, BREAKDOWNS)}")
     return _by_topic(per, qrels, collection)
 
 
-def _by_topic(per: str, qrels: Qrels, collection: Collection | None) -> _Breakdown:
+def _by_topic(per: str, qrels: Qrels, collection: Collection | None) -> Breakdown:
     if collection is None:
         raise KgtrecError(f"scores per {per} need the questions' topics, and qrels alone have none: give a collection")
     topics, row = collection.questions, collection.topics_of(qrels.questions)
@@ -225,18 +276,29 @@ def _by_topic(per: str, qrels: Qrels, collection: Collection | None) -> _Breakdo
     else:
         code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), pa.array(CATEGORIES)
     used, group = np.unique(code, return_inverse=True)
-    return _Breakdown(per, group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
+    return Breakdown(per, group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
 
 
-def _items(
+def measured_items(
     measure: ParsedMeasure | ProvidedMeasure,
     seen: JudgedSystem,
     qrels: Qrels,
-    breakdown: _Breakdown,
+    breakdown: Breakdown,
     weighting: Weighting,
     missing: Missing,
 ) -> Items:
-    """The items of one measure for one system, with their values."""
+    """The items of one measure for one system, with their values and weights.
+
+    Raises
+    ------
+    MeasureError
+        If the measure cannot be had from this kind of system.
+
+    Warns
+    -----
+    KgtrecWarning
+        If items have no value.
+    """
     if isinstance(measure, ParsedMeasure) and measure.items == "answers":
         items = _items_of_answers(measure, seen, breakdown)
     else:
@@ -251,7 +313,22 @@ def _items(
     return replace(items, weight=weighting.of(items, measure))
 
 
-def _items_of_answers(measure: ParsedMeasure, seen: JudgedSystem, breakdown: _Breakdown) -> Items:
+def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None) -> None:
+    """Warn of the questions that a system lacks, and tell what becomes of them; None: there is no choice."""
+    if not lacking:
+        return
+    then = {
+        "zero": "they count zero (--missing skip, in Python missing='skip', leaves them out)",
+        "skip": "they are left out",
+        None: "they count zero",
+    }[missing]
+    warnings.warn(
+        f"{name} lacks {lacking:,} of the {len(qrels.questions):,} questions of the qrels; {then}",
+        KgtrecWarning, stacklevel=4,
+    )  # fmt: skip
+
+
+def _items_of_answers(measure: ParsedMeasure, seen: JudgedSystem, breakdown: Breakdown) -> Items:
     answers = seen.answers
     if answers is None:
         over_questions = measure.label.replace("micro.", "macro.", 1)
@@ -272,7 +349,7 @@ def _items_of_questions(
     measure: ParsedMeasure | ProvidedMeasure,
     seen: JudgedSystem,
     qrels: Qrels,
-    breakdown: _Breakdown,
+    breakdown: Breakdown,
     missing: Missing,
 ) -> Items:
     if isinstance(measure, ProvidedMeasure):

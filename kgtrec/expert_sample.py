@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.adjudicate import last_word
-from kgtrec.data.arrow import bytes_and_offsets
 from kgtrec.data.decisions import AUTOMATIC, Decisions
 from kgtrec.data.expert_sample import SAMPLE_STATISTICS, ExpertSample, SampleReport
 from kgtrec.data.judgements import EXPERT, NO, UNSURE, VERDICTS, YES, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.kernels.proportions import weighted_interval, wilson_interval
-from kgtrec.kernels.random_order import hashes_of_texts, mixed
+from kgtrec.label_hashes import triple_keys
 
 
 def draw_sample(
@@ -77,22 +76,13 @@ def draw_sample(
                 KgtrecWarning,
                 stacklevel=2,
             )
-    key = _keys(pool, seed)
+    key = triple_keys(pool.triples, seed)
     chosen = [of_label[np.argsort(key[of_label], kind="stable")[:n]] for of_label, n in zip(rows, numbers, strict=True)]
     triple = np.concatenate(chosen)
     verdict = np.repeat(np.array([NO, YES], np.int8), numbers)
     share = np.repeat([n / max(len(of_label), 1) for of_label, n in zip(rows, numbers, strict=True)], numbers)
     order = np.argsort(triple)  # that of the keys would tell: the fewer there are of a label, the higher its keys
     return ExpertSample(triple[order].astype(np.int32), verdict[order], share[order])
-
-
-def _keys(pool: Pool, seed: int) -> NDArray[np.uint64]:
-    """(n,) a hash of the seed and of the labels of each triple."""
-    triples = pool.triples
-    entity, relation = (
-        hashes_of_texts(*bytes_and_offsets(labels.labels)) for labels in (triples.entities, triples.relations)
-    )
-    return mixed(seed, entity[triples.head], relation[triples.relation], entity[triples.tail])
 
 
 def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: float = 0.95) -> SampleReport:

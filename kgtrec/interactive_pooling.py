@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import bytes_and_offsets
 from kgtrec.data.collection import Collection
 from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES
 from kgtrec.data.pool import Pool
@@ -19,7 +18,8 @@ from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, nearest
 from kgtrec.kernels.bandits import STRATEGIES, arm_keys, best_arm, rewarded
-from kgtrec.kernels.random_order import Keys, hashes_of_texts, mixed
+from kgtrec.kernels.random_order import mixed
+from kgtrec.label_hashes import label_hashes
 from kgtrec.pooling import Cut, pool_runs
 
 TURNS = ("each", "best")
@@ -115,7 +115,7 @@ class Asker:
         self._seen = np.zeros((len(pool), 2), np.bool_)  # at the tail question, at the head question
         self._verdict = np.full(len(pool), _UNASKED, np.int8)
         self._recorded = _recorded(pool, judged)
-        self._question_hash, self._run_hash = _hashes(pool.questions.ids), _hashes(Vocabulary.of(pool.runs))
+        self._question_hash, self._run_hash = label_hashes(pool.questions.ids), label_hashes(Vocabulary.of(pool.runs))
         pooled = np.unique(pool.question)
         ordered = pooled[np.argsort(mixed(seed, self._question_hash[pooled]), kind="stable")].tolist()
         self._by_best = turns == "best"
@@ -388,11 +388,7 @@ def _recorded(pool: Pool, judged: Qrels | None) -> NDArray[np.int8]:
     entity = pool.triples.entities.encode(judged.entities.labels)[judged.entity]
     kept = (question >= 0) & (entity >= 0) & (judged.grade >= 0)
     question, entity = question[kept], entity[kept]
-    is_head, anchor = questions.is_head[question], questions.anchor[question]
-    row = pool.rows(np.where(is_head, entity, anchor), questions.relation[question], np.where(is_head, anchor, entity))
+    asked = questions.triples(question, entity)
+    row = pool.rows(asked.head, asked.relation, asked.tail)
     np.maximum.at(recorded, row[row >= 0], (judged.grade[kept][row >= 0] >= 1).astype(np.int8))
     return recorded
-
-
-def _hashes(labels: Vocabulary) -> Keys:
-    return hashes_of_texts(*bytes_and_offsets(labels.labels))

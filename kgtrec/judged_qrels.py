@@ -98,7 +98,7 @@ def triple_level(
     pool, seeds, decisions, depth
         As in :func:`question_level`. Triples settled as N are grade 0 for those of their questions that there are.
     named : Questions, optional
-        Those of a collection, whose ids are then kept too, under any vocabularies.
+        Those of a collection or of a topics file, whose ids are then kept too, under any vocabularies.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def triple_level(
     Raises
     ------
     KgtrecError, CollectionError
-        As :func:`question_level`.
+        As :func:`question_level`; or if ``named`` gives the id of a pooled question to another one.
 
     References
     ----------
@@ -320,7 +320,7 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     # whatever the collection knows of its own questions is a triple, which may complete one of these too
     parts = [
         (
-            _triples_at(collection.questions, known.question[known.split == split], known.entity[known.split == split]),
+            collection.questions.triples(known.question[known.split == split], known.entity[known.split == split]),
             split,
         )
         for split in range(len(SPLITS))
@@ -328,7 +328,7 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     answer = answers.grade >= 1
     parts += [
         (collection.train, 0),
-        (_triples_at(collection.questions, answers.question[answer], answers.entity[answer]), 2),
+        (collection.questions.triples(answers.question[answer], answers.entity[answer]), 2),
     ]
     if further is not None:
         parts.append((_recoded(collection, further, strict=False), 1))
@@ -462,17 +462,8 @@ def _completed(questions: Questions, triples: Triples) -> tuple[NDArray[np.int32
 def _triples_of(qrels: Qrels, questions: Questions) -> Triples:
     """The distinct triples that the answers of the qrels make, by first row; its questions are ``questions``."""
     answer = qrels.grade >= 1
-    triples = _triples_at(questions, qrels.question[answer], qrels.entity[answer])
+    triples = questions.triples(qrels.question[answer], qrels.entity[answer])
     return triples.take(np.sort(first_places(triples.keys())))
-
-
-def _triples_at(questions: Questions, question: NDArray[np.int32], entity: NDArray[np.int32]) -> Triples:
-    """(n,) the triple that each entity completes its question to."""
-    is_head, anchor = questions.is_head[question], questions.anchor[question]
-    return Triples(
-        np.where(is_head, entity, anchor), questions.relation[question], np.where(is_head, anchor, entity),
-        questions.entities, questions.relations,
-    )  # fmt: skip
 
 
 def _joined(first: Triples, second: Triples) -> Triples:
@@ -499,6 +490,12 @@ def _questions_of(positive: Triples, pooled: Questions, named: Questions | None)
     if named is not None:
         there = _rows_in(named, is_head, relation, anchor, positive)
         others = pc.if_else(pa.array(there >= 0), named.ids.decode(np.maximum(there, 0)), pa.scalar(None, pa.string()))
+        taken = values_of(pc.and_(pc.is_null(ids), pc.fill_null(pc.is_in(others, value_set=pooled.ids.labels), False)))
+        if taken.any():
+            raise CollectionError(
+                f"expected ids that fit those of the pool, found {others[int(np.argmax(taken))].as_py()!r} for a "
+                "question of the pool and for another one; take the topics that the pool was made for"
+            )
         ids = pc.coalesce(ids, others)
     is_new = values_of(pc.is_null(ids))
     number = np.where(is_head, np.cumsum(is_new & is_head), np.cumsum(is_new & ~is_head)) - 1

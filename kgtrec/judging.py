@@ -367,13 +367,14 @@ def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]
     if len(missing):
         pair = qrels.questions[qrels.question[missing[0]]], qrels.entities[qrels.entity[missing[0]]]
         raise CollectionError(
-            f"{ranks.name} has no rank for {len(missing)} of the qrels' {np.count_nonzero(qrels.grade >= 1)} relevant "
-            f"judgements, such as ({pair[0]}, {pair[1]}): rank its scores again with these qrels (kgtrec rank --judged)"
+            f"{ranks.name} has no rank for {len(missing):,} of the qrels' {np.count_nonzero(qrels.grade >= 1):,} "
+            f"relevant judgements, such as ({pair[0]}, {pair[1]}): "
+            "rank its scores again with these qrels (kgtrec rank --judged)"
         )
     unranked = np.count_nonzero(without & (qrels.grade == 0))
     if unranked:
         warnings.warn(
-            f"{ranks.name} has no rank for {unranked} judged non-answers; bpref, infAP, Judged and unj count them as "
+            f"{ranks.name} has no rank for {unranked:,} judged non-answers; bpref, infAP, Judged and unj count them as "
             "not retrieved. Rank its scores again with these qrels (kgtrec rank --judged)",
             KgtrecWarning, stacklevel=4,
         )  # fmt: skip

@@ -13,11 +13,13 @@ from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.judgements import ANNOTATOR, VERDICTS, Judgements
+from kgtrec.data.questions import Questions
 from kgtrec.data.tasks import Tasks
-from kgtrec.data.templates import check_template, template_parts
+from kgtrec.data.templates import SLOTS, check_template, template_parts
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, nearest
+from kgtrec.wording import draft_template, readable
 
 __all__ = [
     "check_template",
@@ -28,8 +30,6 @@ __all__ = [
     "relations_without_template",
     "tasks_for",
 ]
-
-_GENERIC = ("Is this true: ", "{head}", " | ", "{relation}", " | ", "{tail}", "?")
 
 
 def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
@@ -58,8 +58,8 @@ def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
 def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mapping[str, str]) -> pa.StringArray:
     """Triples as questions, by the template of each one's relation and the names of head and tail.
 
-    An entity without a name goes by its label. A relation without a template is asked for in a general form; see
-    :func:`relations_without_template`. Names go in as they are: braces in them mean nothing.
+    An entity without a name goes by its label. A relation without a template is asked for in general words, those of
+    :func:`kgtrec.wording.draft_template`. Names go in as they are: braces in them mean nothing.
 
     Parameters
     ----------
@@ -98,13 +98,12 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
     for relation, rows in zip(relations, np.split(order, starts[1:]), strict=bool(len(relations))):
         label = triples.relations[relation]
         try:
-            parts = template_parts(templates[label]) if label in templates else _GENERIC
+            parts = template_parts(templates.get(label, draft_template(label)))
         except KgtrecError as error:
             raise KgtrecError(f"relation {label!r}: {error}") from None
         chosen = arrow_of(rows)
-        filled = {"{head}": head.take(chosen), "{tail}": tail.take(chosen), "{relation}": pa.scalar(label)}
-        slots = ("{head}", "{tail}", "{relation}") if parts is _GENERIC else ("{head}", "{tail}")
-        pieces = [filled[part] if part in slots else pa.scalar(part) for part in parts]
+        filled = dict(zip(SLOTS, (head.take(chosen), tail.take(chosen)), strict=True))
+        pieces = [filled[part] if part in filled else pa.scalar(part) for part in parts]
         texts.append(pc.binary_join_element_wise(*pieces, ""))
     if not texts:
         return labels_of([])
@@ -129,14 +128,17 @@ def names_of(entities: Vocabulary, codes: NDArray[np.int32], names: Mapping[str,
 
 
 def relations_without_template(campaign: Campaign) -> dict[str, int]:
-    """Relations of the pool that people are asked about in the general form -> how many triples, most first.
+    """Relations of the pool that people are asked about in general words -> how many triples, most first.
 
-    Triples that a rule judges do not count.
+    They have no template, or still the draft of :func:`kgtrec.wording.draft_template`. Triples that a rule judges do
+    not count.
     """
     triples = campaign.pool.triples.take(~campaign.automatic.is_automatic)
     counts = np.bincount(triples.relation, minlength=len(triples.relations))
     found = [(relation, int(counts[row])) for row, relation in enumerate(triples.relations) if counts[row]]
-    return dict(sorted(((r, n) for r, n in found if r not in campaign.templates), key=lambda one: (-one[1], one[0])))
+    drafts = {relation: draft_template(relation) for relation, _ in found}
+    lacking = [one for one in found if campaign.templates.get(one[0], drafts[one[0]]) == drafts[one[0]]]
+    return dict(sorted(lacking, key=lambda one: (-one[1], one[0])))
 
 
 def phrase_tasks(
@@ -164,9 +166,7 @@ def phrase_tasks(
     pool = campaign.pool
     triples = pool.triples.take(np.asarray(rows, np.intp))
     questions = pool.questions
-    seed = campaign.settings.get("assignment_seed", campaign.settings.get("seed", 0))
-    question = groups_of(pool, campaign.automatic, seed=int(seed))[rows]
-    anchor = names_of(questions.entities, questions.anchor[question], campaign.names)
+    question = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)[rows]
     said = np.full(len(pool), -1, np.int64)
     verdict, source, note = labels_of([""]), labels_of([""]), labels_of([""])
     if earlier is not None:
@@ -185,12 +185,24 @@ def phrase_tasks(
         triples.entities.decode(triples.tail),
         names_of(triples.entities, triples.head, campaign.names),
         names_of(triples.entities, triples.tail, campaign.names),
-        pc.binary_join_element_wise(anchor, questions.relations.decode(questions.relation[question]), " "),
+        _search_text(questions, question, campaign.names),
         verdict.take(filled), source.take(filled), note.take(filled), dict(shown or {}),
     )  # fmt: skip
 
 
-def tasks_for(campaign: Campaign, annotator: str | None = None, *, everything: bool = False) -> Tasks:
+def _search_text(questions: Questions, rows: NDArray[np.int32], names: Mapping[str, str]) -> pa.StringArray:
+    """(n,) what to look up for the questions at ``rows``: anchor and relation in words, as a triple orders them."""
+    anchor = names_of(questions.entities, questions.anchor[rows], names)
+    code, place = np.unique(questions.relation[rows], return_inverse=True)
+    words = labels_of([readable(questions.relations[int(one)]) for one in code]).take(arrow_of(place))
+    both = (pc.binary_join_element_wise(*pair, " ") for pair in ((words, anchor), (anchor, words)))
+    text: pa.StringArray = pc.if_else(pa.array(questions.is_head[rows]), *both)
+    return text
+
+
+def tasks_for(
+    campaign: Campaign, annotator: str | None = None, *, everything: bool = False, first: int | None = None
+) -> Tasks:
     """What the annotators are still to judge, in the order in which they should.
 
     Blind: no verdict of anybody else, no rank and no run is in it.
@@ -202,12 +214,17 @@ def tasks_for(campaign: Campaign, annotator: str | None = None, *, everything: b
         Whose tasks. Default: those of all, each triple once, with everybody who was assigned it.
     everything : bool
         Also what they have judged already; for one annotator with what they said, to be corrected.
+    first : int, tasks, optional
+        No more than so many, from the beginning. As the questions come in one order for everybody, what two annotators
+        are given so are mostly the same triples.
 
     Raises
     ------
     KgtrecError
-        If nobody of that name was assigned anything.
+        If nobody of that name was assigned anything, or ``first`` is less than 1.
     """
+    if first is not None and first < 1:
+        raise KgtrecError(f"expected at least 1 task to give out, got {first}")
     assignments = campaign.assignments
     if annotator is not None and annotator not in (names := list(assignments.annotators)):
         raise KgtrecError(
@@ -224,11 +241,11 @@ def tasks_for(campaign: Campaign, annotator: str | None = None, *, everything: b
     if annotator is not None:
         own = assignments.annotators.encode([annotator])[0]
         kept = assignments.annotator == own
-        rows = assignments.triple[kept if everything else kept & ~is_done]
+        rows = assignments.triple[kept if everything else kept & ~is_done][:first]
         return phrase_tasks(campaign, rows, ((annotator,),) * len(rows), earlier=latest.take(person == own))
     kept = np.ones(len(is_done), np.bool_) if everything else ~is_done
-    triples, first = np.unique(assignments.triple[kept], return_index=True)
-    rows = triples[np.argsort(first, kind="stable")]
+    triples, place = np.unique(assignments.triple[kept], return_index=True)
+    rows = triples[np.argsort(place, kind="stable")][:first]
     return phrase_tasks(campaign, rows, _assigned(campaign, rows))
 
 

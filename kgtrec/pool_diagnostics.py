@@ -16,13 +16,14 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
-from kgtrec.evaluation import Belonging, System, each_system, evaluate
+from kgtrec.evaluation import Belonging, System, each_system, evaluate, tell_lacking
 from kgtrec.judged_qrels import deepest_rank, question_level
 from kgtrec.judging import judge
 from kgtrec.kernels.correlation import kendall_tau_b, tau_ap
 from kgtrec.kernels.integer_keys import is_among
 from kgtrec.kernels.judged_ranking import JudgedRanking
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures
+from kgtrec.pool_summary import shared_triples
 from kgtrec.questions import completions
 from kgtrec.summary import Items, summarise
 
@@ -107,14 +108,14 @@ def diagnose(
     qrels = question_level(pool, seeds, decisions)
     parsed = parse_measures(measures)
     labels = tuple(measure.label for measure in parsed)
-    membership = _membership(pool)
+    is_from = pool.is_from
     groups: list[tuple[int, str, tuple[str, ...]]] = [(0, run, (run,)) for run in pool.runs]
     groups += [
         (1, family, tuple(run for run in pool.runs if families.get(run) == family))
         for family in sorted(set(families.values()) - {""}, key=str.encode)
     ]
     positive, negative = decisions.verdict == 1, decisions.verdict == 0
-    lost = _lost_by(membership, pool, [members for _, _, members in groups])
+    lost = _lost_by(is_from, pool, [members for _, _, members in groups])
     names, scores, without, judged = _scores(qrels, pool, lost, systems, labels, judged_at)
     better = [parse_measure(label).record.better != "lower" for label in labels]
     ranks, ranks_without = _ranks(scores, better), _ranks(without, better)
@@ -133,8 +134,7 @@ def diagnose(
         tau=kendall_tau_b(after * sign, before * sign),
         tau_ap=tau_ap(after * sign, before * sign),
     )
-    n_runs_of = membership.sum(axis=0)
-    alone = membership & (n_runs_of == 1)
+    alone = is_from & (is_from.sum(axis=0) == 1)
     deepest = deepest_rank(pool)
     at_depth = [
         np.bincount(pool.depth[rows], minlength=deepest + 1)[1:].astype(np.int64)
@@ -148,12 +148,12 @@ def diagnose(
     return Diagnostics(
         runs=pool.runs,
         families=tuple(families.get(run, "") for run in pool.runs),
-        contributed=membership.sum(axis=1),
+        contributed=is_from.sum(axis=1),
         unique=alone.sum(axis=1),
-        run_judged=(membership & (positive | negative)).sum(axis=1),
-        positive=(membership & positive).sum(axis=1),
+        run_judged=(is_from & (positive | negative)).sum(axis=1),
+        positive=(is_from & positive).sum(axis=1),
         unique_positive=(alone & positive).sum(axis=1),
-        overlap=_overlap(membership),
+        overlap=_overlap(is_from),
         pooled_at=at_depth[0],
         judged_at=at_depth[1],
         positive_at=at_depth[2],
@@ -173,27 +173,19 @@ def diagnose(
     )
 
 
-def _membership(pool: Pool) -> NDArray[np.bool_]:
-    """(runs, n) which run put which triple in."""
-    membership = np.zeros((len(pool.runs), len(pool)), np.bool_)
-    membership[pool.run, pool.triple] = True
-    return membership
-
-
-def _lost_by(membership: NDArray[np.bool_], pool: Pool, groups: Sequence[tuple[str, ...]]) -> NDArray[np.bool_]:
+def _lost_by(is_from: NDArray[np.bool_], pool: Pool, groups: Sequence[tuple[str, ...]]) -> NDArray[np.bool_]:
     """(groups, n) which triples only the members of each group put in."""
-    n_runs_of = membership.sum(axis=0)
+    n_runs_of = is_from.sum(axis=0)
     lost = np.zeros((len(groups), len(pool)), np.bool_)
     for row, members in enumerate(groups):
         places = [pool.place(name) for name in members]
-        lost[row] = membership[places].sum(axis=0) == n_runs_of
+        lost[row] = is_from[places].sum(axis=0) == n_runs_of
     return lost
 
 
-def _overlap(membership: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """(runs, runs) Jaccard; one row at a time, so that no more than the table itself is held."""
-    size = membership.sum(axis=1)
-    common = np.array([np.count_nonzero(membership & row, axis=1) for row in membership]).reshape(len(size), len(size))
+def _overlap(is_from: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(runs, runs) Jaccard."""
+    size, common = is_from.sum(axis=1), shared_triples(is_from)
     union = size[:, None] + size - common
     with np.errstate(invalid="ignore"):
         overlap: NDArray[np.float64] = common / np.where(union > 0, union, np.nan)
@@ -214,10 +206,19 @@ def _scores(
         if system.name in names:
             raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
         belongs(system)
+        tell_lacking(system.name, _n_lacking(system, qrels), qrels, None)
         names.append(system.name)
         values.append(_system_scores(qrels, kept, system, asked))
     cube = np.array(values).reshape(len(names), len(kept), len(asked))
     return tuple(names), cube[:, 0, :-1], cube[:, 1:, :-1].transpose(1, 0, 2), cube[:, 0, -1]
+
+
+def _n_lacking(system: System, qrels: Qrels) -> int:
+    """How many questions of the qrels a system lacks."""
+    asked = np.zeros(len(system.questions), np.bool_)
+    asked[system.question] = True
+    found = qrels.questions.encode(system.questions.labels)[asked]
+    return len(qrels.questions) - int(np.count_nonzero(found >= 0))
 
 
 def _kept_rows(qrels: Qrels, pool: Pool, lost: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -240,7 +241,9 @@ def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels
         if not np.isnan(values[0]).any():
             return values
     values = np.full((len(kept), len(labels)), np.nan)
-    values[0] = evaluate(qrels, system, labels).values[0, :, 0]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* lacks .* questions of the qrels", KgtrecWarning)  # told before
+        values[0] = evaluate(qrels, system, labels).values[0, :, 0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)  # told of all judgements
         for row in range(1, len(kept)):

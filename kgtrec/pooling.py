@@ -11,7 +11,6 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import bytes_and_offsets
 from kgtrec.data.collection import Collection
 from kgtrec.data.hashing import pair_hashes
 from kgtrec.data.pool import Pool
@@ -24,11 +23,13 @@ from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
 from kgtrec.kernels import fusion
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.pooling import first_candidates, first_distinct, in_turns, sampled, stratum_of
-from kgtrec.kernels.random_order import hashes_of_texts, mixed, places_by_key
+from kgtrec.kernels.random_order import mixed, places_by_key
+from kgtrec.label_hashes import label_hashes, triple_keys
 
 Cut = Literal["filtered", "raw"]
 CUTS: tuple[Cut, ...] = get_args(Cut)
 DEFAULT_STRATA = ((10, 1.0), (100, 0.1))
+_LAST_RANK = int(np.iinfo(np.int32).max)  # that a pool can hold; no run is longer
 _PLACES_PER_PAIR = 16  # in the table that rules out most pairs before any is looked up
 
 
@@ -294,10 +295,7 @@ class Candidates:
 
     def triples(self, question: NDArray[np.int32], entity: NDArray[np.int32]) -> Triples:
         """(n,) what each (question, entity) says."""
-        asked = self.collection.questions
-        is_head, anchor = asked.is_head[question], asked.anchor[question]
-        head, tail = np.where(is_head, entity, anchor), np.where(is_head, anchor, entity)
-        return Triples(head, asked.relation[question], tail, asked.entities, asked.relations)
+        return self.collection.questions.triples(question, entity)
 
     def keys(self, found: Contributions) -> NDArray[np.int64]:
         """(c,) one integer per triple."""
@@ -462,7 +460,7 @@ def _codes(
 def _candidates(collection: Collection, rows: NDArray[np.int32], seeds: Qrels) -> Candidates:
     asked, qrels, known = collection.questions, collection.qrels, collection.known
     n_entities = len(asked.entities)
-    hashes = [hashes_of_texts(*bytes_and_offsets(labels.labels)) for labels in (asked.ids, asked.entities)]
+    hashes = label_hashes(asked.ids), label_hashes(asked.entities)
     answer, own = qrels.grade >= 1, seeds.grade >= 1
     seed_pairs = PairSet(seeds.question[own], seeds.entity[own], n_entities)
     # answers that are no seeds are positive already, though not of this campaign: they are known
@@ -591,19 +589,14 @@ def _sample(
     gathered: Gathered, strata: tuple[tuple[int, float], ...], seed: int
 ) -> tuple[Contributions, NDArray[np.float64]]:
     """The contributions to a stratified sample of the triples, and each one's probability."""
-    found, collection = gathered.found, gathered.candidates.collection
+    found = gathered.found
     every = gathered.candidates.triples(found.question, found.entity)
     _, first, triple = np.unique(every.keys(), return_index=True, return_inverse=True)
     triple = triple.reshape(-1)
     least = np.full(len(first), np.iinfo(np.int32).max, np.int32)
     np.minimum.at(least, triple, found.rank)
-    relation_hash = hashes_of_texts(*bytes_and_offsets(collection.relations.labels))
-    entity_hash = gathered.candidates.entity_hash
-    key = mixed(
-        seed, entity_hash[every.head[first]], relation_hash[every.relation[first]], entity_hash[every.tail[first]]
-    )
     bounds, fractions = zip(*strata, strict=True)
-    is_in, probability = sampled(stratum_of(least, bounds), fractions, key)
+    is_in, probability = sampled(stratum_of(least, bounds), fractions, triple_keys(every.take(first), seed))
     kept = is_in[triple]
     return found.where(kept), probability[triple[kept]]
 
@@ -631,7 +624,7 @@ def _require_options(
         raise KgtrecError(f"expected p of rank-biased precision in 0 to 1, 1 excluded, found {p}")
     if not isinstance(seed, int | np.integer):
         raise KgtrecError(f"expected a whole number as seed, found {seed!r}")
-    return int(depth)
+    return min(int(depth), _LAST_RANK)
 
 
 def _require_strata(strata: tuple[tuple[int, float], ...], depth: int) -> int:
@@ -639,6 +632,8 @@ def _require_strata(strata: tuple[tuple[int, float], ...], depth: int) -> int:
     lasts = [last for last, _ in strata]
     if not strata or lasts[0] < 1 or any(later <= last for last, later in pairwise(lasts)):
         raise KgtrecError(f"expected strata that end at ever greater ranks from 1 on, found {lasts}")
+    if lasts[-1] > _LAST_RANK:
+        raise KgtrecError(f"expected strata that end at rank {_LAST_RANK} at most, found {lasts}")
     for last, fraction in strata:
         if not 0 < fraction <= 1:
             raise KgtrecError(

@@ -35,7 +35,7 @@ def build_questions(
     leaked: str = "keep",
     unseen_entities: str = "keep",
     unseen_relations: str = "keep",
-    sample: int | float | None = None,
+    sample: int | float | Triples | None = None,
     seed: int = 0,
     ids: bool = False,
     threshold: float = 1.5,
@@ -59,11 +59,11 @@ def build_questions(
     unseen_entities, unseen_relations : {"keep", "drop", "error"}
         Test triples with an entity (a relation) that no train triple has. "drop" takes out these test triples, the
         valid triples alike, and all such entities from the candidates.
-    sample : int or float, optional
-        Build the questions of that many test triples, or of that fraction of them (0 < f < 1), drawn without
-        replacement. The triples left out become known.
+    sample : int, float or Triples, optional
+        Build the questions of that many test triples, of that fraction of them (0 < f < 1), drawn without
+        replacement, or of those given, under any vocabularies. The triples left out become known.
     seed : int
-        Of the sample.
+        Of a sample that is drawn.
     ids : bool
         Name the entities ``e0, e1, ...`` instead of by their labels, which may then hold white space.
     threshold : float
@@ -111,7 +111,7 @@ def build_questions(
     report: Report = {
         "options": policies
         | {
-            "sample": sample,
+            "sample": len(sample) if isinstance(sample, Triples) else sample,
             "seed": seed,
             "ids": ids,
             "threshold": threshold,
@@ -348,25 +348,50 @@ def _obey(policy: str, triples: Triples, wrong: NDArray[np.bool_], expected: str
     )
 
 
-def _sample(full: Triples, sample: int | float | None, seed: int) -> tuple[NDArray[np.bool_], Report | None]:
+def _sample(full: Triples, sample: int | float | Triples | None, seed: int) -> tuple[NDArray[np.bool_], Report | None]:
     """Which of the distinct test triples to keep, and what the sample is like."""
     chosen = np.ones(len(full), bool)
     if sample is None:
         return chosen, None
-    n = _sample_size(sample, len(full))
-    kept = np.random.default_rng(seed).choice(len(full), n, replace=False)
-    chosen[:] = False
-    chosen[kept] = True
+    if isinstance(sample, Triples):
+        chosen = _given(full, sample)
+    else:
+        kept = np.random.default_rng(seed).choice(len(full), _sample_size(sample, len(full)), replace=False)
+        chosen[:] = False
+        chosen[kept] = True
     counts = [np.bincount(full.relation[rows], minlength=len(full.relations)) for rows in (chosen, slice(None))]
     return chosen, {
-        "triples": n,
+        "triples": int(chosen.sum()),
         "of": len(full),
-        "seed": seed,
+        "seed": None if isinstance(sample, Triples) else seed,
         "relations": int((counts[0] > 0).sum()),
         "relations_of": int((counts[1] > 0).sum()),
         "kl_nats": kl_divergence(counts[0], counts[1]),
         "kl_formula": "sum over the full test set's relations of p ln(p/q); p sample, q full set; no smoothing",
     }
+
+
+def _given(full: Triples, sample: Triples) -> NDArray[np.bool_]:
+    """Which of the test triples a sample names."""
+    entities, relations = full.entities.encode(sample.entities.labels), full.relations.encode(sample.relations.labels)
+    head, relation, tail = entities[sample.head], relations[sample.relation], entities[sample.tail]
+    named = Triples(head, relation, tail, full.entities, full.relations)
+    known = (head >= 0) & (relation >= 0) & (tail >= 0)
+    found = np.zeros(len(sample), bool)
+    found[known] = is_among(named.take(known).keys(), full.keys())
+    if not len(sample):
+        raise KgtrecError("expected a sample of at least one test triple, found none")
+    if not found.all():
+        row = int(np.argmin(found))
+        first = (
+            sample.entities[int(sample.head[row])], sample.relations[int(sample.relation[row])],
+            sample.entities[int(sample.tail[row])],
+        )  # fmt: skip
+        raise KgtrecError(
+            f"expected a sample of the test triples, found {(~found).sum():,} of {len(sample):,} that are none or were "
+            f"dropped, the first is {first}"
+        )
+    return is_among(full.keys(), named.keys())
 
 
 def _sample_size(sample: int | float, n: int) -> int:

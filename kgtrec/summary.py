@@ -86,7 +86,7 @@ def summarise(measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int,
     plain = _plain(record, items, size)
     nothing = np.count_nonzero(np.bincount(items.group, weights=items.weight, minlength=size) == 0)
     if nothing and record.aggregate != "sum":
-        _tell(measure, name, f"there are no {measure.items} to take the mean of ({nothing} of {size} values)")
+        tell_undefined(measure, name, f"there are no {measure.items} to take the mean of ({nothing} of {size} values)")
     if record.form == "plain" or isinstance(measure, ProvidedMeasure):
         return plain
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -95,7 +95,7 @@ def summarise(measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int,
     if np.any(undefined):
         n = np.count_nonzero(undefined)
         why = f"chance leaves no room, as when every list has one candidate ({n} of {size} values)"
-        _tell(measure, name, why)
+        tell_undefined(measure, name, why)
     return np.where(undefined, np.nan, adjusted + 0.0)  # which makes 0.0 of -0.0
 
 
@@ -112,14 +112,14 @@ def _adjusted(
     """(size,) each: the numbers set against chance, and which of them leave no room."""
     record = measure.record
     flip = -1.0 if record.lower_is_better and measure.parameters.get("flipped") else 1.0
-    _require_candidates(measure, items, name)
+    require_candidates(measure, items, name)
     if record.chance is None:
         expectation, variance = chance_level(measure, items, size, name)
         if record.form == "z":
             return flip * (plain - expectation) / np.sqrt(variance), variance == 0
         return (plain - expectation) / (record.optimum - expectation), expectation == record.optimum
     # differences are taken item by item, so that what should be 0, 1 or -1 is not the quotient of two roundings
-    above, below = (np.bincount(items.group, weights=part, minlength=size) for part in _fraction(measure, items))
+    above, below = (np.bincount(items.group, weights=part, minlength=size) for part in fraction(measure, items))
     if record.form == "z":
         variance = chance_level(measure, items, size, name)[1]
         return flip * (above / below) / np.sqrt(variance), variance == 0
@@ -129,7 +129,7 @@ def _adjusted(
     return above / below, no_room
 
 
-def _fraction(measure: ParsedMeasure | ProvidedMeasure, items: Items) -> tuple[Floats, Floats]:
+def fraction(measure: ParsedMeasure | ProvidedMeasure, items: Items) -> tuple[Floats, Floats]:
     """(n,) each: a group's number is the sum of the first over that of the second, brought back by the link."""
     record = measure.record
     weight = np.ones(len(items.value)) if items.weight is None else items.weight
@@ -143,7 +143,8 @@ def _fraction(measure: ParsedMeasure | ProvidedMeasure, items: Items) -> tuple[F
     return gained, weight if record.form == "z" else weight * (record.optimum - expectation)
 
 
-def _tell(measure: ParsedMeasure | ProvidedMeasure, name: str, why: str) -> None:
+def tell_undefined(measure: ParsedMeasure | ProvidedMeasure, name: str, why: str) -> None:
+    """Warn that a measure of a system, called ``name``, is undefined somewhere, and why."""
     warnings.warn(f"{measure.label} of {name} is undefined where {why}", KgtrecWarning, stacklevel=5)
 
 
@@ -158,7 +159,7 @@ def _without_relevant(items: Items, size: int) -> NDArray[np.bool_]:
 
 def chance_level(measure: ParsedMeasure, items: Items, size: int, name: str) -> tuple[Floats, Floats]:
     """(size,) expectation and variance of each group's number when every order is equally likely."""
-    candidates = _require_candidates(measure, items, name)
+    candidates = require_candidates(measure, items, name)
     if measure.record.chance is not None:
         expectation = _per_item(measure.record.chance.expectation, items, measure)
         variance = _per_item(measure.record.chance.variance, items, measure)
@@ -179,7 +180,14 @@ def chance_level(measure: ParsedMeasure, items: Items, size: int, name: str) -> 
     return moments[0], moments[1]
 
 
-def _require_candidates(measure: ParsedMeasure, items: Items, name: str) -> NDArray[np.int64]:
+def require_candidates(measure: ParsedMeasure, items: Items, name: str) -> NDArray[np.int64]:
+    """(n,) how many candidates each item was ranked among.
+
+    Raises
+    ------
+    MeasureError
+        If lists are cut, so that this is not known.
+    """
     if items.candidates is None:
         raise MeasureError(
             f"{measure.label} needs to know how many candidates there were, which the cut run {name} does not tell; "
@@ -270,7 +278,7 @@ class Intervals:
                 means.append((place, measure, items))
         for start in range(0, len(means), _MEANS_AT_A_TIME):
             part = means[start : start + _MEANS_AT_A_TIME]
-            above, below = zip(*(_fraction(measure, items) for _, measure, items in part), strict=True)
+            above, below = zip(*(fraction(measure, items) for _, measure, items in part), strict=True)
             quotients = resampled_quotients(samples, cluster, first.group, size, above, below)
             for (place, measure, items), quotient in zip(part, quotients, strict=True):
                 with np.errstate(divide="ignore", invalid="ignore"):

@@ -5,19 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.adjudicate import decide, queue
+from kgtrec.adjudicate import decisions_of, queue
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.decisions import OPEN, STATES, Decisions
 from kgtrec.data.judgements import ANNOTATOR, VERDICTS
 from kgtrec.data.progress import Progress
-from kgtrec.wording import draft_templates
+from kgtrec.phrasing import relations_without_template
 
 
 def track(campaign: Campaign) -> Progress:
     """Count the triples of a campaign by state, and the tasks of its annotators; tell which step comes next.
-
-    A relation counts as being without a template also where it still has the draft that
-    :func:`kgtrec.wording.draft_templates` makes.
 
     Examples
     --------
@@ -35,7 +32,7 @@ def track(campaign: Campaign) -> Progress:
     >>> none = zero[:0]
     >>> campaign = Campaign(
     ...     pool, Qrels(none, none, none, asked.ids, asked.entities), Automatic.none(1),
-    ...     People(nobody, none, none, none > 0), Assignments(none, none, nobody),
+    ...     People.none(), Assignments.none(nobody),
     ...     Judgements(none, none, none, none, texts, texts, texts, nobody),
     ... )
     >>> progress = track(campaign)
@@ -43,8 +40,7 @@ def track(campaign: Campaign) -> Progress:
     ([[0, 1, 0, 0, 0, 0, 0]], ('knows',), 'init')
     """
     pool, people, judgements = campaign.pool, campaign.people, campaign.judgements
-    per_triple = int(campaign.settings.get("annotators_per_triple", 2))
-    decisions = decide(pool, campaign.automatic, judgements, per_triple=per_triple)
+    decisions = decisions_of(campaign)
 
     code, relation = np.unique(pool.triples.relation, return_inverse=True)
     labels = pool.questions.relations.decode(code).to_pylist()
@@ -52,7 +48,7 @@ def track(campaign: Campaign) -> Progress:
     settled = decisions.verdict >= 0
     states = _counted(relation, decisions.state, (len(labels), len(STATES)))
     verdicts = _counted(relation[settled], decisions.verdict[settled], (len(labels), 2))
-    drafts = draft_templates(labels)
+    lacking = relations_without_template(campaign)
 
     named = people.names.extended(judgements.annotators.labels)
     latest = judgements.take(judgements.role == ANNOTATOR).latest()
@@ -73,13 +69,11 @@ def track(campaign: Campaign) -> Progress:
         assigned=np.bincount(asked, minlength=len(named))[shown],
         to_do=np.bincount(asked[waiting], minlength=len(named))[shown],
         said=_counted(judge, latest.verdict, (len(named), len(VERDICTS)))[shown],
-        without_template=tuple(
-            labels[place] for place in order if campaign.templates.get(labels[place], drafts[labels[place]])
-            == drafts[labels[place]]
-        ),
+        without_template=tuple(labels[place] for place in order if labels[place] in lacking),
         step=_step(campaign, decisions, np.bincount(campaign.assignments.triple[waiting], minlength=len(pool)),
-                   np.bincount(latest.triple, minlength=len(pool)), per_triple, int(is_active.sum())),
-        per_triple=per_triple,
+                   np.bincount(latest.triple, minlength=len(pool)), int(is_active.sum())),
+        per_triple=campaign.per_triple,
+        any_host=not campaign.sources,
     )  # fmt: skip
 
 
@@ -88,16 +82,15 @@ def _step(
     decisions: Decisions,
     n_waiting: NDArray[np.int64],
     n_judged: NDArray[np.int64],
-    per_triple: int,
     n_active: int,
 ) -> str:
     is_open = decisions.state == OPEN
     if is_open.any():
         if len(campaign.people) == 0:
             return "init"
-        if np.all((n_waiting + n_judged)[is_open] >= per_triple):
+        if np.all((n_waiting + n_judged)[is_open] >= campaign.per_triple):
             return "judge"
-        return "people" if n_active < per_triple else "assign"
+        return "people" if n_active < campaign.per_triple else "assign"
     return "adjudicate" if len(queue(decisions)) else "qrels"
 
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LAST = re.compile(r"[^/#]+(?=[/#]*$)")
 _NOT_TEXT = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029{}]+")
 
 
-def draft_templates(relations: Iterable[str]) -> dict[str, str]:
-    """A template per relation that says what the relation is called, for a person to make a sentence of.
+def draft_template(relation: str) -> str:
+    """A template that says what the relation is called, for a person to make a sentence of.
 
     Whether a relation reads from head to tail or back, and with which words, is not in its name, so the draft does not
-    pretend to know.
+    pretend to know. It is also what people are asked where there is no template.
 
     Examples
     --------
-    >>> draft_templates(["/people/person/place_of_birth"])
-    {'/people/person/place_of_birth': 'Is this true: {head} | place of birth | {tail}?'}
+    >>> draft_template("/people/person/place_of_birth")
+    'Is this true: {head} | place of birth | {tail}?'
     """
-    return {relation: f"Is this true: {{head}} | {readable(relation)} | {{tail}}?" for relation in relations}
+    return f"Is this true: {{head}} | {readable(relation)} | {{tail}}?"
 
 
 def readable(relation: str) -> str:

@@ -1,4 +1,4 @@
-"""A campaign as the folder that commands work on."""
+"""Campaigns as the folders that commands work on: one that only has a pool, and whole ones."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.campaign import Campaign, People
+from kgtrec.data.campaign import Automatic, Campaign, People
 from kgtrec.data.judgements import ROLES, Judgements
+from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.campaigns import (
     JUDGEMENTS,
@@ -19,7 +20,8 @@ from kgtrec.formats.campaigns import (
     write_templates,
 )
 from kgtrec.formats.judgements import append_judgements
-from kgtrec.formats.pools import write_pool
+from kgtrec.formats.pools import read_pool, write_pool
+from tests.judged_pools import judgements_of, pool_of
 
 
 def people_of(*rows: tuple[str, str, bool]) -> People:
@@ -56,3 +58,19 @@ def said(judgements: Judgements) -> list[tuple[int, str, str, int, str, str, str
             strict=True,
         )
     )
+
+
+def pool_folder(folder: Path, sizes: tuple[int, ...] = (2, 1), automatic: tuple[int, ...] = ()) -> Path:
+    """What `kgtrec pool` might have written: so many triples a question; ``automatic``: those a rule has judged."""
+    pool = pool_of(sizes, range(len(sizes)))
+    none = np.zeros(0, np.int32)
+    seeds = Qrels(none, none, none, pool.questions.ids, pool.questions.entities)
+    rule = np.full(len(pool), -1, np.int8)
+    rule[list(automatic)] = 0
+    write_pool(folder, pool, seeds, Automatic(rule, ("types",) if automatic else ()))
+    return folder
+
+
+def say_in(folder: Path, *events: tuple[int, str, str, str]) -> None:
+    """Add events (triple, person, role, verdict) to the judgements."""
+    append_judgements(folder / JUDGEMENTS, read_pool(folder).pool, judgements_of(events))

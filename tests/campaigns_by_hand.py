@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Assignments, Automatic, Campaign, People
-from kgtrec.data.judgements import ROLES, VERDICTS, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
+from tests.judged_pools import judgements_of
 
 ENTITIES = ("'n", "<script>alert(1)</script>", "=lyon", "berlin", "de", "fr", "paris")  # in byte order, as files give
 NAMES = {"fr": "France", "de": "Germany {tail}", "paris": "Paris"}
@@ -40,17 +39,9 @@ def campaign_of(events=(), templates=TEMPLATES, annotators=("ann", "bob")) -> Ca
     people = People(names, np.arange(n, dtype=np.int32), np.zeros(n, np.int8), np.ones(n, np.bool_))
     order = [each if place % 2 == 0 else each[::-1] for place in range(n)]
     assignments = Assignments(np.repeat(np.arange(n, dtype=np.int32), len(ROWS)), np.concatenate(order), names)
-    who, code = Vocabulary.encoding(labels_of([event[1] for event in events]))
-    texts = [labels_of([event[place] for event in events]) for place in (4, 5)]
-    judgements = Judgements(
-        np.array([event[0] for event in events], np.int32), code,
-        np.array([ROLES.index(event[2]) for event in events], np.int8),
-        np.array([VERDICTS.index(event[3]) for event in events], np.int8),
-        *texts, labels_of(["2026-11-21T20:00:00Z"] * len(events)), who,
-    )  # fmt: skip
     none = np.zeros(0, np.int32)
     seeds = Qrels.of(none, none, none, ids, entities)
     return Campaign(
-        pool, seeds, Automatic.none(len(ROWS)), people, assignments, judgements, templates,
+        pool, seeds, Automatic.none(len(ROWS)), people, assignments, judgements_of(events), templates,
         ("en.wikipedia.org",), NAMES, {"seed": 0},
     )  # fmt: skip

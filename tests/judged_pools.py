@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import pyarrow as pa
 
+from kgtrec.data.arrow import labels_of
 from kgtrec.data.judgements import ROLES, VERDICTS, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.questions import Questions
@@ -30,15 +30,15 @@ def pool_of(sizes: Sequence[int], relations: Sequence[int] | None = None) -> Poo
     return Pool.of(triples, each, question, np.zeros(len(each), np.int32), place + 1, ["mine"], questions)
 
 
-def judgements_of(events: Iterable[tuple[int, str, str, str]]) -> Judgements:
-    """Events (triple, person, role, verdict), oldest first."""
+def judgements_of(events: Iterable[tuple[int, str, str, str] | tuple[int, str, str, str, str, str]]) -> Judgements:
+    """Events (triple, person, role, verdict), or also source and note, oldest first."""
     listed = list(events)
     people, person = Vocabulary.encoding([event[1] for event in listed])
-    empty = pa.array([""] * len(listed), pa.string())
+    source, note = (labels_of([(*event, "", "")[place] for event in listed]) for place in (4, 5))
     return Judgements(
         np.array([event[0] for event in listed], np.int32),
         person,
         np.array([ROLES.index(event[2]) for event in listed], np.int8),
         np.array([VERDICTS.index(event[3]) for event in listed], np.int8),
-        empty, empty, pa.array(["2026-11-21T20:00:00Z"] * len(listed), pa.string()), people,
+        source, note, labels_of(["2026-11-21T20:00:00Z"] * len(listed)), people,
     )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.acceptance import LONGEST_NOTE, LONGEST_SOURCE, Accepted, RefusedError, accept, wrong_link
+from kgtrec.acceptance import LONGEST_NOTE, LONGEST_SOURCE, Accepted, Refusal, RefusedError, accept, wrong_link
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.incoming import Incoming
 from kgtrec.errors import KgtrecError
@@ -84,7 +84,11 @@ def test_unsure_needs_no_link_and_no_note_is_needed():
         ({"person": "\ud800"}, "expected one of the campaign's people, found '\\ud800'"),
         ({"person": "x\ny"}, "expected one of the campaign's people, found 'x\\ny'"),
         ({"role": "Annotator"}, "{roles}, found 'Annotator'; did you mean annotator?"),
-        ({"person": "eve"}, "expected somebody who is annotator, found 'eve', who is adjudicator"),
+        (
+            {"person": "eve"},
+            "expected somebody who is annotator, found 'eve', who is adjudicator; kgtrec campaign adjudicate --import "
+            "takes these in",
+        ),
         ({"role": "expert"}, "expected somebody who is expert, found 'ann', who is annotator"),
         ({"person": "cleo"}, "expected an active annotator, found 'cleo', who has left"),
         ({"task": 0}, "expected a task of 1 to 6, found 0"),
@@ -199,7 +203,38 @@ def test_rows_that_contradict_each_other_are_all_refused():
             "b.csv:7: expected one verdict of 'ann' on this triple, found another one at a.csv:2"
         )
     accepted = taken(campaign(), *rows, keep_going=True)
-    assert (said(accepted.judgements)[0][:2], len(accepted), accepted.repeated) == ((1, "bob"), 1, 1)
+    assert said(accepted.judgements)[0][:2] == (1, "bob")
+    assert (len(accepted), accepted.repeated, accepted.again) == (1, 0, 1)
+
+
+def test_a_row_that_comes_twice_was_not_stored_before():
+    """One that is stored already counts as such however often it comes."""
+    stored = campaign([(0, "ann", "annotator", "Y", WIKI, "")])
+    accepted = taken(stored, row(1), row(1), row(2), row(2), row(2))
+    assert (len(accepted), accepted.repeated, accepted.again) == (1, 2, 2)
+
+
+def test_a_row_that_cannot_be_read_is_refused_like_others():
+    """With what is wrong, and without holding it against a row of the same triple."""
+    wrong = replace(row(None, labels=labels_of_task(1), verdict="N"), wrong="expected a task's number, found 'x'")
+    assert refusal(campaign(), wrong) == "a.csv:2: expected a task's number, found 'x'"
+    accepted = taken(campaign(), wrong, row(1), keep_going=True)
+    assert (len(accepted), len(accepted.refused)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("expected a link to the source of a Y, found none", "expected a link to the source of a Y"),
+        ("expected one of the campaign's people, found 'x, y'", "expected one of the campaign's people"),
+        ("expected one verdict of 'a, b' on this triple, found", "expected one verdict of ..."),
+        ("expected task 12 to be 'a' 'r' 'b', found 'a'", "expected task N to be ..."),
+        ("expected what \"o'n\" has said before, verdict 'Y'", "expected what ..."),
+    ],
+)
+def test_refusals_are_of_kinds(message, reason):
+    """Whatever was found in the row."""
+    assert Refusal("a.csv:2", message).reason == reason
 
 
 def test_what_was_not_assigned_is_refused():
@@ -251,7 +286,7 @@ def test_annotators_of_the_same_file_come_before_the_adjudicator():
 
 def test_a_time_of_another_form_is_refused():
     """A store with times of several forms could not be sorted."""
-    for time in ("now", "2026-11-22 08:00:00", NOW + "\n", "2026-11-22T08:00:00+00:00"):
+    for time in ("now", "2026-11-22 08:00:00", NOW + "\n", "2026-11-22T08:00:00+00:00", "2026-02-30T08:00:00Z", ""):
         with pytest.raises(KgtrecError, match="expected a time in UTC such as 2026-11-21T20:00:00Z, got"):
             accept(campaign(), [row()], time=time)
 
@@ -394,7 +429,7 @@ def test_accepting_again_changes_nothing(incoming, correct, unassigned):
     before = campaign(CONFLICT)
     policies = {"correct": correct, "unassigned": unassigned, "keep_going": True}
     first = taken(before, *incoming, **policies)
-    assert len(first) + first.repeated + len(first.refused) == len(incoming)
+    assert len(first) + first.again + first.repeated + len(first.refused) == len(incoming)
     events = [(e[0], e[1], e[2], ("N", "Y", "unsure")[e[3]], e[4], e[5]) for e in said(first.judgements)]
     again = taken(campaign([*CONFLICT, *events]), *incoming, **policies)
     assert len(again) == 0

@@ -95,10 +95,25 @@ def test_per_relation_is_the_pool_of_that_relation():
     for place, relation in enumerate([0, 1]):
         own = [event for event in events if pool.triples.relation[event[0]] == relation]
         alone = annotator_agreement(pool, judgements_of(own), resamples=50)
+        assert (whole.questions[place], alone.questions[0]) == ([1, 2][place],) * 2
         for of_all, of_one in zip(
             (whole.values, whole.low, whole.high), (alone.values, alone.low, alone.high), strict=True
         ):
-            assert of_all[place].tolist() == pytest.approx(of_one[0].tolist(), abs=1e-15)
+            assert of_all[place].tolist() == pytest.approx(of_one[0].tolist(), abs=1e-15, nan_ok=True)
+
+
+def test_one_question_has_no_interval():
+    """Nothing is known of others; of two there is one, also where single triples are drawn from one question."""
+    pool = pool_of([3, 4, 5], [1, 0, 1])
+    events = judgements_of(said({"ann": "YYNNYNNYYNNN", "bob": "YYNNNNNYNNNY"}))
+    report = annotator_agreement(pool, events, per="relation", resamples=50)
+    assert np.isnan(report.low[0]).all()
+    assert np.isnan(report.high[0]).all()
+    assert not np.isnan(report.values[0]).any()
+    assert not np.isnan(report.low[1]).any()
+    by_triple = annotator_agreement(pool, events, per="relation", resamples=50, resample="triple")
+    assert by_triple.questions.tolist() == [1, 2]
+    assert not np.isnan(by_triple.low).any()
 
 
 def test_per_pair_is_two_people_at_a_time():
@@ -191,7 +206,9 @@ def test_questions_can_be_given():
     """Each triple its own, or all the same one, which leaves nothing to draw."""
     pool, events = pool_of([1] * 10), judgements_of(said(TWO))
     report = annotator_agreement(pool, events, question=np.zeros(10, np.int32))
-    assert report.low.tolist() == report.values.tolist() == report.high.tolist()
+    assert np.isnan(report.low).all()
+    assert np.isnan(report.high).all()
+    assert report.questions.tolist() == [1]
     with pytest.raises(CollectionError, match=r"the questions of 10 triples, those of the pool, got 3"):
         annotator_agreement(pool, events, question=np.zeros(3, np.int32))
 

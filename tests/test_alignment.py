@@ -14,7 +14,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.evaluation import evaluate
 from kgtrec.formats.alignment import read_alignment_system
-from kgtrec.report.studies import study_text
+from kgtrec.report.alignment_study import study_text
 
 THREE = np.array([[0.9, 0.8, 0.1], [0.7, 0.8, 0.8], [0.2, 0.3, 0.4]])
 ONE_TO_ONE = Alignments.by_row(3, 3)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtrec.data.campaign import Automatic
+from kgtrec.data.pool import Pool
+from kgtrec.data.questions import Questions
 from kgtrec.data.templates import check_template, template_parts
 from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
-from kgtrec.phrasing import phrase, phrase_triples, relations_without_template, tasks_for
+from kgtrec.phrasing import phrase, phrase_tasks, phrase_triples, relations_without_template, tasks_for
+from kgtrec.wording import draft_template, readable
 from tests.campaigns_by_hand import campaign_of
 
 labels = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)
@@ -18,7 +25,7 @@ plain = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp"), exclu
 
 
 def test_questions_of_a_campaign():
-    """Names where there are any, else labels; braces in a name stay; the general form without a template."""
+    """Names where there are any, else labels; braces in a name stay; general words without a template."""
     campaign = campaign_of()
     assert phrase(campaign, np.array([0, 5, 2, 4])) == [
         "Is this true: Paris | @near | Germany {tail}?",
@@ -29,10 +36,47 @@ def test_questions_of_a_campaign():
     assert phrase(campaign, np.zeros(0, np.intp)) == []
 
 
+def test_what_to_look_up_is_in_words():
+    """Anchor and relation as a triple orders them, whichever end is asked for; no path of a KG."""
+    entities, relations = Vocabulary.of(["fr", "paris"]), Vocabulary.of(["/location/country/capital"])
+    zero = np.zeros(2, np.int32)
+    asked = Questions(
+        Vocabulary.of(["head0", "tail0"]),
+        np.array([True, False]),
+        zero,
+        np.array([1, 0], np.int32),
+        entities,
+        relations,
+    )
+    triples = Triples(zero, zero, np.array([0, 1], np.int32), entities, relations)
+    one = np.arange(2, dtype=np.int32)
+    for question, expected in ((0, "capital Paris"), (1, "France capital")):
+        pool = Pool.of(triples.take(one[1:]), zero[:1], zero[:1] + question, zero[:1], zero[:1] + 1, ["run"], asked)
+        campaign = replace(campaign_of(), pool=pool, automatic=Automatic.none(1))
+        assert phrase_tasks(campaign, np.array([0])).search.to_pylist() == [expected]
+
+
+def test_the_first_tasks():
+    """Of those that are open, in the order of the annotator; the others follow when these are done."""
+    events = [(row, "ann", "annotator", "Y") for row in (0, 2)]
+    campaign = campaign_of(events)
+    assert tasks_for(campaign, "ann", first=3).task.tolist() == [2, 4, 5]
+    assert tasks_for(campaign, "ann", first=3, everything=True).task.tolist() == [1, 2, 3]
+    assert tasks_for(campaign, first=100).task.tolist() == tasks_for(campaign).task.tolist()
+    assert len(tasks_for(campaign, first=2)) == 2
+    with pytest.raises(KgtrecError, match="expected at least 1 task to give out, got 0"):
+        tasks_for(campaign, "ann", first=0)
+
+
 def test_relations_without_template():
-    """With the number of triples that people are asked about in the general form."""
+    """With the number of triples that people are asked about in general words; a draft is no template of its own."""
     assert relations_without_template(campaign_of()) == {"@near": 1}
     assert relations_without_template(campaign_of(templates={})) == {"capital": 5, "@near": 1}
+    drafts = {"capital": draft_template("capital"), "@near": "Is {head} near {tail}?"}
+    assert relations_without_template(campaign_of(templates=drafts)) == {"capital": 5}
+    campaign = campaign_of(templates={})
+    automatic = Automatic(np.array([0, -1, -1, -1, -1, -1], np.int8), ("types",))
+    assert relations_without_template(replace(campaign, automatic=automatic)) == {"capital": 5}
 
 
 @given(
@@ -46,7 +90,7 @@ def test_a_template_is_filled_in_once(rows, pieces):
     expected = [
         f"{pieces[0]}{tail}{pieces[1]}{head}{pieces[2]}"
         if relation == "r"
-        else f"Is this true: {head} | {relation} | {tail}?"
+        else f"Is this true: {head} | {readable(relation)} | {tail}?"
         for head, relation, tail in rows
     ]
     assert found == expected

@@ -337,3 +337,19 @@ def test_divergence_of_the_sample_of_zhou_et_al(read, data):
     assert len(sample) == 1_023
     assert kl_divergence(np.bincount(sample.relation, minlength=237), full) == pytest.approx(0.103, abs=5e-4)
     assert kl_divergence(full, everything) == pytest.approx(0.178, abs=5e-4)
+
+
+def test_a_sample_may_be_given_as_triples():
+    """Those left out are known, under whatever vocabulary the sample has; one that is no test triple is refused."""
+    train, valid = Triples.of([("a", "r", "b")]), Triples.of([])
+    test = Triples.of([("a", "r", "c"), ("b", "r", "c"), ("c", "r", "a")])
+    collection = build_questions(train, valid, test, sample=Triples.of([("b", "r", "c")]))
+    assert collection.report["sample"]["triples"] == 1
+    assert collection.report["sample"]["seed"] is None
+    known = [(collection.questions.ids[q], collection.entities[e], int(s)) for q, e, s in zip(
+        collection.known.question, collection.known.entity, collection.known.split, strict=True)]  # fmt: skip
+    assert known == [("head0", "a", 2)]
+    with pytest.raises(KgtrecError, match="found 1 of 1 that are none or were dropped, the first is"):
+        build_questions(train, valid, test, sample=Triples.of([("c", "r", "x")]))
+    with pytest.raises(KgtrecError, match="a sample of at least one test triple"):
+        build_questions(train, valid, test, sample=Triples.of([]))

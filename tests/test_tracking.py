@@ -14,7 +14,7 @@ from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, VERDICTS
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.tracking import track
-from kgtrec.wording import draft_templates
+from kgtrec.wording import draft_template
 from tests.judged_pools import judgements_of, pool_of
 
 EVENTS = st.lists(
@@ -81,5 +81,5 @@ def test_what_comes_next():
 
 def test_a_draft_is_no_template_of_its_own():
     """r0 has a sentence, r1 the draft, r2 nothing."""
-    templates = {"r0": "Is {head} in {tail}?", "r1": draft_templates(["r1"])["r1"]}
+    templates = {"r0": "Is {head} in {tail}?", "r1": draft_template("r1")}
     assert track(replace(campaign_of([]), templates=templates)).without_template == ("r1", "r2")

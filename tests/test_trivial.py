@@ -14,7 +14,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.formats.triples import read_triples
 from kgtrec.questions import build_questions
-from kgtrec.report.pools import trivial_text
+from kgtrec.report.trivial import trivial_text
 from kgtrec.trivial import RULES, Untyped, count_untyped, counts_by_rule_and_relation, judge_trivial
 
 TRAIN = [

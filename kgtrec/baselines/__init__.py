@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 from kgtrec.baselines.counting import CONSTANT, POPULARITY, RANDOM
 from kgtrec.baselines.factors import RESCAL, SVD
 from kgtrec.baselines.neighbours import NEIGHBOURS
-from kgtrec.baselines.record import Baseline, Model, Option
+from kgtrec.baselines.record import Baseline, Model, Option, Settings
 from kgtrec.baselines.rules import INVERSE, RULES
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, nearest
 
-__all__ = ["BASELINES", "Baseline", "Model", "Option", "baseline", "baseline_blocks", "fit_baseline"]
+__all__ = [
+    "BASELINES", "Baseline", "Model", "Option", "Settings", "baseline", "baseline_blocks", "baseline_checkpoints",
+    "fit_baseline", "score_blocks",
+]  # fmt: skip
 
 BASELINES = {
     record.name: record
@@ -112,12 +115,49 @@ def baseline_blocks(
     """
     if block is not None and block < 1:
         raise KgtrecError(f"expected at least 1 question in a block, found {block}")
-    return _blocks(fit_baseline(name, collection.train, seed=seed, **options), collection, block)
+    return score_blocks(fit_baseline(name, collection.train, seed=seed, **options), collection, block)
 
 
-def _blocks(
-    model: Model, collection: Collection, block: int | None
+def baseline_checkpoints(
+    name: str, train: Triples, *, seed: int = 0, **options: Any | Sequence[Any]
+) -> Iterator[tuple[Settings, Model]]:
+    """A baseline under every combination of settings: systems that grow stronger step by step.
+
+    What the combinations have in common is done once: all ranks of ``svd`` come out of one decomposition, and all
+    numbers of rounds of ``rescal`` out of one run of least squares.
+
+    Parameters
+    ----------
+    name, train, seed
+        As for :func:`fit_baseline`.
+    **options
+        One value or several of each setting.
+
+    Yields
+    ------
+    settings : dict
+        Of all options.
+    model : Model
+        What :func:`fit_baseline` gives for them, but for the last digits of ``svd``.
+
+    Raises
+    ------
+    KgtrecError
+        As :func:`fit_baseline`, or if an option has no value or one twice.
+
+    Examples
+    --------
+    >>> train = Triples.of([("ann", "born_in", "rome"), ("bob", "born_in", "rome"), ("cid", "born_in", "oslo")])
+    >>> [settings["iterations"] for settings, _ in baseline_checkpoints("rescal", train, factors=2, iterations=[1, 3])]
+    [1, 3]
+    """
+    return baseline(name).checkpoints(train, seed=seed, **options)
+
+
+def score_blocks(
+    model: Model, collection: Collection, block: int | None = None
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+    """Scores of a fitted baseline for all questions of a collection, as :func:`baseline_blocks` yields them."""
     at_once = block or max(1, _BLOCK_BYTES // (8 * max(len(collection.entities), 1)))
     for first in range(0, len(collection.questions), at_once):
         rows = np.arange(first, min(first + at_once, len(collection.questions)))

@@ -7,13 +7,14 @@ the order in which a matrix library adds, nor on the block that a question stand
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.baselines.graph import Graph, Places
-from kgtrec.baselines.record import Baseline, Option, Scorer
+from kgtrec.baselines.record import Baseline, Option, Scorer, Settings
 
 Matrix = NDArray[np.float64]
 _DIGITS = 9
@@ -46,17 +47,29 @@ def on_grid(factors: Matrix) -> Matrix:
 
 
 def _fit_svd(graph: Graph, *, seed: int, factors: int) -> Scorer:
-    """Rows are anchors, columns are the (direction, answer) pairs of train, cells say whether the fact is there."""
+    ((_, score),) = _fit_svds(graph, [{"factors": factors}], seed=seed)
+    return score
+
+
+def _fit_svds(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iterator[tuple[Settings, Scorer]]:
+    """One decomposition at the largest rank, of which the others are the first columns.
+
+    Rows are anchors, columns are the (direction, answer) pairs of train, cells say whether the fact is there.
+    """
     from scipy.sparse import csr_array
 
     n = graph.n_entities
     place = graph.direction * n + graph.answer
     columns, column = np.unique(place, return_inverse=True)
     incidence = csr_array((np.ones(len(column)), (graph.anchor, column)), shape=(n, len(columns)))
-    left, right = _truncated_svd(incidence, factors, seed)
-    left, right = on_grid(left), on_grid(right)
+    left, right = _truncated_svd(incidence, max(int(settings["factors"]) for settings in several), seed)
     bounds = np.searchsorted(columns, np.arange(graph.n_directions + 1) * n)
+    for settings in several:
+        rank = slice(int(settings["factors"]))
+        yield settings, _svd_scorer(on_grid(left[:, rank]), on_grid(right[:, rank]), columns, bounds, n)
 
+
+def _svd_scorer(left: Matrix, right: Matrix, columns: Places, bounds: Places, n: int) -> Scorer:
     def score(anchor: Places, direction: Places) -> Matrix:
         block = np.full((len(anchor), n), -1.0)
         for one in np.unique(direction):
@@ -70,7 +83,7 @@ def _fit_svd(graph: Graph, *, seed: int, factors: int) -> Scorer:
 
 
 def _truncated_svd(matrix: Any, factors: int, seed: int) -> tuple[Matrix, Matrix]:
-    """(rows, k) and (columns, k) whose product is the best approximation of rank k."""
+    """(rows, k) and (columns, k) whose product is the best approximation of rank k, the largest part first."""
     least = min(matrix.shape)
     if least <= max(2 * factors, 64):  # small enough to do in full
         u, s, vt = np.linalg.svd(matrix.toarray(), full_matrices=False)
@@ -80,15 +93,34 @@ def _truncated_svd(matrix: Any, factors: int, seed: int) -> tuple[Matrix, Matrix
 
         start = np.random.Generator(np.random.PCG64(seed)).standard_normal(least)
         u, s, vt = svds(matrix, k=factors, v0=start, solver="arpack")
+        order = np.argsort(-s, kind="stable")
+        u, s, vt = u[:, order], s[order], vt[order]
     return u * np.sqrt(s), vt.T * np.sqrt(s)
 
 
 def _fit_rescal(graph: Graph, *, seed: int, factors: int, iterations: int, decay: float) -> Scorer:
-    entity, core = rescal(graph, seed=seed, factors=factors, iterations=iterations, decay=decay)
+    return _rescal_scorer(
+        *rescal(graph, seed=seed, factors=factors, iterations=iterations, decay=decay), graph.n_relations
+    )
+
+
+def _fit_rescals(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iterator[tuple[Settings, Scorer]]:
+    """One run of least squares for all that differ in the number of its rounds only."""
+    groups: dict[tuple[int, float], dict[int, Settings]] = {}
+    for settings in several:
+        own = groups.setdefault((int(settings["factors"]), float(settings["decay"])), {})
+        own[int(settings["iterations"])] = settings
+    for (factors, decay), wanted in groups.items():
+        rounds = rescal_rounds(graph, seed=seed, factors=factors, decay=decay)
+        for number, (entity, core) in enumerate(itertools.islice(rounds, max(wanted) + 1)):
+            if number in wanted:
+                yield wanted[number], _rescal_scorer(entity, core, graph.n_relations)
+
+
+def _rescal_scorer(entity: Matrix, core: Matrix, n_relations: int) -> Scorer:
     # by one grid for all of a relation's numbers, as both its rows and its columns are summed over
     entity = on_grid(entity)
     core = on_grid(core.reshape(len(core), -1)).reshape(core.shape)
-    n_relations = graph.n_relations
 
     def score(anchor: Places, direction: Places) -> Matrix:
         query = np.empty((len(anchor), entity.shape[1]))
@@ -119,14 +151,19 @@ def rescal(graph: Graph, *, seed: int, factors: int, iterations: int, decay: flo
     ----------
     Nickel, Tresp, Kriegel. A three-way model for collective learning on multi-relational data. ICML 2011.
     """
+    rounds = rescal_rounds(graph, seed=seed, factors=factors, decay=decay)
+    return next(itertools.islice(rounds, iterations, None))
+
+
+def rescal_rounds(graph: Graph, *, seed: int, factors: int, decay: float) -> Iterator[tuple[Matrix, Matrix]]:
+    """What :func:`rescal` gives after 0, 1, 2, ... rounds of least squares, without end."""
     facts = graph.direction < graph.n_relations
     slices = _slices(graph.anchor[facts], graph.direction[facts], graph.answer[facts], graph)
     entity = _leading_eigenvectors(graph, factors, seed)
-    core = _cores(slices, entity, decay)
-    for _ in range(iterations):
-        entity = _entities(slices, entity, core, decay)
+    while True:
         core = _cores(slices, entity, decay)
-    return entity, core
+        yield entity, core
+        entity = _entities(slices, entity, core, decay)
 
 
 def _leading_eigenvectors(graph: Graph, factors: int, seed: int) -> Matrix:
@@ -195,6 +232,7 @@ SVD = Baseline(
     "Deerwester et al., Indexing by latent semantic analysis, JASIS 1990; Cremonesi et al., Performance of recommender "
     "algorithms on top-n recommendation tasks, RecSys 2010 (PureSVD)",
     {"factors": Option(100, "rank of the approximation")},
+    fit_several=_fit_svds,
 )
 RESCAL = Baseline(
     "rescal",
@@ -206,4 +244,5 @@ RESCAL = Baseline(
         "iterations": Option(15, "rounds of least squares"),
         "decay": Option(3.0, "weight of the squared norms; too much of it makes every score 0", least=0.001),
     },
+    fit_several=_fit_rescals,
 )

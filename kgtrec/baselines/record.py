@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from kgtrec.errors import CollectionError, KgtrecError, nearest
 
 # (b,) anchors and (b,) directions -> (b, n_entities) float64 scores, a new array, no NaN
 Scorer = Callable[[Places, Places], NDArray[np.float64]]
+Settings = Mapping[str, int | float | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,8 @@ class Baseline:
     source: str  # citation
     options: Mapping[str, Option] = field(default_factory=dict)
     is_control: bool = False  # True: knows nothing of the facts, and says what a measure gives to ignorance
+    # (graph, settings, *, seed) -> each of the settings once, in any order, with its scorer; None: each is fitted anew
+    fit_several: Callable[..., Iterator[tuple[Settings, Scorer]]] | None = None
 
     def settings(self, options: Mapping[str, Any]) -> dict[str, int | float | str]:
         """All settings, those of ``options`` read and checked, the others at their defaults."""
@@ -115,9 +119,52 @@ class Baseline:
         KgtrecError
             If there are no facts, or an option is unknown or out of range.
         """
+        self._require(train, seed)
+        settings = self.settings(options)
+        return Model(self.name, train.entities, train.relations, self.fit(Graph.of(train), seed=seed, **settings))
+
+    def checkpoints(
+        self, train: Triples, *, seed: int = 0, **options: Any | Sequence[Any]
+    ) -> Iterator[tuple[Settings, Model]]:
+        """The baseline under every combination of settings, with the work shared that they have in common.
+
+        Raises
+        ------
+        KgtrecError
+            As :meth:`fitted`, or if an option has no value or one twice.
+        """
+        self._require(train, seed)
+        several = self.combinations(options)
+        return self._fitted_one_by_one(Graph.of(train), train, several, seed)
+
+    def _fitted_one_by_one(
+        self, graph: Graph, train: Triples, several: Sequence[Settings], seed: int
+    ) -> Iterator[tuple[Settings, Model]]:
+        found = (
+            ((settings, self.fit(graph, seed=seed, **settings)) for settings in several)
+            if self.fit_several is None
+            else self.fit_several(graph, several, seed=seed)
+        )
+        for settings, score in found:
+            yield settings, Model(self.name, train.entities, train.relations, score)
+
+    def combinations(self, options: Mapping[str, Any]) -> list[Settings]:
+        """All settings of every combination of options, of which each has one value or several."""
+        values = {
+            name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+            for name, value in options.items()
+        }
+        found: list[Settings] = [
+            self.settings(dict(zip(values, chosen, strict=True))) for chosen in itertools.product(*values.values())
+        ]
+        if not found or any(one in found[:place] for place, one in enumerate(found)):
+            raise KgtrecError(
+                f"expected one or several different values for each option of {self.name}, found {values}"
+            )
+        return found
+
+    def _require(self, train: Triples, seed: int) -> None:
         if len(train) == 0:
             raise KgtrecError(f"expected train triples to fit {self.name} to, found none")
         if seed < 0:
             raise KgtrecError(f"expected a seed of 0 or more, found {seed}")
-        settings = self.settings(options)
-        return Model(self.name, train.entities, train.relations, self.fit(Graph.of(train), seed=seed, **settings))

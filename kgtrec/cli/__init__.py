@@ -27,6 +27,10 @@ COMMANDS = {
     "align": "Rank the test alignments of two graphs' entities.",
     "pool": "Gather what several runs put on top, for people to judge.",
     "campaign": "Have a pool judged, and get qrels back.",
+    "meta": "Find out which measures can be trusted.",
+    "openworld": "Tell what missing facts do to a measure.",
+    "study": "Run a whole study, from triples and scores to a report.",
+    "report": "Write the report of a study.",
     "check": "Validate runs, qrels and topics.",
     "convert": "Convert runs and qrels between TREC text and Parquet.",
     "baseline": "Score a collection with a baseline system.",
@@ -79,9 +83,14 @@ def cli() -> None:
     """
 
 
+def _on_one_line(message: str) -> str:
+    """A message without what would end the line or steer the terminal, whatever the labels of files hold."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in message)
+
+
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, KgtrecWarning):
-        click.echo(f"warning: {message}", err=True)
+        click.echo(f"warning: {_on_one_line(str(message))}", err=True)
 
 
 def run() -> NoReturn:
@@ -124,7 +133,7 @@ def main(args: list[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except KgtrecError as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo(f"error: {_on_one_line(str(error))}", err=True)
         sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()  # the reader, such as head, has seen enough
@@ -134,7 +143,7 @@ def main(args: list[str] | None = None) -> None:
         click.echo(f"error: {place}{error.strerror or error}", err=True)
         sys.exit(2)
     except MemoryError:
-        click.echo("error: out of memory; try a smaller --block or --depth", err=True)
+        click.echo("error: out of memory; try a smaller --block, --depth, --repeats or --resamples", err=True)
         sys.exit(2)
     except Exception as error:
         # a mistake of ours: the user gets a line to report, and the trace only on request

@@ -243,10 +243,11 @@ def _write_ranks(out: str, name: str, ranks: AnswerRanks) -> None:
 
 def _write_studies(out: Path, studies: list[AlignmentStudy]) -> None:
     from kgtrec.alignment_study import joined_studies
-    from kgtrec.report.studies import study_csv, study_text
+    from kgtrec.report.alignment_study import study_text
+    from kgtrec.report.records import table_csv
 
     table, summary = joined_studies(studies)
     for name, part in (("study.csv", table), ("study-summary.csv", summary)):
-        write_text(out / name, study_csv(part))
+        write_text(out / name, table_csv(part))
     say(f"wrote {out / 'study.csv'} and {out / 'study-summary.csv'}")
     click.echo(study_text(summary), nl=False)

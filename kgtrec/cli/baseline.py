@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.baselines import BASELINES, Baseline, baseline, baseline_blocks
+from kgtrec.baselines import BASELINES, Baseline, baseline, baseline_blocks, baseline_checkpoints, score_blocks
 from kgtrec.cli.common import say
 from kgtrec.cli.systems import read_questions, system_options, write_system, written
 from kgtrec.errors import KgtrecError, nearest
@@ -24,15 +24,15 @@ def _list_baselines(ctx: click.Context, _: click.Parameter, wanted: bool) -> Non
     ctx.exit()
 
 
-def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    options: dict[str, str] = {}
+def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str | list[str]]:
+    options: dict[str, str | list[str]] = {}
     for value in values:
         key, equals, setting = value.partition("=")
         if not (key and equals and setting):
             raise click.BadParameter(f"expected KEY=VALUE, such as factors=50, got {value!r}")
         if key in options:
             raise click.BadParameter(f"expected each key once, got {key!r} twice")
-        options[key] = setting
+        options[key] = [part.strip() for part in setting.split(",")] if "," in setting else setting
     return options
 
 
@@ -53,7 +53,8 @@ def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
     multiple=True,
     metavar="KEY=VALUE",
     callback=_options,
-    help="A setting of the baseline, see --list; may be repeated.",
+    help="A setting of the baseline, see --list; may be repeated. Several values, as factors=8,32,128, make a system "
+    "of each combination: NAME@1, NAME@2, ...",
 )
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_baselines,
               help="List the baselines with their options and leave.")  # fmt: skip
@@ -63,7 +64,7 @@ def command(
     out: str,
     depth: int,
     seed: int,
-    options: dict[str, str],
+    options: dict[str, str | list[str]],
     filtered_by: tuple[str, ...],
     run_format: str,
     block: int | None,
@@ -77,20 +78,32 @@ def command(
     kgtrec baseline --list
     kgtrec baseline rules C --out ranks
     kgtrec baseline rescal C --out ranks --option factors=200 --seed 7
+    kgtrec baseline svd C --out ranks --depth 0 --option factors=8,32,128
     kgtrec baseline all C --out ranks --depth 100
     kgtrec evaluate C ranks/*.ranks.parquet
     """
     records = _chosen(name, options)
+    several = any(isinstance(value, list) for value in options.values())
     for record in records:
-        record.settings(options)
+        list(record.combinations(options))
     test = read_questions(collection)
+    if several:
+        for number, (settings, model) in enumerate(
+            baseline_checkpoints(name, test.train, seed=seed, **options), start=1
+        ):
+            label = f"{name}@{number}"
+            blocks = score_blocks(model, test, block)
+            write_system(test, blocks, label, out, depth=depth, filtered_by=filtered_by, run_format=run_format)
+            told = ", ".join(f"{key}={settings[key]}" for key in options)
+            say(f"{written(label, out, depth, run_format)} ({told})")
+        return
     for record in records:
         blocks = baseline_blocks(record.name, test, seed=seed, block=block, **options)
         write_system(test, blocks, record.name, out, depth=depth, filtered_by=filtered_by, run_format=run_format)
         say(written(record.name, out, depth, run_format))
 
 
-def _chosen(name: str, options: dict[str, str]) -> list[Baseline]:
+def _chosen(name: str, options: dict[str, str | list[str]]) -> list[Baseline]:
     if name != _ALL:
         if name not in BASELINES:
             known = (*BASELINES, _ALL)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from kgtrec.checking import Finding, check_together
+from kgtrec.cli.common import counted
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
@@ -16,6 +17,7 @@ from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.parquet import is_parquet
+from kgtrec.formats.pools import POOL, SETTINGS
 from kgtrec.formats.qrels import QrelsFile
 from kgtrec.formats.runs import RunFile
 from kgtrec.formats.sniff import read_any
@@ -42,8 +44,10 @@ def command(files: tuple[str, ...]) -> None:
     """Validate runs, qrels, topics and answer ranks, each alone and all of FILES together.
 
     A file's kind is told by its content; - is standard input. A collection stands for its topics.tsv, qrels.txt and
-    entities. Beside what no reader accepts, these are findings: question ids that are not among the topics, entities
-    that are not in the KG, questions that a run lacks, topics without judgements, several run tags in one file.
+    entities. The folder of a campaign is read as a whole: its pool, which must be as it was made, and all that people
+    edit or have said. Beside what no reader accepts, these are findings: question ids that are not among the topics,
+    entities that are not in the KG, questions that a run lacks, topics without judgements, several run tags in one
+    file.
 
     Prints one line per file that is ok, and one per finding. Exit code: 0 if all is ok, 2 if anything is found.
 
@@ -51,10 +55,14 @@ def command(files: tuple[str, ...]) -> None:
     kgtrec check transe.run.gz
     kgtrec check topics.tsv qrels.txt transe.run.gz
     kgtrec check COLLECTION ranks/*
+    kgtrec check CAMPAIGN
     """
     read = _Input()
     for file in dict.fromkeys(_expanded(files)):
-        _read(file, read)
+        if Path(file).is_dir():
+            _read_campaign(file, read)
+        else:
+            _read(file, read)
     for finding in check_together(read.systems, read.qrels, read.topics, read.entities):
         read.wrong[finding.source].append(_placed(finding, read))
     for file, wrong in read.wrong.items():
@@ -67,16 +75,18 @@ def command(files: tuple[str, ...]) -> None:
 
 
 def _expanded(files: tuple[str, ...]) -> list[str]:
-    """The files, and for a folder those of the collection in it."""
+    """The files, and for a folder those of the collection in it; that of a campaign stays one."""
     found: list[str] = []
     for file in files:
-        if not Path(file).is_dir():
+        if not Path(file).is_dir() or any(Path(file, name).exists() for name in (POOL, SETTINGS)):
             found.append(file)
             continue
         parts = [Path(file, name) for name in ("topics.tsv", "qrels.txt")]
         parts += [Path(file, name) for name in _ENTITY_FILES if Path(file, name).exists()]
         if not any(part.exists() for part in parts):
-            raise FormatError("expected a collection with topics.tsv and qrels.txt, found another folder", path=file)
+            raise FormatError(
+                "expected a collection with topics.tsv and qrels.txt, or a campaign, found another folder", path=file
+            )
         found += map(str, parts)
     return found
 
@@ -91,25 +101,55 @@ def _read(file: str, read: _Input) -> None:
     if isinstance(found, RunFile):
         run = found.run
         read.systems[file] = run
-        read.about[file] = f"run {run.name!r}: {_count(len(run), 'row')}, {_count(len(run.questions), 'question')}"
+        read.about[file] = f"run {run.name!r}: {counted(len(run), 'row')}, {counted(len(run.questions), 'question')}"
         read.wrong[file] += _tags(file, found)
     elif isinstance(found, AnswerRanks):
         read.systems[file] = found
-        read.about[file] = f"answer ranks {found.name!r}: {_count(len(found), 'row')}"
+        read.about[file] = f"answer ranks {found.name!r}: {counted(len(found), 'row')}"
     elif isinstance(found, QrelsFile):
         qrels = found.qrels
         read.qrels[file] = qrels
-        read.about[file] = f"qrels: {_count(len(qrels), 'row')}, {_count(len(qrels.questions), 'question')}"
+        read.about[file] = f"qrels: {counted(len(qrels), 'row')}, {counted(len(qrels.questions), 'question')}"
     elif isinstance(found, Topics):
         read.topics[file] = found
-        read.about[file] = f"topics: {_count(len(found), 'question')}"
+        read.about[file] = f"topics: {counted(len(found), 'question')}"
     else:
         read.entities[file] = found
-        read.about[file] = f"entities: {_count(len(found), 'label')}"
+        read.about[file] = f"entities: {counted(len(found), 'label')}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _read_campaign(folder: str, read: _Input) -> None:
+    from kgtrec.formats import campaigns
+    from kgtrec.formats.expert_samples import EXPERT_SAMPLE, is_drawn, read_expert_sample
+    from kgtrec.formats.pools import AUTOMATIC, SEEDS
+
+    try:
+        found = campaigns.read_campaign(folder)
+        sample = read_expert_sample(folder, found.pool) if is_drawn(folder) else None
+    except KgtrecError as error:
+        read.wrong[folder] = [str(error)]
+        return
+    pool, automatic = found.pool, int(found.automatic.is_automatic.sum())
+    about = {
+        POOL: f"pool: {counted(len(pool), 'triple')} for {counted(len(pool.questions), 'question')} out of "
+        f"{counted(len(pool.runs), 'run')}",
+        SEEDS: f"seeds: {counted(len(found.seeds), 'row')}",
+        AUTOMATIC: f"automatic: {counted(automatic, 'triple')}",
+    }
+    if campaigns.is_initialised(folder):
+        about |= {
+            campaigns.PEOPLE: f"people: {counted(len(found.people.names), 'name')}",
+            campaigns.TEMPLATES: f"templates: {counted(len(found.templates), 'relation')}",
+            campaigns.SOURCES: f"sources: {counted(len(found.sources), 'host')}",
+            campaigns.NAMES: f"names: {counted(len(found.names), 'name')} of the pool's entities",
+            campaigns.ASSIGNMENTS: f"assignments: {counted(len(found.assignments), 'task')}",
+            campaigns.JUDGEMENTS: f"judgements: {counted(len(found.judgements), 'event')}",
+        }
+    if sample is not None:
+        about[EXPERT_SAMPLE] = f"expert sample: {counted(len(sample), 'triple')}"
+    for name, text in about.items():
+        path = str(Path(folder, name))
+        read.wrong[path], read.about[path] = [], text
 
 
 def _tags(file: str, found: RunFile) -> list[str]:

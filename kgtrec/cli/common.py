@@ -1,19 +1,28 @@
-"""What several commands share: progress and messages, always on standard error."""
+"""What several commands share: progress and messages, always on standard error, and how these put things."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
 from kgtrec.errors import FormatError, KgtrecError
 
+_Item = TypeVar("_Item")
+
 
 def say(message: str) -> None:
     """One line for the person at the terminal; standard output stays for results."""
     click.echo(message, err=True)
+
+
+def counted(number: int, noun: str) -> str:
+    """How many of what: 1 task, 2,000 tasks."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @contextmanager
@@ -22,6 +31,9 @@ def progress(description: str, total: int, unit: str) -> Iterator[Callable[[int]
 
     Nothing is drawn where standard error is not a terminal.
     """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda _: None  # without the time that it takes to load what draws
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -30,7 +42,7 @@ def progress(description: str, total: int, unit: str) -> Iterator[Callable[[int]
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(unit),
         TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console) as bar:
         task = bar.add_task(description, total=total, rate="")
 
         def advance(amount: int) -> None:
@@ -38,6 +50,13 @@ def progress(description: str, total: int, unit: str) -> Iterator[Callable[[int]
             bar.update(task, advance=amount, rate=f"{speed:,.0f}/s" if speed else "")
 
         yield advance
+
+
+def counting(items: Iterable[_Item], advance: Callable[[int], None]) -> Iterator[_Item]:
+    """The items one by one, each told to ``advance`` when the next one is asked for."""
+    for item in items:
+        yield item
+        advance(1)
 
 
 @contextmanager

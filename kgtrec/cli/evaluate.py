@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from kgtrec.cli.common import naming, say
+from kgtrec.cli.common import counting, naming, progress, say
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.formats.files import suffixes, writing
@@ -166,11 +166,13 @@ def command(
         judgements = read_judgements(qrels)
         collection = read_folder(folder) if folder else None
         shares = _weights(weights, judgements, collection)
-        scores = evaluate(
-            judgements, chain([first.result()], found), measures or default_measures(ranks=all(holds_ranks)),
-            per=per, collection=collection, ties=ties, missing=missing, float32=float32, seed=seed, weights=shares,
-            confidence=confidence, resample=resample, resamples=resamples,
-        )  # fmt: skip
+        with progress("evaluating", len(systems), "systems") as advance:
+            scores = evaluate(
+                judgements, counting(chain([first.result()], found), advance),
+                measures or default_measures(ranks=all(holds_ranks)),
+                per=per, collection=collection, ties=ties, missing=missing, float32=float32, seed=seed, weights=shares,
+                confidence=confidence, resample=resample, resamples=resamples,
+            )  # fmt: skip
     if not measures and not per:
         _report_ties(scores, ties)
     _write(scores, form, out)

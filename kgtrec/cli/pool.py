@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,22 +15,24 @@ from numpy.typing import NDArray
 
 from kgtrec.cli.common import progress, say
 from kgtrec.cli.systems import read_questions
-from kgtrec.data.campaign import Automatic
+from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.collection import Collection
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import suffixes, write_text
+from kgtrec.formats.files import suffixes, writing
 from kgtrec.formats.pools import read_families, require_writable, write_pool
 from kgtrec.formats.runs import default_name, read_run
 from kgtrec.formats.topics import read_entity_labels
 from kgtrec.formats.triples import describe_input, read_triples
 from kgtrec.pooling import CUTS, DEFAULT_STRATA, STRATEGIES, pool_runs, seeds_of, seeds_of_triples, strategy_of
+from kgtrec.trivial import WAYS, counts_by_rule_and_relation, judge_trivial
 
 if TYPE_CHECKING:
     from kgtrec.data.run import Run
 
-_WAYS = ("types", "category")
+
+_UNWRITABLE = frozenset("\t\r\n")  # in runs.tsv
 
 
 def _strata(_: click.Context, __: click.Parameter, text: str | None) -> tuple[tuple[int, float], ...] | None:
@@ -45,8 +48,8 @@ def _strata(_: click.Context, __: click.Parameter, text: str | None) -> tuple[tu
 def _ways(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip()))
     for name in names:
-        if name not in _WAYS:
-            raise click.BadParameter(f"expected {' or '.join(_WAYS)}, or both, got {name!r}{nearest(name, _WAYS)}")
+        if name not in WAYS:
+            raise click.BadParameter(f"expected {' or '.join(WAYS)}, or both, got {name!r}{nearest(name, WAYS)}")
     return names
 
 
@@ -84,7 +87,7 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
     "--family", "families", multiple=True, metavar="PATTERN=NAME|FILE",
     help="Family of the runs whose name fits the pattern, or a file of run TAB family with a header; may be repeated.",
 )  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Of ties, turns and samples.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of ties, turns and samples.")
 @click.option("--rrf-k", "k", type=click.FloatRange(0), default=60.0, show_default=True, help="k of strategy rrf.")
 @click.option(
     "--rbp-p",
@@ -149,6 +152,8 @@ def command(
     kgtrec pool C ranks --strategy mtf --budget 2000 --judged qrels.txt --out campaign
     """
     chosen = strategy_of(strategy)
+    if options["strata"] and "strata" not in chosen.parameters:
+        raise KgtrecError(f"--strata is for strategy stratified, found {strategy}")
     files = _run_files(runs)
     _check(chosen.name, interactive=chosen.interactive, judged=judged_path, out=out, dry_run=dry_run, trivial=trivial)
     _check_types(trivial, entity_types, relation_types, observed_types)
@@ -168,15 +173,16 @@ def command(
     pool = _pooled(test, files, strategy, judged_path, reading, options)
     automatic = _automatic(pool, test, trivial, entity_types, relation_types, observed_types)
     if dry_run:
-        from kgtrec.report.pools import trivial_text
-        from kgtrec.trivial import counts_by_rule_and_relation
+        from kgtrec.report.trivial import trivial_text
 
         click.echo(trivial_text(counts_by_rule_and_relation(pool, automatic), pooled=len(pool)), nl=False)
         return
     from kgtrec.pool_summary import summarise_pool
+    from kgtrec.report.campaigns import much_text, work_text
     from kgtrec.report.pool_summary import pool_json, pool_text
 
-    summary = summarise_pool(pool, family_of, automatic)
+    known = seeds_of(pool, test, seeds)
+    summary = summarise_pool(pool, family_of, automatic, known)
     made = {
         "strategy": strategy,
         "options": _told(chosen.parameters, reading, options, budget=chosen.needs_budget),
@@ -189,18 +195,22 @@ def command(
             "relation types": relation_types,
         }),
     }  # fmt: skip
-    write_pool(
-        str(out), pool, seeds_of(pool, test, seeds), automatic, family_of,
-        fingerprint=test.fingerprint, seed=options["seed"], made=made, force=force,
-    )  # fmt: skip
+    with ExitStack() as both:  # pool and report, or neither
+        if report_path:
+            report = (pool_json if suffixes(report_path)[0] == ".json" else pool_text)(summary)
+            both.enter_context(writing(report_path)).write(report.encode())
+        write_pool(
+            str(out), pool, known, automatic, family_of,
+            fingerprint=test.fingerprint, seed=options["seed"], made=made, force=force,
+        )  # fmt: skip
     click.echo(pool_text(summary), nl=False)
-    if report_path:
-        write_text(report_path, (pool_json if suffixes(report_path)[0] == ".json" else pool_text)(summary))
     for_people = len(automatic) - int(automatic.is_automatic.sum())
-    say(
-        f"wrote {out}: {len(pool):,} triples, {for_people:,} of them for people to judge\n"
-        f"next: kgtrec campaign init {shlex.quote(str(out))}"
-    )
+    rest = len(pool) - for_people
+    by_rule = f"; a rule has judged {rest:,} more" if rest else ""
+    say(f"wrote {out}: {work_text(for_people, ANNOTATORS_PER_TRIPLE)}{by_rule}")
+    if much := much_text(for_people):
+        say(much)
+    say(f"next: kgtrec campaign init {shlex.quote(str(out))}")
 
 
 def _check(
@@ -306,7 +316,6 @@ def _automatic(
     if not ways:
         return Automatic.none(len(pool))
     from kgtrec.formats.entity_types import read_entity_types, read_relation_types
-    from kgtrec.trivial import judge_trivial
 
     return judge_trivial(
         pool, test, by=ways, observed=observed_types,
@@ -326,11 +335,15 @@ def _question_rows(path: str, test: Collection) -> NDArray[np.int32]:
 
 def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
     """Run to family, of patterns and files; a run may be named once."""
+    if wrong := next((run for run in runs if not _UNWRITABLE.isdisjoint(run)), None):
+        raise KgtrecError(f"expected runs whose names have no tab and no line break, found {wrong!r}; rename the file")
     found: dict[str, str] = {}
     for text in texts:
         pattern, equals, name = text.partition("=")
         if equals and not name.strip():
             raise KgtrecError(f"--family: expected PATTERN=NAME, found no name in {text!r}")
+        if equals and not _UNWRITABLE.isdisjoint(name):
+            raise KgtrecError(f"--family: expected a name without tab and line break, found {name!r}")
         if equals:
             named = {run: name for run in runs if fnmatchcase(run, pattern)}
             if not named:
@@ -363,5 +376,6 @@ def _told(
 
 
 def _inputs(files: Sequence[str], others: dict[str, str | None]) -> list[dict[str, Any]]:
-    described = [describe_input(path, role="run") for path in files]
+    # in one order, whatever that of the command line: equal pools have equal bytes
+    described = [describe_input(path, role="run") for path in sorted(files, key=default_name)]
     return described + [describe_input(path, role=role) for role, path in others.items() if path]

@@ -15,7 +15,8 @@ from kgtrec.cli.evaluate import (
     read_systems,
     refuse_twice,
 )  # fmt: skip
-from kgtrec.formats.files import writing
+from kgtrec.cli.options import format_option, out_option
+from kgtrec.formats.files import write_text
 from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
@@ -44,13 +45,8 @@ FORMATS = ("table", "csv", "json")
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the nondeterministic order.")
 @missing_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Form of the output; by default that of --out's suffix, else table.",
-)
-@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+@format_option(FORMATS)
+@out_option
 def command(
     qrels: str,
     systems: tuple[str, ...],
@@ -90,5 +86,4 @@ def command(
         judgements, read_systems(systems, holds_ranks), asked, policies=policies or None, seed=seed, missing=missing
     )
     text = {"table": report.ties_text, "csv": report.ties_csv, "json": report.ties_json}[form](compared)
-    with writing(out or "-") as stream:
-        stream.write(text.encode())
+    write_text(out or "-", text)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
-from kgtrec.data.frames import frame_of
+from kgtrec.data.frames import frame_of_table
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ class AgreementReport:
     triples: NDArray[np.int64]  # (groups,) judged by at least two annotators
     pairs: NDArray[np.int64]  # (groups,) pairs of verdicts on one triple
     annotators: NDArray[np.int64]  # (groups,) people who gave these verdicts
+    questions: NDArray[np.int64]  # (groups,) with which these triples were judged
     groups: Mapping[str, pa.Array] = field(default_factory=dict)  # column name -> (groups,) labels; empty = one total
-    low: NDArray[np.float64] | None = None  # (groups, statistics) lower ends of confidence intervals
+    low: NDArray[np.float64] | None = None  # (groups, statistics) lower ends of intervals; NaN where one cannot be told
     high: NDArray[np.float64] | None = None  # (groups, statistics) upper ends
     unsure: str = "own category"  # what became of the verdict "unsure"
     resample: str = "question"  # what was drawn for the intervals
@@ -54,16 +55,16 @@ class AgreementReport:
         return float(self.values[0, self.statistics.index(statistic)])
 
     def to_table(self) -> pa.Table:
-        """A row per group and statistic: the group's columns, triples, pairs, statistic, value, and the interval."""
+        """A row per group and statistic: its columns, triples, questions, pairs, statistic, value, and the interval."""
         n_groups, n_statistics = self.values.shape
         place = arrow_of(np.repeat(np.arange(n_groups), n_statistics))
         columns: dict[str, pa.Array] = {name: labels.take(place) for name, labels in self.groups.items()}
-        columns |= {"triples": arrow_of(self.triples).take(place), "pairs": arrow_of(self.pairs).take(place)}
+        sizes = {"triples": self.triples, "questions": self.questions, "pairs": self.pairs}
+        columns |= {name: arrow_of(size).take(place) for name, size in sizes.items()}
         columns |= {"statistic": pa.array(self.statistics * n_groups, pa.string())}
         ends = {"value": self.values, "low": self.low, "high": self.high}
         return pa.table(columns | {name: arrow_of(end.ravel()) for name, end in ends.items() if end is not None})
 
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""
-        table = self.to_table()
-        return frame_of(**{name: table.column(name) for name in table.column_names})
+        return frame_of_table(self.to_table())

@@ -14,6 +14,8 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 
+ANNOTATORS_PER_TRIPLE = 2  # unless a campaign says otherwise
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Automatic:
@@ -48,6 +50,11 @@ class People:
     def __len__(self) -> int:
         return len(self.person)
 
+    @classmethod
+    def none(cls) -> People:
+        """Nobody."""
+        return cls(Vocabulary.of([]), np.zeros(0, np.int32), np.zeros(0, np.int8), np.zeros(0, np.bool_))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignments:
@@ -59,6 +66,11 @@ class Assignments:
 
     def __len__(self) -> int:
         return len(self.triple)
+
+    @classmethod
+    def none(cls, annotators: Vocabulary) -> Assignments:
+        """Nothing, for any of ``annotators``."""
+        return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), annotators)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,3 +87,13 @@ class Campaign:
     sources: tuple[str, ...] = ()  # verified hosts; empty: any https host will do
     names: Mapping[str, str] = field(default_factory=dict)  # entity -> what a person calls it
     settings: Mapping[str, Any] = field(default_factory=dict)  # seed, annotators per triple, how the pool was made
+
+    @property
+    def per_triple(self) -> int:
+        """How many annotators should judge each triple."""
+        return int(self.settings.get("annotators_per_triple", ANNOTATORS_PER_TRIPLE))
+
+    @property
+    def assignment_seed(self) -> int:
+        """Of who is asked what, and in which order: that of the pool unless another one was asked for."""
+        return int(self.settings.get("assignment_seed", self.settings.get("seed", 0)))

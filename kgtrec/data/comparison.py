@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
-from kgtrec.data.frames import frame_of
+from kgtrec.data.frames import frame_of_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,8 +121,7 @@ class Comparison:
 
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""
-        table = self.to_table()
-        return frame_of(**{name: table.column(name) for name in table.column_names})
+        return frame_of_table(self.to_table())
 
     def group_table(self, kind: str) -> pa.Table:
         """A row per measure and group of one kind.

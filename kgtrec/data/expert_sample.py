@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
-from kgtrec.data.frames import frame_of
+from kgtrec.data.frames import frame_of_table
 from kgtrec.data.judgements import NO, YES
 
 if TYPE_CHECKING:
@@ -80,5 +80,4 @@ class SampleReport:
 
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""
-        table = self.to_table()
-        return frame_of(**{name: table.column(name) for name in table.column_names})
+        return frame_of_table(self.to_table())

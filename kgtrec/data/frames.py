@@ -76,3 +76,8 @@ def frame_of(**columns: Any) -> pd.DataFrame:
             for name, column in columns.items()
         }
     )
+
+
+def frame_of_table(table: pa.Table) -> pd.DataFrame:
+    """A data frame of an Arrow table, as :func:`frame_of` makes it."""
+    return frame_of(**{name: table.column(name) for name in table.column_names})

@@ -23,3 +23,4 @@ class Incoming:
     source: str = ""  # link that proves it
     note: str = ""  # free text
     role: str = "annotator"  # one of ROLES, if it is right
+    wrong: str = ""  # what keeps the row from being read at all, such as a task number that is none

@@ -96,6 +96,13 @@ class Pool:
         np.minimum.at(least, self.triple, self.rank)
         return least
 
+    @property
+    def is_from(self) -> NDArray[np.bool_]:
+        """(runs, n) which run put which triple in, for either of its questions."""
+        is_from = np.zeros((len(self.runs), len(self)), np.bool_)
+        is_from[self.run, self.triple] = True
+        return is_from
+
     def place(self, run: str) -> int:
         """The run's place in ``runs``.
 

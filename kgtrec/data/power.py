@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_of
+from kgtrec.data.frames import frame_of_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,7 +135,7 @@ class Power:
 
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""
-        return _frame(self.to_table())
+        return frame_of_table(self.to_table())
 
     def summary_table(self) -> pa.Table:
         """A row per measure and test.
@@ -167,7 +167,7 @@ class Power:
 
     def summary(self) -> pd.DataFrame:
         """:meth:`summary_table` as a data frame."""
-        return _frame(self.summary_table())
+        return frame_of_table(self.summary_table())
 
     def curve_table(self) -> pa.Table:
         """The curves, a row per measure, test and place from 1 in descending order of p: what a figure is drawn of."""
@@ -189,7 +189,3 @@ def _quotient(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.float64]:
     quotient = np.full(above.shape, np.nan)
     np.divide(above, below, out=quotient, where=below > 0)
     return quotient
-
-
-def _frame(table: pa.Table) -> pd.DataFrame:
-    return frame_of(**{name: table.column(name) for name in table.column_names})

@@ -22,6 +22,7 @@ class Progress:
     assigned: NDArray[np.int64]  # (annotators,) tasks given, judged ones too
     to_do: NDArray[np.int64]  # (annotators,) tasks given and not judged
     said: NDArray[np.int64]  # (annotators, 3) triples judged, by last verdict, columns as in VERDICTS
-    without_template: tuple[str, ...]  # relations that are asked for in general words
+    without_template: tuple[str, ...]  # relations that people are asked about in general words
     step: str  # one of STEPS
     per_triple: int  # how many annotators a triple should have
+    any_host: bool = False  # no verified source is named, so that a page of any host proves a verdict

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 
 SIDES = ("head", "tail")
@@ -45,3 +46,9 @@ class Questions:
         self, is_head: NDArray[np.bool_], relation: NDArray[np.int32], anchor: NDArray[np.int32]
     ) -> NDArray[np.int64]:
         return (is_head.astype(np.int64) * len(self.relations) + relation) * len(self.entities) + anchor
+
+    def triples(self, question: NDArray[np.int32], entity: NDArray[np.int32]) -> Triples:
+        """(n,) what each entity (row in ``entities``) says as an answer to its question (row in these)."""
+        is_head, anchor = self.is_head[question], self.anchor[question]
+        head, tail = np.where(is_head, entity, anchor), np.where(is_head, anchor, entity)
+        return Triples(head, self.relation[question], tail, self.entities, self.relations)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from kgtrec.data.frames import frame_of_table
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Table:
 
     def to_frame(self) -> pd.DataFrame:
         """The data."""
-        return _frame(self.data)
+        return frame_of_table(self.data)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +131,7 @@ class Figure:
 
     def to_frame(self) -> pd.DataFrame:
         """The data."""
-        return _frame(self.data)
+        return frame_of_table(self.data)
 
 
 Block = Text | Items | Code | Facts | Table | Figure
@@ -213,9 +214,3 @@ class Report:
 def _check_key(key: str) -> None:
     if not _KEY.fullmatch(key):
         raise KgtrecError(f"expected a key of lower-case letters, digits and single dashes, found {key!r}")
-
-
-def _frame(table: pa.Table) -> pd.DataFrame:
-    from kgtrec.data.frames import frame_of
-
-    return frame_of(**{name: table.column(name) for name in table.column_names})

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_of
+from kgtrec.data.frames import frame_of_table
 from kgtrec.data.scores import Scores
 from kgtrec.errors import KgtrecError, nearest
 
@@ -121,8 +121,7 @@ class ScoreTable:
 
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""
-        table = self.to_table()
-        return frame_of(**{name: table.column(name) for name in table.column_names})
+        return frame_of_table(self.to_table())
 
     def __repr__(self) -> str:
         n_systems, n_measures, n_keys = self.values.shape

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
-from kgtrec.data.frames import frame_of
+from kgtrec.data.frames import frame_of_table
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ class Scores:
 
     def to_frame(self) -> pd.DataFrame:
         """The long form as a data frame."""
-        table = self.to_table()
-        return frame_of(**{name: table.column(name) for name in table.column_names})
+        return frame_of_table(self.to_table())
 
     def __repr__(self) -> str:
         n_systems, n_measures, n_items = self.values.shape

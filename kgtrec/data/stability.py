@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
-from kgtrec.data.frames import frame_of
+from kgtrec.data.frames import frame_of_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,8 +113,7 @@ class Stability:
 
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""
-        table = self.to_table()
-        return frame_of(**{name: table.column(name) for name in table.column_names})
+        return frame_of_table(self.to_table())
 
     def __repr__(self) -> str:
         n_measures, n_sizes, repeats = self.correlation.shape

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_of
+from kgtrec.data.frames import frame_of_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,5 +57,4 @@ class TieComparison:
 
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""
-        table = self.to_table()
-        return frame_of(**{name: table.column(name) for name in table.column_names})
+        return frame_of_table(self.to_table())

@@ -78,11 +78,17 @@ def read_campaign(folder: PathLike) -> Campaign:
                 f"expected a whole number of at least {least} as {name}, got {found!r}", path=own / SETTINGS
             )
     if not is_initialised(folder):
-        nobody = People(Vocabulary.of([]), np.zeros(0, np.int32), np.zeros(0, np.int8), np.zeros(0, np.bool_))
-        nothing = Assignments(np.zeros(0, np.int32), np.zeros(0, np.int32), nobody.names)
+        if (own / JUDGEMENTS).is_file() and (own / JUDGEMENTS).stat().st_size:
+            raise FormatError(
+                f"expected who judged, since {JUDGEMENTS} holds judgements, found no such file; put it back, or name "
+                "the same people with kgtrec campaign init",
+                path=own / PEOPLE,
+            )
+        nobody = People.none()
         return Campaign(
-            pool, made.seeds, made.automatic, nobody, nothing, _no_judgements(nobody.names), settings=made.settings
-        )
+            pool, made.seeds, made.automatic, nobody, Assignments.none(nobody.names), _no_judgements(nobody.names),
+            settings=made.settings,
+        )  # fmt: skip
     people = read_people(own / PEOPLE)
     return Campaign(
         pool=pool,
@@ -92,7 +98,7 @@ def read_campaign(folder: PathLike) -> Campaign:
         assignments=(
             read_assignments(own / ASSIGNMENTS, pool, people)
             if (own / ASSIGNMENTS).exists()  # a pool that replaces another takes them away; they can be made again
-            else Assignments(np.zeros(0, np.int32), np.zeros(0, np.int32), people.names)
+            else Assignments.none(people.names)
         ),
         judgements=read_judgements(own / JUDGEMENTS, pool),
         templates=read_templates(own / TEMPLATES),
@@ -326,7 +332,7 @@ def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
         For the first line that is wrong, names somebody who is not among ``people``, a triple that is not the pool's
         of that task number, or a task that the annotator has on an earlier line.
     """
-    lines = _body(path, _ASSIGNMENT_COLUMNS)
+    lines = _lines(path).below_header(_ASSIGNMENT_COLUMNS)
     annotator, task, *labels = _columns(lines, _ASSIGNMENT_COLUMNS)
     person = people.names.encode(annotator)
     if (wrong := np.flatnonzero(person < 0)).size:
@@ -397,20 +403,9 @@ def _lines(path: PathLike) -> Lines:
     return lines
 
 
-def _body(path: PathLike, columns: Sequence[str]) -> Lines:
-    """The lines below the header, which must be there."""
-    header, rest = _lines(path).without_first()
-    if header != "\t".join(columns).encode():
-        found = shown(header) if header.strip() else "a blank line" if rest.data else "an empty file"
-        raise FormatError(
-            f"expected the header line {' '.join(columns)}, separated by tabs, found {found}", path=path, line=1
-        )
-    return rest
-
-
 def _rows(path: PathLike, columns: Sequence[str]) -> list[tuple[int, list[str]]]:
     """Line number and fields of each line below the header."""
-    return _split(_body(path, columns), columns)
+    return _split(_lines(path).below_header(columns), columns)
 
 
 def _split(lines: Lines, columns: Sequence[str]) -> list[tuple[int, list[str]]]:

@@ -98,8 +98,9 @@ def _checks(report: Mapping[str, Any]) -> Iterator[str]:
         rows.append([f"{kind} not in train", found, f"--unseen-{kind} {counts['policy']}"])
     yield from _aligned(rows, left=(1, 2))
     if sample := report["sample"]:
+        drawn = "given" if sample["seed"] is None else f"seed {sample['seed']}"
         yield (
-            f"sample of {sample['triples']:,} of {sample['of']:,} test triples (seed {sample['seed']}), "
+            f"sample of {sample['triples']:,} of {sample['of']:,} test triples ({drawn}), "
             f"{sample['relations']} of their {sample['relations_of']} relations"
         )
         yield f"KL(sample || full) of the relations: {sample['kl_nats']:.4f} nats, no smoothing"

@@ -21,7 +21,7 @@ COLUMNS = ("task", "head", "relation", "tail", "verdict", "probability")
 
 def is_drawn(folder: PathLike) -> bool:
     """Whether the campaign of a folder has a sample."""
-    return Path(folder, EXPERT_SAMPLE).is_file()
+    return Path(folder, EXPERT_SAMPLE).exists()  # whatever it is, so that reading it tells what is wrong
 
 
 def write_expert_sample(folder: PathLike, pool: Pool, sample: ExpertSample) -> None:
@@ -53,11 +53,7 @@ def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
             f"found no {EXPERT_SAMPLE}, so no sample was drawn; run kgtrec campaign sample --out first",
             path=str(folder),
         )
-    header, lines = Lines.read(path).without_first()
-    if header != "\t".join(COLUMNS).encode():
-        raise FormatError(
-            f"expected the header line {' '.join(COLUMNS)}, separated by tabs, found {shown(header)}", path=path, line=1
-        )
+    lines = Lines.read(path).below_header(COLUMNS)
     rows: list[tuple[int, int, float]] = []
     line_of: dict[int, int] = {}
     chance_of: dict[str, tuple[str, int]] = {}

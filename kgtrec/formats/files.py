@@ -233,6 +233,25 @@ def folder_beside(target: PathLike) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
+@contextmanager
+def alone_in(folder: PathLike) -> Iterator[None]:
+    """Alone with a folder among the programs that ask for that: the next one waits until the block ends.
+
+    Where folders cannot be locked, such as on some network file systems, nobody waits.
+    """
+    descriptor = -1
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)  # which lets the lock go
+
+
 def sha256_of(path: PathLike) -> str:
     """The SHA-256 of a file as it is stored, compressed or not, in hex digits."""
     import hashlib  # slow to import, and seldom needed

@@ -120,8 +120,7 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     Zhou, Chen, He, Ye, Sun (2022), Re-thinking knowledge graph completion evaluation from an information retrieval
     perspective, SIGIR.
     """
-    path = Path(folder)
-    path = path / "data" if (path / "data").is_dir() else path
+    path = _data(folder)
     findings: list[Finding] = []
     seeds = _table(path, SEEDS, 3, findings)
     _check_seed_lines(path, seeds, findings)
@@ -160,6 +159,16 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
         pool, _seeds(questions, names.triples(seeds.rows)), Automatic(automatic, (RULE,)), people, judgements,
         tuple(ordered), counts,
     )  # fmt: skip
+
+
+def topics_of(folder: PathLike) -> Path:
+    """The topics of the whole test set in the published folder."""
+    return _data(folder) / TOPICS
+
+
+def _data(folder: PathLike) -> Path:
+    path = Path(folder)
+    return path / "data" if (path / "data").is_dir() else path
 
 
 def _table(
@@ -259,7 +268,7 @@ def _check_sets(
         if triple in pooled:
             raise _against(path, SEEDS, lines, "a triple that is not pooled", f"one of {DEPTHS}")
         if labels.get(triple) != "Y":
-            raise _against(path, SEEDS, lines, f"a triple of label Y in {FINAL}", repr(labels.get(triple)))
+            raise _against(path, SEEDS, lines, f"a triple of label Y in {FINAL}", labels.get(triple, "none"))
     for name, table in ((HUMAN, human), (FILTERED, filtered)):
         for triple, lines in table.rows.items():
             if triple not in pooled:
@@ -278,7 +287,7 @@ def _check_sets(
     yes = {triple for triple, label in labels.items() if label == "Y"}
     for triple, lines in positive.rows.items():
         if triple not in yes:
-            raise _against(path, POSITIVE, lines, f"a triple of label Y in {FINAL}", repr(labels.get(triple)))
+            raise _against(path, POSITIVE, lines, f"a triple of label Y in {FINAL}", labels.get(triple, "none"))
     if missing := next((triple for triple in labels if triple in yes and triple not in positive.rows), None):
         raise FormatError(f"expected all triples of label Y in {FINAL}, found no {missing}", path=path / POSITIVE)
 

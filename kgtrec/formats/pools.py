@@ -29,12 +29,11 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.campaign import Automatic
+from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
-from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.files import PathLike, folder_beside, reading, sha256_of, write_text, writing
@@ -50,7 +49,6 @@ GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
 POOL_COLUMNS = ("question", "entity", "run", "rank", "probability")
 RUN_COLUMNS = ("run", "family")
 AUTOMATIC_COLUMNS = ("head", "relation", "tail", "rule")
-ANNOTATORS_PER_TRIPLE = 2
 _JUDGEMENTS, _ASSIGNMENTS = "judgements.jsonl", "assignments.tsv"
 _ROWS_AT_A_TIME = 1 << 18  # lines formatted at once: bounds the memory of a writer
 _MOST_RULES = np.iinfo(np.int8).max
@@ -106,11 +104,12 @@ def write_pool(
     FormatError
         If the folder is a file, holds something else, holds a pool and ``force`` is False, or holds judgements.
     KgtrecError
-        If a label has a tab or a line break, or is empty.
+        If a label has a tab or a line break, or is empty, or the seed is negative.
 
     Examples
     --------
     >>> import tempfile
+    >>> from kgtrec.data.triples import Triples
     >>> one = np.zeros(1, np.int32)
     >>> entities, relations = Vocabulary.of(["france", "paris"]), Vocabulary.of(["capital"])
     >>> asked = Questions(Vocabulary.of(["tail0"]), np.zeros(1, np.bool_), one, one, entities, relations)
@@ -123,6 +122,8 @@ def write_pool(
     """
     target = Path(folder).absolute()
     require_writable(folder, force=force)
+    if seed < 0:  # no campaign could be read that has one
+        raise KgtrecError(f"expected a whole number from 0 on as seed, found {seed}")
     with folder_beside(folder) as part:
         _write_topics(part / TOPICS, pool.questions)
         _write_seeds(part / SEEDS, seeds)
@@ -168,13 +169,15 @@ def require_writable(folder: PathLike, *, force: bool = False) -> None:
 
 
 def _install(part: Path, target: Path) -> None:
-    """Put the finished files in place; the settings go first and come last, so that no mixture passes for whole."""
+    """Put the finished files in place, the settings first: they tell what the others must be, so no mixture passes.
+
+    Whoever is stopped on the way leaves a folder that counts as a campaign, and so can be replaced.
+    """
     if not target.exists():
         part.replace(target)
         return
-    (target / SETTINGS).unlink(missing_ok=True)
     (target / _ASSIGNMENTS).unlink(missing_ok=True)  # they name the tasks of the former pool
-    for name in (*GUARDED, RUNS, SETTINGS):
+    for name in (SETTINGS, RUNS, *GUARDED):
         (part / name).replace(target / name)
 
 
@@ -373,8 +376,7 @@ def read_families(path: PathLike) -> dict[str, str]:
     >>> read_families(path)
     {'cp': 'factors', 'transe': ''}
     """
-    header, rest = Lines.read(path).without_first()
-    _require_header(path, header, RUN_COLUMNS)
+    rest = Lines.read(path).below_header(RUN_COLUMNS)
     families: dict[str, str] = {}
     line_of: dict[str, int] = {}
     for line, data in rest.numbered:
@@ -420,22 +422,13 @@ def read_automatic(path: PathLike, pool: Pool) -> Automatic:
 
 def _read_table(path: Path, columns: tuple[str, ...]) -> tuple[Lines, list[pa.StringArray]]:
     """The lines below the header, and their columns."""
-    header, rest = Lines.read(path).without_first()
-    _require_header(path, header, columns)
+    rest = Lines.read(path).below_header(columns)
     if (place := rest.data.find(b"\0")) >= 0:
         line = rest.first + rest.data.count(b"\n", 0, place)
         raise FormatError("expected UTF-8 text, found a NUL byte", path=path, line=line)
     if not rest.data.strip(b" \v\f\r\n"):
         return rest, [labels_of([])] * len(columns)
     return rest, read_fields(rest, len(columns), f"{len(columns)} columns ({' '.join(columns)}) separated by tabs")
-
-
-def _require_header(path: PathLike, header: bytes, columns: tuple[str, ...]) -> None:
-    if header != "\t".join(columns).encode():
-        found = shown(header) if header.strip() else "an empty line"
-        raise FormatError(
-            f"expected the header line {' '.join(columns)}, separated by tabs, found {found}", path=path, line=1
-        )
 
 
 def _in_byte_order(*labels: pa.StringArray) -> Vocabulary:
@@ -455,14 +448,14 @@ def _pool_of(lines: Lines, columns: list[pa.StringArray], questions: Questions, 
     if len(rank) and rank.min() < 1:
         raise lines.error(int(np.argmin(rank)), "expected a rank from 1 on, got 0")
     chance = _probabilities(lines, chances)
-    is_head, anchor = questions.is_head[question], questions.anchor[question]
-    every = Triples(
-        np.where(is_head, entity, anchor), questions.relation[question], np.where(is_head, anchor, entity),
-        questions.entities, questions.relations,
-    )  # fmt: skip
+    every = questions.triples(question, entity)
     _, first, place = np.unique(every.keys(), return_index=True, return_inverse=True)
     triple: NDArray[np.int32] = place.reshape(-1).astype(np.int32)
-    _require_distinct(lines, (triple * np.int64(2) + is_head) * max(len(runs), 1) + run, "each (question, entity, run)")
+    _require_distinct(
+        lines,
+        (triple * np.int64(2) + questions.is_head[question]) * max(len(runs), 1) + run,
+        "each (question, entity, run)",
+    )
     if (wrong := np.flatnonzero(chance != chance[first][triple])).size:
         raise lines.error(int(wrong[0]), "expected one probability for a triple, got two")
     return Pool.of(every.take(first), triple, question, run, rank.astype(np.int32), runs, questions, chance[first])

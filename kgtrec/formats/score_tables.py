@@ -77,6 +77,8 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
             raise FormatError("expected the name of a system, found an empty cell", path=place, line=line)
         key = [row[column] for column in columns.keys]
         own_measures = header if columns.measure is None else [row[columns.measure]] * len(header)
+        if not own_measures[columns.values[0]].strip():
+            raise FormatError("expected the name of a measure, found an empty cell", path=place, line=line)
         identity = (system, *key) if columns.measure is None else (system, own_measures[0], *key)
         if lines.setdefault(identity, line) != line:
             raise FormatError(
@@ -135,8 +137,10 @@ def _columns(path: str, line: int, header: Sequence[str], keys: Sequence[str]) -
         if cell in folded[:place]:
             raise FormatError(f"expected each column once, found {header[place]!r} again", path=path, line=line)
     if SYSTEM not in folded:
-        found = _excerpt(header)
-        raise FormatError(f"expected a header with a column System, found {found}", path=path, line=line)
+        way_out = "; cells are separated by commas or tabs, not by semicolons" if ";" in header[0] else ""
+        raise FormatError(
+            f"expected a header with a column System, found {_excerpt(header)}{way_out}", path=path, line=line
+        )
     for name in keys:
         if name.casefold() not in folded:
             raise FormatError(
@@ -157,9 +161,11 @@ def _columns(path: str, line: int, header: Sequence[str], keys: Sequence[str]) -
         )
     nameless = [place for place in values if not folded[place]]
     if nameless:
+        index = "; leave out the row numbers (of pandas: to_csv(..., index=False))" if nameless[0] == 0 else ""
         raise FormatError(
-            f"expected the name of a measure over column {nameless[0] + 1}, found an empty cell", path=path, line=line
-        )
+            f"expected the name of a measure over column {nameless[0] + 1}, found an empty cell{index}",
+            path=path, line=line,
+        )  # fmt: skip
     return _Columns(system, own_keys, None, values)
 
 
@@ -169,7 +175,8 @@ def _value(path: str, line: int, column: str, cell: str, *, wide: bool) -> float
         return float("nan")
     number = float(text) if _NUMBER.fullmatch(text) else float("inf")
     if abs(number) == float("inf"):
-        way_out = "; if the column tells rows of one system apart, name it with --key" if wide else ""
+        is_label = wide and not re.match(r"[+-]?\.?(\d|inf)", text, re.ASCII | re.IGNORECASE)
+        way_out = "; if the column tells rows of one system apart, name it with --key" if is_label else ""
         raise FormatError(
             f"expected a number under {column!r}, found {_excerpt([cell])}{way_out}", path=path, line=line
         )

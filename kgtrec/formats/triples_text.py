@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -51,6 +51,23 @@ class Lines:
         """The first line, and the others."""
         line, _, rest = self.data.partition(b"\n")
         return line.removesuffix(b"\r"), Lines(self.path, rest, self.first + 1)
+
+    def below_header(self, columns: Sequence[str]) -> Lines:
+        """The lines below the first one, which names the columns.
+
+        Raises
+        ------
+        FormatError
+            If the first line is another one.
+        """
+        header, rest = self.without_first()
+        if header != "\t".join(columns).encode():
+            found = shown(header) if header.strip() else "an empty line" if self.data else "an empty file"
+            raise FormatError(
+                f"expected the header line {' '.join(columns)}, separated by tabs, found {found}",
+                path=self.path, line=self.first,
+            )  # fmt: skip
+        return rest
 
     def separated(self) -> Lines:
         """The same with one TAB for every run of white space, none at the ends of lines."""

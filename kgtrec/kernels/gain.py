@@ -45,20 +45,26 @@ def gain_of(grade: NDArray[np.int32], dcg: Dcg) -> NDArray[np.float64]:
     return gain if dcg == "log2" else np.exp2(gain) - 1.0
 
 
-def _retrieved(ranking: JudgedRanking, dcg: Dcg = "log2") -> _Rows:
-    """The list as it is."""
+def _retrieved(ranking: JudgedRanking, dcg: Dcg = "log2", cutoff: int | None = None) -> _Rows:
+    """The list as it is, down to the cutoff."""
     worth = ranking.grade > 0
+    if cutoff is not None:
+        worth &= ranking.position <= cutoff
     return _rows(ranking.question[worth], ranking.position[worth], gain_of(ranking.grade[worth], dcg))
 
 
-def _ideal(ranking: JudgedRanking, dcg: Dcg = "log2") -> _Rows:
-    """All judged candidates, the highest grades first."""
+def _ideal(ranking: JudgedRanking, dcg: Dcg = "log2", cutoff: int | None = None) -> _Rows:
+    """All judged candidates, the highest grades first, down to the cutoff."""
     worth = ranking.judged_grade > 0
     question, grade = ranking.judged_question[worth], ranking.judged_grade[worth]
-    order = np.lexsort((-grade, question))
-    question = question[order]
-    place = number_within(question, ranking.n_questions).astype(np.float64)
-    return _rows(question, place, gain_of(grade[order], dcg))
+    if np.any((grade[1:] > grade[:-1]) & (question[1:] == question[:-1])):
+        order = np.lexsort((-grade, question))
+        question, grade = question[order], grade[order]
+    place = number_within(question, ranking.n_questions)
+    if cutoff is not None:
+        seen = place <= cutoff
+        question, grade, place = question[seen], grade[seen], place[seen]
+    return _rows(question, place.astype(np.float64), gain_of(grade, dcg))
 
 
 def ndcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
@@ -83,7 +89,8 @@ def ndcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -
     >>> ndcg(ranking_of([[None, None, 1]]))
     array([0.5])
     """
-    return ratio(_sum_down_to(_retrieved(ranking, dcg), ranking, cutoff), ideal_dcg(ranking, cutoff, dcg))
+    listed = _retrieved(ranking, dcg, cutoff)
+    return ratio(ranking.total(listed.question, listed.discounted), ideal_dcg(ranking, cutoff, dcg))
 
 
 def ideal_dcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
@@ -95,12 +102,8 @@ def ideal_dcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log
     >>> ideal_dcg(ranking_of([[None, 1]], [[2]])).round(4)
     array([2.6309])
     """
-    return _sum_down_to(_ideal(ranking, dcg), ranking, cutoff)
-
-
-def _sum_down_to(rows: _Rows, ranking: JudgedRanking, cutoff: int | None) -> Values:
-    seen = slice(None) if cutoff is None else rows.position <= cutoff
-    return ranking.total(rows.question[seen], rows.discounted[seen])
+    ideal = _ideal(ranking, dcg, cutoff)
+    return ranking.total(ideal.question, ideal.discounted)
 
 
 def ndcg_at_relevant(ranking: JudgedRanking) -> Values:

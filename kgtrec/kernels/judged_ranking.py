@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ class JudgedRanking:
     grade: NDArray[np.int32]  # (m,) negative = in the qrels but unjudged
     judged_question: NDArray[np.int32]  # (j,) every row of the qrels, retrieved or not; never decreasing
     judged_grade: NDArray[np.int32]  # (j,)
+    _best: dict[int, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)  # what many ask for
 
     def num_relevant(self, rel: int = 1) -> NDArray[np.int64]:
         """(n_questions,) how many candidates the qrels give a grade of at least ``rel``."""
@@ -38,7 +39,13 @@ class JudgedRanking:
 
     def best_rank(self, rel: int = 1) -> NDArray[np.float64]:
         """(n_questions,) place of the first relevant candidate; inf where none was retrieved."""
-        relevant = self.grade >= rel
-        best = np.full(self.n_questions, np.inf)
-        np.minimum.at(best, self.question[relevant], self.position[relevant])
-        return best
+        if rel not in self._best:
+            relevant = np.flatnonzero(self.grade >= rel)
+            question = self.question[relevant]
+            is_first = np.ones(len(relevant), np.bool_)
+            np.not_equal(question[1:], question[:-1], out=is_first[1:])
+            best = np.full(self.n_questions, np.inf)
+            best[question[is_first]] = self.position[relevant[is_first]]
+            best.flags.writeable = False
+            self._best[rel] = best
+        return self._best[rel]

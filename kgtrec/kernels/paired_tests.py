@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.kernels.resampling import bootstrap_counts
+
 Floats = NDArray[np.float64]
-_CELLS = 1 << 22  # of a block of samples, 32 MB
 
 
 def pairs(n_systems: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -242,12 +243,7 @@ def achieved_significance(value: Floats, cluster: NDArray[np.int64] | None, repe
         sums[:, pair] = np.bincount(place, weights=difference - difference.mean(), minlength=n_clusters)
     observed = t_test(differences(value)[0], clustered_errors(value, place)[0], n_clusters - 1)[0]
     beyond = np.zeros(len(first))
-    rng = np.random.default_rng(seed)
-    at_once = max(1, _CELLS // n_clusters)
-    for start in range(0, repeats, at_once):
-        counts = np.empty((min(at_once, repeats - start), n_clusters))
-        for row in counts:
-            row[:] = np.bincount(rng.integers(0, n_clusters, n_clusters), minlength=n_clusters)
+    for counts in bootstrap_counts(n_clusters, repeats, seed):
         # a sample that ties with the data is as far out as the data; rounding must not decide
         beyond += (np.abs(_studentised(counts, sums, size)) >= np.abs(observed) * (1 - 1e-12)).sum(axis=0)
     return np.where(np.isnan(observed), np.nan, beyond / repeats)
@@ -304,9 +300,11 @@ def randomised_tukey(value: Floats, cluster: NDArray[np.int64] | None, repeats: 
         value = np.array([np.bincount(place, weights=row) for row in value])
     sums = value.sum(axis=1)
     gap = np.abs(sums[first] - sums[second]) / n
+    # a shuffle that ties with the data is as far out as the data: what rounding makes of the sums must not decide
+    rounding = 64 * np.finfo(np.float64).eps * np.abs(value).sum(axis=1).max() / n
     beyond = np.zeros(len(first))
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
         shuffled = rng.permuted(value, axis=0).sum(axis=1) / n  # each unit's values on their own
-        beyond += (shuffled.max() - shuffled.min()) >= gap * (1 - 1e-12)
+        beyond += (shuffled.max() - shuffled.min()) >= gap - rounding
     return beyond / repeats

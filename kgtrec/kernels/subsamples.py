@@ -7,6 +7,7 @@ it. Every result hangs on its own subsample alone, to the last bit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -74,14 +75,39 @@ def subsample_means(kept: Mask, value: Floats) -> Floats:
     array([[2. , 0.5],
            [3. , 1. ]])
     """
+    counts = np.count_nonzero(kept, axis=1)
+    means: Floats = sums_of_rows(np.nonzero(kept)[1], counts, value) / counts[:, None]
+    return means
+
+
+def sums_of_rows(row: NDArray[np.intp], counts: Counts, value: Floats) -> Floats:
+    """Sums of several columns over several selections of rows.
+
+    Parameters
+    ----------
+    row : (m,) int array
+        The rows of each selection, one selection after the other.
+    counts : (b,) int array
+        How many rows each has.
+    value : (n, k) float array
+
+    Returns
+    -------
+    (b, k) float array
+        Rows are added in the order in which they are named; what is not named does not matter, be it NaN.
+
+    Examples
+    --------
+    >>> sums_of_rows(np.array([0, 2, 2]), np.array([2, 1]), np.array([[1.0], [np.nan], [3.0]]))
+    array([[4.],
+           [3.]])
+    """
     from scipy.sparse import csr_array
 
-    rows = np.count_nonzero(kept, axis=1)
-    place = np.flatnonzero(kept) % kept.shape[1]
-    bounds = np.concatenate([[0], np.cumsum(rows)])
-    indicator = csr_array((np.ones(len(place)), place, bounds), shape=kept.shape)
-    means: Floats = (indicator @ value) / rows[:, None]
-    return means
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    shape = (len(counts), len(value))
+    sums: Floats = csr_array((np.ones(len(row)), row, bounds), shape=shape) @ value
+    return sums
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +117,55 @@ class JudgedRows:
     question: NDArray[np.int32]  # (j,) never decreasing
     grade: NDArray[np.int32]  # (j,)
     n_questions: int
+
+    @property
+    def num_relevant(self) -> Counts:
+        """(n_questions,) relevant rows of each question."""
+        return np.bincount(self.question[self.grade >= 1], minlength=self.n_questions)
+
+    def part(self, questions: NDArray[np.intp]) -> Part:
+        """The rows of some questions, in their order, each as often as it is named and numbered anew.
+
+        Examples
+        --------
+        >>> rows = JudgedRows(np.array([0, 0, 1]), np.array([1, 0, 1]), 2)
+        >>> part = rows.part(np.array([1, 0, 1]))
+        >>> part.row, part.rows.question
+        (array([2, 0, 1, 2]), array([0, 1, 1, 2], dtype=int32))
+        """
+        row, question = _stretches(self.question, self.n_questions, questions)
+        return Part(JudgedRows(question, self.grade[row], len(questions)), questions, row)
+
+    def copies(self, n: int) -> JudgedRows:
+        """The rows ``n`` times, the questions of each copy numbered on from those before."""
+        question = np.arange(n, dtype=np.int32)[:, None] * np.int32(self.n_questions) + self.question
+        return JudgedRows(question.astype(np.int32).ravel(), np.tile(self.grade, n), n * self.n_questions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Some questions of judged rows, see :meth:`JudgedRows.part`."""
+
+    rows: JudgedRows
+    questions: NDArray[np.intp]  # (n_questions of `rows`,) which one each was
+    row: NDArray[np.intp]  # (j,) which one each row was
+
+
+def _stretches(
+    question: NDArray[np.int32], n_questions: int, asked: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    """Rows of each asked question in turn, and the place of the question that each is of; ``question`` is sorted."""
+    of_all = np.bincount(question, minlength=n_questions)
+    size = of_all[asked]
+    number = np.repeat(np.arange(len(asked), dtype=np.int32), size)
+    shift = _starts(of_all)[asked] - _starts(size)
+    return np.arange(len(number)) + shift[number], number
+
+
+def _starts(size: Counts) -> Counts:
+    """Where each of several stretches of these sizes begins."""
+    starts: Counts = np.cumsum(size) - size
+    return starts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +178,15 @@ class Sample:
     judged_question: NDArray[np.int32]  # (k,) of each kept row, as numbered here
     judged_grade: NDArray[np.int32]  # (k,)
     num_relevant: Counts  # (q,) relevant rows that each of the questions has left
+
+    def copies(self, n: int) -> Sample:
+        """The same of :meth:`JudgedRows.copies`."""
+        copy = np.arange(n, dtype=np.int32)[:, None]
+        q, n_questions = np.int32(len(self.questions)), len(self.number)
+        return Sample(
+            np.tile(self.kept, n), (copy * n_questions + self.questions).ravel(), (copy * q + self.number).ravel(),
+            (copy * q + self.judged_question).ravel(), np.tile(self.judged_grade, n), np.tile(self.num_relevant, n),
+        )  # fmt: skip
 
 
 def sample_of(rows: JudgedRows, chosen: Mask) -> Sample:
@@ -173,6 +257,8 @@ class ListedRows:
         Length of each list.
     ties : {"realistic", "optimistic", "pessimistic"}, optional
         The rule that ``position`` follows; None: candidates stand in an order, whatever is judged.
+    is_sorted : bool
+        Whether the rows come in the order of another one of these.
     """
 
     def __init__(
@@ -185,17 +271,24 @@ class ListedRows:
         label_order: NDArray[np.int32],
         num_retrieved: Counts,
         ties: Ties | None,
+        *,
+        is_sorted: bool = False,
     ) -> None:
         if ties is None:
             first, size = position.astype(np.int64), np.ones(len(row), np.int64)
         grade = rows.grade[row]
-        # within a group as kgtrec.kernels.positions.places_in_tied_groups has it: a subsample keeps this order
-        by_grade = {"optimistic": -grade, "pessimistic": grade}.get(ties or "", np.zeros(len(row), np.int32))
-        order = np.lexsort((-label_order, by_grade, grade < 1, first, rows.question[row]))
+        order: NDArray[np.intp] | slice = slice(None)
+        if not is_sorted:
+            # within a group as kgtrec.kernels.positions.places_in_tied_groups has it: a subsample keeps this order
+            by_grade = {"optimistic": -grade, "pessimistic": grade}.get(ties or "", np.zeros(len(row), np.int32))
+            order = np.lexsort((-label_order, by_grade, grade < 1, first, rows.question[row]))
         self._rows, self._ties, self._num_retrieved = rows, ties, num_retrieved
         self.row = row[order]
-        self._by_row = np.argsort(self.row)
+        listed = np.full(len(rows.question), -1)
+        listed[self.row] = np.arange(len(row))
+        self._by_row = listed[listed >= 0]
         self._first, self._size, self._position = first[order], size[order], position[order]
+        self._label_order = label_order[order]
         self._question, self._grade = rows.question[self.row], grade[order]
         self._relevant = self._grade >= 1
         new = np.ones((3, len(row)), np.bool_)
@@ -207,6 +300,40 @@ class ListedRows:
         self._fixed = ties is None or not np.any(several & self._relevant)
         # relevant and other rows of one group stand among each other
         self._interleaved = not np.array_equal(new[1], new[2])
+
+    def part(self, part: Part) -> ListedRows:
+        """The lists of some questions."""
+        listed, number = _stretches(self._question, self._rows.n_questions, part.questions)
+        old, new = (_starts(np.bincount(r.question, minlength=r.n_questions)) for r in (self._rows, part.rows))
+        row = self.row[listed] + (new - old[part.questions])[number]
+        return ListedRows(
+            part.rows, row, self._first[listed], self._size[listed], self._position[listed],
+            self._label_order[listed], self._num_retrieved[part.questions], self._ties, is_sorted=True,
+        )  # fmt: skip
+
+    @staticmethod
+    def stacked(lists: Sequence[ListedRows]) -> ListedRows:
+        """The lists of several systems as those of one, on :meth:`JudgedRows.copies` of the rows that they share.
+
+        All must follow one rule for ties.
+        """
+        rows = lists[0]._rows
+        return ListedRows(
+            rows.copies(len(lists)),
+            np.concatenate([own.row + copy * len(rows.question) for copy, own in enumerate(lists)]),
+            np.concatenate([own._first for own in lists]),
+            np.concatenate([own._size for own in lists]),
+            np.concatenate([own._position for own in lists]),
+            np.concatenate([own._label_order for own in lists]),
+            np.concatenate([own._num_retrieved for own in lists]),
+            lists[0]._ties,
+            is_sorted=True,
+        )
+
+    @property
+    def ties(self) -> Ties | None:
+        """The rule that places follow; None: candidates stand in an order."""
+        return self._ties
 
     def ranking(self, sample: Sample, macro: MacroReading) -> JudgedRanking:
         """The system's list when only the rows of the sample are judged.

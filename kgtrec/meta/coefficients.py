@@ -2,22 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError, nearest
 from kgtrec.kernels.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
 
 Floats = NDArray[np.float64]
-# of (scores, reference), higher is better, systems along the last axis; the reference is what ranks are held against
-COEFFICIENTS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
-    "tau": kendall_tau_b,
-    "tau_ap": tau_ap,
-    "spearman": spearman_rho,
-    "rbo": rank_biased_overlap,
-}
+#: of (scores, reference), higher is better, systems along the last axis; the reference says which order is right
+Coefficient = Callable[[Floats, Floats], Floats]
+
+
+def coefficients_of(
+    names: str | Sequence[str], *, persistence: float = 0.9, symmetric: bool = False
+) -> dict[str, Coefficient]:
+    """Functions of scores and a reference by the names of coefficients, each once.
+
+    Parameters
+    ----------
+    names : one or several of COEFFICIENTS
+    persistence : float
+        RBO's p.
+    symmetric : bool
+        Neither of the two is the reference: tau_AP is the mean of both ways round.
+
+    Raises
+    ------
+    KgtrecError
+        If a name is unknown, there is none, or the persistence is not between 0 and 1.
+
+    Examples
+    --------
+    >>> rankings = np.array([4.0, 3.0, 1.0, 2.0]), np.array([4.0, 3.0, 2.0, 1.0])
+    >>> {name: round(float(of(*rankings)), 4) for name, of in coefficients_of(["tau", "tau_ap"]).items()}
+    {'tau': 0.6667, 'tau_ap': 0.7778}
+    """
+    chosen = [names] if isinstance(names, str) else list(names)
+    for name in chosen:
+        if name not in COEFFICIENTS:
+            raise KgtrecError(
+                f"expected coefficients among {', '.join(COEFFICIENTS)}, found {name!r}{nearest(name, COEFFICIENTS)}"
+            )
+    if not chosen:
+        raise KgtrecError(f"expected a coefficient of {', '.join(COEFFICIENTS)}, found none")
+    if not 0 < persistence < 1:
+        raise KgtrecError(f"expected a persistence between 0 and 1, found {persistence}")
+    known: dict[str, Coefficient] = {
+        "tau": kendall_tau_b,
+        "tau_ap": partial(tau_ap, symmetric=symmetric),
+        "spearman": spearman_rho,
+        "rbo": partial(rank_biased_overlap, p=persistence),
+    }
+    return {name: known[name] for name in chosen}
 
 
 def correlated(scores: Floats, reference: Floats, coefficient: str, *, higher_is_better: bool = True) -> Floats:
@@ -46,10 +86,6 @@ def correlated(scores: Floats, reference: Floats, coefficient: str, *, higher_is
     >>> correlated(np.array([[3.0, 2.0, 1.0], [1.0, 1.0, 1.0]]), np.array([0.3, 0.1, 0.2]), "tau").round(4)
     array([0.3333,    nan])
     """
-    if coefficient not in COEFFICIENTS:
-        raise KgtrecError(
-            f"expected a coefficient of {', '.join(COEFFICIENTS)}, found {coefficient!r}"
-            f"{nearest(coefficient, COEFFICIENTS)}"
-        )
     sign = 1.0 if higher_is_better else -1.0
-    return COEFFICIENTS[coefficient](sign * scores, sign * reference)
+    (of,) = coefficients_of(coefficient).values()
+    return of(sign * scores, sign * reference)

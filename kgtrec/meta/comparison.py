@@ -21,7 +21,6 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation import Missing
-from kgtrec.item_scores import item_scores, totals
 from kgtrec.judging import judge
 from kgtrec.kernels import paired_tests
 from kgtrec.kernels.paired_outcomes import outcomes
@@ -29,7 +28,10 @@ from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval, res
 from kgtrec.measures.aggregate import LINKS, Medians, aggregate_groups
 from kgtrec.measures.names import parse_measure
 from kgtrec.measures.record import Aggregate
+from kgtrec.meta.known_measures import some_of
 from kgtrec.meta.power import paired_sample, rising_terms
+from kgtrec.per_item import item_scores, totals
+from kgtrec.summary import Bootstrap
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -111,10 +113,7 @@ def compare(
     """
     judgements = collection.qrels if isinstance(collection, Collection) else collection
     topics = collection if isinstance(collection, Collection) else topics
-    if not 0 < confidence < 1:
-        raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence}")
-    if resamples < 2:
-        raise KgtrecError(f"expected at least 2 bootstrap samples, found {resamples}")
+    how = Bootstrap(confidence, repeats=resamples, seed=seed)
     if top < 0:
         raise KgtrecError(f"expected a number of questions of at least 0 as top, found {top}")
     both = (first, second)
@@ -123,10 +122,12 @@ def compare(
     )
     by = by or next((own for own in scores if np.isfinite(parse_measure(own).record.bounds[1])), next(iter(scores)))
     if by not in scores:
-        raise KgtrecError(f"expected one of the measures as by, found {by!r}{nearest(by, scores)}")
+        raise KgtrecError(
+            f"expected one of the measures as by ({some_of(list(scores))}), found {by!r}{nearest(by, scores)}"
+        )
     every = list(scores.values())
     d_z, t, p, t_clustered, p_clustered = np.array([_tests(own) for own in every]).T
-    ends = _intervals(every, confidence, resamples, seed)
+    ends = _intervals(every, how)
     wins, losses, equal = np.array([_outcomes(own, np.zeros(len(own), np.int32), 1) for own in every])[:, :, 0].T
     chosen = _chosen(scores[by], top)
     places = _places(both, judgements, chosen, ties, seed) if len(chosen) else []
@@ -174,7 +175,7 @@ def _tests(scores: ItemScores) -> tuple[float, float, float, float, float]:
     return float(d_z[0]), float(t[0]), float(p[0]), float(clustered[0][0]), float(clustered[1][0])
 
 
-def _intervals(every: list[ItemScores], confidence: float, resamples: int, seed: int) -> Floats:
+def _intervals(every: list[ItemScores], how: Bootstrap) -> Floats:
     """(measures, 2) ends of the interval of each difference; NaN for sums, and where items have no value."""
     ends = np.full((len(every), 2), np.nan)
     drawn: dict[bytes, list[int]] = {}  # measures whose items are of the same questions
@@ -186,10 +187,10 @@ def _intervals(every: list[ItemScores], confidence: float, resamples: int, seed:
         alike = [every[place] for place in places]
         cluster = np.unique(alike[0].questions.byte_order[alike[0].question], return_inverse=True)[1]
         n = int(cluster.max()) + 1
-        own = samples.setdefault(n, BootstrapSamples(n, resamples, seed))
+        own = samples.setdefault(n, BootstrapSamples(n, how.repeats, how.seed))
         for place, numbers in zip(places, _resampled(alike, cluster, own), strict=True):
             with np.errstate(invalid="ignore"):
-                ends[place] = percentile_interval(numbers[0] - numbers[1], confidence)
+                ends[place] = percentile_interval(numbers[0] - numbers[1], how.confidence)
     return ends
 
 

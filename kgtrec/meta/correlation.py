@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,17 @@ from kgtrec.data.correlations import COEFFICIENTS, Correlations, Swaps
 from kgtrec.data.item_scores import ItemScores
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
-from kgtrec.item_scores import higher_terms_are_better, terms, totals
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.kernels import paired_tests
-from kgtrec.kernels.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
 from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 from kgtrec.measures.aggregate import Medians
-from kgtrec.meta.known_measures import Better, asked_for, named
+from kgtrec.meta.coefficients import Coefficient, coefficients_of
+from kgtrec.meta.known_measures import Better, asked_for, named, some_of
+from kgtrec.per_item import higher_terms_are_better, terms, totals
+from kgtrec.summary import Bootstrap
 
 Floats = NDArray[np.float64]
-#: a table of scores, or what each system scored on each item (kgtrec.item_scores), which intervals need
+#: a table of scores, or what each system scored on each item (kgtrec.per_item), which intervals need
 Labelled = ScoreTable | Scores | Mapping[str, ItemScores]
 _SHOWN = 5
 
@@ -104,17 +104,16 @@ def correlate(
     0  sparse   full  micro.MR         tau  0.333333        3
     1  sparse   full  micro.MR    spearman  0.500000        3
     """
-    chosen = _chosen(coefficients)
+    chosen = coefficients_of(coefficients, persistence=persistence)
     pair = _Pair.of(first, second, measures, names, better)
-    functions = _functions(persistence, symmetric=False)
     _tell_of_no_rankings(pair)
     n_measures, n_keys = pair.first.shape[:2]
-    value = np.stack([functions[name](pair.first, pair.second) for name in chosen], axis=-1).reshape(-1, len(chosen))
+    # the first says which order is right, and the second is judged
+    value = np.stack([of(pair.second, pair.first) for of in chosen.values()], axis=-1).reshape(-1, len(chosen))
     low = high = None
     if confidence is not None:
-        draws = _Draws.of(pair, confidence, resamples, seed, paired=paired)
-        low, high = np.stack([_ends(*draws.of_measure(name), chosen, functions, confidence) for name in pair.measures],
-                             axis=1)  # fmt: skip
+        draws = _Draws.of(pair, Bootstrap(confidence, repeats=resamples, seed=seed), paired=paired)
+        low, high = np.stack([_ends(*draws.of_measure(name), chosen, confidence) for name in pair.measures], axis=1)
         low[np.isnan(value)] = high[np.isnan(value)] = np.nan
     rows = {
         "first": (pair.names[0],) * (n_measures * n_keys),
@@ -122,7 +121,7 @@ def correlate(
         "measure": tuple(measure for measure in pair.measures for _ in range(n_keys)),
         **{name: labels * n_measures for name, labels in pair.keys.items()},
     }
-    return Correlations(rows, chosen, value, pair.systems, pair.left_out, confidence, low, high)
+    return Correlations(rows, tuple(chosen), value, pair.systems, pair.left_out, confidence, low, high)
 
 
 def between_measures(
@@ -165,22 +164,22 @@ def between_measures(
     >>> between_measures(ScoreTable(("a", "b", "c"), ("micro.MR", "RR"), values)).of("tau", first="micro.MR")
     1.0
     """
-    chosen = _chosen(coefficients)
+    chosen = coefficients_of(coefficients, persistence=persistence, symmetric=True)
     pair = _Pair.of(labelled, None, measures, None if name is None else (name, name), better)
     if len(pair.measures) < 2:
         raise MeasureError(f"expected at least 2 measures to compare, found {', '.join(pair.measures)}")
-    functions = _functions(persistence, symmetric=True)
     _tell_of_no_rankings(replace(pair, second=pair.first, names=(pair.names[0],) * 2))
     one, other = np.triu_indices(len(pair.measures), 1)
     n_keys = pair.first.shape[1]
-    value = np.stack([functions[key](pair.first[one], pair.first[other]) for key in chosen], axis=-1)
+    value = np.stack([of(pair.first[other], pair.first[one]) for of in chosen.values()], axis=-1)
     value = value.reshape(-1, len(chosen))
     low = high = None
     if confidence is not None:
-        draws = _Draws.of(pair, confidence, resamples, seed, paired=True)
+        draws = _Draws.of(pair, Bootstrap(confidence, repeats=resamples, seed=seed), paired=True)
         drawn = [draws.of_measure(measure)[0] for measure in pair.measures]
-        low, high = np.stack([_ends(drawn[i], drawn[j], chosen, functions, confidence)
-                              for i, j in zip(one, other, strict=True)], axis=1)  # fmt: skip
+        low, high = np.stack(
+            [_ends(drawn[i], drawn[j], chosen, confidence) for i, j in zip(one, other, strict=True)], axis=1
+        )
         low[np.isnan(value)] = high[np.isnan(value)] = np.nan
     rows = {
         "labels": (pair.names[0],) * (len(one) * n_keys),
@@ -188,7 +187,7 @@ def between_measures(
         "second": tuple(pair.measures[place] for place in other for _ in range(n_keys)),
         **{column: labels * len(one) for column, labels in pair.keys.items()},
     }
-    return Correlations(rows, chosen, value, pair.systems, (), confidence, low, high)
+    return Correlations(rows, tuple(chosen), value, pair.systems, (), confidence, low, high)
 
 
 def swaps(
@@ -244,10 +243,11 @@ def swaps(
     for place, measure in enumerate(pair.measures):
         p = np.array([_p_values(items, measure, pair.systems, len(one)) for items in pair.items])
         for key in range(pair.first.shape[1]):
-            gaps = np.array(
-                [scores[place, key][one] - scores[place, key][other] for scores in (pair.first, pair.second)]
-            )
-            swapped = np.flatnonzero(gaps[0] * gaps[1] < 0)
+            with np.errstate(over="ignore"):  # of scores near the end of what a float can hold
+                gaps = np.array(
+                    [scores[place, key][one] - scores[place, key][other] for scores in (pair.first, pair.second)]
+                )
+            swapped = np.flatnonzero(np.sign(gaps[0]) * np.sign(gaps[1]) < 0)
             swapped = swapped[np.argsort(-np.abs(gaps[0][swapped]), kind="stable")]
             turned = np.where(gaps[0][swapped] > 0, 1.0, -1.0)
             unit = 1.0 if pair.higher_is_better[measure] else -1.0
@@ -267,7 +267,7 @@ def swaps(
 
 def _p_values(items: Mapping[str, ItemScores] | None, measure: str, systems: Sequence[str], n_pairs: int) -> Floats:
     """(pairs,) of the paired t-test; NaN without items, and of medians."""
-    if items is None or items[measure].aggregate == "median":
+    if items is None or items[measure].aggregate == "median" or len(items[measure]) == 0:
         return np.full(n_pairs, np.nan)
     scores = items[measure]
     value = terms(scores)[[scores.systems.index(name) for name in systems]]
@@ -355,15 +355,10 @@ def _tell_of_systems(tables: Sequence[ScoreTable], common: Sequence[str]) -> tup
         own = [name for name in table.systems if name not in set(common)]
         left_out += own
         if own and len(common) >= 2:
-            more = f" and {len(own) - _SHOWN} more" if len(own) > _SHOWN else ""
-            warnings.warn(
-                f"only {table.name} has scores of {', '.join(own[:_SHOWN])}{more}, left out",
-                KgtrecWarning,
-                stacklevel=5,
-            )
+            warnings.warn(f"only {table.name} has scores of {some_of(own)}, left out", KgtrecWarning, stacklevel=5)
     if len(common) < 2:
         shown = [f"{table.name} has {', '.join(table.systems[:_SHOWN])}" for table in tables]
-        which = shown[0] if tables[0] is tables[1] else "; ".join(shown)
+        which = "; ".join(dict.fromkeys(shown))
         raise KgtrecError(f"expected at least 2 systems in common, found {len(common)}: {which}")
     return tuple(left_out)
 
@@ -384,10 +379,7 @@ def _common_measures(
     for own, table in zip(higher, tables, strict=True):
         only = [name for name in own if name not in wanted]
         if only:
-            more = f" and {len(only) - _SHOWN} more" if len(only) > _SHOWN else ""
-            warnings.warn(
-                f"only {table.name} has {', '.join(only[:_SHOWN])}{more}, left out", KgtrecWarning, stacklevel=5
-            )
+            warnings.warn(f"only {table.name} has {some_of(only)}, left out", KgtrecWarning, stacklevel=5)
     return wanted
 
 
@@ -440,40 +432,9 @@ def _tell_of_no_rankings(pair: _Pair) -> None:
                 )  # fmt: skip
 
 
-def _chosen(coefficients: str | Sequence[str]) -> tuple[str, ...]:
-    chosen = tuple(dict.fromkeys([coefficients] if isinstance(coefficients, str) else coefficients))
-    for name in chosen:
-        if name not in COEFFICIENTS:
-            raise KgtrecError(
-                f"expected coefficients among {', '.join(COEFFICIENTS)}, found {name!r}{nearest(name, COEFFICIENTS)}"
-            )
-    if not chosen:
-        raise KgtrecError(f"expected a coefficient of {', '.join(COEFFICIENTS)}, found none")
-    return chosen
-
-
-def _functions(persistence: float, *, symmetric: bool) -> dict[str, Callable[[Floats, Floats], Floats]]:
-    """Functions of the first and the second ranking, higher is better."""
-    if not 0 < persistence < 1:
-        raise KgtrecError(f"expected a persistence between 0 and 1, found {persistence}")
-    return {
-        "tau": kendall_tau_b,
-        # the first ranking says which order is right, and the second is judged
-        "tau_ap": lambda first, second: tau_ap(second, first, symmetric=symmetric),
-        "spearman": spearman_rho,
-        "rbo": partial(rank_biased_overlap, p=persistence),
-    }
-
-
-def _ends(
-    first: Floats,
-    second: Floats,
-    coefficients: Sequence[str],
-    functions: Mapping[str, Callable[[Floats, Floats], Floats]],
-    confidence: float,
-) -> Floats:
+def _ends(first: Floats, second: Floats, coefficients: Mapping[str, Coefficient], confidence: float) -> Floats:
     """(2, coefficients) percentiles of the correlations of (samples, systems) scores."""
-    return percentile_interval(np.stack([functions[name](first, second) for name in coefficients], axis=1), confidence)
+    return percentile_interval(np.stack([of(second, first) for of in coefficients.values()], axis=1), confidence)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -486,11 +447,7 @@ class _Draws:
     samples: tuple[BootstrapSamples, BootstrapSamples]
 
     @classmethod
-    def of(cls, pair: _Pair, confidence: float, repeats: int, seed: int, *, paired: bool) -> _Draws:
-        if not 0 < confidence < 1:
-            raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence}")
-        if repeats < 2:
-            raise KgtrecError(f"expected at least 2 bootstrap samples, found {repeats}")
+    def of(cls, pair: _Pair, how: Bootstrap, *, paired: bool) -> _Draws:
         if pair.items[0] is None or pair.items[1] is None:
             raise KgtrecError(
                 "intervals need what each system scored on each question, and a table of scores has only totals; give "
@@ -500,12 +457,15 @@ class _Draws:
         union = one.extended(other.labels)
         both = pair.items[0], pair.items[1]
         if paired and len(union) < len(one) + len(other):
-            drawn = BootstrapSamples(len(union), repeats, seed)
+            drawn = BootstrapSamples(len(union), how.repeats, how.seed)
             # by the ids' order, so that a sample hangs on no file's line order
             place = union.byte_order
             return cls(pair.systems, both, (place[: len(one)], place[union.encode(other.labels)]), (drawn, drawn))
-        own_seed = int(np.random.SeedSequence([seed, 1]).generate_state(1)[0])
-        samples = BootstrapSamples(len(one), repeats, seed), BootstrapSamples(len(other), repeats, own_seed)
+        own_seed = int(np.random.SeedSequence([how.seed, 1]).generate_state(1)[0])
+        samples = (
+            BootstrapSamples(len(one), how.repeats, how.seed),
+            BootstrapSamples(len(other), how.repeats, own_seed),
+        )
         return cls(pair.systems, both, (one.byte_order, other.byte_order), samples)
 
     def of_measure(self, measure: str) -> tuple[Floats, Floats]:
@@ -521,6 +481,8 @@ def _drawn(scores: ItemScores, systems: Sequence[str], place: NDArray[Any], samp
     rows = [scores.systems.index(name) for name in systems]
     cluster = place[scores.question]
     n = len(scores)
+    if n == 0:
+        return np.full((samples.repeats, len(rows)), np.nan)
     weight = np.ones(n) if scores.weight is None else scores.weight
     if scores.aggregate == "median":
         group = np.repeat(np.arange(len(rows), dtype=np.int32), n)

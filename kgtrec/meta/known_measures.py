@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
-from kgtrec.item_scores import higher_is_better
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures
 from kgtrec.measures.registry import registered
+from kgtrec.per_item import higher_is_better
 
 Better = Literal["higher", "lower"]
 _SHOWN = 5
@@ -54,9 +54,10 @@ def known_measure(column: str, better: Mapping[str, Better] | None = None) -> Kn
 
 
 def _dotted(column: str) -> str:
-    """``micro_hits@10`` as ``micro.Hits@10``; all else as it is."""
-    level, line, rest = column.strip().partition("_")
-    if line and level.casefold() in ("micro", "macro"):
+    """``micro_hits@10`` and ``micro.hits@10`` as ``micro.Hits@10``; all else as it is."""
+    level, rest = column.strip()[:5], column.strip()[5:]
+    if rest[:1] in ("_", ".") and level.casefold() in ("micro", "macro"):
+        rest = rest[1:]
         base, at, cutoff = rest.partition("@")
         folded = f"{level}.{base}".casefold()
         for measure in registered():
@@ -121,9 +122,8 @@ def named(table: ScoreTable, better: Mapping[str, Better] | None = None) -> tupl
         found[known.name], spelled[known.name] = known, column
         places.append(place)
     if unknown:
-        more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
         warnings.warn(
-            f"{_of(table)}left out {', '.join(unknown[:_SHOWN])}{more}: kgtrec knows no measure of that name, and so "
+            f"{_of(table)}left out {some_of(unknown)}: kgtrec knows no measure of that name, and so "
             "not which way it is better (--higher NAME or --lower NAME tells)",
             KgtrecWarning, stacklevel=3,
         )  # fmt: skip
@@ -167,6 +167,17 @@ def _names_in(measures: Any, better: Mapping[str, Better] | None) -> list[str]:
             if names and len(names) == len(parts):
                 return names
     return [_canonical(measure) for measure in parse_measures(measures)]
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first few of some names, and how many more there are, for messages.
+
+    Examples
+    --------
+    >>> some_of(list("abcdefgh"))
+    'a, b, c, d, e and 3 more'
+    """
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def _of(table: ScoreTable) -> str:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from kgtrec.data.item_scores import ItemScores
 from kgtrec.data.power import POWER_TESTS, Power
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
-from kgtrec.item_scores import higher_terms_are_better, terms, totals
 from kgtrec.kernels import paired_tests
+from kgtrec.per_item import higher_terms_are_better, terms, totals
 
 Floats = NDArray[np.float64]
 Resample = Literal["question", "item"]
@@ -46,7 +46,7 @@ def power(
     Parameters
     ----------
     item_scores : mapping of str to ItemScores
-        What :func:`kgtrec.item_scores.item_scores` yields: a measure's name to what each system scored on each item.
+        What :func:`kgtrec.per_item.item_scores` yields: a measure's name to what each system scored on each item.
     tests : sequence of {"t", "clustered", "bootstrap", "tukey"}
         Two-tailed paired t-test over items; the same with errors that are robust where items of one question are not
         independent (for measures over questions it is the t-test); achieved significance level of the paired

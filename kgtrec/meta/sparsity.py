@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.correlations import Correlations
 from kgtrec.data.qrels import Qrels
@@ -87,29 +88,26 @@ def sparsity(
             f"expected a reference among the label sets {', '.join(names)}, found {chosen!r}{nearest(chosen, names)}"
         )
     base = several[names.index(chosen)]
-
-    def against(table: ScoreTable) -> Correlations:
-        return correlate(base, table, measures, coefficients, names=(base.name, table.name), better=better)
-
-    found = [once(lambda table=table: against(table)) for table in several]  # type: ignore[misc]
-    told = dict.fromkeys(message for _, messages in found for message in messages)
-    for message in told:
-        warnings.warn(message, KgtrecWarning, stacklevel=2)
-    return _joined([correlations for correlations, _ in found])
-
-
-def once(work: Callable[[], Correlations]) -> tuple[Correlations, list[str]]:
-    """What some work gives, and what it warns of, which other pieces may warn of too."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = work()
-    messages = []
+        found = [
+            correlate(base, table, measures, coefficients, names=(base.name, table.name), better=better)
+            for table in several
+        ]
+    _tell_once(caught)
+    return _joined(found)
+
+
+def _tell_once(caught: Iterable[warnings.WarningMessage]) -> None:
+    """What was warned of under several label sets is told once."""
+    told: set[str] = set()
     for warning in caught:
-        if issubclass(warning.category, KgtrecWarning):
-            messages.append(str(warning.message))
-        else:
+        message = str(warning.message)
+        if not issubclass(warning.category, KgtrecWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-    return result, messages
+        elif message not in told:
+            told.add(message)
+            warnings.warn(message, KgtrecWarning, stacklevel=3)
 
 
 def _by_label(table: ScoreTable, by: str | None) -> list[ScoreTable]:
@@ -198,7 +196,7 @@ def label_scores(
         raise KgtrecError("expected at least one label set, found none")
     columns = _parts(per)
     if measures is None:
-        measures = default_measures(ranks=not any(not hasattr(system, "above") for system in found))
+        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
     shares = None if isinstance(relations, str) else relations
     if isinstance(relations, str):
         if relations not in labels:

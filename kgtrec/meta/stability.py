@@ -23,8 +23,8 @@ from kgtrec.data.stability import Stability
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
 from kgtrec.evaluation import Missing, System, default_measures, different_systems, each_system
-from kgtrec.item_scores import higher_is_better
 from kgtrec.judging import judge
+from kgtrec.kernels.kept_patterns import KeptPatterns
 from kgtrec.kernels.positions import TIES, Ties
 from kgtrec.kernels.random_order import hashes_of_texts, mixed
 from kgtrec.kernels.subsamples import (
@@ -32,14 +32,17 @@ from kgtrec.kernels.subsamples import (
     ListedRows,
     MacroReading,
     MicroRanks,
+    Part,
     Sample,
     drawn,
     sample_of,
     subsample_means,
+    sums_of_rows,
 )
 from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import ParsedMeasure, parse_measures
 from kgtrec.meta.coefficients import correlated
+from kgtrec.per_item import higher_is_better
 from kgtrec.ranking import Progress
 from kgtrec.summary import Items, summarise
 
@@ -49,6 +52,9 @@ if TYPE_CHECKING:
 MicroReading = Literal["kept", "recount"]
 SIZES = (0.01, *(percent / 100 for percent in range(5, 100, 5)))
 _AT_A_TIME = 10  # repeats of one size that are one piece of work
+_FEW_ANSWERS = 7  # a question of so many has 127 cases, which are scored beforehand
+_MAX_CELLS = 1 << 23  # values that are held of them: 64 MB
+_ROWS_AT_A_TIME = 1 << 17  # of several systems that are scored together
 Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]
 _Piece = tuple[int, int, int]  # a size, and the first repeat and the one after the last
@@ -85,7 +91,8 @@ def stability(
     systems : Run, AnswerRanks or DataFrame, or several of them
         As :func:`kgtrec.evaluate` takes them, at least two.
     measures : str, measure, or several of them, optional
-        All but those of ir-measures' own providers. Means over answers take next to no time, others some
+        All but those of ir-measures' own providers. Means over answers and over questions take next to no time,
+        medians, sums, measures set against chance and whatever ``micro="recount"`` or ``missing="skip"`` changes some
         milliseconds a system and subsample; ``micro.AGMRI`` and the like, whose chance level has no mean, seconds.
     collection : Collection, optional
         Where the triples are looked up, if ``qrels`` is not a collection.
@@ -171,6 +178,7 @@ def stability(
         [measure.label for measure in parsed], micro, macro, missing, int(seed),
     )  # fmt: skip
     _require_computable(parsed, work, qrels)
+    work.prepare()
     full = work.full()
     scores = np.empty((len(parsed), len(counts), repeats, len(found)))
     pieces = [
@@ -387,6 +395,13 @@ class _Work:
     macro: MacroReading
     missing: Missing
     seed: int
+    questions: _QuestionMeans | None = None  # what means over questions are taken from
+
+    def prepare(self) -> None:
+        """Do what all subsamples have in common."""
+        measures = [measure for measure in _parsed(self.labels) if self._is_quick(measure, "questions")]
+        if measures:
+            self.questions = _question_means(self, measures)
 
     def full(self) -> Floats:
         """(measures, systems) scores on the full test set."""
@@ -405,10 +420,15 @@ class _Work:
         measures = _parsed(self.labels)
         answers = triples[:, self.test_set.triple]  # (repeats, answers)
         scores = np.empty((len(triples), len(measures), len(self.systems)))
-        quick = [place for place, measure in enumerate(measures) if self._is_mean_of_fixed(measure)]
-        others = [(place, measure) for place, measure in enumerate(measures) if place not in quick]
-        if quick:
-            scores[:, quick] = self._means(answers, [measures[place] for place in quick])
+        of_answers, of_questions = (
+            [place for place, measure in enumerate(measures) if self._is_quick(measure, items)]
+            for items in ("answers", "questions")
+        )
+        others = [(p, measure) for p, measure in enumerate(measures) if p not in (*of_answers, *of_questions)]
+        if of_answers:
+            scores[:, of_answers] = self._answer_means(answers, [measures[place] for place in of_answers])
+        if of_questions and self.questions is not None:
+            scores[:, of_questions] = self.questions(answers, [measures[place] for place in of_questions])
         if others:
             rows = self.test_set.rows
             for repeat, mask in enumerate(answers):
@@ -420,15 +440,17 @@ class _Work:
                     scores[repeat, [place for place, _ in others], number] = [one.score(m) for _, m in others]
         return scores
 
-    def _is_mean_of_fixed(self, measure: ParsedMeasure) -> bool:
-        """Whether a measure is a mean, or a function of one, of what the answers bring whatever is discarded."""
-        record = measure.record
-        return (
-            self.micro == "kept" and measure.items == "answers" and record.form == "plain"
-            and record.aggregate in LINKS and record.weighting is None
-        )  # fmt: skip
+    def _is_quick(self, measure: ParsedMeasure, items: str) -> bool:
+        """Whether a measure is a mean, or a function of one, of all such items that are left.
 
-    def _means(self, answers: Masks, measures: Sequence[ParsedMeasure]) -> Floats:
+        Each of them brings what it does whatever is discarded; a question, whatever is discarded of others.
+        """
+        record = measure.record
+        is_mean = record.form == "plain" and record.aggregate in LINKS and record.weighting is None
+        own = self.micro == "kept" if items == "answers" else self.missing == "zero"
+        return is_mean and own and measure.items == items
+
+    def _answer_means(self, answers: Masks, measures: Sequence[ParsedMeasure]) -> Floats:
         """(repeats, measures, systems) the means of measures that are such."""
         columns = [
             LINKS[measure.record.aggregate].to(_values(measure, system, system.ranks))
@@ -436,10 +458,84 @@ class _Work:
             for system in self.systems
         ]
         means = subsample_means(answers, np.stack(columns, axis=1))
-        means = means.reshape(len(answers), len(measures), len(self.systems))
-        return np.stack(
-            [LINKS[measure.record.aggregate].back(means[:, place]) for place, measure in enumerate(measures)], axis=1
-        )
+        return _brought_back(measures, means.reshape(len(answers), len(measures), len(self.systems)))
+
+
+def _brought_back(measures: Sequence[ParsedMeasure], means: Floats) -> Floats:
+    """(repeats, measures, systems) the numbers whose means of linked values these are."""
+    links = [LINKS[measure.record.aggregate] for measure in measures]
+    return np.stack([link.back(means[:, place]) for place, link in enumerate(links)], axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lists:
+    """The lists of systems that follow one rule for ties, as if they were those of one."""
+
+    listed: ListedRows
+    systems: list[int]
+    open_ties: bool
+
+    def values(self, measures: Sequence[ParsedMeasure], sample: Sample, macro: MacroReading) -> Floats:
+        """(measures, systems, questions) linked values of the questions that a sample leaves."""
+        copies = sample.copies(len(self.systems))
+        ranking: Any = self.listed.tied_ranking(copies, macro) if self.open_ties else self.listed.ranking(copies, macro)
+        values = [measure.expected(ranking) if self.open_ties else measure(ranking) for measure in measures]
+        links = [LINKS[measure.record.aggregate] for measure in measures]
+        linked = np.stack([link.to(value) for link, value in zip(links, values, strict=True)])
+        return linked.reshape(len(measures), len(self.systems), len(sample.questions))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _QuestionMeans:
+    """Means over questions: those of few answers are looked up, the others scored anew for each subsample."""
+
+    patterns: KeptPatterns
+    table: Floats  # (cases, measures x systems) linked values of the questions of few answers
+    rows: JudgedRows  # of the other questions
+    answers: NDArray[np.intp]  # (a,) which of all answers are theirs
+    lists: list[_Lists]  # of those questions
+    macro: MacroReading
+
+    def __call__(self, answers: Masks, measures: Sequence[ParsedMeasure]) -> Floats:
+        """(repeats, measures, systems) the means of the subsamples that keep the ``answers``, (repeats, r)."""
+        n_systems = sum(len(part.systems) for part in self.lists)
+        cases, count = self.patterns.of(answers)
+        totals = sums_of_rows(cases, count, self.table).reshape(len(answers), len(measures), n_systems)
+        relevant = self.rows.grade >= 1
+        chosen = np.zeros(len(relevant), np.bool_)
+        for repeat, mask in enumerate(answers):
+            chosen[relevant] = mask[self.answers]
+            sample = sample_of(self.rows, chosen)
+            count[repeat] += len(sample.questions)
+            for part in self.lists:
+                totals[repeat][:, part.systems] += part.values(measures, sample, self.macro).sum(axis=2)
+        return _brought_back(measures, totals / count[:, None, None])
+
+
+def _question_means(work: _Work, measures: Sequence[ParsedMeasure]) -> _QuestionMeans:
+    rows, columns = work.test_set.rows, len(measures) * len(work.systems)
+    few = max(most for most in range(_FEW_ANSWERS + 1) if KeptPatterns.count(rows, most) * columns <= _MAX_CELLS)
+    patterns = KeptPatterns(rows, few)
+    part, chosen = patterns.cases()
+    cases = sample_of(part.rows, chosen)
+    table = np.empty((patterns.n_cases, len(measures), len(work.systems)))
+    for own in _stacked(work.systems, part, 1):
+        table[:, :, own.systems] = own.values(measures, cases, work.macro).transpose(2, 0, 1)
+    others, answers = patterns.others()
+    together = max(1, _ROWS_AT_A_TIME // max(1, len(others.row)))
+    lists = list(_stacked(work.systems, others, together))
+    return _QuestionMeans(patterns, table.reshape(len(table), columns), others.rows, answers, lists, work.macro)
+
+
+def _stacked(systems: Sequence[_System], part: Part, together: int) -> Iterator[_Lists]:
+    """The lists of some questions, of at most so many systems together."""
+    kinds: dict[tuple[bool, Ties | None], list[int]] = {}
+    for number, system in enumerate(systems):
+        kinds.setdefault((system.open_ties, system.listed.ties), []).append(number)
+    for (open_ties, _), alike in kinds.items():
+        for first in range(0, len(alike), together):
+            own = alike[first : first + together]
+            yield _Lists(ListedRows.stacked([systems[number].listed.part(part) for number in own]), own, open_ties)
 
 
 def _values(measure: ParsedMeasure, system: _System, ranks: MicroRanks | None) -> Floats:

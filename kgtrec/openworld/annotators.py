@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of
+from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES
 from kgtrec.data.tasks import Tasks
 from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.integer_keys import is_among
-from kgtrec.kernels.random_order import hashes_of_texts, mixed
+from kgtrec.label_hashes import label_hashes, triple_keys
 
 
 def annotate(
@@ -102,7 +102,6 @@ def _are_true(tasks: Tasks, truth: Triples) -> NDArray[np.bool_]:
 
 def _draws(tasks: Tasks, person: str, seed: int, what: int) -> NDArray[np.float64]:
     """(n,) numbers of [0, 1), one per triple, that hang on seed, person and triple."""
-    texts = (labels_of([person]), tasks.head, tasks.relation, tasks.tail)
-    keys = [hashes_of_texts(*bytes_and_offsets(pa.array(column, pa.string()))) for column in texts]
-    key = mixed(seed, what, *(np.broadcast_to(key, len(tasks)) for key in keys))
+    asked = Triples.of_columns(tasks.head, tasks.relation, tasks.tail)
+    key = triple_keys(asked, seed, what, label_hashes(Vocabulary.of([person])))
     return (key >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 
-import pyarrow as pa
+import numpy as np
 
 from kgtrec.data.agreement import AgreementReport
 from kgtrec.data.expert_sample import SAMPLE_STATISTICS, SampleReport
 from kgtrec.data.judgements import NO, VERDICTS, YES
-from kgtrec.report.studies import study_csv
-from kgtrec.report.tables import aligned, booktabs
+from kgtrec.report.records import table_csv, table_json
+from kgtrec.report.tables import aligned, booktabs, decimals
 
-_SIZES = ("triples", "pairs")
+_SIZES = ("triples", "questions", "pairs")
 _COUNTED = ("positives missed",)  # statistics that are numbers of triples, not shares
 
 
@@ -30,17 +29,17 @@ def agreement_latex(report: AgreementReport) -> str:
 
 def agreement_csv(report: AgreementReport) -> str:
     """A line per group and statistic, a header, values at full precision; an undefined value is an empty cell."""
-    return study_csv(report.to_table())
+    return table_csv(report.to_table())
 
 
 def agreement_json(report: AgreementReport) -> str:
     """A list of records, one a line, per group and statistic; an undefined value is null."""
-    return _json(report.to_table())
+    return table_json(report.to_table())
 
 
-def sample_text(report: SampleReport) -> str:
-    """Counts by label, and an aligned table of the estimates."""
-    counts = [["label", "in the pool", "drawn", "judged", "agree", "disagree", "unsure"]]
+def sample_text(report: SampleReport, pooled: int | None = None) -> str:
+    """Counts by label, an aligned table of the estimates, and how much of ``pooled`` triples they speak of."""
+    counts = [["label", "drawn from", "drawn", "judged", "agree", "disagree", "unsure"]]
     for place in (YES, NO):
         judged, agreed = int(report.judged[place]), int(report.agreed[place])
         numbers = report.population[place], report.drawn[place], judged, agreed, judged - agreed, report.unsure[place]
@@ -49,17 +48,26 @@ def sample_text(report: SampleReport) -> str:
     for place, name in enumerate(SAMPLE_STATISTICS):
         cells = (report.values[place], report.low[place], report.high[place])
         rows.append([name, *(_number(cell, counted=name in _COUNTED) for cell in cells)])
-    return aligned(counts, 1) + "\n" + aligned(rows, 1)
+    of = int(report.population.sum())
+    part = (
+        ""
+        if pooled is None or of >= pooled
+        else (
+            f"\nDrawn from {of:,} of the pool's {pooled:,} triples, those that were settled by then: it is these that "
+            '"the pool" stands for above.\n'
+        )
+    )
+    return aligned(counts, 1) + "\n" + aligned(rows, 1) + part
 
 
 def sample_csv(report: SampleReport) -> str:
     """A line per statistic, a header, values at full precision; an undefined value is an empty cell."""
-    return study_csv(report.to_table())
+    return table_csv(report.to_table())
 
 
 def sample_json(report: SampleReport) -> str:
     """A list of records, one a line, per statistic; an undefined value is null."""
-    return _json(report.to_table())
+    return table_json(report.to_table())
 
 
 def _head(report: AgreementReport) -> str:
@@ -67,13 +75,15 @@ def _head(report: AgreementReport) -> str:
         counted = f"{len(report.pairs):,} groups; in each only the triples that at least two annotators judged"
     else:
         counted = (
-            f"{report.triples[0]:,} triples judged by at least two of {report.annotators[0]:,} annotators, "
-            f"{report.pairs[0]:,} pairs of verdicts"
+            f"{report.triples[0]:,} triples of {report.questions[0]:,} questions judged by at least two of "
+            f"{report.annotators[0]:,} annotators, {report.pairs[0]:,} pairs of verdicts"
         )
     left_out = " left out" if report.unsure == "leave out" else " a verdict like Y and N"
     interval = ""
     if report.confidence is not None:
         interval = f"; {report.confidence * 100:g} % bootstrap intervals, {report.resample}s drawn"
+        if report.low is not None and np.isnan(report.low).all(axis=1).any():
+            interval += ", where there are at least two"
     return f"{counted}; unsure is{left_out}{interval}"
 
 
@@ -91,10 +101,10 @@ def _grid(report: AgreementReport) -> list[list[str]]:
         cells = []
         for place in range(len(report.statistics)):
             cell = _number(report.values[group, place])
-            if low is not None and high is not None and cell != "-":
+            if low is not None and high is not None and not np.isnan(low[group, place]):
                 cell += f" [{_number(low[group, place])}, {_number(high[group, place])}]"
             cells.append(cell)
-        sizes = (f"{report.triples[group]:,}", f"{report.pairs[group]:,}")
+        sizes = [f"{size[group]:,}" for size in (report.triples, report.questions, report.pairs)]
         rows.append([*(column[group] for column in labels), *sizes, *cells])
     return rows
 
@@ -109,14 +119,4 @@ def _ends(confidence: float) -> list[str]:
 
 
 def _number(value: float, *, counted: bool = False) -> str:
-    if math.isnan(value):
-        return "-"
-    return f"{value:,.0f}" if counted else f"{round(value, 4) + 0.0:.4f}"  # adding 0 turns -0.0 round
-
-
-def _json(table: pa.Table) -> str:
-    records = (
-        {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in record.items()}
-        for record in table.to_pylist()
-    )
-    return "[\n" + ",\n".join(json.dumps(record, ensure_ascii=False) for record in records) + "\n]\n"
+    return f"{value:,.0f}" if counted and not math.isnan(value) else decimals(value)

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from kgtrec.data.comparison import AnswerPlaces, Comparison, GroupOutcomes, QuestionDifference
 from kgtrec.report.cells import label_text
-from kgtrec.report.power import difference_text, json_of, p_text
-from kgtrec.report.studies import study_csv
-from kgtrec.report.tables import aligned, booktabs, number_of
+from kgtrec.report.power import difference_text, p_text
+from kgtrec.report.records import table_csv, tables_json
+from kgtrec.report.tables import aligned, booktabs, decimals, number_of
 
 TABLES = ("measures", "side", "category", "relation", "questions")
 _ANSWERS_SHOWN = 3  # of a question
@@ -43,13 +43,13 @@ def comparison_latex(found: Comparison, table: str = "measures") -> str:
 
 def comparison_csv(found: Comparison, table: str = "measures") -> str:
     """One of ``TABLES``, a header, values at full precision; an undefined value is an empty cell."""
-    return study_csv(_tables(found)[table])
+    return table_csv(_tables(found)[table])
 
 
 def comparison_json(found: Comparison) -> str:
     """An object of the two names and of all tables, each a list of records; an undefined value is null."""
     about = {"first": found.first, "second": found.second, "by": found.by, "confidence": found.confidence}
-    return json_of(about, _tables(found))
+    return tables_json(about, _tables(found))
 
 
 def tables_of(found: Comparison) -> tuple[str, ...]:
@@ -77,11 +77,10 @@ def _measures(found: Comparison) -> list[list[str]]:
     for place, name in enumerate(found.measures):
         numbers = [number_of(value, name) for value in found.value[place]]
         ends = (found.difference[place], found.low[place], found.high[place])
-        effect = "-" if math.isnan(found.d_z[place]) else f"{round(found.d_z[place], 3) + 0.0:.3f}"
         counts = (found.wins[place], found.losses[place], found.ties[place])
         rows.append(
-            [name, *numbers, *(difference_text(end) for end in ends), effect, p_text(found.p[place]),
-             p_text(found.p_clustered[place]), *(f"{count:,}" for count in counts)]
+            [name, *numbers, *(difference_text(end) for end in ends), decimals(found.d_z[place], 3),
+             p_text(found.p[place]), p_text(found.p_clustered[place]), *(f"{count:,}" for count in counts)]
         )  # fmt: skip
     return rows
 

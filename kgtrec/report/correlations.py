@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
-
-import numpy as np
-import pyarrow as pa
 
 from kgtrec.data.correlations import Correlations, Swaps
 from kgtrec.errors import MeasureError
-from kgtrec.report.studies import study_csv
-from kgtrec.report.tables import aligned, booktabs, number_of
+from kgtrec.report.records import table_csv, table_json
+from kgtrec.report.tables import aligned, booktabs, decimals, number_of
 
 _LEAST_P = 0.00005  # that four decimals can tell from 0
 _SIDES = ("first", "second", "labels")
@@ -24,7 +19,7 @@ def correlations_text(found: Correlations) -> str:
     told = [f"{name}: {label}" for name, label in shared.items()]
     told.append(f"{len(found.systems)} systems")
     if found.low is not None and found.confidence is not None:
-        told.append(f"{found.confidence:.0%} intervals")
+        told.append(f"{found.confidence * 100:g}% intervals")
     return "; ".join(told) + "\n\n" + aligned(cells, left)
 
 
@@ -36,12 +31,12 @@ def correlations_latex(found: Correlations) -> str:
 
 def correlations_csv(found: Correlations) -> str:
     """A line per row and coefficient, a header, values at full precision; an undefined value is an empty cell."""
-    return study_csv(found.to_table())
+    return table_csv(found.to_table())
 
 
 def correlations_json(found: Correlations) -> str:
     """A list of records, one a line; an undefined value is null."""
-    return _json(found.to_table())
+    return table_json(found.to_table())
 
 
 def _grid(found: Correlations) -> tuple[dict[str, str], list[list[str]], int]:
@@ -58,8 +53,8 @@ def _grid(found: Correlations) -> tuple[dict[str, str], list[list[str]], int]:
     cells = [[*rows, *found.coefficients]]
     for place in range(len(found)):
         values = [
-            _number(found.value[place, column])
-            + (f" [{_number(found.low[place, column])}, {_number(found.high[place, column])}]"
+            decimals(found.value[place, column])
+            + (f" [{decimals(found.low[place, column])}, {decimals(found.high[place, column])}]"
                if found.low is not None and found.high is not None else "")
             for column in range(len(found.coefficients))
         ]  # fmt: skip
@@ -70,17 +65,41 @@ def _grid(found: Correlations) -> tuple[dict[str, str], list[list[str]], int]:
 def _across(found: Correlations, rows: Mapping[str, Sequence[str]], key: str) -> tuple[list[list[str]], int]:
     """A column for each label of a key."""
     names = [name for name in rows if name != key]
-    labels = list(dict.fromkeys(rows[key]))
+    labels, lines = _pivoted(found, names, key, 0)
+    return [[*names[:-1], f"{names[-1]} / {key}", *labels], *lines], len(names)
+
+
+def _pivoted(
+    found: Correlations, names: Sequence[str], key: str, coefficient: int
+) -> tuple[list[str], list[list[str]]]:
+    """The labels of a key, which go across, and a line of cells for each combination of the labels of ``names``."""
+    labels = list(dict.fromkeys(found.rows[key]))
     lines: dict[tuple[str, ...], dict[str, str]] = {}
-    for place in range(len(found)):
-        line = lines.setdefault(tuple(rows[name][place] for name in names), {})
-        line[rows[key][place]] = _number(found.value[place, 0])
-    head = [*names[:-1], f"{names[-1]} / {key}", *labels]
-    return [head, *([*line, *(cells.get(label, "") for label in labels)] for line, cells in lines.items())], len(names)
+    for place, label in enumerate(found.rows[key]):
+        line = lines.setdefault(tuple(found.rows[name][place] for name in names), {})
+        line[label] = decimals(found.value[place, coefficient])
+    return labels, [[*line, *(cells.get(label, "") for label in labels)] for line, cells in lines.items()]
 
 
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{round(value, 4) + 0.0:.4f}"
+def sparsity_text(found: Correlations) -> str:
+    """An aligned table for each coefficient: measures (and parts) down, label sets across."""
+    parts = []
+    for place, coefficient in enumerate(found.coefficients):
+        told = f"{coefficient} to {found.rows['first'][0]}; {len(found.systems)} systems"
+        parts.append(f"{told}\n\n{aligned(*_sparsity_cells(found, place))}")
+    return "\n".join(parts)
+
+
+def sparsity_latex(found: Correlations) -> str:
+    r"""A booktabs table (``\usepackage{booktabs}``) for each coefficient."""
+    return "\n".join(booktabs(*_sparsity_cells(found, place)) for place in range(len(found.coefficients)))
+
+
+def _sparsity_cells(found: Correlations, coefficient: int) -> tuple[list[list[str]], int]:
+    """The cells with their header, and how many leading columns are labels."""
+    names = [name for name in found.rows if name not in ("first", "second")]
+    labels, lines = _pivoted(found, names, "second", coefficient)
+    return [[*names, *labels], *lines], len(names)
 
 
 def swaps_text(found: Swaps, names: tuple[str, str] = ("first", "second")) -> str:
@@ -99,12 +118,12 @@ def swaps_latex(found: Swaps) -> str:
 
 def swaps_csv(found: Swaps) -> str:
     """A line per swapped pair, a header, values at full precision; an unknown p-value is an empty cell."""
-    return study_csv(found.to_table())
+    return table_csv(found.to_table())
 
 
 def swaps_json(found: Swaps) -> str:
     """A list of records, one a line; an unknown p-value is null."""
-    return _json(found.to_table())
+    return table_json(found.to_table())
 
 
 def _swap_cells(found: Swaps) -> tuple[list[list[str]], int]:
@@ -118,7 +137,7 @@ def _swap_cell(column: str, value: str | float, measure: str) -> str:
     if isinstance(value, str):
         return value
     if column.endswith("_p"):
-        return "<0.0001" if value < _LEAST_P else _number(value)
+        return "<0.0001" if value < _LEAST_P else decimals(value)
     return _difference(value, measure)
 
 
@@ -129,11 +148,3 @@ def _difference(value: float, measure: str) -> str:
     except MeasureError:
         text = f"{abs(value):.4f}"
     return ("-" if value < 0 else "+") + text
-
-
-def _json(table: pa.Table) -> str:
-    records = (
-        {name: None if isinstance(value, float) and np.isnan(value) else value for name, value in record.items()}
-        for record in table.to_pylist()
-    )
-    return "[\n" + ",\n".join(json.dumps(record, ensure_ascii=False) for record in records) + "\n]\n"

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from kgtrec.data.diagnostics import LEFT_OUT_KINDS, Diagnostics
-from kgtrec.report.studies import study_csv
+from kgtrec.report.records import records_of, table_csv
 from kgtrec.report.tables import aligned, number_of
 
 TABLES = ("runs", "overlap", "depths", "questions", "systems", "left_out")
@@ -32,18 +32,12 @@ def diagnostics_text(found: Diagnostics) -> str:
 
 def diagnostics_csv(found: Diagnostics, table: str) -> str:
     """One of ``TABLES``, a header, values at full precision; an undefined value is an empty cell."""
-    return study_csv(found.to_tables()[table])
+    return table_csv(found.to_tables()[table])
 
 
 def diagnostics_json(found: Diagnostics) -> str:
     """An object of all tables, each a list of records; an undefined value is null."""
-    tables = {
-        name: [
-            {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in record.items()}
-            for record in table.to_pylist()
-        ]
-        for name, table in found.to_tables().items()
-    }
+    tables = {name: list(records_of(table)) for name, table in found.to_tables().items()}
     return json.dumps(tables, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -207,7 +207,7 @@ def _lines(
             ax.axhline(figure.options["level"], color=_INK, linewidth=0.9, linestyle=":")
         if figure.options.get("at") == "share":
             ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-        elif x_name in ("depth", "position"):
+        elif x_name in ("depth", "place"):
             _whole_numbers(ax)
         if legend == "ends":
             _names_at_ends(ax, ends)
@@ -433,8 +433,8 @@ def _of_cells(panel: Panel) -> float:
 
 _KINDS: dict[str, tuple[Callable[[Axes, Panel, Figure], None], Callable[[Panel], float]]] = {
     "tau_by_depth": (_lines("depth", "tau", "ends"), _level),
-    "stability": (_lines("size", "mean", "lower right"), _level),
-    "p_value_curves": (_lines("position", "p", "upper right"), _level),
+    "stability": (_lines("share", "mean", "lower right"), _level),
+    "p_value_curves": (_lines("place", "p", "upper right"), _level),
     "heat_map": (_cells, _of_cells),
     "pool_growth": (_growth, lambda panel: 2.7),
     "tie_report": (_ties, _per_row(0.24, 1.1)),

@@ -102,7 +102,7 @@ def stability(
     Parameters
     ----------
     table : pa.Table
-        measure, size (share of the test triples, 0 to 1), mean; low and high, if known.
+        measure, share (of the test triples, 0 to 1), mean; low and high, if known.
     key, title, caption : str
         A caption of one's own replaces the usual one.
     correlation, band : str
@@ -140,7 +140,7 @@ def p_value_curves(
     Parameters
     ----------
     table : pa.Table
-        measure, position (1 is the pair with the largest p), p.
+        measure, place (1 is the pair with the largest p), p.
     key, title, caption : str
         A caption of one's own replaces the usual one.
     test : str
@@ -536,8 +536,8 @@ def _gist_of_depths(rows: _Rows, options: Mapping[str, Any]) -> str:
     return _gist_of_lines(rows, options, "depth", "tau")
 
 
-def _gist_of_sizes(rows: _Rows, options: Mapping[str, Any]) -> str:
-    return _gist_of_lines(rows, options, "size", "mean")
+def _gist_of_shares(rows: _Rows, options: Mapping[str, Any]) -> str:
+    return _gist_of_lines(rows, options, "share", "mean")
 
 
 def _gist_of_p(rows: _Rows, options: Mapping[str, Any]) -> str:
@@ -653,8 +653,8 @@ def _bands(table: pa.Table) -> str:
 
 KINDS = {
     "tau_by_depth": Kind(("measure",), ("depth", "tau", "low?", "high?"), _by_family, _gist_of_depths),
-    "stability": Kind(("measure",), ("size", "mean", "low?", "high?"), _by_family, _gist_of_sizes),
-    "p_value_curves": Kind(("measure",), ("position", "p"), _by_family, _gist_of_p),
+    "stability": Kind(("measure",), ("share", "mean", "low?", "high?"), _by_family, _gist_of_shares),
+    "p_value_curves": Kind(("measure",), ("place", "p"), _by_family, _gist_of_p),
     "heat_map": Kind(("system", "category", "side"), ("value",), _by("side"), _gist_of_cells),
     "pool_growth": Kind((), ("depth", "triples", "positives"), _growth, _gist_of_growth),
     "tie_report": Kind(("system", "measure", "policy"), ("value",), _by("measure"), _gist_of_ties),

@@ -11,7 +11,7 @@ from kgtrec.errors import KgtrecError
 from kgtrec.report.cells import is_number_column, label_text, table_cells
 from kgtrec.report.drawing import pdf, png, svg
 from kgtrec.report.html import to_html
-from kgtrec.report.studies import study_csv
+from kgtrec.report.records import table_csv
 from kgtrec.report.tables import booktabs
 
 FORMATS = ("html", "svg", "pdf", "tex", "csv", "png")
@@ -82,7 +82,7 @@ def _svg(figure: Figure) -> bytes:
 
 
 def _csv(block: Figure | Table) -> bytes:
-    return study_csv(block.data).encode()
+    return table_csv(block.data).encode()
 
 
 def _tex(table: Table) -> bytes:

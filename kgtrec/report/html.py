@@ -15,7 +15,7 @@ from kgtrec.data.report import Block, Code, Column, Facts, Figure, Items, Report
 from kgtrec.report.cells import count_text, is_number_column, label_text, table_cells
 from kgtrec.report.drawing import svg
 from kgtrec.report.figures import panels
-from kgtrec.report.studies import study_csv
+from kgtrec.report.records import table_csv
 from kgtrec.report.svg import inline
 
 _LARGEST_LINK = 1_500_000  # characters of a data: address; browsers follow none of more than 2 MB
@@ -147,7 +147,7 @@ def _head(table: Table, column: Column) -> dict[str, Any]:
 
 def _download(block: Table | Figure) -> dict[str, Any]:
     folder = "tables" if isinstance(block, Table) else "figures"
-    address = "data:text/csv;charset=utf-8," + quote(study_csv(block.data), safe="")
+    address = "data:text/csv;charset=utf-8," + quote(table_csv(block.data), safe="")
     fits = len(address) <= _LARGEST_LINK
     return {
         "file": f"{block.key}.csv" if fits else f"{folder}/{block.key}.csv",

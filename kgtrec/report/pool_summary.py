@@ -18,6 +18,7 @@ def pool_text(found: PoolSummary) -> str:
         ["triples", f"{found.triples:,}"],
         ["contributions", f"{found.contributions:,}"],
         ["questions", f"{found.questions:,}"],
+        ["seeds, answers known before", f"{found.seeds:,}"],
         ["questions with nothing pooled", f"{found.empty_questions:,}"],
         ["triples a question, min", f"{least:,}"],
         ["triples a question, median", f"{median:,g}"],

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from kgtrec.data.power import Power
 from kgtrec.report.cells import label_text
-from kgtrec.report.studies import study_csv
-from kgtrec.report.tables import aligned, booktabs
+from kgtrec.report.records import table_csv, tables_json
+from kgtrec.report.tables import aligned, booktabs, decimals
 
 _NAMES = {"t": "t", "clustered": "t, clustered", "bootstrap": "bootstrap", "tukey": "Tukey HSD"}
 _SMALL = 1e-4  # below which a p-value is told as such
@@ -37,30 +34,14 @@ def power_latex(found: Power, *, pairs: bool = False) -> str:
 
 def power_csv(found: Power, *, pairs: bool = False) -> str:
     """A line per measure and test, or per measure, pair and test; full precision; an undefined value is empty."""
-    return study_csv(found.to_table() if pairs else found.summary_table())
+    return table_csv(found.to_table() if pairs else found.summary_table())
 
 
 def power_json(found: Power) -> str:
     """An object: options, ``measures`` (a record per measure and test), ``pairs``; an undefined value is null."""
     about = {"systems": list(found.systems), "alpha": found.alpha, "repeats": found.repeats}
     tables = {"measures": found.summary_table(), "pairs": found.to_table()}
-    return json_of(about, tables)
-
-
-def json_of(about: dict[str, Any], tables: dict[str, pa.Table]) -> str:
-    """An object of some values and of tables as lists of records, one a line; what is not finite is null."""
-    parts = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in about.items()]
-    for name, table in tables.items():
-        records = (
-            {
-                key: None if isinstance(value, float) and not math.isfinite(value) else value
-                for key, value in row.items()
-            }
-            for row in table.to_pylist()
-        )
-        lines = ",\n".join(json.dumps(record, ensure_ascii=False) for record in records)
-        parts.append(f"{json.dumps(name)}: [\n{lines}\n]" if lines else f"{json.dumps(name)}: []")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    return tables_json(about, tables)
 
 
 def p_text(p: float, least: float = _SMALL) -> str:
@@ -155,7 +136,7 @@ def _pairs(found: Power, measure: int) -> list[list[str]]:
     for pair in descending:
         cells = [label_text(found.systems[first[pair]]), label_text(found.systems[second[pair]])]
         cells += [difference_text(found.difference[measure, pair])]
-        cells += [_rounded(size[measure, pair]) for size in (found.d_z, found.d_pooled)]
+        cells += [decimals(size[measure, pair], 3) for size in (found.d_z, found.d_pooled)]
         for test in tests:
             least = max(_SMALL, 1 / found.repeats) if found.tests[test] in ("bootstrap", "tukey") else _SMALL
             cells.append(p_text(found.p[measure, test, pair], least))
@@ -168,10 +149,6 @@ def _pairs(found: Power, measure: int) -> list[list[str]]:
 def _headings(test: str) -> list[str]:
     name = {"t": "p", "clustered": "p, clustered", "bootstrap": "ASL", "tukey": "Tukey p"}[test]
     return [name] if test == "tukey" else [name, "Holm"]
-
-
-def _rounded(value: float) -> str:
-    return "-" if math.isnan(value) else f"{round(value, 3) + 0.0:.3f}"
 
 
 def _percent(value: float) -> str:

@@ -79,6 +79,8 @@ def readme_text(
         Whether the folder is a whole collection.
     """
     made = settings.get("pool") or {}
+    alone = settings.get("annotators_per_triple") == 1
+    agreed = "said to be true by one annotator, who judged alone," if alone else "agreed on by the annotators"
     strategy = made.get("strategy")
     who = ", ".join(f"{count} {role}{'s' if count != 1 else ''}" for role, count in people.items()) or "nobody yet"
     level = {
@@ -112,7 +114,7 @@ def readme_text(
         + (f" (strategy {strategy})" if strategy else "")
         + f", down to rank {report.depth}. For {report.nothing_pooled:,} questions no run put anything forward.",
         f"Of the true triples {report.positives_from['seeds']:,} were known before, "
-        f"{report.positives_from['agreed']:,} were agreed on by the annotators and "
+        f"{report.positives_from['agreed']:,} were {agreed} and "
         f"{report.positives_from['adjudicated']:,} settled by an adjudicator. Of the false ones {automatic:,} were "
         f"judged by {len(rules)} rule{'s' if len(rules) != 1 else ''}, without a person"
         + (f" ({', '.join(name.removeprefix('rule: ') for name in rules)})" if rules else "")

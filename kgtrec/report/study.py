@@ -243,7 +243,8 @@ class _Composer:
         rows = [row for row in _where(table, "coefficient", [coefficient]).to_pylist() if _known(row["value"])]
         if not rows:
             return
-        best, worst = max(rows, key=lambda row: row["value"]), min(rows, key=lambda row: row["value"])
+        ends_of = [pick(row["value"] for row in rows) for pick in (max, min)]
+        best, worst = ([row["measure"] for row in rows if row["value"] == end] for end in ends_of)
         own = next((row for row in rows if row["measure"] == self.main), None)
         name = _COEFFICIENTS[coefficient]
         text = f"{one} and {other} rank the systems"
@@ -252,10 +253,13 @@ class _Composer:
             if _known(own.get("low")):
                 ends = f" ({self.confidence} interval {_number(own['low'])} to {_number(own['high'])})"
             text += f" with {name} {_number(own['value'])} under {self.main}{ends};"
-        text += (
-            f" most alike under {best['measure']} ({_number(best['value'])}), "
-            f"least under {worst['measure']} ({_number(worst['value'])})."
-        )
+        if ends_of[0] > ends_of[1]:
+            text += (
+                f" most alike under {_some(best)} ({_number(ends_of[0])}), "
+                f"least under {_some(worst)} ({_number(ends_of[1])})."
+            )
+        else:
+            text += f" the same under all measures ({_number(ends_of[0])})."
         self.findings.append(text)
 
     def _swaps(self, key: str, one: str, other: str) -> Iterator[Block]:
@@ -349,8 +353,8 @@ class _Composer:
         for name, table in self.study.part("stability").items():
             key = self.keys[name]
             yield figures.stability(
-                table.rename_columns(["size" if each == "share" else each for each in table.column_names]),
-                key=f"stability-{key}", title=f"The ranking of the systems on samples of {name}", correlation=name_of,
+                table, key=f"stability-{key}", title=f"The ranking of the systems on samples of {name}",
+                correlation=name_of,
             )  # fmt: skip
             by_measure: dict[str, Rows] = {}
             for row in table.to_pylist():
@@ -409,10 +413,9 @@ class _Composer:
             key = self.keys[name]
             test = _speaking(table)
             own = _where(curves[name], "test", [test])
-            drawn = pa.table({"measure": own.column("measure"), "position": own.column("place"), "p": own.column("p")})
-            if drawn.num_rows:
+            if own.num_rows:
                 yield figures.p_value_curves(
-                    drawn, key=f"p-values-{key}", title=f"p-values of all pairs of systems on {name}",
+                    own, key=f"p-values-{key}", title=f"p-values of all pairs of systems on {name}",
                     test=_TESTS[test], alpha=alpha,
                 )  # fmt: skip
             shown = (
@@ -427,7 +430,7 @@ class _Composer:
                 f"Two-tailed, alpha {alpha:g}; adjusted by Holm's method. Answers of one question are not independent: "
                 "clustered tests allow for it, plain t-tests over answers overstate how much is known. Smallest found "
                 "and largest missed are differences of what is averaged.",
-                table, shown,
+                _without_repeats(table), shown,
             )  # fmt: skip
             rows = [row for row in _where(table, "test", [test]).to_pylist() if _known(row["share_adjusted"])]
             if rows:
@@ -465,9 +468,10 @@ class _Composer:
             known = [row for row in rows if _known(row["apart"])]
             if known:
                 top = max(known, key=lambda row: row["apart"])
+                most = "less than 0.0001" if top["apart"] < 1e-4 else f"{number_text(top['apart'], 4)} at most"
                 self.findings.append(
-                    f"On {name}, ties move a score by {number_text(top['apart'], 4)} at most ({top['measure']} of "
-                    f"{top['system']}, {top['tied']:.2%} of whose answers tie)."
+                    f"On {name}, ties move a score by {most} ({top['measure']} of {top['system']}, of whose answers "
+                    f"{top['tied']:.2%} tie)."
                 )
 
 
@@ -492,6 +496,16 @@ def _by_category(table: pa.Table) -> pa.Table:
     rows = [row for row, name in enumerate(category) if name in CATEGORIES]
     rows.sort(key=lambda row: (side[row], CATEGORIES.index(category[row])))
     return table.take(pa.array(rows, pa.int64()))
+
+
+def _without_repeats(table: pa.Table) -> pa.Table:
+    """The rows that say something of their own: over questions nothing is left to be clustered."""
+    rows = table.to_pylist()
+    plain = {row["measure"] for row in rows if row["test"] == "t"}
+    kept = [
+        not (row["items"] == "questions" and row["test"] == "clustered" and row["measure"] in plain) for row in rows
+    ]
+    return table.filter(pa.array(kept, pa.bool_()))
 
 
 def _speaking(table: pa.Table) -> str:
@@ -519,6 +533,11 @@ def _number(value: float) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """A few names, and how many more there are."""
+    return _listed(names) if len(names) < 4 else f"{', '.join(names[:2])} and {len(names) - 2} more"
 
 
 def _keys(names: Iterable[str]) -> dict[str, str]:

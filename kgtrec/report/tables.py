@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.scores import Scores
 from kgtrec.measures.names import parse_measure
+from kgtrec.report.records import table_json
 
 _LATEX = str.maketrans(
     {
@@ -44,8 +45,7 @@ def quoted(labels: pa.Array) -> pa.Array:
 
 def to_json(scores: Scores) -> str:
     """Long form, a list of records, one a line; an undefined value is null."""
-    records = (json.dumps(record, ensure_ascii=False) for record in _long(scores).to_pylist())
-    return "[\n" + ",\n".join(records) + "\n]\n"
+    return table_json(scores.to_table())
 
 
 def _long(scores: Scores) -> pa.Table:
@@ -98,10 +98,18 @@ def _cells_of(scores: Scores) -> list[list[str]]:
 
 def number_of(value: float, measure: str) -> str:
     """A value as a person reads it: four decimals, but two of a rank, a sum or a z; - where it is undefined."""
-    if np.isnan(value):
-        return "-"
-    digits = digits_of(measure)
-    return f"{round(value, digits) + 0.0:.{digits}f}"  # adding 0 turns -0.0 round
+    return decimals(value, digits_of(measure))
+
+
+def decimals(value: float, digits: int = 4) -> str:
+    """A number with so many decimals; - where it is undefined.
+
+    Examples
+    --------
+    >>> decimals(0.23456), decimals(-0.00001, 2), decimals(float("nan"))
+    ('0.2346', '0.00', '-')
+    """
+    return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"  # adding 0 turns -0.0 round
 
 
 def digits_of(measure: str) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 from kgtrec.data.tie_comparison import TieComparison
-from kgtrec.report.studies import study_csv
+from kgtrec.report.records import table_csv, table_json
 from kgtrec.report.tables import aligned, number_of
 
 
@@ -27,13 +26,9 @@ def ties_text(compared: TieComparison) -> str:
 
 def ties_csv(compared: TieComparison) -> str:
     """A line per system and measure, a header, values at full precision; an undefined value is an empty cell."""
-    return study_csv(compared.to_table())
+    return table_csv(compared.to_table())
 
 
 def ties_json(compared: TieComparison) -> str:
     """A list of records, one a line, per system and measure; an undefined value is null."""
-    records = (
-        {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in record.items()}
-        for record in compared.to_table().to_pylist()
-    )
-    return "[\n" + ",\n".join(json.dumps(record, ensure_ascii=False) for record in records) + "\n]\n"
+    return table_json(compared.to_table())

@@ -84,6 +84,14 @@ def test_the_form_can_be_named(folder: str, tmp_path: Path):
     assert [record["task"] for record in records] == [6, 5, 4, 3]
 
 
+def test_a_part_of_the_tasks_can_be_written(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """The first ones that are open."""
+    main(["campaign", "export", folder, "--annotator", "bob", "--first", "2", "--out", str(tmp_path / "bob.jsonl")])
+    records = [json.loads(line) for line in (tmp_path / "bob.jsonl").read_text().splitlines()]
+    assert [record["task"] for record in records] == [6, 5]
+    assert capsys.readouterr().err.endswith("bob.jsonl: 2 tasks for bob\n")
+
+
 def test_label_studio_gets_everybodys_tasks_or_ones_own(folder: str, tmp_path: Path):
     """Each triple once; what all have judged only with --all, and never a verdict."""
     counts = []

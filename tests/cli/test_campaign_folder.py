@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from kgtrec.cli import main
 from kgtrec.formats.campaigns import read_campaign
-from tests.pool_folders import pool_folder, say_in
+from tests.campaign_folders import pool_folder, say_in
 
 PEOPLE = ("--annotator", "ann", "--annotator", "bob", "--adjudicator", "eve", "--expert", "xan")
 FILES = {
@@ -57,7 +59,7 @@ def test_init_adds_what_annotators_need(folder: Path, capsys: pytest.CaptureFixt
     campaign = read_campaign(folder)
     assert (campaign.sources, campaign.names, len(campaign.people)) == ((), {}, 4)
     said = capsys.readouterr().err
-    assert "2 of 2 relations have no template of their own and are asked for in general words: r0, r1" in said
+    assert "1 of 2 relations have no template of their own and are asked for in general words: r0" in said
     assert said.endswith(f"next: kgtrec campaign assign {folder}\n")
 
 
@@ -136,6 +138,49 @@ def test_init_with_a_wrong_file_writes_nothing(folder: Path, tmp_path: Path, cap
     assert contents(folder) == before
 
 
+@pytest.mark.parametrize(
+    "name", ["assignments.tsv", "judgements.jsonl", "templates.tsv", "sources.txt", "names.tsv", "people.tsv"]
+)
+def test_init_into_a_damaged_campaign_writes_nothing(name: str, folder: Path, capsys: pytest.CaptureFixture[str]):
+    """The files that stay are read before anybody is added."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    with (folder / name).open("ab") as stream:
+        stream.write(b"\xff\n")
+    before = contents(folder)
+    capsys.readouterr()
+    message = failing(capsys, "init", str(folder), "--annotator", "zoe")
+    assert message.startswith(f"error: {folder}/{name}:")
+    assert contents(folder) == before
+
+
+def test_judgements_without_people_are_not_passed_over(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Qrels would be made as though nobody had judged."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    say_in(folder, (0, "ann", "annotator", "Y"))
+    (folder / "people.tsv").unlink()
+    capsys.readouterr()
+    for command in (["status", str(folder)], ["qrels", str(folder), "--out", str(tmp_path / "q")]):
+        assert f"{folder}/people.tsv: expected who judged" in failing(capsys, *command)
+    assert not (tmp_path / "q").exists()
+    main(["campaign", "init", str(folder), *PEOPLE])
+    main(["campaign", "status", str(folder)])
+
+
+def test_two_programs_that_add_somebody_lose_nobody(folder: Path):
+    """Each waits until the other has written."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    added = [f"ann{number}" for number in range(4)]
+    both = [
+        subprocess.Popen([sys.executable, "-m", "kgtrec", "campaign", "init", str(folder), "--annotator", name],
+                         stderr=subprocess.DEVNULL)
+        for name in added
+    ]  # fmt: skip
+    assert [one.wait() for one in both] == [0] * len(both)
+    assert set(added) < set(read_campaign(folder).people.names)
+
+
 def test_lost_judgements_are_not_replaced_by_none(folder: Path, capsys: pytest.CaptureFixture[str]):
     """An empty file in their place would make all open again."""
     main(["campaign", "init", str(folder), *PEOPLE])
@@ -156,7 +201,11 @@ def test_assign_prints_loads_and_changes_nothing_the_second_time(folder: Path, c
         "ann               2       0      2\n"
         "bob               2       0      2\n"
     )  # fmt: skip
-    assert shown.err.startswith(f"next: kgtrec campaign export {folder} --annotator ann --out tasks.csv")
+    assert shown.err == (
+        "2 triples for people to judge, 4 verdicts with two annotators each\n"
+        f"next: kgtrec campaign export {folder} --annotator NAME --out NAME.csv for each annotator (ann, bob), and "
+        "import what comes back\n"
+    )
     before = contents(folder)
     main(["campaign", "assign", str(folder)])
     assert contents(folder) == before
@@ -183,8 +232,31 @@ def test_assign_and_status_before_init(folder: Path, capsys: pytest.CaptureFixtu
         f"error: {folder}: found no people.tsv; run kgtrec campaign init first\n"
     )
     main(["campaign", "status", str(folder)])
-    assert capsys.readouterr().out.splitlines()[-1].startswith(f"next: kgtrec campaign init {folder} --annotator NAME")
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[-1].startswith(f"next: kgtrec campaign init {folder} --annotator NAME")
+    assert ".tsv" not in shown  # there are no templates yet
+    assert "sources.txt" not in shown
     assert "kgtrec pool" in failing(capsys, "status", str(folder.parent))
+
+
+def test_the_one_who_has_tasks_left_is_named(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """Nobody else gets any."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    main(["campaign", "assign", str(folder)])
+    say_in(folder, (0, "ann", "annotator", "Y"), (1, "ann", "annotator", "Y"))
+    capsys.readouterr()
+    main(["campaign", "status", str(folder)])
+    assert f"export {folder} --annotator bob --out tasks.csv, and import" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_campaign_without_verified_sources_says_so(named: bool, folder: Path, capsys: pytest.CaptureFixture[str]):
+    """When it begins, and in its status; not once a host is listed."""
+    (folder.parent / "hosts").write_text("en.wikipedia.org\n")
+    main(["campaign", "init", str(folder), *PEOPLE, *(("--sources", str(folder.parent / "hosts")) if named else ())])
+    main(["campaign", "status", str(folder)])
+    told = capsys.readouterr()
+    assert ["any https page counts" in text for text in (told.out, told.err)] == [not named] * 2
 
 
 def test_status_tells_how_far_it_is(folder: Path, capsys: pytest.CaptureFixture[str]):
@@ -205,6 +277,8 @@ def test_status_tells_how_far_it_is(folder: Path, capsys: pytest.CaptureFixture[
         "annotator  active  assigned  judged  to do      Y      N  unsure\n"
         "ann        yes            2       2      0  50.0%   0.0%   50.0%\n"
         "bob        yes            2       2      0  50.0%  50.0%    0.0%\n"
+        "\n"
+        "sources.txt lists no host, so that any https page counts as a source\n"
         "\n"
         f"next: kgtrec campaign adjudicate {folder} --out queue.csv\n"
     )

@@ -121,6 +121,35 @@ def test_all_or_nothing_and_the_lines_that_are_refused(folder, tmp_path, capsys)
     assert [event[0] for event in events(folder)] == [3, 0]
 
 
+def test_of_many_refusals_the_first_are_told_and_all_are_counted(folder, tmp_path, capsys):
+    """By kind of reason, most first; wrong numbers are among them."""
+    labels = labels_of_tasks(read_campaign(folder))
+    rows = [(1, "Y", "", str(number)) for number in range(25)]
+    path = table(tmp_path / "ann.csv", [(2, "maybe", WIKI, ""), *rows], labels)
+    text = (tmp_path / "ann.csv").read_text().replace("\n2,", "\n2nd,", 1)
+    (tmp_path / "ann.csv").write_text(text)
+    refused("import", str(folder), path, "--person", "ann")
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == f"{path}:2: expected a task's number, found '2nd'; do not edit it"
+    assert len([line for line in told if line.startswith(path)]) == 20
+    assert told[20:23] == [
+        "... and 6 more; in all",
+        "  25 times: expected one verdict of ...",
+        "  1 times: expected a task's number",
+    ]
+    assert told[23].startswith("error: 26 verdicts of 26 refused, nothing is stored")
+
+
+def test_a_row_that_is_there_twice_is_told_apart_from_what_was_stored(folder, tmp_path, capsys):
+    """Only a row of an earlier import was stored before."""
+    labels = labels_of_tasks(read_campaign(folder))
+    path = table(tmp_path / "ann.csv", [(1, "Y", WIKI, "")] * 3, labels)
+    main(["campaign", "import", str(folder), path, "--person", "ann"])
+    assert "stored 1 verdict; 0 stored before, 2 repeated in the file\n" in capsys.readouterr().err
+    main(["campaign", "import", str(folder), path, "--person", "ann"])
+    assert "stored 0 verdicts; 3 stored before\n" in capsys.readouterr().err
+
+
 def test_a_correction_has_to_be_asked_for(folder, tmp_path, capsys):
     """It is told, and the earlier event stays in the file."""
     labels = labels_of_tasks(read_campaign(folder))

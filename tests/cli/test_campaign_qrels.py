@@ -26,9 +26,13 @@ def campaign(tmp_path, monkeypatch, capsys):
 
 def test_the_import_tells_each_line_and_the_counts(campaign, tmp_path):
     """On standard output, and in a file of the campaign."""
+    assert "1 finding: padded\n" in campaign.out
     assert "human_labeled.txt:2: label ' N' has blanks around it; read as 'N'\n" in campaign.out
     assert "human triples   5\n" in campaign.out
-    assert (tmp_path / "S" / "published-labels.txt").read_text() == campaign.out
+    kept = (tmp_path / "S" / "published-labels.txt").read_text()
+    assert "finding" not in kept
+    assert kept.splitlines()[-13:] == campaign.out.splitlines()[-13:]
+    assert "--level triple --topics data/FB-Test-O/trec_queries.txt" in campaign.err
     settings = json.loads((tmp_path / "S" / "campaign.json").read_text())
     assert settings["annotators_per_triple"] == 1
 
@@ -55,6 +59,56 @@ def test_question_level(campaign, tmp_path, capsys):
         digest, name = line.split("  ")
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
     assert "4 questions with 10 judgements, out of 4 true and 4 false triples" in (folder / "README.md").read_text()
+
+
+def test_triple_level_takes_ids_of_a_topics_file(campaign, tmp_path, capsys):
+    """For questions that were not pooled for and that it has; an id that the pool uses otherwise is refused."""
+    topics = tmp_path / "topics.tsv"
+    topics.write_text("head42\tjam\tlikes\ntail7\tzoe\tknows\n")
+    main(["campaign", "qrels", "S", "--level", "triple", "--topics", "topics.tsv", "--out", "q"])
+    ids = [line.split("\t")[0] for line in (tmp_path / "q" / "topics.tsv").read_text().splitlines()]
+    assert sorted(ids) == ["head0", "head42", "head7", "tail-new0", "tail1", "tail5"]
+    assert "next: kgtrec evaluate q/qrels.txt RUNS" in capsys.readouterr().err
+    for text, told in (
+        ("head0\tjam\tlikes\n", "found 'head0' for a question of the pool and for another one"),
+        ("q1\tjam\tlikes\n", "topics.tsv: expected ids that begin with head or tail, the side asked for, found 'q1'"),
+    ):
+        topics.write_text(text)
+        with pytest.raises(SystemExit):
+            main(["campaign", "qrels", "S", "--level", "triple", "--topics", "topics.tsv", "--out", "r"])
+        assert told in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["campaign", "qrels", "S", "--topics", "topics.tsv", "--out", "r"])
+    assert "--topics is for new questions without a collection" in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
+
+
+def test_labels_of_one_annotator_are_not_agreed_on(campaign, tmp_path):
+    """The README of the qrels says who gave them."""
+    main(["campaign", "qrels", "S", "--out", "q"])
+    text = (tmp_path / "q" / "README.md").read_text()
+    assert "1 were said to be true by one annotator, who judged alone, and 1 settled by an adjudicator" in text
+    assert "agreed on" not in text
+
+
+def test_questions_that_a_run_lacks_are_told(campaign, tmp_path, capsys):
+    """Once per system, by evaluate and by diagnostics; with --missing skip as left out."""
+    (tmp_path / "mine.run").write_text(run_line("tail1", "jam", 1))
+    main(["campaign", "qrels", "S", "--out", "q"])
+    capsys.readouterr()
+    main(["evaluate", "q/qrels.txt", "mine.run", "-m", "P@1", "-m", "AP@20"])
+    assert capsys.readouterr().err == (
+        "warning: mine lacks 3 of the 4 questions of the qrels; they count zero (--missing skip, in Python "
+        "missing='skip', leaves them out)\n"
+    )
+    main(["evaluate", "q/qrels.txt", "mine.run", "-m", "P@1", "--missing", "skip"])
+    assert capsys.readouterr().err == "warning: mine lacks 3 of the 4 questions of the qrels; they are left out\n"
+    for name, measure in (("quick", "AP@20"), ("slow", "macro.MR")):  # undefined, and so taken the long way
+        (tmp_path / f"{name}.run").write_text(run_line("tail1", "jam", 1))
+        main(["campaign", "diagnostics", "S", f"{name}.run", "-m", measure])
+        told = capsys.readouterr().err
+        assert told.count("lacks") == 1
+        assert f"{name} lacks 3 of the 4 questions of the qrels; they count zero\n" in told
 
 
 def test_triple_level_makes_a_collection(campaign, tmp_path, capsys):
@@ -125,3 +179,12 @@ def test_diagnostics_of_a_campaign(campaign, tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["campaign", "diagnostics", "S", "kgc-sparsity.run", "other/kgc-sparsity.run"])
     assert "found 'kgc-sparsity' twice" in capsys.readouterr().err
+
+
+def test_there_are_no_files_below_the_pool(campaign, tmp_path, capsys):
+    """A depth of many digits is that of the deepest triple: no file for each rank in between."""
+    main(["campaign", "qrels", "S", "--out", "q", "--depth", str(10**20)])
+    main(["campaign", "qrels", "S", "--out", "all"])
+    assert {path.name: path.read_bytes() for path in (tmp_path / "q").iterdir()} == {
+        path.name: path.read_bytes() for path in (tmp_path / "all").iterdir()
+    }

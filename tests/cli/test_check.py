@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from kgtrec.cli import main
 from kgtrec.cli.check import command
+from tests.campaign_folders import pool_folder, say_in
 from tests.formats.trec_files import written
 
 TOPICS = "tail0\tfrance\tcapital\ntail1\titaly\tcapital\n"
@@ -114,8 +115,41 @@ def test_missing_files_and_other_folders(folder, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["check", "empty"])
     assert stopped.value.code == 2
-    expected = "error: empty: expected a collection with topics.tsv and qrels.txt, found another folder\n"
+    expected = (
+        "error: empty: expected a collection with topics.tsv and qrels.txt, or a campaign, found another folder\n"
+    )
     assert capsys.readouterr() == ("", expected)
+
+
+def test_the_folder_of_a_campaign_is_read_as_a_whole(tmp_path, capsys):
+    """A line per file with counts; or what is wrong, with its place."""
+    campaign = pool_folder(tmp_path / "P", automatic=(2,))
+    main(["check", str(campaign)])
+    assert capsys.readouterr().out == (
+        f"{campaign}/pool.tsv: ok, pool: 3 triples for 2 questions out of 1 run\n"
+        f"{campaign}/seeds.txt: ok, seeds: 0 rows\n"
+        f"{campaign}/automatic.tsv: ok, automatic: 1 triple\n"
+    )
+    main(["campaign", "init", str(campaign), "--annotator", "ann", "--annotator", "bob"])
+    main(["campaign", "assign", str(campaign)])
+    say_in(campaign, (0, "ann", "annotator", "N"))
+    capsys.readouterr()
+    main(["check", str(campaign)])
+    lines = capsys.readouterr().out.splitlines()
+    for line in ("people.tsv: ok, people: 2 names", "templates.tsv: ok, templates: 2 relations",
+                 "sources.txt: ok, sources: 0 hosts", "assignments.tsv: ok, assignments: 4 tasks",
+                 "judgements.jsonl: ok, judgements: 1 event"):  # fmt: skip
+        assert f"{campaign}/{line}" in lines
+    for name, text, told in (
+        ("people.tsv", "person\trole\tactive\nann\tjudge\tyes\n", "people.tsv:2: expected a role of"),
+        ("pool.tsv", "x\n", "pool.tsv: expected the file that kgtrec pool wrote"),
+    ):
+        (campaign / name).write_text(text)
+        with pytest.raises(SystemExit):
+            main(["check", str(campaign)])
+        shown = capsys.readouterr().out
+        assert shown.startswith(f"{campaign}/{told}")
+        assert "ok" not in shown
 
 
 def test_standard_input(folder):

@@ -45,7 +45,9 @@ def test_a_pool_is_written_and_reported(folder, capsys):
     report = json.loads(Path("report.json").read_text())
     found = read_pool("P")
     assert f"triples                        {len(found.pool)}" in out
-    assert f"wrote P: {len(found.pool)} triples, {len(found.pool)} of them for people to judge" in err
+    assert f"wrote P: {len(found.pool)} triples for people to judge, {2 * len(found.pool)} verdicts with two" in err
+    assert report["seeds"] == 2
+    assert "seeds, answers known before    2\n" in out
     assert report["triples"] == len(found.pool) == sum(report["new_by_depth"])
     assert report["empty_questions"] == 2  # of the second test triple, which no run was asked about
     assert found.families == {"one": "first", "two": ""}
@@ -126,3 +128,39 @@ def test_the_strategies_are_listed(capsys):
     """Each with its source."""
     main(["pool", "--list-strategies"])
     assert "rrf         A budget of triples" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seed", "-5"], "-5 is not in the range x>=0"),  # such a campaign could not be read
+        (["--strata", "1:1"], "--strata is for strategy stratified, found depth"),
+        (["--strategy", "stratified", "--strata", f"{10**22}:1"], "at rank 2147483647 at most"),
+        (["--family", "on*=a\tb"], "--family: expected a name without tab and line break, found 'a\\tb'"),
+        (["--report", "runs"], "runs: expected a file to write, found a folder"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_written(arguments, message, folder, capsys):
+    """Not the pool either, where only the report cannot be written."""
+    assert message in refused("runs", "--out", "P", *arguments, capsys=capsys)
+    assert not Path("P").exists()
+
+
+def test_the_name_of_a_run_is_one_field_of_a_table(folder, capsys):
+    """A tab in it is told before anything is read, and by the name of the run."""
+    Path("runs", "a\tb.run").write_text(RUN)
+    assert "found 'a\\tb'; rename the file" in refused("runs", "--out", "P", capsys=capsys)
+
+
+def test_a_depth_that_no_run_reaches_is_as_good_as_all(folder):
+    """However many digits it has."""
+    main(["pool", "C", "runs", "--out", "P", "--depth", str(10**22)])
+    main(["pool", "C", "runs", "--out", "Q", "--depth", "100"])
+    assert Path("P", "pool.tsv").read_bytes() == Path("Q", "pool.tsv").read_bytes()
+
+
+def test_settings_do_not_hang_on_the_order_of_runs(folder):
+    """The inputs are told in the order of their names."""
+    main(["pool", "C", "runs/one.run", "runs/two.run", "--out", "P"])
+    main(["pool", "C", "runs/two.run", "runs/one.run", "--out", "Q"])
+    assert Path("P", "campaign.json").read_bytes() == Path("Q", "campaign.json").read_bytes()

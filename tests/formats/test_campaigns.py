@@ -30,8 +30,8 @@ from kgtrec.formats.campaigns import (
     write_sources,
     write_templates,
 )
+from tests.campaign_folders import pool_folder, say_in
 from tests.judged_pools import judgements_of, pool_of
-from tests.pool_folders import pool_folder, say_in
 
 LABEL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\r\n\0"), min_size=1).filter(str.strip)
 PERSON = LABEL.map(str.strip)
@@ -250,7 +250,7 @@ def test_assignments_come_back_as_they_were_written(
     folder = pool_folder(tmp_path_factory.mktemp("assignments") / "c", (*sizes, 1))
     campaign = read_campaign(folder)
     people = people_of("ann", "bob", "eve")
-    none = Assignments(np.zeros(0, np.int32), np.zeros(0, np.int32), people.names)
+    none = Assignments.none(people.names)
     assigned = assign(campaign.pool, campaign.automatic, people, judgements_of([]), none, seed=seed)
     write_assignments(folder, campaign.pool, assigned)
     again = read_assignments(folder / "assignments.tsv", campaign.pool, people)

@@ -53,6 +53,14 @@ def test_what_is_written_is_read(labels, more):
     assert again.population[drawn > 0].tolist() == population[drawn > 0].tolist()
 
 
+def test_a_folder_in_its_place_is_no_sample(tmp_path: Path):
+    """It is found before an expert's tasks are written."""
+    (tmp_path / EXPERT_SAMPLE).mkdir()
+    assert is_drawn(tmp_path)
+    with pytest.raises(FormatError, match="expected a file, found a folder"):
+        read_expert_sample(tmp_path, POOL)
+
+
 def test_lines_in_any_order_with_any_ends(tmp_path: Path):
     """As a spreadsheet or another system may leave them; rows come in the order of the pool."""
     sample = read(
@@ -71,7 +79,7 @@ def test_a_campaign_without_sample(tmp_path: Path):
 @pytest.mark.parametrize(
     ("data", "line", "message"),
     [
-        ("", 1, "expected the header line task head relation tail verdict probability, separated by tabs, found ''"),
+        ("", 1, "expected the header line task head relation tail verdict probability, separated by tabs, found an"),
         (HEADER + "1\te0\tr0\te1\tN\n", 2, "expected 6 columns (task head relation tail verdict probability)"),
         (HEADER + "4\te0\tr0\te4\tN\t1\n", 2, "expected a task of 1 to 3, got '4'"),
         (HEADER + "01\te0\tr0\te1\tN\t1\n", 2, "expected a task of 1 to 3, got '01'"),

@@ -196,3 +196,35 @@ def test_names_that_the_format_cannot_hold_are_not_written(name, tmp_path):
     with pytest.raises(KgtrecError, match="expected run labels without tabs and line breaks, not empty, found"):
         write_pool(tmp_path / "C", pool, seeds_of(pool, world.collection))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("there", ["a campaign", "an empty folder"])
+@pytest.mark.parametrize("n_files", range(len(FILES)))
+def test_who_is_stopped_while_a_pool_is_put_in_place_can_run_again(
+    there: str, n_files: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """No mixture of two pools is read, and the folder can be written again."""
+    world = world_of({"a": ranked("e3", "e2"), "c": ranked("e4", "e2")})
+    pool = pool_runs(world.collection, world.runs(), depth=1)
+    target = folder if there == "a campaign" else tmp_path / "E"
+    target.mkdir(exist_ok=True)
+    replace, done = Path.replace, []
+
+    def stopping(path: Path, other: Path) -> Path:
+        if Path(other).parent == target:
+            if len(done) == n_files:
+                raise KeyboardInterrupt
+            done.append(other)
+        return replace(path, other)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            write_pool(target, pool, seeds_of(pool, world.collection), force=True)
+    if there == "a campaign" and n_files == 0:
+        assert read_pool(target).pool.runs == ("a", "b")
+    else:
+        with pytest.raises(FormatError):
+            read_pool(target)
+    write_pool(target, pool, seeds_of(pool, world.collection), force=True)
+    assert read_pool(target).pool.runs == ("a", "c")

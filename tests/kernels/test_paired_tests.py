@@ -147,6 +147,15 @@ def test_clusters_are_shuffled_and_drawn_as_one():
         np.testing.assert_allclose(test(often, cluster, 100, 4), test(value, None, 100, 4))
 
 
+@pytest.mark.parametrize("n", [50, 2_000])
+def test_tukey_counts_a_tie_with_the_data_whatever_rounding_says(n):
+    """Two systems that differ on one item are as far apart however their names are shuffled: p is 1."""
+    value = np.tile(np.random.default_rng(1).random(n), (2, 1))
+    value[1, 3] += 1e-3
+    assert randomised_tukey(value, None, 100, seed=0).tolist() == [1.0]
+    assert randomised_tukey(np.repeat(value, 2, axis=1), np.repeat(np.arange(n), 2), 100, seed=0).tolist() == [1.0]
+
+
 @pytest.mark.parametrize("test", [achieved_significance, randomised_tukey])
 def test_a_seed_gives_the_same_p_values(test):
     value = scores(1, 3, 30)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgtrec.kernels.positions import places_in_tied_groups
 from kgtrec.kernels.random_order import mixed
 from kgtrec.kernels.subsamples import JudgedRows, ListedRows, MicroRanks, drawn, sample_of, subsample_means
 
@@ -72,6 +73,41 @@ def places(kept: list[bool], macro: str) -> list[float]:
 def test_places_by_hand(kept, macro, expected):
     """Discarded answers stay as candidates, or the list closes over them; the last number is its length."""
     assert places(kept, macro) == expected
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000), st.sampled_from(["unjudged", "removed"]))
+def test_parts_and_stacks_of_lists_stand_as_the_whole_does(seed, macro):
+    """Questions taken out, named twice and stacked with another system's: the same places."""
+    rng = np.random.default_rng(seed)
+    question = np.sort(np.append(np.arange(4), rng.integers(0, 4, 12))).astype(np.int32)
+    rows = JudgedRows(question, rng.integers(0, 3, 16).astype(np.int32), 4)
+    systems = []
+    for _ in range(2):
+        row = np.sort(rng.permutation(16)[:11])
+        first = rng.integers(1, 4, 11) * 20
+        size, labels = np.full(11, 20), rng.permutation(11).astype(np.int32)
+        place = places_in_tied_groups(question[row], first, size, rows.grade[row], labels, "realistic")
+        systems.append(ListedRows(rows, row, first, size, place, labels, np.full(4, 90), "realistic"))
+    asked = np.array([2, 0, 2])
+    part = rows.part(asked)
+    chosen = np.where(rows.grade >= 1, rng.random(16) < 0.7, False)
+    chosen[np.flatnonzero(rows.grade >= 1)[:1]] = True
+    of_part = sample_of(part.rows, chosen[part.row])
+    stacked = ListedRows.stacked([system.part(part) for system in systems]).ranking(of_part.copies(2), macro)
+    sample = sample_of(rows, chosen)
+    left = [int(q) for q in asked if q in sample.questions]
+    assert (stacked.n_questions, len(of_part.questions)) == (2 * len(left), len(left))
+    for copy, system in enumerate(systems):
+        whole = system.ranking(sample, macro)
+        for place, q in enumerate(left):
+            number = copy * len(left) + place
+            ours, theirs = stacked.question == number, whole.question == sample.number[q]
+            assert np.array_equal(stacked.position[ours], whole.position[theirs])
+            assert np.array_equal(stacked.grade[ours], whole.grade[theirs])
+            assert stacked.num_retrieved[number] == whole.num_retrieved[sample.number[q]]
+            judged = stacked.judged_grade[stacked.judged_question == number]
+            assert np.array_equal(judged, whole.judged_grade[whole.judged_question == sample.number[q]])
 
 
 def test_discarded_answers_come_back():

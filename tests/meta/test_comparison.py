@@ -17,8 +17,8 @@ from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.evaluation import evaluate
-from kgtrec.item_scores import item_scores
 from kgtrec.meta.comparison import compare
+from kgtrec.per_item import item_scores
 from tests.collections_by_hand import collection_of
 
 N_ENTITIES = 12
@@ -240,7 +240,7 @@ def test_by_is_no_rank_unless_there_is_nothing_else():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": "AP@55"}, r"expected one of the measures as by, found 'AP@55'; did you mean AP@5\?"),
+        ({"by": "AP@55"}, r"expected one of the measures as by \(.*AP@5.*\), found 'AP@55'; did you mean AP@5\?"),
         ({"confidence": 1.0}, "a confidence between 0 and 1"),
         ({"resamples": 1}, "at least 2 bootstrap samples"),
         ({"top": -1}, "at least 0 as top"),

@@ -370,3 +370,28 @@ def test_the_long_form_has_a_line_per_coefficient():
         "first", "second", "measure", "coefficient", "value", "low", "high", "systems",
     ]  # fmt: skip
     assert list(frame["coefficient"]) == list(COEFFICIENTS)
+
+
+@pytest.mark.filterwarnings("ignore:micro.MRR under second ranks no systems:kgtrec.errors.KgtrecWarning")
+def test_no_answers_give_no_interval_and_no_p_value():
+    """Qrels that call everything wrong leave a micro measure without items: neither a mean nor a draw of them."""
+    some, none = items_of(noisy(3, 20, seed=1), "micro.MRR"), items_of(np.empty((3, 0)), "micro.MRR", questions=["q1"])
+    found = correlate(some, none, coefficients="tau", confidence=0.9, resamples=20)
+    assert found.low is not None
+    assert np.isnan([found.value[0, 0], found.low[0, 0]]).all()
+    assert len(swaps(some, none).better) == 0
+
+
+def test_scores_of_any_size_are_swapped():
+    """A product of differences that overflows, or that underflows to 0, has a sign all the same."""
+    for size in (1e308, 1e-300):
+        first, second = table({"RR": [size, -size]}), table({"RR": [-size, size]})
+        assert swaps(first, second).better == ("a",)
+
+
+def test_columns_are_known_with_a_line_or_a_dot():
+    """However they are capitalised."""
+    for column in ("micro_hits@10", "micro.hits@10", "MICRO.Hits@10"):
+        known = known_measure(column)
+        assert known is not None
+        assert known.name == "micro.Hits@10"

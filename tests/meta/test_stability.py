@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -111,17 +112,30 @@ def quietly(work):
         return work()
 
 
+def with_few_answers(*numbers: int) -> Iterator[int]:
+    """Run what follows with other numbers of answers up to which the cases of a question are scored beforehand."""
+    for few in numbers:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("kgtrec.meta.stability._FEW_ANSWERS", few)
+            yield few
+
+
 def assert_like_evaluate(worlds, measures, systems_of, ties=None, **options):
     """Every subsample's scores are those of evaluate with the subsample as qrels and ``systems_of(discarded)``."""
     whole = qrels_of(worlds[0])
     collection = worlds[0].collection
     named = [system.renamed(f"s{place}") for place, system in enumerate(systems_of(set()))]
     sizes, repeats = [0.3, 0.8, 1.0], 2
-    found = quietly(
-        lambda: stability(
-            whole, named, measures, collection=collection, sizes=sizes, repeats=repeats, seed=4, ties=ties, **options
+    found, looked_up_less = (
+        quietly(
+            lambda: stability(
+                whole, named, measures, collection=collection, sizes=sizes, repeats=repeats, seed=4, ties=ties,
+                **options,
+            )
         )
-    )
+        for _ in with_few_answers(7, 1)
+    )  # fmt: skip
+    np.testing.assert_allclose(looked_up_less.scores, found.scores, rtol=1e-12, atol=1e-14)
     for number, triples in enumerate(found.triples.tolist()):
         for repeat in range(repeats):
             part = subsample(whole, triples, collection=collection, seed=4, repeat=repeat)
@@ -308,6 +322,41 @@ def shuffled(collection: Collection, systems: list[AnswerRanks]) -> tuple[Collec
     return collection, again, tables
 
 
+@pytest.mark.parametrize("macro", ["unjudged", "removed"])
+@pytest.mark.parametrize("ties", [None, "pessimistic", "expected"])
+def test_how_many_questions_are_looked_up_does_not_matter(monkeypatch, ties, macro):
+    """None, some or all of them; systems scored together or one by one."""
+    measures = ("macro.MR", "macro.MRR", "AP@5", "nDCG@20", "P@5")
+    found = []
+    for few, together in ((0, 1), (0, 1 << 17), (2, 1), (2, 1 << 17), (7, 1 << 17)):
+        monkeypatch.setattr("kgtrec.meta.stability._FEW_ANSWERS", few)
+        monkeypatch.setattr("kgtrec.meta.stability._ROWS_AT_A_TIME", together)
+        found.append(stability(*STUDY, measures, sizes=[0.1, 0.9], repeats=3, ties=ties, macro=macro).scores)
+    assert all(np.array_equal(found[place], found[place + 1]) for place in (0, 2))
+    for other in found:
+        np.testing.assert_allclose(other, found[0], rtol=1e-13)
+
+
+def test_a_table_that_would_be_too_large_has_fewer_questions(monkeypatch):
+    """Its size is bounded; the scores are the same."""
+    whole = stability(*STUDY, MEASURES, sizes=[0.5], repeats=3)
+    monkeypatch.setattr("kgtrec.meta.stability._MAX_CELLS", 3)
+    np.testing.assert_allclose(stability(*STUDY, MEASURES, sizes=[0.5], repeats=3).scores, whole.scores, rtol=1e-13)
+
+
+def test_systems_of_several_kinds_are_scored_beside_each_other():
+    """A run and answer ranks follow other rules for ties; each scores as it does among its own kind."""
+    collection, systems = STUDY
+    scores = np.random.default_rng(0).random((len(collection.questions), 30))
+    runs = [rank_scores(collection, scores.round(places), depth=9, name=f"run{places}").run for places in (1, 2)]
+    mixed = [systems[0], runs[0], systems[1], runs[1]]
+    together, ranks, cut = (
+        stability(collection, own, ("macro.MRR", "AP@5"), sizes=[0.3], repeats=2) for own in (mixed, systems[:2], runs)
+    )
+    assert np.array_equal(together.scores[..., ::2], ranks.scores)
+    assert np.array_equal(together.scores[..., 1::2], cut.scores)
+
+
 def test_codes_and_line_order_do_not_matter():
     """Other codes of questions and entities: the same subsamples, and the same bytes."""
     collection, qrels, tables = shuffled(*STUDY)
@@ -422,7 +471,7 @@ def test_the_default_sizes_are_those_of_the_paper():
         ({"workers": 0}, "expected workers of 1 or more, found 0"),
         ({"micro": "keep"}, "expected micro to be 'kept' or 'recount', found 'keep'; did you mean kept?"),
         ({"macro": "remove"}, "expected macro to be 'unjudged' or 'removed', found 'remove'; did you mean removed?"),
-        ({"coefficient": "taub"}, "expected a coefficient of tau, tau_ap, spearman, rbo, found 'taub'"),
+        ({"coefficient": "taub"}, "expected coefficients among tau, tau_ap, spearman, rbo, found 'taub'"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):

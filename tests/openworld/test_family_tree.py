@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError
-from kgtrec.openworld.family_tree import KINSHIP, FamilyTree, family_tree, hide_facts
+from kgtrec.openworld.family_tree import KINSHIP, FamilyTree, family_statistics, family_tree, hide_facts
 
 SIZES = st.integers(2, 60)
 SEEDS = st.integers(0, 10_000)
@@ -274,3 +275,19 @@ def test_repeated_facts_are_refused():
     facts = Triples.of([("a", "r", "b"), ("a", "r", "b"), ("b", "r", "a")])
     with pytest.raises(KgtrecError, match=r"^expected each fact once, found 1 repeated; drop them first$"):
         hide_facts(facts)
+
+
+@given(SIZES, SEEDS)
+@settings(max_examples=20, deadline=None)
+def test_statistics_count_facts_and_answers_one_by_one(people, seed):
+    """Per relation and side, against a count over the facts."""
+    tree = family_tree(people, seed)
+    found = family_statistics(tree)
+    facts = rows(tree)
+    for place, name in enumerate(found.relations):
+        own = [(h, t) for h, r, t in facts if r == name]
+        assert found.facts[place] == len(own)
+        for row, given_end in ((place, 1), (len(found.relations) + place, 0)):
+            sizes = Counter(Counter(pair[given_end] for pair in own).values())
+            assert {size: int(n) for size, n in enumerate(found.answers[row]) if n} == dict(sizes)
+    assert (found.n_people, found.n_generations) == (people, tree.generation.max() + 1)

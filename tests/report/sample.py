@@ -32,8 +32,8 @@ def all_figures() -> dict[str, Figure]:
     rng = np.random.default_rng(5)
     names = (*MEASURES, HOSTILE)
     depths = {"measure": [], "depth": [], "tau": [], "low": [], "high": []}
-    sizes = {"measure": [], "size": [], "mean": [], "low": [], "high": []}
-    pairs = {"measure": [], "position": [], "p": []}
+    sizes = {"measure": [], "share": [], "mean": [], "low": [], "high": []}
+    pairs = {"measure": [], "place": [], "p": []}
     for place, measure in enumerate(names):
         for depth in range(5):
             tau = math.nan if (place, depth) == (1, 2) else 1 - depth * (0.1 + 0.08 * place)

@@ -25,7 +25,15 @@ def report_of(groups: int, *, interval: bool = True, labels: list[str] | None = 
     ends = (values - 0.1, values + 0.1) if interval else (None, None)
     columns = {"relation": pa.array(labels)} if labels else {}
     return AgreementReport(
-        STATISTICS, values, sizes, sizes, np.full(groups, 3), columns, *ends, confidence=0.95 if interval else None
+        STATISTICS,
+        values,
+        sizes,
+        sizes,
+        np.full(groups, 3),
+        np.full(groups, 56),
+        columns,
+        *ends,
+        confidence=0.95 if interval else None,
     )
 
 
@@ -33,7 +41,7 @@ def test_totals_go_down():
     """With the ends of the interval beside them; a dash where there is no value."""
     lines = agreement_text(report_of(1)).splitlines()
     assert lines[0].startswith(
-        "1,234 triples judged by at least two of 3 annotators, 1,234 pairs of verdicts; unsure is"
+        "1,234 triples of 56 questions judged by at least two of 3 annotators, 1,234 pairs of verdicts; unsure is"
     )
     assert lines[3] == "prevalence  0.5000     0.4000  0.6000"
     assert lines[7] == "kappa            -          -       -"
@@ -49,15 +57,15 @@ def test_groups_go_down_and_statistics_across():
     assert lines[0].startswith(
         "2 groups; in each only the triples that at least two annotators judged; unsure is a ver"
     )
-    assert lines[3].split()[:6] == ["r", "1,234", "1,234", "0.5000", "[0.4000,", "0.6000]"]
+    assert lines[3].split()[:7] == ["r", "1,234", "56", "1,234", "0.5000", "[0.4000,", "0.6000]"]
     assert lines[4].split()[-7] == "-"
 
 
 def test_machines_get_every_digit():
     """Empty, or null, where there is no value; labels quoted."""
     report = report_of(1, labels=['s,"t'])
-    assert agreement_csv(report).splitlines()[0] == "relation,triples,pairs,statistic,value,low,high"
-    assert agreement_csv(report).splitlines()[5] == '"s,""t",1234,1234,kappa,,,'
+    assert agreement_csv(report).splitlines()[0] == "relation,triples,questions,pairs,statistic,value,low,high"
+    assert agreement_csv(report).splitlines()[5] == '"s,""t",1234,56,1234,kappa,,,'
     assert json.loads(agreement_json(report))[4]["value"] is None
     assert "\\_" in agreement_latex(report_of(1, labels=["a_b"]))
 
@@ -68,9 +76,14 @@ def test_the_sample():
     pairs = [np.array(pair) for pair in ([2000, 100], [50, 50], [49, 48], [47, 40], [1, 2])]
     report = SampleReport(values, values - 0.1, np.full(7, np.nan), *pairs, 0.9)
     lines = sample_text(report).splitlines()
-    assert lines[0].split() == ["label", "in", "the", "pool", "drawn", "judged", "agree", "disagree", "unsure"]
+    assert lines[0].split() == ["label", "drawn", "from", "drawn", "judged", "agree", "disagree", "unsure"]
     assert lines[1].split() == ["Y", "100", "50", "48", "40", "8", "2"]
     assert lines[2].split() == ["N", "2,000", "50", "49", "47", "2", "1"]
     assert lines[4].split() == ["statistic", "value", "90", "%", "from", "to"]
+    assert sample_text(report, 2100) == sample_text(report)
+    assert sample_text(report, 9000).endswith(
+        "\n\nDrawn from 2,100 of the pool's 9,000 triples, those that were settled by then: it is these that "
+        '"the pool" stands for above.\n'
+    )
     assert lines[9].split() == ["positives", "missed", "1,234", "1,234", "-"]
     assert json.loads(sample_json(report))[0] == {"statistic": "agreement on Y", "value": 0.9, "low": 0.8, "high": None}

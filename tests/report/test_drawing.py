@@ -24,7 +24,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.mark.parametrize(
     ("kind", "x", "y"),
-    [("tau_by_depth", "depth", "tau"), ("stability", "size", "mean"), ("p_value_curves", "position", "p")],
+    [("tau_by_depth", "depth", "tau"), ("stability", "share", "mean"), ("p_value_curves", "place", "p")],
 )
 def test_lines_are_the_data(kind: str, x: str, y: str):
     """Every line's points are its measure's rows, undefined ones as gaps."""

@@ -95,7 +95,7 @@ def test_gist_of_tau_by_depth():
 
 def test_gist_of_p_values():
     """How many pairs lie below the level."""
-    rows = {"measure": ["RR"] * 4, "position": [1, 2, 3, 4], "p": [0.5, 0.05, 0.04, math.nan]}
+    rows = {"measure": ["RR"] * 4, "place": [1, 2, 3, 4], "p": [0.5, 0.05, 0.04, math.nan]}
     assert figures.p_value_curves(pa.table(rows)).alt == "RR: 1 of 4 pairs below 0.05, mean p 0.197."
 
 

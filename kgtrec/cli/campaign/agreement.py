@@ -74,11 +74,10 @@ def command(
     form = form or form_of(out, FORMATS)
     require_initialised(campaign)
     read = read_campaign(campaign)
-    group_seed = int(read.settings.get("assignment_seed", read.settings.get("seed", 0)))
     found = annotator_agreement(
         read.pool, read.judgements, per=per, unsure="leave out" if leave_out_unsure else "own category",
-        confidence=confidence, resample=resample, question=groups_of(read.pool, read.automatic, seed=group_seed),
-        resamples=resamples, seed=seed,
+        confidence=confidence, resample=resample, resamples=resamples, seed=seed,
+        question=groups_of(read.pool, read.automatic, seed=read.assignment_seed),
     )  # fmt: skip
     text = {
         "table": report.agreement_text, "csv": report.agreement_csv, "json": report.agreement_json,

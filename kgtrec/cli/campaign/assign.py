@@ -10,7 +10,8 @@ import click
 from kgtrec.assigning import assign
 from kgtrec.cli.common import say
 from kgtrec.formats.campaigns import read_campaign, require_initialised, write_assignments, write_settings
-from kgtrec.report.campaigns import loads_text, next_text
+from kgtrec.formats.files import alone_in
+from kgtrec.report.campaigns import loads_text, much_text, next_text, work_text
 from kgtrec.tracking import track
 
 
@@ -26,9 +27,10 @@ from kgtrec.tracking import track
 def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
     """Share the open triples of CAMPAIGN out among its active annotators, and print how much each of them has.
 
-    The triples of a question go to the same annotators, so that one search serves several of them; each annotator has
-    an order of their own. Nothing that was judged is lost, and who was given something keeps it. Run it again when
-    somebody has come or left: what the one did not judge goes to others, and somebody new gets an even share of what
+    The triples of a question go to the same annotators, so that one search serves several of them. The questions come
+    in one order for everybody, so that work done in part overlaps, and their candidates in one's own. Nothing that was
+    judged is lost, and who was given something keeps it. Run it again when somebody has come or left: what the one did
+    not judge goes to others, and somebody new gets an even share of what
     nobody has begun. Import before it what is done so far, and export the tasks anew after it. Otherwise it changes
     nothing.
 
@@ -36,6 +38,7 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
     kgtrec campaign assign CAMPAIGN
     kgtrec campaign assign CAMPAIGN --per-triple 3 --seed 7
     """
+    click.get_current_context().with_resource(alone_in(campaign))
     require_initialised(campaign)
     read = read_campaign(campaign)
     settings = dict(read.settings)
@@ -43,18 +46,18 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
         settings["annotators_per_triple"] = per_triple
     if seed is not None:
         settings["assignment_seed"] = seed
+    changed = replace(read, settings=settings)
     assignments = assign(
-        read.pool,
-        read.automatic,
-        read.people,
-        read.judgements,
-        read.assignments,
-        per_triple=int(settings.get("annotators_per_triple", 2)),
-        seed=int(settings.get("assignment_seed", settings.get("seed", 0))),
-    )
+        read.pool, read.automatic, read.people, read.judgements, read.assignments,
+        per_triple=changed.per_triple, seed=changed.assignment_seed,
+    )  # fmt: skip
     if settings != read.settings:
         write_settings(campaign, settings)
     write_assignments(campaign, read.pool, assignments)
-    progress = track(replace(read, assignments=assignments, settings=settings))
+    progress = track(replace(changed, assignments=assignments))
     click.echo(loads_text(progress), nl=False)
+    for_people = len(read.pool) - int(read.automatic.is_automatic.sum())
+    say(work_text(for_people, changed.per_triple))
+    if much := much_text(for_people):
+        say(much)
     say(next_text(progress, shlex.quote(campaign)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.cli.common import say
+from kgtrec.cli.common import counting, progress, say
 from kgtrec.cli.evaluate import files_of, form_of, holds_ranks_of, read_systems
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import writing
@@ -58,7 +58,7 @@ def command(
     kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz -m AP@20 -m nDCG@20
     kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz --format csv --table left_out --out left-out.csv
     """
-    from kgtrec.adjudicate import decide
+    from kgtrec.adjudicate import decisions_of
     from kgtrec.formats.campaigns import read_campaign
     from kgtrec.formats.pools import RUNS, read_families
     from kgtrec.pool_diagnostics import MEASURES, diagnose
@@ -73,14 +73,12 @@ def command(
     _refuse_same_names(systems)
     read = read_campaign(campaign)
     families = read_families(f"{campaign}/{RUNS}")
-    decisions = decide(
-        read.pool, read.automatic, read.judgements, per_triple=int(read.settings.get("annotators_per_triple", 2))
-    )
     holds_ranks = [holds_ranks_of(path) for path in systems]
-    found = diagnose(
-        read.pool, decisions, read.seeds, read_systems(systems, holds_ranks), measures or MEASURES, families,
-        judged_at=judged_at,
-    )  # fmt: skip
+    with progress("scoring", len(systems), "systems") as advance:
+        found = diagnose(
+            read.pool, decisions_of(read), read.seeds, counting(read_systems(systems, holds_ranks), advance),
+            measures or MEASURES, families, judged_at=judged_at,
+        )  # fmt: skip
     if strangers := [name for name in found.systems if name not in found.runs]:
         say(f"note: not pooled, and so never left out: {', '.join(strangers)}")
     text = (

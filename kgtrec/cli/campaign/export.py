@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from kgtrec.cli.common import say
+from kgtrec.cli.common import counted, say
 from kgtrec.errors import KgtrecError
 
 FORMATS = ("csv", "jsonl", "label-studio")
@@ -22,15 +22,18 @@ FORMATS = ("csv", "jsonl", "label-studio")
     "--format", "form", type=click.Choice(FORMATS), help="Form of the tasks; by default that of --out's suffix."
 )
 @click.option("--all", "everything", is_flag=True, help="Write judged tasks too, with the annotator's own verdicts.")
+@click.option("--first", type=click.IntRange(min=1), metavar="N", help="Write the first N tasks only.")
 @click.option("--guidelines", metavar="URL", help="Link to the guidelines, shown in Label Studio.")
 def command(
-    campaign: str, annotator: str | None, out: str, form: str | None, everything: bool, guidelines: str | None
-) -> None:
+    campaign: str, annotator: str | None, out: str, form: str | None, everything: bool, first: int | None,
+    guidelines: str | None,
+) -> None:  # fmt: skip
     """Write an annotator's tasks of CAMPAIGN, to be filled in and taken back by kgtrec campaign import.
 
     A task is a triple as a question to be answered with yes or no. The candidates of one question stand together, so
     that one search serves them all. Nothing tells what others have said, nor which system put a triple forward, or
-    how high. Tasks that are judged already are left out, unless --all is given.
+    how high. Tasks that are judged already are left out, unless --all is given. Questions come in one order for
+    everybody: with --first 100 both annotators of a triple are mostly given it, so that part of the work can be used.
 
     The CSV is for a spreadsheet: fill in verdict (Y, N or unsure), source and note, and save it as CSV UTF-8. An
     apostrophe at the beginning of a cell keeps it from being taken for a formula or a number; leave it there.
@@ -40,6 +43,7 @@ def command(
 
     \b
     kgtrec campaign export CAMPAIGN --annotator ann --out ann.csv
+    kgtrec campaign export CAMPAIGN --annotator ann --first 100 --out ann-1.csv
     kgtrec campaign export CAMPAIGN --annotator ann --all --out ann.jsonl
     kgtrec campaign export CAMPAIGN --annotator ann --format label-studio --out ann-label-studio
     """
@@ -56,21 +60,17 @@ def command(
     read = read_campaign(campaign)
     if len(read.assignments) == 0:
         raise KgtrecError(f"{campaign}: found no assigned tasks; run kgtrec campaign assign first")
-    tasks = tasks_for(read, annotator, everything=everything)
+    tasks = tasks_for(read, annotator, everything=everything, first=first)
     if form == FORMATS[-1]:
         write_label_studio(out, tasks, guidelines=guidelines)
     else:
         {"csv": write_tasks_csv, "jsonl": write_tasks_jsonl, None: write_tasks}[form](out, tasks)
     if missing := relations_without_template(read):
-        first, n = next(iter(missing.items()))
+        relation, n = next(iter(missing.items()))
         total = sum(missing.values())
         say(
-            f"warning: {_count(len(missing), 'relation')} without question template, so {_count(total, 'triple')} in "
-            f"the pool {'has' if total == 1 else 'have'} a general question; most: {first} ({n:,}); "
+            f"warning: {counted(len(missing), 'relation')} without question template, so {counted(total, 'triple')} in "
+            f"the pool {'has' if total == 1 else 'have'} a general question; most: {relation} ({n:,}); "
             f"see {Path(campaign, 'templates.tsv')}"
         )
-    say(f"{out}: {_count(len(tasks), 'task')}" + (f" for {annotator}" if annotator else ""))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    say(f"{out}: {counted(len(tasks), 'task')}" + (f" for {annotator}" if annotator else ""))

@@ -12,7 +12,13 @@ from kgtrec.data.judgements import ROLES
 @click.argument("campaign", type=click.Path())
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @storing_options
-@click.option("--role", type=click.Choice(ROLES), default=ROLES[0], show_default=True, help="As what they judged.")
+@click.option(
+    "--role",
+    type=click.Choice(ROLES),
+    default=ROLES[0],
+    show_default=True,
+    help="As what they judged; an adjudicator's file is taken in by kgtrec campaign adjudicate --import.",
+)
 @click.option("--unassigned", is_flag=True, help="Let annotators judge what they were not assigned.")
 def command(campaign: str, files: tuple[str, ...], **options: object) -> None:
     """Take the verdicts of FILES into CAMPAIGN: tasks that kgtrec campaign export wrote, filled in.

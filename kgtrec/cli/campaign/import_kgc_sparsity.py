@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import click
 
 from kgtrec.cli.common import say
+
+_FINDINGS = "published-labels.txt"
 
 
 @click.command(name="import-kgc-sparsity")
@@ -23,8 +26,9 @@ from kgtrec.cli.common import say
 def command(folder: str, out: str, topics: str | None) -> None:
     """Take in the labels that Zhou et al. (SIGIR 2022) published for FB15k-237, as a campaign.
 
-    DIR is a copy of the data folder of github.com/zhouying20/kgc-sparsity. Every line that is not as it should be is
-    told with its number and what was made of it; the same goes to published-labels.txt in CAMPAIGN.
+    DIR is a copy of the data folder of github.com/zhouying20/kgc-sparsity. Of each kind of line that is not as it
+    should be it is told how many there are, and the first few with their numbers and what was made of them; all of them
+    go to published-labels.txt in CAMPAIGN.
 
     The published files keep the depth of each triple in the pool, not which run put it in, nor for which question. So
     CAMPAIGN has one run, kgc-sparsity, and that depth for its rank, for each question of the triple. They keep one
@@ -34,7 +38,7 @@ def command(folder: str, out: str, topics: str | None) -> None:
     \b
     kgtrec campaign import-kgc-sparsity kgc-sparsity/data --out FB-Test-S-C
     kgtrec campaign qrels FB-Test-S-C --out qrels
-    kgtrec campaign qrels FB-Test-S-C --level triple --out triple-level
+    kgtrec campaign qrels FB-Test-S-C --level triple --topics C/topics.tsv --out triple-level
     """
     import numpy as np
 
@@ -42,9 +46,9 @@ def command(folder: str, out: str, topics: str | None) -> None:
     from kgtrec.formats import campaigns
     from kgtrec.formats.files import folder_beside, write_text
     from kgtrec.formats.judgements import append_judgements
-    from kgtrec.formats.kgc_sparsity import PERSON, SOURCE, read_kgc_sparsity
+    from kgtrec.formats.kgc_sparsity import PERSON, SOURCE, read_kgc_sparsity, topics_of
     from kgtrec.formats.pools import SETTINGS, require_writable, write_pool
-    from kgtrec.report.published_labels import guidelines_text, published_labels_text
+    from kgtrec.report.published_labels import findings_text, guidelines_text, published_labels_text
 
     target = Path(out)
     require_writable(target)
@@ -66,10 +70,16 @@ def command(folder: str, out: str, topics: str | None) -> None:
         by = np.zeros(len(judged), np.int32)
         campaigns.write_assignments(part, found.pool, Assignments(by, judged, found.people.names))
         append_judgements(part / campaigns.JUDGEMENTS, found.pool, found.judgements)
-        write_text(part / "published-labels.txt", text)
+        write_text(part / _FINDINGS, text)
         campaigns.write_people(part, found.people)
         if target.is_dir():
             target.rmdir()  # it is empty
         part.replace(target)
-    click.echo(text, nl=False)
-    say(f"wrote {out}; next: kgtrec campaign qrels {out} --out qrels")
+    short = findings_text(found.counts, [(finding.kind, str(finding)) for finding in found.findings], _FINDINGS)
+    click.echo(short, nl=False)
+    folder_given, named = shlex.quote(out), topics or topics_of(folder)
+    say(
+        f"wrote {out}\n"
+        f"next: kgtrec campaign qrels {folder_given} --out qrels, or for the questions that the labels make\n"
+        f"      kgtrec campaign qrels {folder_given} --level triple --topics {shlex.quote(str(named))} --out qrels"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from kgtrec.cli.common import say
 from kgtrec.data.campaign import Assignments, People
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, nearest
 from kgtrec.formats.campaigns import (
     ASSIGNMENTS,
     GUIDELINES,
@@ -25,6 +26,7 @@ from kgtrec.formats.campaigns import (
     TEMPLATES,
     default_guidelines,
     is_initialised,
+    read_assignments,
     read_campaign,
     read_names,
     read_people,
@@ -37,11 +39,12 @@ from kgtrec.formats.campaigns import (
     write_sources,
     write_templates,
 )
-from kgtrec.formats.files import write_text
+from kgtrec.formats.files import alone_in, write_text
+from kgtrec.formats.judgements import read_judgements
 from kgtrec.formats.pools import read_pool
-from kgtrec.report.campaigns import next_text, without_template
+from kgtrec.report.campaigns import next_text, notes_text
 from kgtrec.tracking import track
-from kgtrec.wording import draft_templates
+from kgtrec.wording import draft_template
 
 
 @click.command(name="init")
@@ -84,6 +87,7 @@ def command(
     kgtrec campaign init CAMPAIGN --annotator cleo --left bob
     kgtrec campaign init CAMPAIGN --templates better.tsv --force
     """
+    click.get_current_context().with_resource(alone_in(campaign))  # or two that add somebody would lose one
     pool, folder = read_pool(campaign).pool, Path(campaign)
     again = is_initialised(campaign)
     if again and not (folder / JUDGEMENTS).exists():
@@ -92,7 +96,7 @@ def command(
             "to begin anew",
             path=folder / JUDGEMENTS,
         )
-    before = read_people(folder / PEOPLE) if again else _nobody()
+    before = read_people(folder / PEOPLE) if again else People.none()
     roles = {ANNOTATOR: annotators, ADJUDICATOR: adjudicators, EXPERT: experts}
     people, changes = _changed(before, roles, left)
 
@@ -103,7 +107,8 @@ def command(
         writers[GUIDELINES] = partial(write_text, folder / GUIDELINES, text)
     if _is_due(folder / TEMPLATES, templates, force=force):
         asked = pool.questions.relations.decode(np.unique(pool.triples.relation)).to_pylist()
-        chosen = read_templates(templates) if templates else draft_templates(sorted(asked, key=str.encode))
+        drafts = {relation: draft_template(relation) for relation in sorted(asked, key=str.encode)}
+        chosen = read_templates(templates) if templates else drafts
         writers[TEMPLATES] = partial(write_templates, folder, chosen)
     if _is_due(folder / SOURCES, sources, force=force):
         if sources is None:
@@ -117,11 +122,22 @@ def command(
         if names:
             changes.append(f"{names}: names of {len(known):,} of the pool's {len(pool.questions.entities):,} entities")
 
+    # and so is what stays
+    if (folder / JUDGEMENTS).exists():
+        with warnings.catch_warnings(action="ignore", category=KgtrecWarning):  # said when it is read again
+            read_judgements(folder / JUDGEMENTS, pool)
+    if (folder / ASSIGNMENTS).exists():
+        read_assignments(folder / ASSIGNMENTS, pool, people)
+    for name, reader in ((TEMPLATES, read_templates), (SOURCES, read_sources)):
+        if name not in writers:
+            reader(folder / name)
+    if NAMES not in writers:
+        read_names(folder / NAMES, pool.questions.entities)
+
     for write in writers.values():
         write()
     if not (folder / ASSIGNMENTS).exists():
-        none = np.zeros(0, np.int32)
-        write_assignments(folder, pool, Assignments(none, none, people.names))
+        write_assignments(folder, pool, Assignments.none(people.names))
     (folder / JUDGEMENTS).touch()
     if not again or people is not before:
         writers[PEOPLE] = partial(write_people, folder, people)
@@ -130,8 +146,8 @@ def command(
         say(change)
     say(f"{campaign}: " + (f"wrote {', '.join(writers)}" if writers else "nothing to change"))
     progress = track(read_campaign(campaign))
-    if progress.without_template:
-        say(without_template(progress))
+    if notes := notes_text(progress):
+        say(notes)
     say(next_text(progress, shlex.quote(campaign)))
 
 
@@ -142,10 +158,6 @@ def _is_due(path: Path, given: str | None, *, force: bool) -> bool:
     if given is not None and not force:
         raise FormatError(f"is there already, and may have been edited; replace it by {given} with --force", path=path)
     return given is not None
-
-
-def _nobody() -> People:
-    return People(Vocabulary.of([]), np.zeros(0, np.int32), np.zeros(0, np.int8), np.zeros(0, np.bool_))
 
 
 def _changed(people: People, named: dict[int, tuple[str, ...]], left: tuple[str, ...]) -> tuple[People, list[str]]:

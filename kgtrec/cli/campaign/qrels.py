@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.common import say
+from kgtrec.cli.common import naming, say
 from kgtrec.data.qrels_report import LEVELS
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
+    from kgtrec.data.questions import Questions
     from kgtrec.data.triples import Triples
 
 
@@ -40,11 +43,18 @@ if TYPE_CHECKING:
     metavar="TRIPLES",
     help="Known triples for new questions beside the collection's, such as valid.tsv; may be repeated.",
 )
+@click.option(
+    "--topics",
+    type=click.Path(),
+    metavar="TOPICS",
+    help="For --level triple without a collection: topics whose ids the questions get that were not pooled for.",
+)
 @click.option("--depth", type=click.IntRange(min=0), help="Use triples down to this pool depth. Default: all.")
 @click.option("--force", is_flag=True, help="Replace qrels that were written before.")
 def command(
-    campaign: str, out: str, level: str, folder: str | None, known: tuple[str, ...], depth: int | None, force: bool
-) -> None:
+    campaign: str, out: str, level: str, folder: str | None, known: tuple[str, ...], topics: str | None,
+    depth: int | None, force: bool,
+) -> None:  # fmt: skip
     """Turn what was judged in CAMPAIGN into qrels, at every depth of the pool.
 
     A triple counts once it is settled: both annotators agree, an adjudicator decided, or a rule took it for false. It
@@ -52,6 +62,8 @@ def command(
 
     At question level the questions are those that were pooled for. At triple level they are those that a positive
     triple makes, known before or judged true, among them such that nothing was pooled for; the report tells how many.
+    Those get their ids from COLLECTION or TOPICS, so that runs can name them; else they are called head-new0 and the
+    like.
 
     Writes topics.tsv, qrels.txt, qrels.depth0.txt (the answers known before) to qrels.depthN.txt, report.txt,
     report.json, README.md and SHA256SUMS, and prints the report.
@@ -59,9 +71,10 @@ def command(
     \b
     kgtrec campaign qrels CAMPAIGN --out qrels
     kgtrec campaign qrels CAMPAIGN --level triple --collection C --known valid.tsv --out C2
+    kgtrec campaign qrels CAMPAIGN --level triple --topics topics.tsv --out triple-level
     kgtrec evaluate qrels/qrels.depth5.txt ranks/*.run.gz -m nDCG@20 -m Judged@10
     """
-    from kgtrec.adjudicate import decide
+    from kgtrec.adjudicate import decisions_of
     from kgtrec.formats.campaigns import read_campaign
     from kgtrec.formats.qrels_folders import require_writable, write_qrels_folder
     from kgtrec.judged_qrels import deepest_rank, of_topics, question_level, report_qrels, triple_level, with_judgements
@@ -70,20 +83,24 @@ def command(
     require_writable(out, force=force)
     if known and (folder is None or level != "triple"):
         raise click.UsageError("--known is for new questions of a collection: --level triple --collection COLLECTION")
+    if topics and (folder is not None or level != "triple"):
+        raise click.UsageError("--topics is for new questions without a collection: --level triple, no --collection")
     read = read_campaign(campaign)
     pool, seeds = read.pool, read.seeds
-    decisions = decide(pool, read.automatic, read.judgements, per_triple=_per_triple(read))
+    decisions = decisions_of(read)
     base = None
     if folder is not None:
         from kgtrec.cli.systems import read_questions
 
         base = read_questions(folder)
         _tell_fingerprint(read, folder, base.fingerprint)
+    if depth is not None:
+        depth = min(depth, deepest_rank(pool))  # below the pool there is nothing, and no file for it either
     deepest = deepest_rank(pool) if depth is None else depth
     depths = range(deepest + 1)
     collection = None
     if level == "triple":
-        named = None if base is None else base.questions
+        named = _named(topics) if topics else None if base is None else base.questions
         each = [triple_level(pool, seeds, decisions, at, named=named) for at in depths]
         questions, by_depth = each[-1][0], [qrels for _, qrels in each]
         if base is not None:
@@ -119,10 +136,26 @@ def command(
             "some of its answers may stay among the candidates of new questions"
         )
     say(f"wrote {out}")
+    say(_next(out, is_new=collection is not None and level == "triple"))
 
 
-def _per_triple(read: Campaign) -> int:
-    return int(read.settings.get("annotators_per_triple", 2))
+def _next(out: str, *, is_new: bool) -> str:
+    """How to evaluate with the qrels; ``is_new``: they are those of a new collection."""
+    folder, qrels = shlex.quote(out), shlex.quote(str(Path(out, "qrels.txt")))
+    if is_new:
+        return f"next: kgtrec rank {folder} SCORES --out RANKS, then kgtrec evaluate {folder} RANKS"
+    return (
+        f"next: kgtrec evaluate {qrels} RUNS -m nDCG@20 -m AP@20 -m Judged@10, or to make answer ranks for it\n"
+        f"      kgtrec rank COLLECTION SCORES --judged {qrels} --out RANKS"
+    )
+
+
+def _named(path: str) -> Questions:
+    """The questions of a topics file."""
+    from kgtrec.formats.topics import read_topics
+
+    with naming(Path(path)):
+        return read_topics(path).questions()
 
 
 def _tell_fingerprint(read: Campaign, folder: str, fingerprint: str) -> None:

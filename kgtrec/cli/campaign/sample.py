@@ -88,7 +88,7 @@ def _draw(
 ) -> None:
     import numpy as np
 
-    from kgtrec.adjudicate import decide
+    from kgtrec.adjudicate import decisions_of
     from kgtrec.data.judgements import EXPERT, NO, YES
     from kgtrec.expert_sample import draw_sample
     from kgtrec.formats.expert_samples import EXPERT_SAMPLE, is_drawn, read_expert_sample, write_expert_sample
@@ -104,9 +104,7 @@ def _draw(
         )
     if not experts:
         say(f"warning: {campaign}: nobody in people.tsv has the role expert yet; import will want one")
-    per_triple = int(read.settings.get("annotators_per_triple", 2))
-    decisions = decide(read.pool, read.automatic, read.judgements, per_triple=per_triple)
-    sample = draw_sample(read.pool, decisions, size=size, seed=seed, with_automatic=with_automatic)
+    sample = draw_sample(read.pool, decisions_of(read), size=size, seed=seed, with_automatic=with_automatic)
     if not force and is_drawn(campaign):
         before = read_expert_sample(campaign, read.pool)
         if not all(
@@ -135,7 +133,13 @@ def _report(campaign: str, read: Campaign, confidence: float, form: str, out: st
     from kgtrec.formats.expert_samples import read_expert_sample
     from kgtrec.report import agreement as report
 
-    found = sample_report(read_expert_sample(campaign, read.pool), read.judgements, confidence=confidence)
-    text = {"table": report.sample_text, "csv": report.sample_csv, "json": report.sample_json}[form](found)
+    sample = read_expert_sample(campaign, read.pool)
+    found = sample_report(sample, read.judgements, confidence=confidence)
+    if form == "table":
+        automatic = read.automatic.is_automatic
+        pooled = len(automatic) if automatic[sample.triple].any() else len(automatic) - int(automatic.sum())
+        text = report.sample_text(found, pooled)
+    else:
+        text = {"csv": report.sample_csv, "json": report.sample_json}[form](found)
     with writing(out or "-") as stream:
         stream.write(text.encode())

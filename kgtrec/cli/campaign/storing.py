@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.common import say
+from kgtrec.cli.common import counted, say
 from kgtrec.data.tasks import Returned
 from kgtrec.errors import KgtrecError
 
+if TYPE_CHECKING:
+    from kgtrec.acceptance import Refusal
+
 FORMATS = ("auto", "csv", "jsonl", "label-studio")
 _NAMED = 3  # places of rows that were begun
+_TOLD = 20  # refusals
 
 
 def storing_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options ``--format``, ``--person``, ``--user-map``, ``--correct``, ``--keep-going`` and ``--time``."""
     options = (
         click.option("--format", "form", type=click.Choice(FORMATS), default="auto", show_default=True,
-                     help="Form of the files; auto goes by the suffix: .csv, .jsonl, or .json of Label Studio."),
+                     help="Form of the files; auto goes by the suffix: .csv, .tsv or .txt (commas, "
+                     "semicolons or tabs), .jsonl, or .json of Label Studio."),
         click.option("--person", metavar="NAME", help="Who judged. Default: the annotator whom each row names."),
         click.option("--user-map", type=click.Path(), metavar="FILE",
                      help="Lines `user person`: whose account in Label Studio is whose."),
@@ -70,25 +76,23 @@ def take_in(
     store = Path(folder, JUDGEMENTS)
     with JudgementWriter(store) as writer:
         campaign = replace(campaign, judgements=read_judgements(store, campaign.pool))
-        now = time or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = time if time is not None else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         try:
             accepted = accept(campaign, incoming, time=now, keep_going=keep_going, **policies)
         except RefusedError as error:
-            for refusal in error.refused:
-                say(str(refusal))
+            _tell_refused(error.refused)
             raise KgtrecError(
-                f"{_count(len(error.refused), 'verdict')} of {len(incoming):,} refused, nothing is stored; mend the "
+                f"{counted(len(error.refused), 'verdict')} of {len(incoming):,} refused, nothing is stored; mend the "
                 "file, or take the others with --keep-going"
             ) from None
         writer.append(campaign.pool, accepted.judgements)
-    for refusal in accepted.refused:
-        say(str(refusal))
+    _tell_refused(accepted.refused)
     _tell(returned)
     corrections = f", {accepted.corrections:,} in place of an earlier one" if accepted.corrections else ""
     refused = f", {len(accepted.refused):,} refused" if accepted.refused else ""
-    say(
-        f"{store}: stored {_count(len(accepted), 'verdict')}{corrections}; {accepted.repeated:,} stored before{refused}"
-    )
+    stored = f"stored {counted(len(accepted), 'verdict')}{corrections}"
+    again = f", {accepted.again:,} repeated in the file{'' if len(files) == 1 else 's'}" if accepted.again else ""
+    say(f"{store}: {stored}; {accepted.repeated:,} stored before{again}{refused}")
     if accepted.refused:
         sys.exit(2)
 
@@ -112,6 +116,19 @@ def read_returned(path: str, *, role: str, form: str, person: str | None, user_m
     return found
 
 
+def _tell_refused(refused: Sequence[Refusal]) -> None:
+    """The refusals, a line each; of many the first ones, and how many there are of each kind."""
+    for refusal in refused[:_TOLD]:
+        say(str(refusal))
+    if len(refused) > _TOLD:
+        say(f"... and {len(refused) - _TOLD:,} more; in all")
+        counts = Counter(refusal.reason for refusal in refused).most_common()
+        for reason, number in counts[:_TOLD]:
+            say(f"  {number:,} times: {reason}")
+        if len(counts) > _TOLD:
+            say(f"  {sum(number for _, number in counts[_TOLD:]):,} times: something else")
+
+
 def _tell(returned: Sequence[Returned]) -> None:
     """What else the files held."""
     begun = [place for one in returned for place in one.begun]
@@ -119,11 +136,7 @@ def _tell(returned: Sequence[Returned]) -> None:
         more = f" and {len(begun) - _NAMED:,} more" if len(begun) > _NAMED else ""
         say(f"warning: a source or a note, but no verdict at {', '.join(begun[:_NAMED])}{more}")
     if not_done := sum(one.not_done for one in returned):
-        say(f"{_count(not_done, 'task')} without a verdict")
+        say(f"{counted(not_done, 'task')} without a verdict")
     for one in returned:
         for what, number in one.left_out.items():
             say(f"left out: {number:,} {what}")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

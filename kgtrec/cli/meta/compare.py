@@ -15,8 +15,9 @@ from kgtrec.cli.evaluate import (
     read_systems,
     refuse_twice,
 )
+from kgtrec.cli.options import format_option, out_option
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import writing
+from kgtrec.formats.files import write_text
 from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
@@ -65,14 +66,9 @@ TABLES = ("measures", "side", "category", "relation", "questions")
     help="Order of equal scores. Default: trec (by label) for runs, realistic for answer ranks.",
 )
 @missing_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Form of the output; by default that of --out's suffix, else table.",
-)
+@format_option(FORMATS)
 @click.option("--table", "part", type=click.Choice(TABLES), help="What --format csv or latex holds. Default: measures.")
-@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+@out_option
 def command(
     qrels: str,
     first: str,
@@ -130,8 +126,7 @@ def command(
         text = report.comparison_json(found)
     else:
         text = {"csv": report.comparison_csv, "latex": report.comparison_latex}[form](found, table)
-    with writing(out or "-") as stream:
-        stream.write(text.encode())
+    write_text(out or "-", text)
 
 
 def _names(path: str | None, judgements: object, topics: object) -> dict[str, str]:

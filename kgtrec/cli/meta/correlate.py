@@ -18,9 +18,10 @@ from kgtrec.cli.evaluate import (
     read_systems,
     refuse_twice,
 )  # fmt: skip
+from kgtrec.cli.options import direction_options, directions, format_option, out_option
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import writing
+from kgtrec.formats.files import suffixes, write_text
 from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.score_table import ScoreTable
     from kgtrec.evaluation import Missing
-    from kgtrec.meta.known_measures import Better
 
 FORMATS = ("table", "csv", "json", "latex")
 
@@ -52,8 +52,7 @@ FORMATS = ("table", "csv", "json", "latex")
 @click.option("--against", metavar="COLUMN=LABEL",
               help="Compare FIRST's rows of this key, such as Depth=0, with those of every label, instead of "
               "with SECOND.")  # fmt: skip
-@click.option("--higher", multiple=True, metavar="NAME", help="Column of an unknown measure where higher is better.")
-@click.option("--lower", multiple=True, metavar="NAME", help="Column of an unknown measure where lower is better.")
+@direction_options
 @click.option("--swaps", "wants_swaps", is_flag=True, help="List the pairs of systems in opposite order instead.")
 @click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
               help="Below which the difference of a swapped pair is significant.")  # fmt: skip
@@ -67,9 +66,8 @@ FORMATS = ("table", "csv", "json", "latex")
 @missing_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Of FIRST, then of SECOND. Default: their paths.")
-@click.option("--format", "form", type=click.Choice(FORMATS),
-              help="Form of the output; by default that of --out's suffix, else table.")  # fmt: skip
-@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+@format_option(FORMATS)
+@out_option
 def command(
     inputs: tuple[str, ...],
     systems: tuple[str, ...],
@@ -110,10 +108,16 @@ def command(
     """
     form = form or form_of(out, FORMATS)
     labels, more = _sorted_out(inputs)
-    better: dict[str, Better] = {**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}
-    _refuse(labels, against, higher, lower, names, wants_swaps=wants_swaps)
+    better = directions(higher, lower)
+    _refuse(labels, against, names, wants_swaps=wants_swaps)
     asked = list(measures) or None
-    if (systems or more) and all(_is_table(path) for path in labels):
+    of_tables = all(_is_table(path) for path in labels)
+    if more and of_tables and _is_table(more[0]):
+        raise KgtrecError(
+            f"expected FIRST and SECOND, found a third table of scores, {more[0]}; kgtrec meta sparsity holds several "
+            "against one"
+        )
+    if (systems or more) and of_tables:
         raise KgtrecError(f"expected no systems beside tables of scores, found {[*systems, *more][0]}")
     own = files_of([*systems, *more])
     sources = [own, files_of(second_systems) if second_systems else own]
@@ -148,8 +152,7 @@ def command(
         texts = {"table": report.correlations_text, "csv": report.correlations_csv, "json": report.correlations_json,
                  "latex": report.correlations_latex}  # fmt: skip
         text = texts[form](compared)
-    with writing(out or "-") as stream:
-        stream.write(text.encode())
+    write_text(out or "-", text)
 
 
 def _sorted_out(inputs: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -184,8 +187,6 @@ def _is_table(path: str) -> bool:
 def _refuse(
     labels: Sequence[str],
     against: str | None,
-    higher: Sequence[str],
-    lower: Sequence[str],
     names: Sequence[str],
     *,
     wants_swaps: bool,
@@ -196,9 +197,6 @@ def _refuse(
         raise KgtrecError(f"--against compares FIRST with itself: expected no second label set, found {labels[1]}")
     if wants_swaps and against is None and len(labels) < 2:
         raise KgtrecError("--swaps is about two label sets: expected SECOND, found none")
-    twice = sorted(set(higher) & set(lower))
-    if twice:
-        raise KgtrecError(f"expected {twice[0]} to be better either --higher or --lower, found both")
     if len(names) > 2:
         raise KgtrecError(f"expected a --name for FIRST and one for SECOND, found {len(names)}")
 
@@ -213,7 +211,7 @@ def _labelled(
     seed: int,
 ) -> ScoreTable | Mapping[str, ItemScores]:
     """A table of scores, or what the systems score on each item under qrels."""
-    if _is_table(path):
+    if _is_table(path) or (not systems and suffixes(path)[0] == ".csv"):
         from kgtrec.formats.score_tables import read_score_table
 
         return read_score_table(path, keys=keys)
@@ -223,7 +221,7 @@ def _labelled(
             "neither"
         )
     from kgtrec.evaluation import default_measures
-    from kgtrec.item_scores import item_scores
+    from kgtrec.per_item import item_scores
 
     refuse_twice(path, systems)
     holds_ranks = [holds_ranks_of(file) for file in systems]

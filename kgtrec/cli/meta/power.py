@@ -17,9 +17,10 @@ from kgtrec.cli.evaluate import (
     read_systems,
     refuse_twice,
 )
+from kgtrec.cli.options import format_option, out_option
 from kgtrec.data.power import POWER_TESTS
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import writing
+from kgtrec.formats.files import write_text
 from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
@@ -83,13 +84,8 @@ FORMATS = ("table", "csv", "json", "latex")
     help="Collection that the relations of questions are looked up in, if QRELS is a file and a measure weighs them.",
 )
 @click.option("--pairs", is_flag=True, help="Show every pair of systems. JSON always holds them.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Form of the output; by default that of --out's suffix, else table.",
-)
-@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+@format_option(FORMATS)
+@out_option
 def command(
     qrels: str,
     systems: tuple[str, ...],
@@ -121,8 +117,8 @@ def command(
     kgtrec meta power C ranks -m AP@20 --pairs --out pairs.csv
     """
     from kgtrec.evaluation import default_measures
-    from kgtrec.item_scores import item_scores
     from kgtrec.meta.power import power
+    from kgtrec.per_item import item_scores
     from kgtrec.report import power as report
 
     form = form or form_of(out, FORMATS)
@@ -147,5 +143,4 @@ def command(
     else:
         written = {"table": report.power_text, "csv": report.power_csv, "latex": report.power_latex}[form]
         text = written(found, pairs=pairs)
-    with writing(out or "-") as stream:
-        stream.write(text.encode())
+    write_text(out or "-", text)

@@ -19,15 +19,15 @@ from kgtrec.cli.evaluate import (
     read_systems,
     refuse_twice,
 )
+from kgtrec.cli.options import direction_options, directions, format_option, out_option
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import writing
+from kgtrec.formats.files import suffixes, write_text
 from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.data.score_table import ScoreTable
     from kgtrec.evaluation import Missing
-    from kgtrec.meta.known_measures import Better
 
 FORMATS = ("table", "csv", "json", "latex")
 PER = ("side", "category", "relation")
@@ -77,18 +77,12 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     type=click.Choice(COEFFICIENTS),
     help="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: tau.",
 )
-@click.option("--higher", multiple=True, metavar="NAME", help="Column of an unknown measure where higher is better.")
-@click.option("--lower", multiple=True, metavar="NAME", help="Column of an unknown measure where lower is better.")
+@direction_options
 @click.option("--ties", type=click.Choice(TIE_POLICIES), help="Order of equal scores, as of kgtrec evaluate.")
 @missing_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Form of the output; by default that of --out's suffix, else table.",
-)
-@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+@format_option(FORMATS)
+@out_option
 def command(
     labels: tuple[str, ...],
     systems: tuple[str, ...],
@@ -121,10 +115,10 @@ def command(
     kgtrec meta sparsity S/lp_per_rel_type.csv SC/lp_per_rel_type.csv
     """
     from kgtrec.meta.sparsity import sparsity
-    from kgtrec.report import correlations, meta_studies
+    from kgtrec.report import correlations as report
 
     form = form or form_of(out, FORMATS)
-    better: dict[str, Better] = {**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}
+    better = directions(higher, lower)
     asked = list(measures) or None
     tables: ScoreTable | list[ScoreTable]
     if systems:
@@ -141,20 +135,19 @@ def command(
         tables, asked, by=by, reference=reference, coefficients=coefficients or "tau", better=better
     )  # fmt: skip
     text = {
-        "table": meta_studies.sparsity_text,
-        "latex": meta_studies.sparsity_latex,
-        "csv": correlations.correlations_csv,
-        "json": correlations.correlations_json,
+        "table": report.sparsity_text,
+        "latex": report.sparsity_latex,
+        "csv": report.correlations_csv,
+        "json": report.correlations_json,
     }[form](found)
-    with writing(out or "-") as stream:
-        stream.write(text.encode())
+    write_text(out or "-", text)
 
 
 def _tables(paths: Sequence[str], by: str | None) -> ScoreTable | list[ScoreTable]:
     from kgtrec.formats.score_tables import looks_like_table, read_score_table
 
     for path in paths:
-        if Path(path).is_dir() or not looks_like_table(path):
+        if Path(path).is_dir() or not (suffixes(path)[0] == ".csv" or looks_like_table(path)):
             raise KgtrecError(
                 f"{path}: expected a table of scores, with a column System, or systems to score (--systems ranks), "
                 "found neither"

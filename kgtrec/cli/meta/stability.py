@@ -17,9 +17,10 @@ from kgtrec.cli.evaluate import (
     read_systems,
     refuse_twice,
 )
+from kgtrec.cli.options import format_option, out_option
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import writing
+from kgtrec.formats.files import write_text
 from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
@@ -113,13 +114,8 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
     show_default=True,
     help="What a CSV or JSON file holds: mean and interval per size, every repeat, or the systems' scores.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Form of the output; by default that of --out's suffix, else table.",
-)
-@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+@format_option(FORMATS)
+@out_option
 def command(
     qrels: str,
     systems: tuple[str, ...],
@@ -152,7 +148,7 @@ def command(
     kgtrec meta stability C ranks --table scores --out scores.csv
     """
     from kgtrec.meta.stability import SIZES, stability
-    from kgtrec.report import meta_studies as report
+    from kgtrec.report import stability as report
 
     form = form or form_of(out, FORMATS)
     if table != "summary" and form not in ("csv", "json"):
@@ -174,5 +170,4 @@ def command(
         "csv": lambda: report.stability_csv(found, table, confidence),
         "json": lambda: report.stability_json(found, table, confidence),
     }[form]()
-    with writing(out or "-") as stream:
-        stream.write(text.encode())
+    write_text(out or "-", text)

@@ -35,7 +35,7 @@ def campaign(tmp_path: Path) -> str:
     none = np.zeros(0, np.int32)
     made = Campaign(
         pool, Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities), Automatic.none(N), people,
-        Assignments(none, none, people.names), judgements_of(events), sources=("en.wikipedia.org",),
+        Assignments.none(people.names), judgements_of(events), sources=("en.wikipedia.org",),
     )  # fmt: skip
     return str(folder_of(made, tmp_path / "campaign"))
 
@@ -45,8 +45,8 @@ def test_the_table(campaign: str, capsys: pytest.CaptureFixture[str]):
     main(["campaign", "agreement", campaign, "--resamples", "50"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == (
-        "40 triples judged by at least two of 2 annotators, 40 pairs of verdicts; unsure is a verdict like Y and N; "
-        "95 % bootstrap intervals, questions drawn"
+        "40 triples of 5 questions judged by at least two of 2 annotators, 40 pairs of verdicts; unsure is a verdict "
+        "like Y and N; 95 % bootstrap intervals, questions drawn"
     )
     assert lines[2].split() == ["statistic", "value", "95", "%", "from", "to"]
     assert lines[4].split()[:2] == ["raw", "0.8250"]
@@ -55,16 +55,25 @@ def test_the_table(campaign: str, capsys: pytest.CaptureFixture[str]):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("per", ["pair", "relation"])
+def test_broken_down_where_nobody_judged_the_same(per: str, campaign: str, capsys: pytest.CaptureFixture[str]):
+    """A header alone."""
+    path = Path(campaign, "judgements.jsonl")
+    path.write_text("".join(line for line in path.read_text().splitlines(True) if '"ann"' in line))
+    main(["campaign", "agreement", campaign, "--per", per, "--format", "csv"])
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
 def test_broken_down(campaign: str, capsys: pytest.CaptureFixture[str]):
     """A row per relation or pair, statistics across."""
     main(["campaign", "agreement", campaign, "--per", "relation", "--resamples", "20"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2].split()[:4] == ["relation", "triples", "pairs", "prevalence"]
-    assert [line.split()[:3] for line in lines[3:]] == [["r0", "24", "24"], ["r1", "16", "16"]]
+    assert lines[2].split()[:5] == ["relation", "triples", "questions", "pairs", "prevalence"]
+    assert [line.split()[:4] for line in lines[3:]] == [["r0", "24", "3", "24"], ["r1", "16", "2", "16"]]
     main(["campaign", "agreement", campaign, "--per", "pair", "--leave-out-unsure", "--confidence", "0.9"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("unsure is left out; 90 % bootstrap intervals, questions drawn")
-    assert lines[3].split()[:4] == ["ann", "bob", "40", "40"]
+    assert lines[3].split()[:5] == ["ann", "bob", "40", "5", "40"]
 
 
 def test_other_forms(campaign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -74,7 +83,7 @@ def test_other_forms(campaign: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     main(["campaign", "agreement", campaign, "--format", "csv"])
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [{name: str(value) for name, value in record.items()} for record in records] == rows
-    assert list(rows[0]) == ["triples", "pairs", "statistic", "value", "low", "high"]
+    assert list(rows[0]) == ["triples", "questions", "pairs", "statistic", "value", "low", "high"]
     assert rows[1]["value"] == "0.825"
     main(["campaign", "agreement", campaign, "--format", "latex"])
     latex = capsys.readouterr().out

@@ -24,7 +24,8 @@ RUNS = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two tables, one by depth, qrels, other qrels, and a folder of runs."""
     for name, text in (("O.csv", O), ("S.csv", S), ("depths.csv", DEPTHS), ("all.qrels", QRELS),
-                       ("some.qrels", "q2 0 x 1\n")):  # fmt: skip
+                       ("some.qrels", "q2 0 x 1\n"), ("semicolons.csv", O.replace(",", ";")),
+                       ("wrong.qrels", "q1 0 x 0\nq2 0 x 0\n")):  # fmt: skip
         (tmp_path / name).write_text(text)
     (tmp_path / "runs").mkdir()
     for name, text in RUNS.items():
@@ -155,7 +156,10 @@ def test_a_table_on_standard_input(folder: Path, capsys: pytest.CaptureFixture[s
     ("args", "message"),
     [
         (["O.csv", "nothere.csv"], "error: nothere.csv: no such file"),
-        (["O.csv", "S.csv", "S.csv"], "error: expected no systems beside tables of scores, found S.csv"),
+        (["O.csv", "S.csv", "S.csv"], "error: expected FIRST and SECOND, found a third table of scores, S.csv; kgtrec"),
+        (["O.csv", "S.csv", "runs"], "error: expected no systems beside tables of scores, found runs"),
+        (["semicolons.csv", "S.csv"], "error: semicolons.csv:1: expected a header with a column System, found"),
+        (["O.csv", "two\nlines.csv"], "error: two\\nlines.csv: no such file"),
         (["-", "-"], "error: expected standard input (-) once"),
         (["all.qrels"], "error: all.qrels: expected a table of scores, with a column System, or systems to score"),
         (["O.csv", "--swaps"], "error: --swaps is about two label sets: expected SECOND, found none"),
@@ -177,3 +181,11 @@ def test_what_is_wrong_is_one_line(folder: Path, capsys: pytest.CaptureFixture[s
     assert err.startswith(message)
     assert err.count("\n") == 1
     assert not (folder / "out.csv").exists()
+
+
+def test_labels_of_which_none_is_right_rank_nothing(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """Neither a correlation nor its interval is known, nor is a pair swapped; nothing breaks off."""
+    args = ("all.qrels", "wrong.qrels", "runs")
+    out = printed(capsys, *args, "-m", "RR", "--coefficient", "tau", "--confidence", "0.9", "--resamples", "20")
+    assert out.splitlines()[-1] == "RR       - [-, -]"
+    assert printed(capsys, *args, "-m", "RR", "--swaps").split()[-3:] == ["RR", "0", "3"]

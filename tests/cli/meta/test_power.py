@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
-from kgtrec.report.power import json_of
+from kgtrec.report.records import tables_json
 
 QRELS = "".join(f"q{place} 0 a{place} 1\n" for place in range(6))
 PLACES = {"eins": (1, 1, 2, 1, 3, 2), "zwei_ü": (2, 1, 3, 2, 4, 2), "drei<b>": (2, 1, 3, 2, 4, 2)}
@@ -105,7 +105,7 @@ def test_json_has_no_numbers_that_json_lacks():
     import pyarrow as pa
 
     table = pa.table({"label": ["</script>\u2028", "NA"], "value": [float("nan"), float("inf")]})
-    found = json.loads(json_of({"name": 'a"b'}, {"rows": table, "none": table[:0]}))
+    found = json.loads(tables_json({"name": 'a"b'}, {"rows": table, "none": table[:0]}))
     assert found == {
         "name": 'a"b',
         "rows": [{"label": "</script>\u2028", "value": None}, {"label": "NA", "value": None}],

@@ -36,22 +36,3 @@ def _cell(value: str | float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return "-" if value != value else f"{value:,.4f}"  # undefined, such as AMRI of a single alignment
-
-
-def study_csv(table: pa.Table) -> str:
-    r"""A study's table as CSV with a header, values at full precision; an undefined value is an empty cell.
-
-    Examples
-    --------
-    >>> study_csv(pa.table({"system": ["a,b"], "size": [10], "value": [0.5]}))
-    'system,size,value\n"a,b",10,0.5\n'
-    """
-    names = table.column_names
-    rows = (",".join(_csv_cell(row[name]) for name in names) for row in table.to_pylist())
-    return "\n".join([",".join(map(_csv_cell, names)), *rows]) + "\n"
-
-
-def _csv_cell(value: str | float | None) -> str:
-    if not isinstance(value, str):
-        return "" if value is None or value != value else repr(value)
-    return f'"{value.replace(chr(34), chr(34) * 2)}"' if any(sign in value for sign in ',"\r\n') else value

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from kgtrec.errors import CollectionError, KgtrecWarning, MeasureError
 from kgtrec.evaluation import evaluate
-from kgtrec.item_scores import higher_terms_are_better, item_scores, terms, totals
 from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import parse_measure
+from kgtrec.per_item import higher_terms_are_better, item_scores, terms, totals
 from tests.test_evaluation import collection, ranks_of
 from tests.worlds import World, worlds
 

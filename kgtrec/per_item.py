@@ -9,25 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.item_scores import ItemScores
 from kgtrec.data.qrels import Qrels
-from kgtrec.errors import CollectionError, KgtrecError, MeasureError
-from kgtrec.evaluation import (
-    Missing,
-    System,
-    _breakdown,
-    _items,
-    default_measures,
-    different_systems,
-    each_system,
-)
+from kgtrec.errors import CollectionError, MeasureError
+from kgtrec.evaluation import Missing, System, breakdown_of, measured_items, prepared
 from kgtrec.judging import judge
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 from kgtrec.measures.record import Aggregate
-from kgtrec.summary import Items, _fraction, _require_candidates, _tell, chance_level
+from kgtrec.summary import Items, chance_level, fraction, require_candidates, tell_undefined
 from kgtrec.weighting import Weighting
 
 if TYPE_CHECKING:
@@ -76,29 +67,17 @@ def item_scores(
     >>> item_scores(qrels, {"one": one, "two": two}, "RR")["RR"].value.tolist()
     [[0.5, 0.0], [0.0, 1.0]]
     """
-    if isinstance(qrels, Collection):
-        collection, judgements = qrels, qrels.qrels
-    else:
-        judgements = qrels if isinstance(qrels, Qrels) else Qrels.from_frame(qrels)
-    if len(judgements) == 0:
-        raise KgtrecError("expected qrels with at least one judgement, found none")
-    if missing not in ("zero", "skip"):
-        raise KgtrecError(f"expected missing to be 'zero' or 'skip', found {missing!r}")
-    found: Iterable[System] = each_system(systems)
-    if measures is None:
-        found = list(found)
-        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
-    parsed = parse_measures(measures)
-    breakdown = _breakdown(None, judgements, collection, parsed)
+    judgements, collection, found, parsed = prepared(qrels, systems, measures, collection, missing)
+    breakdown = breakdown_of(None, judgements, collection, parsed)
     weighting = Weighting(weights, judgements, collection)
     weighting.tell_fixed(parsed)
     names: list[str] = []
     gathered: dict[str, list[Items]] = {measure.label: [] for measure in parsed}
-    for system in different_systems(found, collection if isinstance(qrels, Collection) else None):
+    for system in found:
         seen = judge(system, judgements, ties, seed)
         names.append(seen.name)
         for measure in parsed:
-            items = _items(measure, seen, judgements, breakdown, weighting, missing)
+            items = measured_items(measure, seen, judgements, breakdown, weighting, missing)
             gathered[measure.label].append(_as_terms(measure, items, seen.name))
     return {measure.label: _stacked(measure, tuple(names), gathered[measure.label], judgements) for measure in parsed}
 
@@ -118,8 +97,8 @@ def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: Items, name: str)
             f"{measure.label} sets one number of all items against chance, and so has no values of items; use "
             f"{record.adjusts or 'the plain measure'}, which ranks systems alike"
         )
-    _require_candidates(measure, items, name)
-    above, below = _fraction(measure, items)
+    require_candidates(measure, items, name)
+    above, below = fraction(measure, items)
     flip, spread = 1.0, 1.0
     if record.form == "z":
         flip = -1.0 if record.lower_is_better and measure.parameters.get("flipped") else 1.0
@@ -128,7 +107,7 @@ def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: Items, name: str)
         value = flip * above / (below.mean() * spread)
     if below.mean() * spread == 0:
         value = np.full(len(value), np.nan)
-        _tell(measure, name, "chance leaves no room, as when every list has one candidate")
+        tell_undefined(measure, name, "chance leaves no room, as when every list has one candidate")
     return replace(items, value=value, weight=None)
 
 
@@ -166,6 +145,7 @@ def higher_is_better(measure: ParsedMeasure | ProvidedMeasure) -> bool:
 
     Examples
     --------
+    >>> from kgtrec.measures.names import parse_measures
     >>> [higher_is_better(measure) for measure in parse_measures("micro.MR micro.ZMR micro.ZMR(flipped=False) AP")]
     [False, True, False, True]
     """

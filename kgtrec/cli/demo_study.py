@@ -1,0 +1,66 @@
+"""How `kgtrec demo` ends: with a study of its label sets, and a report."""
+
+from __future__ import annotations
+
+from kgtrec.cli.demo_steps import Steps
+from kgtrec.formats.files import write_text
+
+CONFIG, STUDY = "study.toml", "study"
+
+_TEXT = """# What kgtrec demo ends with: kgtrec study study.toml. docs/study.md tells what may stand here.
+title = "A family tree: which measure can be trusted?"
+subtitle = "Baselines on a made-up world in which the truth is known"
+about = [
+    "The labels of a benchmark are sparse: most true answers are in none of its files. Here the world is made up and \
+closed, so that sparse labels, those that a pool and its judges add, and the truth can be compared.",
+]
+out = "study"
+
+[data]
+collection = "sparse"
+
+[systems]
+runs = ["sparse-ranks/*.run"]
+
+[[labels]]
+name = "sparse"
+kind = "test"
+about = "the facts in kg/test.tsv"
+
+[[labels]]
+name = "judged"
+kind = "campaign"
+folder = "annotation"
+about = "some of these facts, and what annotators said about the pool"
+
+[[labels]]
+name = "truth"
+kind = "qrels"
+file = "kg/truth.txt"
+about = "all true answers to the questions that were pooled for"
+
+[measures]
+main = ["macro.MRR"]
+resamples = 200
+
+[correlation]
+pairs = [["sparse", "truth"], ["judged", "truth"]]
+
+[stability]
+sizes = [0.05, 0.1, 0.25, 0.5, 0.75, 0.95]
+repeats = 20
+
+[power]
+labels = ["judged"]
+
+[report]
+formats = ["html"]
+"""
+
+
+def run_study(steps: Steps) -> None:
+    """Write the study's configuration, and run it."""
+    write_text(f"kg/{CONFIG}", _TEXT)
+    steps.note(f"A study of what the label sets say of systems and measures, and its report: {STUDY}/report.html.")
+    steps.copy(f"kg/{CONFIG}", CONFIG)
+    steps.run("study", CONFIG)

@@ -1,0 +1,23 @@
+"""kgtrec openworld: one file per command of the group."""
+
+from __future__ import annotations
+
+import click
+
+from kgtrec.cli import LazyGroup
+
+COMMANDS = {
+    "world": "Make a family tree of which everything is known, as a collection.",
+    "curve": "Score systems on sparse labels of many densities against complete ones.",
+}
+
+
+@click.group(name="openworld", cls=LazyGroup, package="kgtrec.cli.openworld", commands_of=COMMANDS)
+def command() -> None:
+    """Tell what missing facts do to a measure.
+
+    \b
+    kgtrec openworld world --people 6004 --out W
+    kgtrec baseline svd W --option factors=8,32,128 --depth 0 --out ranks
+    kgtrec openworld curve W ranks --out curve
+    """

@@ -1,0 +1,112 @@
+"""kgtrec openworld curve."""
+
+from __future__ import annotations
+
+import click
+
+from kgtrec.cli.common import progress, say
+from kgtrec.cli.evaluate import files_of, refuse_twice
+from kgtrec.cli.systems import read_questions
+from kgtrec.formats.answer_ranks import read_answer_ranks
+from kgtrec.formats.files import replacing_folder, write_text
+from kgtrec.kernels.positions import TIE_POLICIES
+
+_MADE_BY = "points.csv"
+
+
+def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
+    try:
+        return [float(part) for part in value.replace(",", " ").split()]
+    except ValueError:
+        raise click.BadParameter(f"expected numbers, such as 0.1 0.5 0.9, got {value!r}") from None
+
+
+@click.command(name="curve")
+@click.argument("collection", type=click.Path())
+@click.argument("systems", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="MEASURE",
+    help="Measure to study; may be repeated, or hold several. Default: MRR, Hits@1, Hits@10, logMRR, pMRR over "
+    "answers, and MRR, Hits@10, nDCG, AP over questions.",
+)
+@click.option(
+    "--densities",
+    default="0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9",
+    show_default=True,
+    callback=_numbers,
+    metavar="NUMBERS",
+    help="Shares of the facts that keep their labels.",
+)
+@click.option(
+    "--correlations",
+    default="0",
+    show_default=True,
+    callback=_numbers,
+    metavar="NUMBERS",
+    help="Between an answer's being missing and its being found; 0: missing at random.",
+)
+@click.option("--reference", help="System whose finds missing labels are correlated with. Default: the strongest.")
+@click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Sets of labels of each density.")
+@click.option(
+    "--found-at",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Rank, among false candidates, at which an answer is found.",
+)
+@click.option("--ties", type=click.Choice(TIE_POLICIES), help="Order of equal scores, as of kgtrec evaluate.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the labels.")
+@click.option("--out", type=click.Path(), help="Folder for report.html, figures, and tables as CSV.")
+def command(
+    collection: str,
+    systems: tuple[str, ...],
+    measures: tuple[str, ...],
+    densities: list[float],
+    correlations: list[float],
+    reference: str | None,
+    draws: int,
+    found_at: int,
+    ties: str | None,
+    seed: int,
+    out: str | None,
+) -> None:
+    """Score SYSTEMS when only some of the answers of COLLECTION are labelled, against all of them.
+
+    COLLECTION knows all that is true, as that of kgtrec openworld world does. SYSTEMS are answer ranks, or folders of
+    them; NAME@NUMBER is a checkpoint of NAME. Missing answers stay in the lists as candidates. Prints how many pairs of
+    systems the sparse labels put in the wrong order, and how flat and how bent each measure's curve is;
+    docs/open-world-curves.md explains the columns.
+
+    \b
+    kgtrec openworld curve W ranks
+    kgtrec openworld curve W ranks --densities "0.1 0.5" --correlations "0 0.2" --draws 5 --out curve
+    kgtrec openworld curve W ranks -m "micro.MRR micro.logMRR" --reference rules@03 --correlations -0.1
+    """
+    from kgtrec.openworld.curve import MEASURES, open_world_curve
+    from kgtrec.report.files import report_files
+    from kgtrec.report.open_world import TABLES, curve_csv, curve_report, curve_text
+
+    paths = files_of(systems)
+    refuse_twice(collection, paths)
+    complete = read_questions(collection)
+    ranks = [read_answer_ranks(path) for path in paths]
+    total = len(ranks) * len(densities) * len(correlations) * draws
+    with progress("curve", total, "scorings") as advance:
+        found = open_world_curve(
+            complete, ranks, list(measures) or MEASURES, densities=densities, correlations=correlations,
+            reference=reference, draws=draws, found_at=found_at, ties=ties, seed=seed, progress=advance,
+        )  # fmt: skip
+    click.echo(curve_text(found), nl=False)
+    if out is None:
+        return
+    with replacing_folder(out, made_by=_MADE_BY) as folder:
+        for name in TABLES:
+            write_text(folder / f"{name}.csv", curve_csv(found, name))
+        for name, content in report_files(curve_report(found), ("html", "svg")).items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(content)
+    say(f"wrote {out}")

@@ -1,0 +1,53 @@
+"""kgtrec openworld world."""
+
+from __future__ import annotations
+
+import click
+
+from kgtrec.cli.common import say
+
+
+@click.command(name="world")
+@click.option("--people", type=click.IntRange(2), default=6004, show_default=True, help="How many entities.")
+@click.option(
+    "--hidden",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.5,
+    show_default=True,
+    help="Share of the facts that systems never see: the complete labels.",
+)
+@click.option(
+    "--valid",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="Share of the facts that is set apart as valid.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the tree, and of what is hidden."
+)
+@click.option("--out", required=True, type=click.Path(), help="Folder of the collection.")
+@click.option("--force", is_flag=True, help="Replace a collection that is there.")
+def command(people: int, hidden: float, valid: float, seed: int, out: str, force: bool) -> None:
+    """Make a family tree and all its kinship facts, hide a part of them, and ask for these.
+
+    The labels of the collection are complete: what is not known, and no answer, is false. Prints how many facts each
+    relation has, and how many answers its questions.
+
+    \b
+    kgtrec openworld world --people 6004 --out W
+    kgtrec openworld world --people 200 --hidden 0.3 --seed 7 --out W
+    """
+    from kgtrec.formats.collections import require_writable, write_collection
+    from kgtrec.openworld.family_tree import family_statistics, family_tree, hide_facts
+    from kgtrec.questions import build_questions
+    from kgtrec.report.family_tree import statistics_text
+
+    require_writable(out, force=force)
+    tree = family_tree(people, seed)
+    parts = hide_facts(tree.facts, hidden=hidden, density=1.0, valid=valid, seed=seed)
+    collection = build_questions(parts.splits.train, parts.splits.valid, parts.complete)
+    about = {"name": "openworld world", "people": people, "hidden": hidden, "valid": valid, "seed": seed}
+    write_collection(out, collection, force=force, command=about)
+    click.echo(statistics_text(family_statistics(tree)), nl=False)
+    say(f"wrote {out}: {len(parts.complete):,} facts to find, {len(collection.questions):,} questions")

@@ -1,0 +1,116 @@
+"""kgtrec study."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgtrec.cli.common import say
+from kgtrec.errors import KgtrecError
+
+if TYPE_CHECKING:
+    from kgtrec.data.study import StudyConfig
+
+_VERSIONS = ("kgtrec", "numpy", "scipy", "pyarrow", "pandas", "ir-measures", "pytrec-eval-terrier", "matplotlib")
+
+
+@click.command(name="study")
+@click.argument("config", type=click.Path())
+@click.option("--out", type=click.Path(), help="Folder of the study. Default: the one that CONFIG names.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True,
+              help="Processes that share the work; any number gives the same bytes.")  # fmt: skip
+@click.option("--prune", is_flag=True, help="Remove steps of earlier inputs or options in the end.")
+def command(config: str, out: str | None, workers: int, prune: bool) -> None:
+    """Run a whole study, from triples and scores to the report, as CONFIG, a TOML file, says.
+
+    Rank the systems, score them under each label set, correlate the label sets, look at every pool depth, test all
+    pairs of systems, subsample the test set, compare policies for ties, and write report.html with its figures and
+    tables. docs/study.md tells what CONFIG may hold.
+
+    Each step is kept with the checksums of what it was made of, and is not computed again: a study that was stopped
+    goes on where it was when the command is given again, and after a change only what hangs on it is computed.
+
+    \b
+    kgtrec study study.toml
+    kgtrec study examples/fb15k-237/study.toml --out fb15k-237 --workers 2
+    kgtrec report fb15k-237 --out report.html
+    """
+    from kgtrec.cli.report import write_report
+    from kgtrec.cli.study_steps import StudyRun
+    from kgtrec.formats.files import writing
+    from kgtrec.formats.studies import CONFIG, write_study_manifest
+    from kgtrec.formats.study_configs import read_study_config
+
+    read = read_study_config(config)
+    folder = Path(out) if out else read.out
+    with _alone(folder):
+        run = StudyRun(read, folder, workers)
+        computed = run.compute()
+        with writing(folder / CONFIG) as stream:
+            stream.write(Path(config).read_bytes())
+        write_study_manifest(folder, _about(read, run) | computed)
+        if prune and (removed := run.steps.remove_others()):
+            say(f"removed {removed:,} steps of earlier inputs or options")
+        write_report(folder, folder / "report.html", read.formats, beside=True)
+    say(f"wrote {folder / 'report.html'}")
+
+
+def _about(config: StudyConfig, run: Any) -> dict[str, Any]:
+    """What the manifest says of the study as a whole; no times, and no place of this machine."""
+    settings = {"seed": str(config.seed), "measures": " ".join(run.measures), "ties": config.ties or "usual",
+                "bootstrap": f"{config.resamples:,} samples, {config.confidence:.0%} intervals"}  # fmt: skip
+    for part, options in config.parts.items():
+        if options:
+            settings[part] = ", ".join(f"{name} {_shown(value)}" for name, value in options.items())
+    power = config.parts["power"]
+    return {
+        "title": config.title, "subtitle": config.subtitle, "about": list(config.about),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}},
+        "settings": settings,
+        "commands": [shlex.join(["kgtrec", "study", "study.toml"])],
+        "config": config.settings,
+        "options": {
+            "formats": list(config.formats), "confidence": config.confidence, "alpha": power.get("alpha", 0.05),
+            "coefficients": list(config.coefficients),
+            "coefficient": config.parts["stability"].get("coefficient", "tau"),
+            "pairs": [list(pair) for pair in config.pairs],
+        },
+        "inputs": [
+            {"name": each.name, "bytes": each.size, "sha256": each.sha256}
+            for each in sorted(run.inputs.values(), key=lambda each: each.name)
+        ],
+    }  # fmt: skip
+
+
+def _shown(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the folder, so that no second study writes to it; remove what one that was killed had left half done."""
+    import shutil
+
+    try:
+        (folder / "steps").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise KgtrecError(f"{folder}: cannot write the study here: {error.strerror}") from None
+    with (folder / ".lock").open("w") as lock:
+        try:
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # pragma: no cover (a system without it)
+            pass
+        except BlockingIOError:
+            raise KgtrecError(f"{folder}: another kgtrec study is writing to it; wait for its end") from None
+        for part in (folder / "steps").glob(".*.part"):
+            shutil.rmtree(part, ignore_errors=True)
+        yield

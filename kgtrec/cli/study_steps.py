@@ -1,0 +1,697 @@
+"""How `kgtrec study` computes: one step after the other, each kept, so that it is not computed again."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgtrec.cli.common import counted, progress, say
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import Collection
+from kgtrec.data.decisions import Decisions
+from kgtrec.data.item_scores import ItemScores
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.report import Input
+from kgtrec.data.run import Run
+from kgtrec.data.score_table import ScoreTable
+from kgtrec.data.study import POOLED_KINDS, WHOLE, LabelFacts, LabelSet, Source, StudyConfig
+from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
+from kgtrec.formats.files import sha256_of, write_text
+from kgtrec.formats.steps import Steps
+
+_FACTS, _NOTES, _COLLECTION = "facts.json", "notes.json", "collection"
+_PARTS = ("side", "category")  # what the systems are ranked on apart
+_ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    """One system, and where its answer ranks or run come from."""
+
+    name: str
+    source: Source | None  # None: a baseline
+    kind: str  # "scores", "baseline", "ranks" or "run"
+
+
+class StudyRun:
+    """One run through a study.
+
+    Parameters
+    ----------
+    config : StudyConfig
+    out : path
+        The study's folder; its steps are in ``steps``.
+    workers : int
+        Processes, or threads, that share the work of one step.
+    """
+
+    def __init__(self, config: StudyConfig, out: Path, workers: int = 1) -> None:
+        self.config, self.workers = config, workers
+        self.steps = Steps(out / "steps", lambda name: say(f"computing {name}"))
+        self.inputs: dict[str, Input] = {}
+        self.tables: dict[str, str] = {}  # PART/LABELS -> file within steps
+        self.label_steps: dict[str, Path] = {}
+        self.collection_steps: dict[str, Path] = {}
+        self._sums: dict[Path, str] = {}
+        self._collections: dict[str, Collection] = {}
+        self._items: dict[tuple[str, int | None], dict[str, ItemScores]] = {}
+        self._ranked: dict[str, list[AnswerRanks | Run]] = {}
+        self._rank_steps: dict[tuple[str, str], tuple[str, Path]] = {}
+        self._pools: dict[str, tuple[Pool, Decisions, Qrels]] = {}
+
+    def compute(self) -> dict[str, Any]:
+        """Every step; what ``manifest.json`` says of them."""
+        self._check()
+        for labels in self.config.labels:
+            self._label_step(labels)
+        for labels in self.config.labels:
+            for system in self.systems:
+                self._rank_step(labels.collection, system)
+        for labels in self.config.labels:
+            self._score_step(labels)
+        chosen = self.config.label_set
+        for name in self._asked("power", [labels.name for labels in self.config.labels]):
+            self._power_step(chosen(name))
+        for one, other in self.config.pairs:
+            self._correlation_step(chosen(one), chosen(other))
+        for labels in self.config.labels:
+            if len(self._depths(labels)) > 1:
+                self._depth_step(labels)
+        first = [self.config.labels[0].name]
+        for name in self._asked("ties", first):
+            self._ties_step(chosen(name))
+        for name in self._asked("stability", first):
+            self._stability_step(chosen(name))
+        found = len(self.steps.record) - self.steps.done
+        say(f"{counted(self.steps.done, 'step')} computed, {found:,} found as they were")
+        return {
+            "systems": [system.name for system in self.systems],
+            "measures": list(self.measures),
+            "main": list(self.main),
+            "labels": [json.loads((step / _FACTS).read_text("utf-8")) for step in self.label_steps.values()],
+            "collections": {name: str(step.name) for name, step in self.collection_steps.items()},
+            "tables": self.tables,
+            "steps": self.steps.record,
+        }
+
+    # what is asked for
+
+    @cached_property
+    def systems(self) -> tuple[_System, ...]:
+        from kgtrec.baselines import BASELINES
+        from kgtrec.formats.runs import default_name
+
+        config = self.config.systems
+        names: list[str] = []
+        for name in config.baselines:
+            if name != _ALL and name not in BASELINES:
+                known = (*BASELINES, _ALL)
+                raise KgtrecError(f"no baseline {name!r}{nearest(name, known)}; there are {', '.join(known)}")
+            chosen = [record.name for record in BASELINES.values() if not record.is_control]
+            names += chosen if name == _ALL else [name]
+        found = [_System(source.path.stem, source, "scores") for source in config.scores]
+        found += [_System(name, None, "baseline") for name in dict.fromkeys(names)]
+        found += [_System(default_name(source.path), source, "ranks") for source in config.ranks]
+        found += [_System(default_name(source.path), source, "run") for source in config.runs]
+        first: dict[str, _System] = {}
+        for system in found:
+            other = first.setdefault(system.name, system)
+            if other is not system:
+                places = " and ".join(each.source.shown if each.source else "a baseline" for each in (other, system))
+                raise KgtrecError(f"expected systems of different names, found {system.name!r} twice: {places}")
+        return tuple(sorted(found, key=lambda system: system.name))
+
+    @cached_property
+    def measures(self) -> tuple[str, ...]:
+        from kgtrec.evaluation import default_measures
+        from kgtrec.measures.names import parse_measures
+
+        ranks = not any(system.kind == "run" for system in self.systems)
+        parsed = parse_measures(list(self.config.measures or default_measures(ranks=ranks)))
+        return tuple(measure.label for measure in parsed)
+
+    @cached_property
+    def main(self) -> tuple[str, ...]:
+        wanted = self.config.main
+        for name in wanted:
+            if name not in self.measures:
+                raise KgtrecError(
+                    f"expected main measures among {', '.join(self.measures)}, found {name!r}"
+                    f"{nearest(name, self.measures)}"
+                )
+        usual = [name for name in ("micro.MRR", "macro.MRR", "AP@20") if name in self.measures]
+        return wanted or tuple(usual) or self.measures[:1]
+
+    def _check(self) -> None:
+        """Refuse what cannot be before anything is computed."""
+        if len(self.systems) < 2:
+            raise KgtrecError(f"expected at least two systems to compare, found {self.systems[0].name} only")
+        _ = self.main
+        from kgtrec.measures.names import parse_measures
+
+        for options in self.config.parts.values():
+            if "measures" in options:
+                parse_measures(list(options["measures"]))
+
+    def _asked(self, part: str, usual: Sequence[str]) -> Sequence[str]:
+        found: Sequence[str] = self.config.parts[part].get("labels", usual)
+        return found
+
+    def _options(self, part: str, *names: str, **usual: Any) -> dict[str, Any]:
+        """The options of a part, the usual ones unless they are given."""
+        given = self.config.parts[part]
+        return usual | {name: given[name] for name in names if name in given}
+
+    # inputs
+
+    def _sum(self, source: Source) -> str:
+        if source.path not in self._sums:
+            self._sums[source.path] = digest = sha256_of(source.path)
+            self.inputs[source.shown] = Input(source.shown, source.path.stat().st_size, digest)
+        return self._sums[source.path]
+
+    def _sums_of(self, sources: Iterable[Source]) -> dict[str, str]:
+        return {source.shown: self._sum(source) for source in sources}
+
+    # steps
+
+    def _do(
+        self,
+        name: str,
+        make: Callable[[Path], None],
+        *,
+        inputs: Mapping[str, str],
+        options: Mapping[str, Any] | None = None,
+    ) -> Path:
+        def with_notes(folder: Path) -> None:
+            with _noting() as notes:
+                make(folder)
+            for note in notes:
+                say(f"note: {note}")
+            write_text(folder / _NOTES, json.dumps(notes, ensure_ascii=False, indent=1) + "\n")
+
+        return self.steps.do(name, with_notes, inputs=inputs, options=options)
+
+    def _collection_step(self, name: str) -> Path:
+        if name in self.collection_steps:
+            return self.collection_steps[name]
+        data = self.config.data
+        labels = None if name == WHOLE else self.config.label_set(name)
+        options: dict[str, Any] = {"columns": data.columns, **data.options}
+        if data.splits is None:
+            if labels is not None:
+                raise KgtrecError(
+                    f"label set {name!r} is a sample of test triples: expected train, valid and test in [data], found "
+                    "a collection"
+                )
+            collection = data.collection
+            assert collection is not None  # noqa: S101 (the reader sees to it that there is one of the two)
+            files = [collection.within(path.name) for path in sorted(collection.path.iterdir()) if path.is_file()]
+        else:
+            files = list(data.splits)
+        if labels is not None:
+            if labels.source is not None:
+                files.append(labels.source)
+            else:
+                options |= {"size": labels.size, "seed": labels.seed}
+
+        def make(folder: Path) -> None:
+            from kgtrec.formats.collections import write_collection
+
+            write_collection(folder / _COLLECTION, self._built(labels), command={"name": "study", **options})
+
+        step = self._do(f"collection-{name}", make, inputs=self._sums_of(files), options=options)
+        self.collection_steps[name] = step
+        return step
+
+    def _built(self, labels: LabelSet | None) -> Collection:
+        from kgtrec.formats.collections import read_collection
+        from kgtrec.formats.triples import read_triples
+        from kgtrec.questions import build_questions
+
+        data = self.config.data
+        if data.splits is None:
+            return read_collection(data.collection.path)  # type: ignore[union-attr]
+        train, valid, test = (read_triples(source.path, columns=data.columns) for source in data.splits)
+        sample: Any = None
+        if labels is not None:
+            sample = labels.size if labels.source is None else read_triples(labels.source.path, columns=data.columns)
+        seed = 0 if labels is None else labels.seed
+        return build_questions(train, valid, test, sample=sample, seed=seed, **data.options)
+
+    def collection(self, name: str) -> Collection:
+        """The collection of a sample, or of all test triples."""
+        from kgtrec.formats.collections import read_collection
+
+        step = self._collection_step(name)
+        if name not in self._collections:
+            self._collections[name] = read_collection(step / _COLLECTION)
+        return self._collections[name]
+
+    def _label_step(self, labels: LabelSet) -> None:
+        base = self._collection_step(labels.collection)
+        inputs = {"collection": Steps.key_of(base), **self._sums_of(_files_of(labels))}
+        depths = None if labels.depths is None else list(labels.depths)
+        options = {"kind": labels.kind, "depths": depths, "about": labels.about, "collection": labels.collection}
+
+        def make(folder: Path) -> None:
+            from kgtrec.formats.qrels import write_qrels
+
+            by_depth = self._judged(labels)
+            for depth, qrels in by_depth.items():
+                write_qrels(folder / _qrels_name(depth), qrels)
+            self._write_facts(folder, labels, by_depth)
+
+        step = self._do(f"labels-{labels.name}", make, inputs=inputs, options=options)
+        self.label_steps[labels.name] = step
+        if (step / "growth.parquet").is_file():
+            self._add(step, "growth", labels.name)
+
+    def _judged(self, labels: LabelSet) -> dict[int | None, Qrels]:
+        """The judgements, and those at each depth of a pool; None stands for all."""
+        from kgtrec.judged_qrels import deepest_rank, question_level
+
+        collection = self.collection(labels.collection)
+        if labels.kind in POOLED_KINDS:
+            pool, decisions, seeds = self._pool(labels)
+            whole = question_level(pool, seeds, decisions)
+            _require_same_questions(labels.name, pool, collection)
+            deepest = deepest_rank(pool)
+            depths = range(deepest + 1) if labels.depths is None else [at for at in labels.depths if at <= deepest]
+            found: dict[int | None, Qrels] = {None: whole}
+            return found | {depth: question_level(pool, seeds, decisions, depth) for depth in depths}
+        if labels.kind == "qrels":
+            from kgtrec.formats.qrels import read_qrels
+
+            qrels = read_qrels(labels.source.path)  # type: ignore[union-attr]
+            collection.topics_of(qrels.questions)
+            return {None: qrels}
+        return {None: collection.qrels}
+
+    def _pool(self, labels: LabelSet) -> tuple[Pool, Decisions, Qrels]:
+        if labels.name not in self._pools:
+            from kgtrec.adjudicate import decide, decisions_of
+
+            path = labels.source.path  # type: ignore[union-attr]
+            if labels.kind == "campaign":
+                from kgtrec.formats.campaigns import read_campaign
+
+                read = read_campaign(path)
+                self._pools[labels.name] = read.pool, decisions_of(read), read.seeds
+            else:
+                from kgtrec.formats.kgc_sparsity import read_kgc_sparsity
+
+                topics = self._collection_step(labels.collection) / _COLLECTION / "topics.tsv"
+                published = read_kgc_sparsity(path, topics=topics)
+                decisions = decide(published.pool, published.automatic, published.judgements, per_triple=1)
+                self._pools[labels.name] = published.pool, decisions, published.seeds
+        return self._pools[labels.name]
+
+    def _write_facts(self, folder: Path, labels: LabelSet, by_depth: Mapping[int | None, Qrels]) -> None:
+        qrels = by_depth[None]
+        triples = depth = None
+        if labels.kind in POOLED_KINDS:
+            pool, decisions, _ = self._pool(labels)
+            triples, depth = len(pool), int(pool.depth.max(initial=0))
+            at = np.arange(1, depth + 1)
+            positive = np.sort(pool.depth[decisions.verdict == 1])
+            _write_table(folder, "growth", pa.table({
+                "depth": at, "triples": np.searchsorted(np.sort(pool.depth), at, side="right"),
+                "positives": np.searchsorted(positive, at, side="right"),
+            }))  # fmt: skip
+        facts = LabelFacts(
+            labels.name, labels.kind, labels.collection, labels.about,
+            len(np.unique(qrels.question[qrels.grade >= 1])), int((qrels.grade >= 1).sum()),
+            int((qrels.grade == 0).sum()), triples, depth,
+        )  # fmt: skip
+        write_text(folder / _FACTS, json.dumps(asdict(facts), ensure_ascii=False, indent=1) + "\n")
+
+    def _depths(self, labels: LabelSet) -> list[int]:
+        names = (path.name for path in self.label_steps[labels.name].glob("qrels.depth*.txt"))
+        return sorted(int(name.removeprefix("qrels.depth").removesuffix(".txt")) for name in names)
+
+    def qrels(self, name: str, depth: int | None = None) -> Qrels:
+        """The judgements of a label set, all or down to a depth."""
+        from kgtrec.formats.qrels import read_qrels
+
+        return read_qrels(self.label_steps[name] / _qrels_name(depth))
+
+    def _rank_step(self, base: str, system: _System) -> tuple[str, Path]:
+        """What stands for a system's ranks on a collection as an input, and the file that has them."""
+        if (base, system.name) not in self._rank_steps:
+            self._rank_steps[base, system.name] = self._ranked_or_found(base, system)
+        return self._rank_steps[base, system.name]
+
+    def _ranked_or_found(self, base: str, system: _System) -> tuple[str, Path]:
+        if system.source is not None and system.kind in ("ranks", "run"):
+            return self._sum(system.source), system.source.path
+        on_it = [labels for labels in self.config.labels if labels.collection == base]
+        inputs = {"collection": Steps.key_of(self._collection_step(base))}
+        inputs |= {f"labels {labels.name}": sha256_of(self.label_steps[labels.name] / _qrels_name(None))
+                   for labels in on_it}  # fmt: skip
+        options: dict[str, Any] = {"system": system.name, "filter": list(self.config.systems.filtered_by)}
+        if system.source is None:
+            options |= {"baseline": system.name, "seed": self.config.seed}
+        else:
+            folder = Source(system.source.shown.rpartition("/")[0] or ".", system.source.path.parent)
+            beside = [folder.within(name) for name in ("entities.txt", "relations.txt")]
+            is_archive = system.source.path.suffix.lower() == ".npz"
+            inputs |= self._sums_of([system.source, *(each for each in beside if is_archive and each.path.is_file())])
+            if not is_archive:
+                inputs["rows"] = Steps.key_of(self._collection_step(WHOLE))
+
+        def make(folder: Path) -> None:
+            from kgtrec.cli.systems import write_system
+
+            write_system(
+                self.collection(base), self._blocks(base, system), system.name, folder, depth=0,
+                filtered_by=self.config.systems.filtered_by, judged=self._union(base),
+            )  # fmt: skip
+
+        step = self._do(f"ranks-{base}-{_plain(system.name)}", make, inputs=inputs, options=options)
+        return Steps.key_of(step), step / f"{system.name}.ranks.parquet"
+
+    def _blocks(self, base: str, system: _System) -> Any:
+        collection = self.collection(base)
+        if system.source is None:
+            from kgtrec.baselines import baseline_blocks
+
+            return baseline_blocks(system.name, collection, seed=self.config.seed)
+        with warnings.catch_warnings():
+            if base != WHOLE:  # a sample of the questions is meant to leave out the others
+                warnings.filterwarnings("ignore", r".*left out \d+ questions", KgtrecWarning)
+            if system.source.path.suffix.lower() == ".npz":
+                from kgtrec.formats.factorised import read_factorised
+
+                return read_factorised(system.source.path, collection)
+            from kgtrec.formats.score_matrix import read_score_matrix
+
+            topics = self._collection_step(WHOLE) / _COLLECTION / "topics.tsv"
+            return read_score_matrix(system.source.path, collection, topics=str(topics) if base != WHOLE else None)
+
+    def _union(self, base: str) -> Qrels | None:
+        """All pairs that some label set judges on a collection: they need a rank."""
+        collection = self.collection(base)
+        pairs = []
+        for labels in self.config.labels:
+            if labels.collection == base and labels.kind not in ("test", "sample"):
+                qrels = self.qrels(labels.name)
+                entity = collection.entities.encode(qrels.entities.labels)
+                if np.any(entity < 0):
+                    name = qrels.entities[int(np.argmin(entity))]
+                    raise CollectionError(f"label set {labels.name!r}: entity {name!r} is not in the collection")
+                question = collection.topics_of(qrels.questions).astype(np.int64)
+                pairs.append(question[qrels.question] * len(collection.entities) + entity[qrels.entity])
+        if not pairs:
+            return None
+        question, entity = np.divmod(np.unique(np.concatenate(pairs)), len(collection.entities))
+        return Qrels.of(
+            question.astype(np.int32), entity.astype(np.int32), np.zeros(len(entity), np.int32),
+            collection.questions.ids, collection.entities,
+        )  # fmt: skip
+
+    def _ranks(self, base: str) -> list[AnswerRanks | Run]:
+        """The systems' answer ranks, or runs, on a collection."""
+        if base not in self._ranked:
+            from kgtrec.formats.answer_ranks import read_answer_ranks
+            from kgtrec.formats.runs import read_run
+
+            self._ranked[base] = [
+                read_run(path, name=system.name)
+                if system.kind == "run"
+                else read_answer_ranks(path).renamed(system.name)
+                for system, (_, path) in ((system, self._rank_step(base, system)) for system in self.systems)
+            ]
+        return self._ranked[base]
+
+    def _inputs(self, *several: LabelSet) -> dict[str, str]:
+        """What scores under label sets hang on."""
+        found = {}
+        for labels in several:
+            found[f"labels {labels.name}"] = Steps.key_of(self.label_steps[labels.name])
+            found[f"collection {labels.collection}"] = Steps.key_of(self._collection_step(labels.collection))
+            for system in self.systems:
+                found[f"{system.name} on {labels.collection}"] = self._rank_step(labels.collection, system)[0]
+        return found
+
+    def items(self, labels: LabelSet, depth: int | None = None) -> dict[str, ItemScores]:
+        """What each system scores on each item."""
+        from kgtrec.per_item import item_scores
+
+        key = labels.name, depth
+        if key not in self._items:
+            if len(self._items) > 2:  # those of a large collection are large
+                self._items.clear()
+            self._items[key] = item_scores(
+                self.qrels(*key), self._ranks(labels.collection), list(self.measures),
+                collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed,
+            )  # fmt: skip
+        return self._items[key]
+
+    def _scoring(self) -> dict[str, Any]:
+        return {"measures": list(self.measures), "ties": self.config.ties, "seed": self.config.seed}
+
+    def _table(self, labels: LabelSet, measures: Sequence[str], **options: Any) -> ScoreTable:
+        from kgtrec.meta.sparsity import label_scores
+
+        table = label_scores(
+            {labels.name: self.qrels(labels.name)}, self._ranks(labels.collection), list(measures),
+            collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed, **options,
+        )  # fmt: skip
+        return replace(table.at(labels=labels.name), name=labels.name)
+
+    def _score_step(self, labels: LabelSet) -> None:
+        options = self._scoring() | {"confidence": self.config.confidence, "resamples": self.config.resamples}
+        options |= {"main": list(self.main)}
+
+        def make(folder: Path) -> None:
+            from kgtrec.evaluation import evaluate
+
+            scores = evaluate(
+                self.qrels(labels.name), self._ranks(labels.collection), list(self.measures),
+                collection=self.collection(labels.collection), ties=self.config.ties,
+                confidence=self.config.confidence, resamples=self.config.resamples, seed=self.config.seed,
+            )  # fmt: skip
+            _write_table(folder, "scores", scores.to_table())
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", KgtrecWarning)  # a category may well be empty
+                parts = self._table(labels, self.main, per=_PARTS).to_table()
+            _write_table(folder, "parts", parts)
+
+        step = self._do(f"scores-{labels.name}", make, inputs=self._inputs(labels), options=options)
+        for part in ("scores", "parts"):
+            self._add(step, part, labels.name)
+
+    def _power_step(self, labels: LabelSet) -> None:
+        options = self._options(
+            "power", "tests", "alpha", "repeats", "resample", tests=["t", "clustered"], alpha=0.05, repeats=1000
+        )
+        measures = list(self.config.parts["power"].get("measures", self.measures))
+
+        def make(folder: Path) -> None:
+            from kgtrec.meta.power import power
+            from kgtrec.per_item import item_scores
+
+            items = (
+                self.items(labels)
+                if measures == list(self.measures)
+                else item_scores(
+                    self.qrels(labels.name), self._ranks(labels.collection), measures,
+                    collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed,
+                )
+            )  # fmt: skip
+            total = len(items) * len(options["tests"])
+            with progress(f"power {labels.name}", total, "tests") as advance:
+                found = power(items, seed=self.config.seed, workers=self.workers, progress=advance, **options)
+            _write_table(folder, "power", found.summary_table())
+            _write_table(folder, "pairs", found.to_table())
+            _write_table(folder, "p-values", found.curve_table())
+
+        step = self._do(
+            f"power-{labels.name}", make, inputs=self._inputs(labels),
+            options=self._scoring() | options | {"measures": measures},
+        )  # fmt: skip
+        for part in ("power", "pairs", "p-values"):
+            self._add(step, part, labels.name)
+
+    def _correlation_step(self, one: LabelSet, other: LabelSet) -> None:
+        names = (one.name, other.name)
+        coefficients = list(self.config.coefficients)
+        options = self._scoring() | {
+            "coefficients": coefficients, "confidence": self.config.confidence, "resamples": self.config.resamples,
+            "fixed_relations": self.config.fixed_relations, "main": list(self.main),
+        }  # fmt: skip
+
+        def make(folder: Path) -> None:
+            from kgtrec.meta.correlation import correlate, swaps
+            from kgtrec.meta.sparsity import relation_shares, sparsity
+
+            first, second = self.items(one), self.items(other)
+            found = correlate(
+                first, second, coefficients=coefficients, names=names, confidence=self.config.confidence,
+                resamples=self.config.resamples, seed=self.config.seed, paired=one.collection == other.collection,
+            )  # fmt: skip
+            _write_table(folder, "correlation", found.to_table())
+            _write_table(folder, "swaps", swaps(first, second).to_table())
+            parts = sparsity([self._table(each, self.main, per=_PARTS) for each in (one, other)], coefficients="tau")
+            _write_table(folder, "correlation-parts", _second_only(parts.to_table(), other.name))
+            if self.config.fixed_relations:
+                shares = relation_shares(self.qrels(one.name), self.collection(one.collection))
+                tables = [self._table(one, self.measures), self._table(other, self.measures, relations=shares)]
+                fixed = sparsity(tables, coefficients=coefficients)
+                _write_table(folder, "correlation-fixed", _second_only(fixed.to_table(), other.name))
+
+        step = self._do(f"correlation-{one.name}-{other.name}", make, inputs=self._inputs(one, other), options=options)
+        parts = ["correlation", "swaps", "correlation-parts"]
+        for part in [*parts, "correlation-fixed"] if self.config.fixed_relations else parts:
+            self._add(step, part, *names)
+
+    def _depth_step(self, labels: LabelSet) -> None:
+        depths = self._depths(labels)
+        coefficients = list(self.config.coefficients)
+        options = self._scoring() | {
+            "coefficients": coefficients, "confidence": self.config.confidence, "resamples": self.config.resamples,
+            "depths": depths,
+        }  # fmt: skip
+
+        def make(folder: Path) -> None:
+            from kgtrec.meta.correlation import correlate
+
+            first, tables = self.items(labels, depths[0]), []
+            with progress(f"depths {labels.name}", len(depths), "depths") as advance:
+                for depth in depths:
+                    found = correlate(
+                        first, self.items(labels, depth), coefficients=coefficients, confidence=self.config.confidence,
+                        resamples=self.config.resamples, seed=self.config.seed,
+                    ).to_table()  # fmt: skip
+                    at = pa.array([depth] * found.num_rows, pa.int64())
+                    tables.append(found.drop_columns(["first", "second"]).add_column(1, "depth", at))
+                    self._items = {(labels.name, depths[0]): first}
+                    advance(1)
+            _write_table(folder, "depths", pa.concat_tables(tables))
+
+        step = self._do(f"depths-{labels.name}", make, inputs=self._inputs(labels), options=options)
+        self._add(step, "depths", labels.name)
+
+    def _ties_step(self, labels: LabelSet) -> None:
+        measures = list(self.config.parts["ties"].get("measures", self.main))
+        policies = self.config.parts["ties"].get("policies")
+
+        def make(folder: Path) -> None:
+            from kgtrec.ties import compare_ties
+
+            found = compare_ties(
+                self.qrels(labels.name), self._ranks(labels.collection), measures, policies=policies,
+                seed=self.config.seed,
+            )  # fmt: skip
+            _write_table(folder, "ties", found.to_table())
+
+        options = {"measures": measures, "policies": policies, "seed": self.config.seed}
+        step = self._do(f"ties-{labels.name}", make, inputs=self._inputs(labels), options=options)
+        self._add(step, "ties", labels.name)
+
+    def _stability_step(self, labels: LabelSet) -> None:
+        options = self._options("stability", "sizes", "repeats", "micro", "macro", "coefficient", repeats=50)
+        measures = list(self.config.parts["stability"].get("measures", self.measures))
+
+        def make(folder: Path) -> None:
+            from kgtrec.meta.stability import SIZES, stability
+
+            sizes = options.get("sizes", SIZES)
+            with progress(f"stability {labels.name}", len(sizes) * options["repeats"], "subsamples") as advance:
+                found = stability(
+                    self.qrels(labels.name), self._ranks(labels.collection), measures,
+                    collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed,
+                    workers=self.workers, progress=advance, **options,
+                )  # fmt: skip
+            _write_table(folder, "stability", found.to_table())
+            _write_table(folder, "stability-scores", found.scores_table())
+
+        step = self._do(
+            f"stability-{labels.name}", make, inputs=self._inputs(labels),
+            options=self._scoring() | options | {"measures": measures},
+        )  # fmt: skip
+        for part in ("stability", "stability-scores"):
+            self._add(step, part, labels.name)
+
+    def _add(self, step: Path, part: str, *names: str) -> None:
+        self.tables["/".join([part, *names])] = f"{step.name}/{part}.parquet"
+
+
+@contextmanager
+def _noting() -> Iterator[list[str]]:
+    """Gather what is warned of, each warning once; others than ours go on."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    for warning in caught:
+        if not issubclass(warning.category, KgtrecWarning):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        elif (text := str(warning.message)) not in notes:
+            notes.append(text)
+
+
+def _files_of(labels: LabelSet) -> list[Source]:
+    """What a label set is read from, its collection aside."""
+    if labels.source is None or labels.kind == "sample":
+        return []
+    if labels.source.path.is_file():
+        return [labels.source]
+    if labels.kind == "published":
+        from kgtrec.formats.kgc_sparsity import DEPTHS, FILTERED, FINAL, HUMAN, POSITIVE, SEED_LINES, SEEDS
+
+        folder = labels.source.within("data") if (labels.source.path / "data").is_dir() else labels.source
+        named = [folder.within(name) for name in (SEEDS, SEED_LINES, FINAL, POSITIVE, DEPTHS, HUMAN, FILTERED)]
+        return [source for source in named if source.path.is_file()]
+    return [labels.source.within(path.name) for path in sorted(labels.source.path.iterdir()) if path.is_file()]
+
+
+def _require_same_questions(name: str, pool: Pool, collection: Collection) -> None:
+    """A pool's ids stand for the same questions in the collection."""
+    own, asked = pool.questions, collection.questions
+    row = collection.topics_of(own.ids)
+    same = own.is_head == asked.is_head[row]
+    same &= collection.relations.encode(own.relations.labels)[own.relation] == asked.relation[row]
+    same &= collection.entities.encode(own.entities.labels)[own.anchor] == asked.anchor[row]
+    if not same.all():
+        raise CollectionError(
+            f"label set {name!r}: expected the questions of its collection, found another one under the id "
+            f"{own.ids[int(np.argmin(same))]}; was it pooled for another collection?"
+        )
+
+
+def _second_only(table: pa.Table, name: str) -> pa.Table:
+    """The rows that compare with the second label set, and not the first with itself."""
+    return table.filter(pa.array([label == name for label in table.column("second").to_pylist()]))
+
+
+def _qrels_name(depth: int | None) -> str:
+    return "qrels.txt" if depth is None else f"qrels.depth{depth}.txt"
+
+
+def _plain(name: str) -> str:
+    """A name as one of a step."""
+    return "".join(sign if sign.isalnum() or sign in "._@-" else "_" for sign in name)
+
+
+def _write_table(folder: Path, name: str, table: pa.Table) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, folder / f"{name}.parquet")
+
+
+def notes_of(step: Path) -> list[str]:
+    """What was warned of when a step was computed."""
+    notes: list[str] = json.loads((step / _NOTES).read_text("utf-8"))
+    return notes

@@ -1,0 +1,99 @@
+"""A study's folder: the manifest, the steps, and the tables that a report is made of.
+
+=================  ====================================================================================================
+``manifest.json``  what was computed from what: inputs and their checksums, versions, seeds, options, steps, commands
+``study.toml``     the configuration as it was given
+``steps/``         one folder per step, see :mod:`kgtrec.formats.steps`
+=================  ====================================================================================================
+
+``report.html``, ``figures/``, ``tables/`` and ``data/`` beside them are made of these.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kgtrec.data.report import Input, Provenance
+from kgtrec.data.study import LabelFacts, Study
+from kgtrec.errors import FormatError
+from kgtrec.formats.files import PathLike, write_text
+from kgtrec.formats.steps import STEP
+
+MANIFEST, CONFIG, STEPS = "manifest.json", "study.toml", "steps"
+_FORMAT = 1
+
+
+def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
+    """Write what a study was made of, atomically."""
+    text = json.dumps({"study_format": _FORMAT, **manifest}, indent=1, ensure_ascii=False)
+    write_text(Path(folder) / MANIFEST, text + "\n")
+
+
+def read_study(folder: PathLike) -> Study:
+    """What a study found.
+
+    Raises
+    ------
+    FormatError
+        If the folder holds no study, a study that was stopped before its end, or one whose steps were damaged.
+    """
+    path = Path(folder)
+    manifest = _manifest(path)
+    try:
+        tables = {name: _table(path / STEPS / file) for name, file in manifest["tables"].items()}
+        notes = [note for step in manifest["steps"] for note in _json(path / STEPS / step["folder"] / "notes.json")]
+        collections = {
+            name: _json(path / STEPS / step / "collection" / MANIFEST)["report"]
+            for name, step in manifest["collections"].items()
+        }
+        inputs = tuple(Input(each["name"], each["bytes"], each["sha256"]) for each in manifest["inputs"])
+        made = Provenance(manifest["versions"], manifest["settings"], inputs, tuple(manifest["commands"]))
+        return Study(
+            manifest["title"], tuple(manifest["systems"]), tuple(manifest["measures"]), tuple(manifest["main"]),
+            tuple(LabelFacts(**facts) for facts in manifest["labels"]), collections, tables, manifest["subtitle"],
+            tuple(manifest["about"]), tuple(dict.fromkeys(notes)), manifest["options"], made,
+        )  # fmt: skip
+    except (KeyError, TypeError, AttributeError) as error:
+        raise FormatError(
+            f"expected what kgtrec study writes, found something else ({type(error).__name__}: {error}); run kgtrec "
+            "study again", path=path / MANIFEST,
+        ) from None  # fmt: skip
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    if not path.is_dir():
+        raise FormatError("expected the folder of a study, found none; kgtrec study CONFIG.toml writes one", path=path)
+    if not (path / MANIFEST).is_file():
+        raise FormatError(
+            f"expected the folder of a study, found no {MANIFEST}; a study that was stopped goes on when kgtrec study "
+            "is run again", path=path,
+        )  # fmt: skip
+    manifest = _json(path / MANIFEST)
+    if not isinstance(manifest, dict) or manifest.get("study_format") != _FORMAT:
+        raise FormatError(f"expected a study of format {_FORMAT}, found another file", path=path / MANIFEST)
+    return manifest
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except OSError:
+        raise FormatError("expected a file of the study, found none; run kgtrec study again", path=path) from None
+    except ValueError:
+        raise FormatError("expected JSON, found something else; run kgtrec study again", path=path) from None
+
+
+def _table(path: Path) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    if not (path.parent / STEP).is_file():
+        raise FormatError("expected a step of the study, found none; run kgtrec study again", path=path.parent)
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowInvalid):
+        raise FormatError("expected a table, found a damaged file; run kgtrec study again", path=path) from None

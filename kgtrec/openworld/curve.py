@@ -1,0 +1,322 @@
+"""Scores on sparse labels against scores on complete ones: what a measure still shows, and what it turns round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import Collection
+from kgtrec.data.open_world_curve import PAIRS, OpenWorldCurve
+from kgtrec.errors import KgtrecError, MeasureError, nearest
+from kgtrec.evaluation import different_systems, evaluate
+from kgtrec.kernels.curve_fits import Fit, fitted, wrong_pairs
+from kgtrec.kernels.open_world import Weights, mean_per_label, mean_per_question
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
+from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide_labels
+from kgtrec.openworld.weights import weights_of
+from kgtrec.ranking import Progress
+
+Floats = NDArray[np.float64]
+MEASURES = (
+    "micro.MRR", "micro.Hits@1", "micro.Hits@10", "micro.logMRR", "micro.pMRR(p=0.5)", "pykeen.macro.MRR",
+    "macro.MRR", "macro.Hits@10", "nDCG", "AP",
+)  # fmt: skip
+DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_CHECKPOINT = re.compile(r"(?P<family>.+)@(?P<number>\d{1,9})", re.DOTALL)
+
+
+def open_world_curve(
+    complete: Collection,
+    systems: Iterable[AnswerRanks] | Mapping[str, AnswerRanks],
+    measures: Any = MEASURES,
+    *,
+    densities: Sequence[float] = DENSITIES,
+    correlations: Sequence[float] = (0.0,),
+    reference: str | None = None,
+    draws: int = 1,
+    found_at: int = 1,
+    ties: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> OpenWorldCurve:
+    """Score systems under sparse labels of many densities, out of their answer ranks under complete ones.
+
+    Missing answers stay in the lists as unjudged candidates, and push down the labelled ones that they stand above;
+    :mod:`kgtrec.openworld.labels` tells what is known to whom. Scores are not looked at again.
+
+    Parameters
+    ----------
+    complete : Collection
+        All that is true of its questions, but for what train and valid hold, is an answer.
+    systems : AnswerRanks, several, or a mapping from names
+        Ranked for that collection. ``NAME@NUMBER`` is a checkpoint of NAME; another name is a family of its own.
+    measures : str, measure, or several of them
+    densities : sequence of float
+        Shares of the facts that are labelled, in (0, 1].
+    correlations : sequence of float
+        Between an answer's being missing and its being found by the reference; 0: missing at random.
+    reference : str, optional
+        The system that missing labels go with. Default: the strongest.
+    draws : int
+        Sets of labels of each density and correlation.
+    found_at : int
+        An answer of this rank or better, among false candidates only, is found.
+    ties : str, optional
+        As :func:`kgtrec.evaluate` takes it.
+    seed : int
+    progress : function, optional
+        Told how many systems more are scored under one set of labels.
+
+    Returns
+    -------
+    OpenWorldCurve
+        With the theory beside: the expected score in the model of :mod:`kgtrec.openworld.theory`, of a system that
+        finds a missing and a labelled answer as often as this one does in all, averaged over the numbers of answers
+        that the questions have.
+
+    Raises
+    ------
+    KgtrecError
+        If an option is out of range, or there is no such correlation; the message has those that there are.
+    CollectionError
+        If a system was not ranked for the complete collection.
+
+    References
+    ----------
+    Yang et al. (2022), NeurIPS, sections 4 and 5.
+
+    Examples
+    --------
+    >>> from kgtrec.baselines import baseline_checkpoints, score_blocks
+    >>> from kgtrec.openworld.family_tree import family_tree, hide_facts
+    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.ranking import rank_scores
+    >>> world = hide_facts(family_tree(60).facts, hidden=0.5, density=1.0)
+    >>> complete = build_questions(world.splits.train, world.splits.valid, world.complete)
+    >>> ranks = [
+    ...     rank_scores(complete, score_blocks(model, complete), name=f"rules@{number}", depth=0).answer_ranks
+    ...     for number, (_, model) in enumerate(baseline_checkpoints("rules", complete.train, most=[1, 4, 16]))]
+    >>> found = open_world_curve(complete, ranks, "micro.MRR", densities=[0.2, 1.0])
+    >>> found
+    <OpenWorldCurve: 3 systems x 1 measures, 2 densities x 1 correlations, 1 draws>
+    >>> bool((found.sparse[0, 1, 0] == found.full).all())
+    True
+    """
+    parsed = parse_measures(measures)
+    given = [ranks.renamed(name) for name, ranks in systems.items()] if isinstance(systems, Mapping) else systems
+    ranked = list(different_systems([given] if isinstance(given, AnswerRanks) else given, complete))
+    if wrong := next((system for system in ranked if not isinstance(system, AnswerRanks)), None):
+        raise KgtrecError(f"expected answer ranks, found the run {wrong.name}, which does not tell all ranks")
+    several = [system for system in ranked if isinstance(system, AnswerRanks)]
+    densities, correlations = _numbers("densities", densities), _numbers("correlations", correlations)
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
+        raise KgtrecError(f"expected a whole number of draws of at least 1, found {draws!r}")
+    true = TrueFacts.of(complete)
+    found = np.stack([found_answers(true, system, at=found_at) for system in several])
+    strength = found.mean(axis=1)
+    chosen = _reference(several, strength, reference) if any(correlations) else None
+    labels = [
+        [
+            [
+                hide_labels(
+                    true, density, found=None if chosen is None else found[chosen], correlation=correlation,
+                    seed=seed, draw=draw,
+                )
+                for draw in range(draws)
+            ]
+            for density in densities
+        ]
+        for correlation in correlations
+    ]  # fmt: skip
+    options: dict[str, Any] = {"collection": complete, "ties": ties, "seed": seed}
+    full, sparse = [], []
+    whole = hide_labels(true, 1.0).qrels()
+    qrels = [[[one.qrels() for one in cell] for cell in row] for row in labels]
+    for system in several:
+        full.append(evaluate(whole, system, parsed, **options).values[0, :, 0])
+        own = np.empty((len(correlations), len(densities), draws, len(parsed)))
+        for place in np.ndindex(own.shape[:3]):
+            c, d, draw = place
+            one = labels[c][d][draw]
+            own[place] = evaluate(qrels[c][d][draw], one.ranks(system), parsed, **options).values[0, :, 0]
+            if progress is not None:
+                progress(1)
+        sparse.append(own)
+    parts = [_CHECKPOINT.fullmatch(system.name) for system in several]
+    n_answers = np.bincount(np.bincount(complete.qrels.question[true.row], minlength=len(complete.questions)))
+    missing, own_correlation = _shares(labels, found)
+    return OpenWorldCurve(
+        tuple(system.name for system in several),
+        tuple(part["family"] if part else system.name for part, system in zip(parts, several, strict=True)),
+        np.array([int(part["number"]) if part else 0 for part in parts]), strength,
+        tuple(measure.label for measure in parsed), correlations, densities,
+        "" if chosen is None else several[chosen].name, seed, len(true), int(n_answers[1:].sum()), n_answers,
+        np.stack(full, axis=-1), np.stack(sparse, axis=-1), _theory(parsed, n_answers, missing, strength),
+        np.array([[[one.density for one in cell] for cell in row] for row in labels]),
+        np.array([[[one.correlation for one in cell] for cell in row] for row in labels]), own_correlation,
+    )  # fmt: skip
+
+
+def degradation(curve: OpenWorldCurve) -> pa.Table:
+    """How the sparse score runs against the full one, over all systems, for each correlation, density and measure.
+
+    Columns: ``correlation, density, measure, systems``; ``slope`` of a line by least squares; ``lower_slope`` and
+    ``upper_slope``, of lines through the weaker and the stronger half of the systems, which are alike if the curve is
+    straight and fall if it is concave, and ``bend``, by how much they fall; ``r2_line``, ``r2_log``: how well a line in
+    the full score and one in its logarithm tell each system's sparse score from the other systems' (1 - squares of the
+    errors of points left out / squares about the mean); ``log_gain``, Akaike's criterion of the line less that of the
+    logarithm, above 0 where the logarithm fits better (both have as many parameters; NaN where one of them is exact);
+    ``off``, the mean absolute distance from the line to the points; ``loss``, the mean of full less sparse.
+
+    Returns
+    -------
+    pa.Table
+    """
+    rows = []
+    for c, d, m in curve.cells():
+        x, y = curve.full[m], curve.mean[c, d, m]
+        line, log = fitted(x, y), _logarithm(x, y)
+        order = np.argsort(x, kind="stable")
+        half = (len(x) + 1) // 2
+        lower, upper = (fitted(x[rows], y[rows]).slope for rows in (order[:half], order[len(x) - half :]))
+        rows.append(
+            {
+                "correlation": curve.correlations[c],
+                "density": curve.densities[d],
+                "measure": curve.measures[m],
+                "systems": len(x),
+                "slope": line.slope,
+                "lower_slope": lower,
+                "upper_slope": upper,
+                "bend": lower - upper,
+                "r2_line": line.r2,
+                "r2_log": log.r2,
+                "log_gain": line.aic - log.aic,
+                "off": float(np.abs(y - line.intercept - line.slope * x).mean()),
+                "loss": float((x - y).mean()),
+            }
+        )
+    return pa.Table.from_pylist(rows)
+
+
+def inconsistency(curve: OpenWorldCurve) -> pa.Table:
+    """The pairs of systems that sparse labels put in another order than complete ones, under the same measure.
+
+    Columns: ``correlation, density, measure, pairs`` ("all", "within" a family, "across" families); ``told``, pairs
+    that the full score tells apart; over draws, the means of ``wrong``, the share of them that the sparse score turns
+    round, ``tied``, the share that it does not tell apart, and ``mean_gap``, the full score's mean difference over the
+    wrong pairs; ``max_gap``, the greatest difference of any wrong pair.
+
+    Returns
+    -------
+    pa.Table
+        Without rows of ``pairs`` that there are none of.
+    """
+    rows: list[dict[str, Any]] = []
+    which = [(name, counted) for name in PAIRS if np.triu(counted := curve.pairs_counted(name), 1).any()]
+    for c, d, m in curve.cells():
+        for name, counted in which:
+            found = [wrong_pairs(curve.full[m], sparse, counted) for sparse in curve.sparse[c, d, :, m]]
+            told = found[0].pairs
+            wrong = sum(one.wrong for one in found)
+            rows.append(
+                {
+                    "correlation": curve.correlations[c],
+                    "density": curve.densities[d],
+                    "measure": curve.measures[m],
+                    "pairs": name,
+                    "told": told,
+                    "wrong": wrong / (told * len(found)) if told else float("nan"),
+                    "tied": sum(one.tied for one in found) / (told * len(found)) if told else float("nan"),
+                    "mean_gap": sum(one.mean_gap * one.wrong for one in found) / wrong if wrong else 0.0,
+                    "max_gap": max(one.max_gap for one in found),
+                }
+            )
+    return pa.Table.from_pylist(rows)
+
+
+def _logarithm(x: Floats, y: Floats) -> Fit:
+    return fitted(np.log(np.where(x > 0, x, np.nan)), y)
+
+
+def _numbers(what: str, values: Sequence[float]) -> tuple[float, ...]:
+    found = tuple(values) if isinstance(values, Sequence | np.ndarray) and not isinstance(values, str) else ()
+    if not found or not all(isinstance(value, int | float | np.number) for value in found):
+        raise KgtrecError(f"expected {what} as a list of numbers, found {values!r}")
+    if len(set(found)) < len(found):
+        raise KgtrecError(f"expected {what} that differ, found {', '.join(f'{value:g}' for value in found)}")
+    return tuple(float(value) for value in found)
+
+
+def _reference(systems: Sequence[AnswerRanks], strength: Floats, name: str | None) -> int:
+    if name is None:
+        return int(strength.argmax())
+    names = [system.name for system in systems]
+    if name not in names:
+        raise KgtrecError(
+            f"expected a reference among the systems {', '.join(names)}, found {name!r}{nearest(name, names)}"
+        )
+    return names.index(name)
+
+
+def _shares(labels: Sequence[Sequence[Sequence[SparseLabels]]], found: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """(c, d, 3, s): share missing, share found of the missing, and of the labelled; (c, d, s) correlations."""
+    shape = len(labels), len(labels[0])
+    shares, correlation = np.empty((*shape, 3, len(found))), np.empty((*shape, len(found)))
+    strength = found.mean(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for c, d in np.ndindex(shape):
+            missing = np.stack([~one.labelled[one.true.fact] for one in labels[c][d]])
+            beta = missing.mean()
+            both = (found @ missing.T.astype(np.float64)).mean(axis=1) / missing.shape[1]
+            on_missing = both / beta if beta > 0 else strength
+            shares[c, d] = np.broadcast_to(beta, strength.shape), on_missing, (strength - both) / (1 - beta)
+            spread = beta * (1 - beta) * strength * (1 - strength)
+            correlation[c, d] = np.where(spread > 0, (both - beta * strength) / np.sqrt(spread), np.nan)
+    return shares, correlation
+
+
+def _theory(
+    measures: Sequence[ParsedMeasure | ProvidedMeasure], n_answers: NDArray[np.int64], shares: Floats, strength: Floats
+) -> Floats:
+    """(c, d, m, s) the model's expectation over questions of these numbers of answers."""
+    theory = np.full((*shares.shape[:2], len(measures), len(strength)), np.nan)
+    sizes = np.flatnonzero(n_answers)
+    sizes = sizes[sizes > 0]
+    for place, measure in enumerate(measures):
+        known = _weights(measure)
+        if known is None:
+            continue
+        weights, over_questions = known
+        for c, d in np.ndindex(shares.shape[:2]):
+            missing, apart = float(shares[c, d, 0, 0]), np.clip(shares[c, d, 1:], 0.0, 1.0)
+            total = np.zeros(len(strength))
+            counted = 0.0
+            for size in sizes.tolist():  # as many as there are lengths of lists
+                share = n_answers[size] * (1 - missing**size if over_questions else size)
+                total += share * (
+                    mean_per_question(weights, size, missing, apart[0], apart[1], conditional=True)
+                    if over_questions
+                    else mean_per_label(weights, size, missing, apart[0], apart[1])
+                )
+                counted += share
+            theory[c, d, place] = total / counted
+    return theory
+
+
+def _weights(measure: ParsedMeasure | ProvidedMeasure) -> tuple[Weights, bool] | None:
+    """Weights of a measure, and whether each question counts alike; None where the model does not cover it."""
+    if not isinstance(measure, ParsedMeasure):
+        return None
+    label = measure.label
+    over_questions = label.startswith("pykeen.macro.")
+    try:
+        return weights_of(label.replace("pykeen.macro.", "micro.", 1))[1], over_questions
+    except MeasureError:
+        return None

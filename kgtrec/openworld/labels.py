@@ -1,0 +1,274 @@
+"""Sparse labels of a closed world: a part of the true facts, drawn at random or by what a system finds.
+
+A collection that knows every true answer is looked at with some of its facts unlabelled. Who knows what:
+
+- systems have learnt from train alone, the same for all labels;
+- train and valid facts are no candidates, whatever is labelled, as the filter knows them;
+- a labelled fact answers both of its questions, and is taken out when other answers of these are ranked;
+- a missing fact is true, but nobody knows: it stays in the lists as an unjudged candidate, and pushes down what it
+  stands above. A question all of whose answers are missing is not asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import CollectionError, KgtrecError
+from kgtrec.kernels.label_draws import (
+    correlation_ends,
+    correlation_of,
+    missing_at_random,
+    missing_in_correlation,
+)
+from kgtrec.kernels.positions import higher_and_equal
+from kgtrec.label_hashes import triple_keys
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrueFacts:
+    """The facts behind a collection's answers, each once."""
+
+    collection: Collection
+    facts: Triples  # sorted by their keys
+    fact: NDArray[np.intp]  # (answers,) row of the fact that each relevant row of the qrels comes of
+    row: NDArray[np.intp]  # (answers,) row in the qrels
+
+    @classmethod
+    def of(cls, collection: Collection) -> TrueFacts:
+        """All facts that the collection's answers complete.
+
+        Raises
+        ------
+        KgtrecError
+            If there are no answers, or it is an entity alignment.
+
+        Examples
+        --------
+        >>> from kgtrec.questions import build_questions
+        >>> test = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "tea")])
+        >>> true = TrueFacts.of(build_questions(Triples.of([]), Triples.of([]), test))
+        >>> len(true.facts), true.fact.tolist()
+        (2, [0, 1, 0, 1])
+        """
+        if collection.is_alignment:
+            raise KgtrecError("expected a collection of triple questions, found that of an entity alignment")
+        qrels, questions = collection.qrels, collection.questions
+        row = np.flatnonzero(qrels.grade >= 1)
+        if len(row) == 0:
+            raise KgtrecError("expected a collection with at least one answer, found none")
+        asked, answer = qrels.question[row], qrels.entity[row]
+        is_head, anchor = questions.is_head[asked], questions.anchor[asked]
+        every = Triples(
+            np.where(is_head, answer, anchor), questions.relation[asked], np.where(is_head, anchor, answer),
+            questions.entities, questions.relations,
+        )  # fmt: skip
+        _, first, fact = np.unique(every.keys(), return_index=True, return_inverse=True)
+        return cls(collection, every.take(first), fact, row)
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    def answers_per_fact(self, counted: Mask | None = None) -> NDArray[np.int64]:
+        """(facts,) how many answers each fact has, or how many of those counted."""
+        of = self.fact if counted is None else self.fact[counted]
+        return np.bincount(of, minlength=len(self.facts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseLabels:
+    """What is labelled and what is missing of a closed world's facts."""
+
+    true: TrueFacts
+    labelled: Mask  # (facts,)
+    correlation: float  # between missing and found by the system asked for, over answers; NaN: no system, or undefined
+
+    @property
+    def density(self) -> float:
+        """The share of the facts that are labelled."""
+        return float(self.labelled.mean())
+
+    def qrels(self) -> Qrels:
+        """The labelled answers, of the questions that have any."""
+        qrels = self.true.collection.qrels
+        kept = self.true.row[self.labelled[self.true.fact]]
+        used, question = np.unique(qrels.question[kept], return_inverse=True)
+        ids = Vocabulary(qrels.questions.decode(used))
+        return Qrels(question.astype(np.int32), qrels.entity[kept], qrels.grade[kept], ids, qrels.entities)
+
+    def ranks(self, complete: AnswerRanks) -> AnswerRanks:
+        """A system's answer ranks as they would be if only these labels were known, out of those with all of them.
+
+        Raises
+        ------
+        CollectionError
+            If the ranks are not those of the answers of the complete collection.
+
+        Examples
+        --------
+        >>> from kgtrec.questions import build_questions
+        >>> from kgtrec.ranking import rank_scores
+        >>> test = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "pie")])
+        >>> collection = build_questions(Triples.of([]), Triples.of([]), test)
+        >>> scores = np.array([[3.0, 0, 0], [3.0, 0, 0], [0, 1.0, 2.0]])  # pie stands above tea
+        >>> ranks = rank_scores(collection, scores, depth=0).answer_ranks
+        >>> sparse = hide_labels(TrueFacts.of(collection), 0.5)
+        >>> [sparse.true.facts.entities[e] for e in sparse.qrels().entity], sparse.ranks(ranks).above.tolist()
+        (['ann', 'tea'], [0, 1])
+        """
+        row = rows_of(self.true, complete)
+        labelled = self.labelled[self.true.fact]
+        missing = np.zeros(len(complete), np.bool_)
+        missing[row[~labelled]] = True
+        higher, equal = higher_and_equal(complete.question, complete.score, missing)
+        others = np.bincount(complete.question[missing], minlength=len(complete.questions))
+        kept = np.sort(row[labelled])
+        return replace(
+            complete, question=complete.question[kept], entity=complete.entity[kept], answer=complete.answer[kept],
+            above=(complete.above[kept] + higher[kept]).astype(np.int32),
+            tied=(complete.tied[kept] + equal[kept]).astype(np.int32),
+            n_other=(complete.n_other[kept] + others[complete.question[kept]]).astype(np.int32),
+            score=complete.score[kept],
+        )  # fmt: skip
+
+
+def hide_labels(
+    true: TrueFacts,
+    density: float,
+    *,
+    found: Mask | None = None,
+    correlation: float = 0.0,
+    seed: int = 0,
+    draw: int = 0,
+) -> SparseLabels:
+    """Leave labels to a part of the facts only.
+
+    Parameters
+    ----------
+    true : TrueFacts
+    density : float
+        The share of the facts that keep their labels, in (0, 1].
+    found : (answers,) bool array, optional
+        Which answers a system finds, see :func:`found_answers`.
+    correlation : float
+        Between an answer's label being missing and its being found; 0: facts are missing at random. What can be
+        hangs on the density and on how much is found.
+    seed, draw : int
+        With the labels of the facts, all that chance hangs on. With correlation 0, labels of a lower density are among
+        those of a higher.
+
+    Returns
+    -------
+    SparseLabels
+        The correlation that came of it, which whole facts leave a little off.
+
+    Raises
+    ------
+    KgtrecError
+        If the density is out of range, or there is no such correlation; the message has those that there are.
+
+    References
+    ----------
+    Yang et al. (2022), NeurIPS: density as the share of the full test set, and correlated missing facts.
+    """
+    if not isinstance(density, int | float) or not 0 < density <= 1:
+        raise KgtrecError(f"expected a density above 0 and at most 1, found {density!r}")
+    if not -1 <= correlation <= 1:
+        raise KgtrecError(f"expected a correlation from -1 to 1, found {correlation!r}")
+    key = triple_keys(true.facts, seed, draw)
+    n_missing = len(true) - max(1, int(density * len(true) + 1e-9))
+    if found is None:
+        if correlation != 0:
+            raise KgtrecError("expected what a system finds, to hide labels in correlation with it, found none")
+        return SparseLabels(true, ~missing_at_random(key, n_missing), float("nan"))
+    answers, known = true.answers_per_fact(), true.answers_per_fact(found)
+    if correlation == 0:
+        missing = missing_at_random(key, n_missing)
+    else:
+        _require_possible(answers, known, n_missing, correlation, density)
+        missing = missing_in_correlation(key, answers, known, n_missing, correlation)
+    return SparseLabels(true, ~missing, correlation_of(missing, answers, known))
+
+
+def correlation_range(true: TrueFacts, found: Mask, density: float) -> tuple[float, float]:
+    """Least and greatest correlation between missing and found at a density; NaN where one of them never varies.
+
+    References
+    ----------
+    Fréchet (1951), on the bounds of a joint distribution with given margins.
+    """
+    n_missing = len(true) - max(1, int(density * len(true) + 1e-9))
+    return correlation_ends(true.answers_per_fact(), true.answers_per_fact(found), n_missing)
+
+
+def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
+    """Which answers a system finds: ranks them ``at`` or better, where 1 is above every false candidate.
+
+    A false candidate of the same score counts as above.
+
+    Returns
+    -------
+    (answers,) bool array
+    """
+    if at < 1:
+        raise KgtrecError(f"expected a rank of 1 or more at which an answer is found, found {at}")
+    row = rows_of(true, ranks)
+    found: Mask = ranks.above[row].astype(np.int64) + ranks.tied[row] < at
+    return found
+
+
+def rows_of(true: TrueFacts, ranks: AnswerRanks) -> NDArray[np.intp]:
+    """(answers,) row of the ranks that each answer has.
+
+    Raises
+    ------
+    CollectionError
+        If the ranks are of another collection, or were not made with all of its answers known.
+    """
+    collection = true.collection
+    if ranks.collection and ranks.collection != collection.fingerprint:
+        raise CollectionError(
+            f"{ranks.name} was ranked for another collection ({ranks.collection}) than the complete one "
+            f"({collection.fingerprint}); rank its scores for this one"
+        )
+    width = np.int64(len(collection.entities))
+    qrels = collection.qrels
+    question = _codes(ranks.questions, qrels.questions)[ranks.question]
+    entity = _codes(ranks.entities, qrels.entities)[ranks.entity]
+    own = np.where((question >= 0) & (entity >= 0), question * width + entity, -1)
+    order = np.argsort(own, kind="stable")  # a file may number labels in another order
+    asked = qrels.question[true.row] * width + qrels.entity[true.row]
+    place = order[np.minimum(np.searchsorted(own, asked, sorter=order), len(own) - 1)] if len(own) else order
+    if not (np.array_equal(own[place], asked) and ranks.answer[place].all()):
+        raise CollectionError(
+            f"{ranks.name} was not ranked with every answer of the complete collection known; rank its scores for it"
+        )
+    return place
+
+
+def _codes(labels: Vocabulary, known: Vocabulary) -> NDArray[np.int64]:
+    """(n,) code of each label among the known ones, -1 where it is none of them."""
+    return np.arange(len(labels)) if labels.same_as(known) else known.encode(labels.labels).astype(np.int64)
+
+
+def _require_possible(
+    answers: NDArray[np.int64], found: NDArray[np.int64], n_missing: int, correlation: float, density: float
+) -> None:
+    low, high = correlation_ends(answers, found, n_missing)
+    told = f"at a density of {density:g} and a system that finds {found.sum() / answers.sum():.4g} of the answers"
+    if np.isnan(low):
+        raise KgtrecError(
+            f"expected a correlation of 0 {told}, found {correlation:g}: where all or nothing is missing or found, "
+            "nothing correlates"
+        )
+    if not low <= correlation <= high:
+        raise KgtrecError(f"expected a correlation from {low:.4g} to {high:.4g} {told}, found {correlation:g}")

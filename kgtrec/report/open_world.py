@@ -1,0 +1,148 @@
+"""Scores on sparse against complete labels, and what a family tree holds, as text, tables and a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from kgtrec.data.open_world_curve import OpenWorldCurve
+from kgtrec.data.report import Column, Facts, Figure, Report, Section, Table, Text
+from kgtrec.openworld.curve import degradation, inconsistency
+from kgtrec.report.figures import sparse_against_full
+from kgtrec.report.records import table_csv
+from kgtrec.report.tables import aligned
+
+#: what a CSV file can hold, by name
+TABLES: Mapping[str, Callable[[OpenWorldCurve], pa.Table]] = {
+    "points": OpenWorldCurve.points_table,
+    "degradation": degradation,
+    "inconsistency": inconsistency,
+    "labels": OpenWorldCurve.labels_table,
+}
+_MOST_FIGURES = 3  # densities that are drawn, of each correlation: the lowest, the middle, the highest
+_SHOWN = (
+    ("slope", "slope of sparse against full"),
+    ("bend", "how far that slope falls from the weaker half of the systems to the stronger half"),
+    ("log_gain", "AIC of a line less that of a logarithm; above 0 the logarithm fits better"),
+)
+
+
+def curve_text(found: OpenWorldCurve) -> str:
+    """How it was made, and aligned tables of each correlation: measures down, densities across."""
+    parts = [_head(found)]
+    for correlation in found.correlations:
+        parts.append(f"wrongly ordered pairs, {_correlation(found, correlation)}\n{_wide(found, correlation, 'wrong')}")
+        for column, title in _SHOWN:
+            parts.append(f"{title}, {_correlation(found, correlation)}\n{_wide(found, correlation, column)}")
+    return "\n".join(parts)
+
+
+def curve_csv(found: OpenWorldCurve, table: str) -> str:
+    """One of ``TABLES``, a header, values at full precision; an undefined value is an empty cell."""
+    return table_csv(TABLES[table](found))
+
+
+def curve_report(found: OpenWorldCurve) -> Report:
+    """A page: figures of sparse against full, and the tables."""
+    sections = [
+        Section(
+            "made",
+            "What was scored",
+            (
+                Facts(
+                    (
+                        ("true facts", f"{found.n_facts:,}"),
+                        ("questions", f"{found.n_questions:,}"),
+                        ("systems", f"{len(found.systems):,}"),
+                        ("sets of labels", f"{found.density.size:,}"),
+                    )
+                ),
+                Text((_head(found),)),
+                Table(
+                    "labels", "Labels", "Density and correlation asked for, and what came of it.", found.labels_table()
+                ),
+            ),
+        )
+    ]
+    wrong, slopes = inconsistency(found), degradation(found)
+    for place, correlation in enumerate(found.correlations):
+        key = f"correlation-{place}"
+        figures = tuple(_figure(found, place, d) for d in _drawn(len(found.densities)))
+        sections.append(
+            Section(
+                key,
+                f"Sparse against full, {_correlation(found, correlation)}",
+                (*figures, _table(key, "wrong", wrong, correlation), _table(key, "slopes", slopes, correlation)),
+            )
+        )
+    return Report("What missing labels do to measures", tuple(sections))
+
+
+def _head(found: OpenWorldCurve) -> str:
+    lists = sum(size * size * count for size, count in enumerate(found.answers.tolist()))
+    total = sum(size * count for size, count in enumerate(found.answers.tolist()))
+    return (
+        f"{found.n_facts:,} true facts, {found.n_questions:,} questions; an answer is one of {lists / total:.2f} on "
+        f"average, a question has {total / found.n_questions:.2f}; {len(found.systems)} systems that find "
+        f"{found.strength.min():.1%} to {found.strength.max():.1%}; {found.draws} "
+        f"set{'s' if found.draws > 1 else ''} of labels of each density; seed {found.seed}\n"
+    )
+
+
+def _correlation(found: OpenWorldCurve, correlation: float) -> str:
+    if correlation == 0:
+        return "missing at random"
+    return f"missing correlated by {correlation:g} with what {found.reference} finds"
+
+
+def _wide(found: OpenWorldCurve, correlation: float, column: str) -> str:
+    table = (inconsistency if column == "wrong" else degradation)(found)
+    cells: dict[str, list[str]] = {}
+    for row in table.to_pylist():
+        if row["correlation"] == correlation and row.get("pairs", "all") == "all":
+            cells.setdefault(row["measure"], []).append(_number(row[column], column))
+    return aligned([["measure", *(f"{density:g}" for density in found.densities)],
+                    *([measure, *values] for measure, values in cells.items())], 1)  # fmt: skip
+
+
+def _number(value: float, column: str) -> str:
+    if math.isnan(value):
+        return "-"
+    return f"{value:.1%}" if column == "wrong" else f"{value:.1f}" if column == "log_gain" else f"{value:.3f}"
+
+
+def _drawn(n: int) -> list[int]:
+    return sorted({0, n // 2, n - 1}) if n >= _MOST_FIGURES else list(range(n))
+
+
+def _figure(found: OpenWorldCurve, c: int, d: int) -> Figure:
+    table = found.points_table().to_pylist()
+    rows = [
+        {
+            "system": row["family"],
+            "measure": row["measure"],
+            "checkpoint": row["checkpoint"],
+            "full": row["full"],
+            "sparse": row["sparse"],
+        }
+        for row in table
+        if row["correlation"] == found.correlations[c] and row["density"] == found.densities[d]
+    ]
+    return sparse_against_full(
+        pa.Table.from_pylist(rows),
+        key=f"sparse-full-{c}-{d}",
+        title=f"A share of {found.densities[d]:g} labelled, {_correlation(found, found.correlations[c])}",
+    )
+
+
+def _table(key: str, kind: str, data: pa.Table, correlation: float) -> Table:
+    rows = [row for row in data.to_pylist() if row["correlation"] == correlation]
+    chosen = pa.Table.from_pylist(rows, schema=data.schema)
+    titles = {
+        "wrong": ("Wrongly ordered pairs", "Pairs of systems that sparse labels put in another order than all labels."),
+        "slopes": ("Degradation", "How the sparse score runs against the full one, over all systems."),
+    }
+    columns = tuple(Column(name) for name in data.column_names if name != "correlation")
+    return Table(f"{kind}-{key}", *titles[kind], chosen, columns)

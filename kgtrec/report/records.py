@@ -1,0 +1,68 @@
+"""Tables of data as text for programs, values at full precision: CSV and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+
+def table_csv(table: pa.Table) -> str:
+    r"""A table as CSV with a header; an undefined value is an empty cell.
+
+    Examples
+    --------
+    >>> table_csv(pa.table({"system": ["a,b"], "size": [10], "value": [0.5]}))
+    'system,size,value\n"a,b",10,0.5\n'
+    """
+    names = table.column_names
+    rows = (",".join(_csv_cell(row[name]) for name in names) for row in table.to_pylist())
+    return "\n".join([",".join(map(_csv_cell, names)), *rows]) + "\n"
+
+
+def _csv_cell(value: str | float | None) -> str:
+    if not isinstance(value, str):
+        return "" if value is None or value != value else repr(value)
+    return f'"{value.replace(chr(34), chr(34) * 2)}"' if any(sign in value for sign in ',"\r\n') else value
+
+
+def table_json(table: pa.Table) -> str:
+    r"""A table as a JSON list of records, one a line; what JSON has no number for is null.
+
+    Examples
+    --------
+    >>> table_json(pa.table({"system": ["a", "b"], "value": [0.5, float("nan")]}))
+    '[\n{"system": "a", "value": 0.5},\n{"system": "b", "value": null}\n]\n'
+    """
+    return f"[\n{_lines(table)}\n]\n"
+
+
+def tables_json(about: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
+    r"""A JSON object of some values, and of tables as lists of records, one a line; see :func:`table_json`.
+
+    Examples
+    --------
+    >>> tables_json({"alpha": 0.05}, {"pairs": pa.table({"p": [0.5]}), "none": pa.table({"p": []})})
+    '{\n"alpha": 0.05,\n"pairs": [\n{"p": 0.5}\n],\n"none": []\n}\n'
+    """
+    parts = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in about.items()]
+    for name, table in tables.items():
+        lines = _lines(table)
+        parts.append(f"{json.dumps(name)}: [\n{lines}\n]" if lines else f"{json.dumps(name)}: []")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def records_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """The rows of a table as JSON can hold them: NaN and infinities, for which it has no numbers, are None."""
+    for row in table.to_pylist():
+        yield {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in row.items()
+        }
+
+
+def _lines(table: pa.Table) -> str:
+    return ",\n".join(json.dumps(record, ensure_ascii=False) for record in records_of(table))

@@ -1,0 +1,202 @@
+"""kgtrec study and kgtrec report: the same report at every run, however often it was stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kgtrec.cli import main
+
+ROOT = Path(__file__).parents[2]
+CONFIG = """title = "Cities <script>alert(1)</script>"
+seed = 3
+[data]
+folder = "cities"
+[systems]
+baselines = ["rules", "popularity", "inverse"]
+[[labels]]
+name = "all"
+kind = "test"
+[[labels]]
+name = "some"
+kind = "sample"
+size = 0.5
+[[labels]]
+name = "more"
+kind = "qrels"
+file = "more.txt"
+[measures]
+names = ["micro.MRR", "macro.MRR", "AP@20"]
+resamples = 50
+[stability]
+sizes = [0.5, 0.75]
+repeats = 4
+[report]
+formats = ["html", "svg", "csv", "tex"]
+"""
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def write_study(folder: Path) -> Path:
+    shutil.copytree(ROOT / "examples" / "cities", folder / "cities")
+    (folder / "study.toml").write_text(CONFIG)
+    (folder / "more.txt").write_text("head0 0 vienna 1\nhead0 0 lyon 0\n")
+    return folder / "study.toml"
+
+
+def run(*words: object) -> int:
+    try:
+        main([str(word) for word in words])
+    except SystemExit as leaving:
+        return int(leaving.code or 0)
+    return 0
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A study that nobody stopped."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert run("study", write_study(folder)) == 0
+    return folder
+
+
+def test_the_study_writes_a_page_figures_tables_and_a_manifest(whole: Path):
+    made = files(whole / "study")
+    assert {"report.html", "manifest.json", "study.toml", "figures/stability-all.svg", "tables/scores-all.tex",
+            "data/scores-all.csv"} <= set(made)  # fmt: skip
+    assert b"<script>alert(1)" not in made["report.html"]
+    manifest = json.loads(made["manifest.json"])
+    assert {each["name"] for each in manifest["inputs"]} == {"cities/train.tsv", "cities/valid.tsv", "cities/test.tsv",
+                                                            "more.txt"}  # fmt: skip
+    assert str(whole).encode() not in made["manifest.json"] + made["report.html"]
+
+
+def test_scores_are_those_of_kgtrec_evaluate(whole: Path, capsys):
+    steps = whole / "study" / "steps"
+    collection = next(steps.glob("collection-test-*")) / "collection"
+    ranks = sorted(map(str, steps.glob("ranks-test-*/*.ranks.parquet")))
+    run("evaluate", collection, *ranks, "-m", "micro.MRR macro.MRR AP@20", "--format", "csv")
+    told = {tuple(line.split(",")[:2]): float(line.split(",")[2]) for line in capsys.readouterr().out.split()[1:]}
+    lines = (whole / "study" / "data" / "scores-all.csv").read_text().split()[1:]
+    assert {tuple(line.split(",")[:2]): float(line.split(",")[2]) for line in lines} == told
+
+
+def test_a_second_run_computes_nothing_and_changes_nothing(whole: Path, capsys):
+    before = files(whole / "study")
+    assert run("study", whole / "study.toml") == 0
+    assert "0 steps computed" in capsys.readouterr().err
+    assert files(whole / "study") == before
+
+
+def test_another_place_and_more_workers_give_the_same_bytes(whole: Path, tmp_path: Path):
+    assert run("study", write_study(tmp_path), "--workers", "2", "--out", tmp_path / "other") == 0
+    assert files(tmp_path / "other") == files(whole / "study")
+
+
+def test_after_a_change_only_what_hangs_on_it_is_computed(whole: Path, tmp_path: Path, capsys):
+    shutil.copytree(whole, tmp_path / "copy")
+    config = tmp_path / "copy" / "study.toml"
+    config.write_text(CONFIG.replace("repeats = 4", "repeats = 5"))
+    assert run("study", config) == 0
+    told = capsys.readouterr().err
+    assert "computing stability-all" in told
+    assert "1 step computed" in told
+    assert len(list((tmp_path / "copy" / "study" / "steps").glob("stability-all-*"))) == 2
+    assert run("study", config, "--prune") == 0
+    assert len(list((tmp_path / "copy" / "study" / "steps").glob("stability-all-*"))) == 1
+
+
+def test_a_damaged_step_is_computed_again(whole: Path, tmp_path: Path, capsys):
+    shutil.copytree(whole, tmp_path / "copy")
+    broken = next((tmp_path / "copy" / "study" / "steps").glob("ties-all-*")) / "ties.parquet"
+    broken.write_bytes(b"")
+    assert run("study", tmp_path / "copy" / "study.toml") == 0
+    assert "1 step computed" in capsys.readouterr().err
+    assert files(tmp_path / "copy" / "study") == files(whole / "study")
+
+
+@pytest.mark.parametrize("steps_done", [1, 6, 13])
+def test_a_study_that_is_killed_goes_on_to_the_same_report(whole: Path, tmp_path: Path, steps_done: int):
+    """SIGKILL, which no program can prepare for, once so many steps are there."""
+    config = write_study(tmp_path)
+    program = subprocess.Popen(
+        [sys.executable, "-m", "kgtrec", "study", str(config)], stderr=subprocess.DEVNULL, env=os.environ
+    )
+    steps, until = tmp_path / "study" / "steps", time.monotonic() + 300
+    while len([step for step in steps.glob("*-*") if not step.name.startswith(".")]) < steps_done:
+        assert program.poll() is None, "the study ended before it was killed"
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    program.send_signal(signal.SIGKILL)
+    program.wait()
+    assert not (tmp_path / "study" / "report.html").exists()
+    assert run("report", tmp_path / "study", "--out", tmp_path / "r.html") == 2  # there is nothing to report yet
+    assert run("study", config) == 0
+    assert files(tmp_path / "study") == files(whole / "study")
+
+
+def test_two_studies_do_not_write_to_one_folder(whole: Path, capsys):
+    import fcntl
+
+    with (whole / "study" / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert run("study", whole / "study.toml") == 2
+    assert "another kgtrec study is writing to it" in capsys.readouterr().err
+
+
+def test_the_report_is_made_anew_without_the_inputs(whole: Path, tmp_path: Path):
+    """It needs the study's folder only, and is the same page."""
+    shutil.copytree(whole / "study", tmp_path / "study")
+    assert run("report", tmp_path / "study", "--out", tmp_path / "out" / "mine.html", "--formats", "html,tex") == 0
+    made = files(tmp_path / "out")
+    assert made["mine.html"] == (whole / "study" / "report.html").read_bytes()
+    assert made["tables/scores-all.tex"] == (whole / "study" / "tables" / "scores-all.tex").read_bytes()
+    assert not [name for name in made if name.startswith("figures/")]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere", "--out", "r.html"], "expected the folder of a study, found none"),
+        (["cities", "--out", "r.html"], "found no manifest.json; a study that was stopped goes on"),
+        (["study", "--out", "r.pdf"], "expected a name that ends in .html"),
+        (["study", "--out", "r.html", "--formats", "docx"], "expected html, svg, pdf, tex, csv, png, got 'docx'"),
+    ],
+)
+def test_what_is_no_study_is_refused(whole: Path, monkeypatch, capsys, words: list[str], message: str):
+    monkeypatch.chdir(whole)
+    assert run("report", *words) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "to", "message"),
+    [
+        ('"inverse"]', '"invers"]', "no baseline 'invers'; did you mean inverse?"),
+        ('"rules", "popularity", "inverse"', '"rules"', "expected at least two systems to compare, found rules only"),
+        ('"AP@20"', '"AP20x"', "AP20x"),
+        (
+            "resamples = 50",
+            'resamples = 50\nmain = ["micro.MR"]',
+            "expected main measures among micro.MRR, macro.MRR, AP@20",
+        ),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_is_computed(tmp_path: Path, capsys, change: str, to: str, message: str):
+    config = write_study(tmp_path)
+    config.write_text(CONFIG.replace(change, to))
+    assert run("study", config) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert "computing" not in told
