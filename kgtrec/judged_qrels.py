@@ -29,7 +29,7 @@ from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
-from kgtrec.questions import completions
+from kgtrec.questions import completed_rows, completions
 
 
 def question_level(pool: Pool, seeds: Qrels, decisions: Decisions, depth: int | None = None) -> Qrels:
@@ -147,7 +147,7 @@ def triple_level(
     questions = _questions_of(positive, pool.questions, named)
     judged = _joined(positive, triples.take(verdict == 0))
     grade = (np.arange(len(judged)) < len(positive)).astype(np.int32)
-    question, entity, row = _completed(questions, judged)
+    question, entity, row = completed_rows(questions, judged)
     return questions, Qrels.of(question, entity, grade[row], questions.ids, questions.entities)
 
 
@@ -259,7 +259,7 @@ def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, de
     _require_decisions(pool, decisions)
     settled, verdict = _settled(pool, decisions, depth)
     triples = _recoded(collection, pool.triples.take(settled))
-    question, entity, row = _completed(collection.questions, triples)
+    question, entity, row = completed_rows(collection.questions, triples)
     n = np.int64(len(collection.entities))
     added = question * n + entity
     known = collection.known
@@ -435,8 +435,8 @@ def _settled(pool: Pool, decisions: Decisions, depth: int | None) -> tuple[NDArr
 
 def _judged(questions: Questions, seeds: Qrels, triples: Triples, verdict: NDArray[np.int32]) -> Qrels:
     """The seeds, what else the seeds' triples answer, and the triples' grades for each of their questions."""
-    question, entity, row = _completed(questions, triples)
-    answered, answer, _ = _completed(questions, _triples_of(seeds, questions))
+    question, entity, row = completed_rows(questions, triples)
+    answered, answer, _ = completed_rows(questions, _triples_of(seeds, questions))
     n = np.int64(len(questions.entities))
     # a seed may have been written for one of its questions only, or with a grade above 1
     more = ~is_among(answered * n + answer, seeds.question * n + seeds.entity)
@@ -447,16 +447,6 @@ def _judged(questions: Questions, seeds: Qrels, triples: Triples, verdict: NDArr
         questions.ids,
         questions.entities,
     )
-
-
-def _completed(questions: Questions, triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
-    """(m,) question, entity, and row of the triple, of every question that each triple completes."""
-    sides = np.repeat([True, False], len(triples))
-    row = np.tile(np.arange(len(triples)), 2)
-    question = questions.rows(sides, triples.relation[row], np.where(sides, triples.tail[row], triples.head[row]))
-    entity = np.where(sides, triples.head[row], triples.tail[row])
-    found = question >= 0
-    return question[found].astype(np.int32), entity[found].astype(np.int32), row[found]
 
 
 def _triples_of(qrels: Qrels, questions: Questions) -> Triples:

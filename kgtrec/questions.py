@@ -192,12 +192,21 @@ def completions(questions: Questions, triples: Triples) -> tuple[NDArray[np.int3
     >>> question.tolist(), entity.tolist()
     ([0, 0, 1, 2], [0, 2, 1, 1])
     """
+    question, entity, _ = completed_rows(questions, triples)
+    return question, entity
+
+
+def completed_rows(
+    questions: Questions, triples: Triples
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
+    """What :func:`completions` gives, and the row of the triple behind each."""
     sides = np.repeat([True, False], len(triples))
+    row = np.tile(np.arange(len(triples)), 2)
     anchor = np.concatenate([triples.tail, triples.head])
-    question = questions.rows(sides, np.tile(triples.relation, 2), anchor)
+    question = questions.rows(sides, triples.relation[row], anchor)
     found = question >= 0
     entity = np.concatenate([triples.head, triples.tail])
-    return question[found].astype(np.int32), entity[found]
+    return question[found].astype(np.int32), entity[found], row[found]
 
 
 def categorize(

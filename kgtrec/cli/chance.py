@@ -8,6 +8,7 @@ import click
 
 from kgtrec.chance import chance_of_split, chance_table
 from kgtrec.cli.common import say
+from kgtrec.cli.options import measure_option
 from kgtrec.cli.systems import splits_option
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.triples import SPLITS
@@ -26,14 +27,7 @@ from kgtrec.report.tables import aligned, number_of
 @click.option("--test", type=click.Path(), help="Test triples.")
 @click.option("--split", type=click.Choice(SPLITS), default="test", show_default=True,
               help="Whose triples are asked for; other than test only with --train, --valid and --test.")  # fmt: skip
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="Measure; may be repeated, or hold several. Default: every one whose chance level is known.",
-)
+@measure_option("Measure; may be repeated, or hold several. Default: every one whose chance level is known.")
 @splits_option
 @click.option("--out", type=click.Path(), help="CSV to write, for kgtrec adjust.")
 @click.option("--format", "form", type=click.Choice(("table", "csv")), default="table", show_default=True,

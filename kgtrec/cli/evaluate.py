@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from kgtrec.cli.common import counting, naming, progress, say
+from kgtrec.cli.options import measure_option
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.formats.files import suffixes, writing
@@ -56,14 +57,7 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.command(name="evaluate")
 @click.argument("qrels", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="Measure to compute; may be repeated, or hold several. See --list-measures.",
-)
+@measure_option("Measure to compute; may be repeated, or hold several. See --list-measures.")
 @click.option("--per", type=click.Choice(BREAKDOWNS), help="One value for each of these instead of one total.")
 @click.option(
     "--format",

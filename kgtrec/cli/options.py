@@ -17,6 +17,11 @@ Command = Callable[..., Any]
 out_option = click.option("--out", type=click.Path(), help="File to write instead of standard output.")
 
 
+def measure_option(about: str) -> Callable[[Command], Command]:
+    """The option ``-m`` or ``--measure``, told to the command as ``measures``, with what its help says."""
+    return click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE", help=about)
+
+
 def format_option(forms: Sequence[str]) -> Callable[[Command], Command]:
     """The option ``--format``, told to the command as ``form``; see :func:`kgtrec.cli.evaluate.form_of`."""
     return click.option(

@@ -15,7 +15,7 @@ from kgtrec.cli.evaluate import (
     read_systems,
     refuse_twice,
 )  # fmt: skip
-from kgtrec.cli.options import format_option, out_option
+from kgtrec.cli.options import format_option, measure_option, out_option
 from kgtrec.formats.files import write_text
 from kgtrec.kernels.positions import TIE_POLICIES
 
@@ -28,14 +28,7 @@ FORMATS = ("table", "csv", "json")
 @click.command(name="ties")
 @click.argument("qrels", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="Measure to compute; may be repeated, or hold several. Default: those of kgtrec evaluate.",
-)
+@measure_option("Measure to compute; may be repeated, or hold several. Default: those of kgtrec evaluate.")
 @click.option(
     "--ties",
     "policies",

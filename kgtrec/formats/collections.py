@@ -36,7 +36,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecWarning
 from kgtrec.formats.collection_report import report_text
-from kgtrec.formats.files import PathLike, folder_beside, reading, sha256_of, write_text, writing
+from kgtrec.formats.files import PathLike, folder_beside, kgtrec_version, reading, sha256_of, write_text, writing
 from kgtrec.formats.qrels import read_qrels, write_qrels
 from kgtrec.formats.topics import ENTITY_IDS, ENTITY_LABELS, read_entity_labels, read_topics, write_topics
 
@@ -217,7 +217,7 @@ def _write_manifest(
 ) -> None:
     manifest = {
         "collection_format": FORMAT_VERSION,
-        "kgtrec": _version(),
+        "kgtrec": kgtrec_version(),
         "command": dict(command),
         "inputs": [dict(item) for item in inputs],
         "fingerprint": collection.fingerprint,
@@ -225,15 +225,6 @@ def _write_manifest(
         "files": {path.name: sha256_of(path) for path in sorted(folder.iterdir())},
     }
     write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # slow to import
-
-    try:
-        return version("kgtrec")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -259,7 +250,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     if manifest["collection_format"] != FORMAT_VERSION:
         raise FormatError(
             f"expected collection format {FORMAT_VERSION}, found {manifest['collection_format']}; "
-            f"it was written by kgtrec {manifest.get('kgtrec')}, this is {_version()}",
+            f"it was written by kgtrec {manifest.get('kgtrec')}, this is {kgtrec_version()}",
             path=path / MANIFEST,
         )
     return manifest

@@ -258,3 +258,13 @@ def sha256_of(path: PathLike) -> str:
 
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def kgtrec_version() -> str:
+    """The version of kgtrec that is installed, ``unknown`` where it is not; manifests tell it."""
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
+
+    try:
+        return version("kgtrec")
+    except PackageNotFoundError:
+        return "unknown"

@@ -36,7 +36,7 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import PathLike, folder_beside, reading, sha256_of, write_text, writing
+from kgtrec.formats.files import PathLike, folder_beside, kgtrec_version, reading, sha256_of, write_text, writing
 from kgtrec.formats.qrels import read_qrels, write_qrels
 from kgtrec.formats.topics import read_topics, write_topics
 from kgtrec.formats.trec_text import shown
@@ -132,7 +132,7 @@ def write_pool(
         write_automatic(part / AUTOMATIC, pool, automatic or Automatic.none(len(pool)))
         settings = {
             "campaign_format": FORMAT_VERSION,
-            "kgtrec": _version(),
+            "kgtrec": kgtrec_version(),
             "fingerprint": fingerprint,
             "seed": seed,
             "annotators_per_triple": ANNOTATORS_PER_TRIPLE,
@@ -179,15 +179,6 @@ def _install(part: Path, target: Path) -> None:
     (target / _ASSIGNMENTS).unlink(missing_ok=True)  # they name the tasks of the former pool
     for name in (SETTINGS, RUNS, *GUARDED):
         (part / name).replace(target / name)
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # slow to import
-
-    try:
-        return version("kgtrec")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _write_topics(path: Path, questions: Questions) -> None:
@@ -354,7 +345,7 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
     if settings.get("campaign_format") != FORMAT_VERSION:
         raise FormatError(
             f"expected campaign format {FORMAT_VERSION}, found {settings.get('campaign_format')!r}; "
-            f"it was written by kgtrec {settings.get('kgtrec')}, this is {_version()}",
+            f"it was written by kgtrec {settings.get('kgtrec')}, this is {kgtrec_version()}",
             path=path / SETTINGS,
         )
     return settings

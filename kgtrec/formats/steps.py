@@ -12,12 +12,11 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import PathLike, folder_beside, sha256_of, write_text
+from kgtrec.formats.files import PathLike, folder_beside, kgtrec_version, sha256_of, write_text
 
 STEP = "step.json"
 _KEY_DIGITS = 16
@@ -78,7 +77,7 @@ class Steps:
         """
         if not name or not all(sign.isalnum() or sign in ".-_@" for sign in name) or name.startswith("."):
             raise KgtrecError(f"expected a step's name of letters, digits, dots and dashes, found {name!r}")
-        about = {"step": name, "kgtrec": _version(), "inputs": dict(inputs or {}), "options": dict(options or {})}
+        about = {"step": name, "kgtrec": kgtrec_version(), "inputs": dict(inputs or {}), "options": dict(options or {})}
         key = _digest(about)
         place = self.folder / f"{name}-{key}"
         if not _is_whole(place, about):
@@ -128,10 +127,3 @@ def _is_whole(place: Path, about: Mapping[str, Any]) -> bool:
 def _digest(about: Mapping[str, Any]) -> str:
     text = json.dumps(about, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
-
-
-def _version() -> str:
-    try:
-        return version("kgtrec")
-    except PackageNotFoundError:
-        return "unknown"

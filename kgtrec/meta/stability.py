@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import bytes_and_offsets
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
@@ -26,7 +25,7 @@ from kgtrec.evaluation import Missing, System, default_measures, different_syste
 from kgtrec.judging import judge
 from kgtrec.kernels.kept_patterns import KeptPatterns
 from kgtrec.kernels.positions import TIES, Ties
-from kgtrec.kernels.random_order import hashes_of_texts, mixed
+from kgtrec.kernels.random_order import mixed
 from kgtrec.kernels.subsamples import (
     JudgedRows,
     ListedRows,
@@ -39,6 +38,7 @@ from kgtrec.kernels.subsamples import (
     subsample_means,
     sums_of_rows,
 )
+from kgtrec.label_hashes import label_hashes
 from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import ParsedMeasure, parse_measures
 from kgtrec.meta.coefficients import correlated
@@ -319,21 +319,17 @@ def _test_set(qrels: Qrels, collection: Collection) -> _TestSet:
         raise KgtrecError("expected qrels with at least one answer to draw, found none of grade 1 or more")
     code = order[relevant]
     own_topic = topic[qrels.question[code]]
-    answer = _hashes(qrels.entities)[qrels.entity[code]]
-    anchor = _hashes(topics.entities)[topics.anchor[own_topic]]
+    answer = label_hashes(qrels.entities)[qrels.entity[code]]
+    anchor = label_hashes(topics.entities)[topics.anchor[own_topic]]
     is_head = topics.is_head[own_topic]
     hashes, triple = np.unique(
         mixed(
-            np.where(is_head, answer, anchor), _hashes(topics.relations)[topics.relation[own_topic]],
+            np.where(is_head, answer, anchor), label_hashes(topics.relations)[topics.relation[own_topic]],
             np.where(is_head, anchor, answer),
         ),
         return_inverse=True,
     )  # fmt: skip
     return _TestSet(rows, row, question_code, topics.relation[topic][question_code], relevant, triple, hashes)
-
-
-def _hashes(labels: Vocabulary) -> NDArray[np.uint64]:
-    return hashes_of_texts(*bytes_and_offsets(labels.labels))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

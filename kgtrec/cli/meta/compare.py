@@ -15,7 +15,7 @@ from kgtrec.cli.evaluate import (
     read_systems,
     refuse_twice,
 )
-from kgtrec.cli.options import format_option, out_option
+from kgtrec.cli.options import format_option, measure_option, out_option
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import write_text
 from kgtrec.kernels.positions import TIE_POLICIES
@@ -31,14 +31,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @click.argument("qrels", type=click.Path())
 @click.argument("first", type=click.Path())
 @click.argument("second", type=click.Path())
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="Measure to compare; may be repeated, or hold several. Default: those of kgtrec evaluate.",
-)
+@measure_option("Measure to compare; may be repeated, or hold several. Default: those of kgtrec evaluate.")
 @click.option("--by", metavar="MEASURE", help="Measure that groups and questions are shown for. Default: no rank.")
 @click.option("--top", type=click.IntRange(0), default=20, show_default=True, help="How many questions to show.")
 @click.option(

@@ -18,7 +18,7 @@ from kgtrec.cli.evaluate import (
     read_systems,
     refuse_twice,
 )  # fmt: skip
-from kgtrec.cli.options import direction_options, directions, format_option, out_option
+from kgtrec.cli.options import direction_options, directions, format_option, measure_option, out_option
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes, write_text
@@ -39,8 +39,7 @@ FORMATS = ("table", "csv", "json", "latex")
 @click.option("--systems", multiple=True, type=click.Path(), help="Run, answer ranks, or a folder of them, to score.")
 @click.option("--second-systems", multiple=True, type=click.Path(),
               help="The same systems, by name, where SECOND needs other files of them.")  # fmt: skip
-@click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE",
-              help="Measure; may be repeated. Default: all of both tables, or those of kgtrec evaluate.")  # fmt: skip
+@measure_option("Measure; may be repeated. Default: all of both tables, or those of kgtrec evaluate.")
 @click.option("--coefficient", "coefficients", multiple=True, type=click.Choice(COEFFICIENTS),
               help="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. "
               "Default: all.")  # fmt: skip

@@ -17,7 +17,7 @@ from kgtrec.cli.evaluate import (
     read_systems,
     refuse_twice,
 )
-from kgtrec.cli.options import format_option, out_option
+from kgtrec.cli.options import format_option, measure_option, out_option
 from kgtrec.data.power import POWER_TESTS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import write_text
@@ -33,14 +33,7 @@ FORMATS = ("table", "csv", "json", "latex")
 @click.command(name="power")
 @click.argument("qrels", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="Measure to test; may be repeated, or hold several. Default: those of kgtrec evaluate.",
-)
+@measure_option("Measure to test; may be repeated, or hold several. Default: those of kgtrec evaluate.")
 @click.option(
     "--test",
     "tests",

@@ -19,7 +19,7 @@ from kgtrec.cli.evaluate import (
     read_systems,
     refuse_twice,
 )
-from kgtrec.cli.options import direction_options, directions, format_option, out_option
+from kgtrec.cli.options import direction_options, directions, format_option, measure_option, out_option
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes, write_text
@@ -42,14 +42,7 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     type=click.Path(),
     help="Run, answer ranks, or a folder of them, to score under every label set; may be repeated.",
 )
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="Measure; may be repeated, or hold several. Default: all of the tables, or those of kgtrec evaluate.",
-)
+@measure_option("Measure; may be repeated, or hold several. Default: all of the tables, or those of kgtrec evaluate.")
 @click.option("--reference", metavar="NAME", help="Label set that the others are held against. Default: the first.")
 @click.option(
     "--by",

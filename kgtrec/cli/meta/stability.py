@@ -17,7 +17,7 @@ from kgtrec.cli.evaluate import (
     read_systems,
     refuse_twice,
 )
-from kgtrec.cli.options import format_option, out_option
+from kgtrec.cli.options import format_option, measure_option, out_option
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import write_text
@@ -51,14 +51,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
 @click.command(name="stability")
 @click.argument("qrels", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="Measure to study; may be repeated, or hold several. Default: those of kgtrec evaluate.",
-)
+@measure_option("Measure to study; may be repeated, or hold several. Default: those of kgtrec evaluate.")
 @click.option(
     "--sizes",
     callback=_sizes,

@@ -6,6 +6,7 @@ import click
 
 from kgtrec.cli.common import progress, say
 from kgtrec.cli.evaluate import files_of, refuse_twice
+from kgtrec.cli.options import measure_option
 from kgtrec.cli.systems import read_questions
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.files import replacing_folder, write_text
@@ -24,14 +25,9 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
 @click.command(name="curve")
 @click.argument("collection", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="MEASURE",
-    help="Measure to study; may be repeated, or hold several. Default: MRR, Hits@1, Hits@10, logMRR, pMRR over "
-    "answers, and MRR, Hits@10, nDCG, AP over questions.",
+@measure_option(
+    "Measure to study; may be repeated, or hold several. Default: MRR, Hits@1, Hits@10, logMRR, pMRR over "
+    "answers, and MRR, Hits@10, nDCG, AP over questions."
 )
 @click.option(
     "--densities",
