@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgtrec.alignment import align, alignment_collection
     from kgtrec.alignment_study import study_alignment
     from kgtrec.assigning import assign
-    from kgtrec.baselines import BASELINES, baseline_blocks, fit_baseline
+    from kgtrec.baselines import BASELINES, baseline_blocks, baseline_checkpoints, fit_baseline
     from kgtrec.chance import adjust, chance_of_split, chance_table
     from kgtrec.data.agreement import AgreementReport
     from kgtrec.data.alignments import Alignments, EntityVectors
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from kgtrec.data.incoming import Incoming
     from kgtrec.data.item_scores import ItemScores
     from kgtrec.data.judgements import Judgements
+    from kgtrec.data.missing_estimate import MissingEstimate
     from kgtrec.data.open_world import OpenWorld, OpenWorldSimulation
+    from kgtrec.data.open_world_curve import OpenWorldCurve
     from kgtrec.data.pool import Pool
     from kgtrec.data.power import Power
     from kgtrec.data.progress import Progress
@@ -81,6 +83,8 @@ if TYPE_CHECKING:
     from kgtrec.meta.sparsity import label_scores, sparsity
     from kgtrec.meta.stability import stability, subsample
     from kgtrec.openworld.annotators import annotate
+    from kgtrec.openworld.curve import degradation, inconsistency, open_world_curve
+    from kgtrec.openworld.estimate import estimate_missing, judged_answers
     from kgtrec.openworld.family_tree import family_tree, hide_facts
     from kgtrec.openworld.simulate import simulate
     from kgtrec.openworld.theory import (
@@ -116,7 +120,7 @@ _HOMES = {
     "alignment": ("align", "alignment_collection"),
     "alignment_study": ("study_alignment",),
     "assigning": ("assign",),
-    "baselines": ("BASELINES", "baseline_blocks", "fit_baseline"),
+    "baselines": ("BASELINES", "baseline_blocks", "baseline_checkpoints", "fit_baseline"),
     "chance": ("adjust", "chance_of_split", "chance_table"),
     "data.agreement": ("AgreementReport",),
     "data.alignments": ("Alignments", "EntityVectors"),
@@ -133,7 +137,9 @@ _HOMES = {
     "data.incoming": ("Incoming",),
     "data.item_scores": ("ItemScores",),
     "data.judgements": ("Judgements",),
+    "data.missing_estimate": ("MissingEstimate",),
     "data.open_world": ("OpenWorld", "OpenWorldSimulation"),
+    "data.open_world_curve": ("OpenWorldCurve",),
     "data.pool": ("Pool",),
     "data.power": ("Power",),
     "data.progress": ("Progress",),
@@ -180,6 +186,8 @@ _HOMES = {
     "meta.sparsity": ("label_scores", "sparsity"),
     "meta.stability": ("stability", "subsample"),
     "openworld.annotators": ("annotate",),
+    "openworld.curve": ("degradation", "inconsistency", "open_world_curve"),
+    "openworld.estimate": ("estimate_missing", "judged_answers"),
     "openworld.family_tree": ("family_tree", "hide_facts"),
     "openworld.simulate": ("simulate",),
     "openworld.theory": (
@@ -215,7 +223,7 @@ __all__ = [  # noqa: RUF022  # in the order of the work
     "write_answer_ranks", "read_run", "write_run", "RunWriter", "read_qrels", "write_qrels", "evaluate", "compare_ties",
     "default_measures", "parse_measure", "describe_measures", "chance_table", "chance_of_split", "adjust",
     "read_chance_table", "write_chance_table", "align", "alignment_collection", "study_alignment", "read_pairs",
-    "read_alignment_system", "BASELINES", "fit_baseline", "baseline_blocks", "family_tree", "hide_facts", "pool_runs",
+    "read_alignment_system", "BASELINES", "fit_baseline", "baseline_blocks", "baseline_checkpoints", "family_tree", "hide_facts", "pool_runs",
     "seeds_of_triples", "summarise_pool", "asking", "replay", "judge_trivial", "read_entity_types",
     "read_relation_types", "read_pool", "write_pool", "read_campaign", "write_people", "write_assignments", "assign",
     "phrase", "tasks_for", "read_tasks", "write_tasks", "read_label_studio", "write_label_studio", "accept",
@@ -226,10 +234,11 @@ __all__ = [  # noqa: RUF022  # in the order of the work
     "kendall_tau_b", "tau_ap", "spearman_rho", "rank_biased_overlap", "annotate", "report_files", "to_html",
     "expected_score", "score_slope", "question_variance", "mean_variance", "wrong_order_probability",
     "questions_needed", "questions_needed_by_logarithm", "logarithmic_approximation", "correlation_range", "simulate",
+    "open_world_curve", "degradation", "inconsistency", "estimate_missing", "judged_answers",
     "Accepted", "AgreementReport", "Alignments", "AnswerRanks", "Asker", "Assignments", "Automatic", "Campaign",
     "ChanceTable", "Collection", "Comparison", "Correlations", "Decisions", "Diagnostics", "EntityTypes",
-    "EntityVectors", "ExpertSample", "Figure", "Incoming", "ItemScores", "Judgements", "OpenWorld",
-    "OpenWorldSimulation", "People", "Pool", "Power", "Progress", "Qrels", "QrelsReport", "Questions", "Refusal",
+    "EntityVectors", "ExpertSample", "Figure", "Incoming", "ItemScores", "Judgements", "MissingEstimate",
+    "OpenWorld", "OpenWorldCurve", "OpenWorldSimulation", "People", "Pool", "Power", "Progress", "Qrels", "QrelsReport", "Questions", "Refusal",
     "RelationTypes", "Report", "Run", "SampleReport", "ScoreTable", "Scores", "Section", "Splits", "Stability", "Swaps",
     "Table", "Tasks", "TieComparison", "Triples", "Vocabulary", "CollectionError", "FormatError", "KgtrecError",
     "KgtrecWarning", "MeasureError", "RefusedError",

@@ -49,6 +49,24 @@ class _Strata:
         return cls(stratum, drawn, np.round(size / probability).astype(np.int64), probability)
 
 
+def triple_weights(pool: Pool, decisions: Decisions) -> NDArray[np.float64]:
+    """(n,) how many triples, sampled or not, each settled triple of a pool stands for; 0 for what is not settled.
+
+    Raises
+    ------
+    KgtrecError
+        As :func:`estimate_positives`.
+
+    References
+    ----------
+    Horvitz, Thompson (1952), Journal of the American Statistical Association 47.
+    """
+    verdict = _verdicts(pool, decisions)
+    strata = _Strata.of(pool, verdict)
+    weight: NDArray[np.float64] = (strata.population / strata.drawn)[strata.stratum]
+    return np.where(verdict >= 0, weight, 0.0)
+
+
 def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> PositiveEstimates:
     """How many positives the pool that was sampled from holds.
 

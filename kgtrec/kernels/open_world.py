@@ -29,7 +29,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Weights = Callable[[Floats], Floats]  # of ranks, from 1 on
 
+_FEW = 1024  # answers, up to which all numbers of them are looked at for all strengths at once
 _TAIL = 40.0  # standard deviations of a binomial number beyond which there is nothing in double precision
+_NEVER = 1e-200  # a probability below that never happens, however many the trials; near 1e-308 scipy overflows
 
 
 def correlated_strengths(strength: Floats, missing: float, correlation: float) -> tuple[Floats, Floats]:
@@ -43,8 +45,13 @@ def correlated_strengths(strength: Floats, missing: float, correlation: float) -
     if correlation == 0:
         return strength, strength
     spread = correlation * np.sqrt(strength * (1 - strength))
-    odds = np.sqrt((1 - missing) / missing)
+    odds = _odds(missing)
     return strength + spread * odds, strength - spread / odds
+
+
+def _odds(missing: float) -> float:
+    """The square root of alpha / beta, finite for every beta above 0."""
+    return float(np.sqrt(1 - missing) / np.sqrt(missing))
 
 
 def correlation_bounds(strength: Floats, missing: float) -> tuple[Floats, Floats]:
@@ -59,7 +66,7 @@ def correlation_bounds(strength: Floats, missing: float) -> tuple[Floats, Floats
     >>> [part.round(4).tolist() for part in correlation_bounds(np.array([0.8]), 0.5)]
     [[-0.5], [0.5]]
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found, odds = np.sqrt(strength / (1 - strength)), np.sqrt(missing / (1 - missing))
         low = -np.minimum(found * odds, 1 / (found * odds))
         high = np.minimum(odds / found, found / odds)
@@ -85,6 +92,7 @@ def _window(n: int, p: float) -> tuple[slice, Floats]:
     """Numbers that a binomial variable takes for all practical purposes, as a slice of 0 .. n, and their chances."""
     from scipy.stats import binom
 
+    p = p if p > _NEVER else 0.0
     spread = _TAIL * np.sqrt(n * p * (1 - p)) + _TAIL
     first = int(max(0, np.floor(n * p - spread)))
     last = int(min(n, np.ceil(n * p + spread)))
@@ -105,19 +113,30 @@ def _means(values: Floats, n: int, missing: float, on_missing: Floats, *, scored
     -------
     (k, s) float array
     """
+    if n <= _FEW:
+        from scipy.stats import binom
+
+        every = np.arange(n + 1)
+        chance = np.asarray(binom.pmf(every, n, missing * on_missing[:, None]), np.float64)
+        if scored and missing > 0:
+            chance *= _some_labelled(every, n, missing, on_missing[:, None])
+        return values @ chance.T
     means = np.empty((len(values), len(on_missing)))
     for place, found in enumerate(on_missing):  # a window each, which is narrow where n is large
         numbers, chance = _window(n, missing * found)
         if scored and missing > 0:
-            labelled = (1 - missing) / (
-                1 - missing * found
-            )  # chance of a label for an answer that is no found missing one
-            others = n - np.arange(numbers.start, numbers.stop)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                some = -np.expm1(others * np.log1p(-labelled))
-            chance *= np.where(others > 0, some, 0.0)
+            chance *= _some_labelled(np.arange(numbers.start, numbers.stop), n, missing, found)
         means[:, place] = values[:, numbers] @ chance
     return means
+
+
+def _some_labelled(numbers: NDArray[np.int64], n: int, missing: float, found: Floats) -> Floats:
+    """Probability that one of the other answers is labelled where so many of n are missing and found."""
+    labelled = (1 - missing) / (1 - missing * found)  # of an answer that is no found missing one
+    others = n - numbers
+    with np.errstate(divide="ignore", invalid="ignore"):
+        some: Floats = -np.expm1(others * np.log1p(-labelled))
+    return np.where(others > 0, some, 0.0)
 
 
 def _scored_share(n_answers: int, missing: float) -> float:
@@ -183,6 +202,55 @@ def mean_per_question(
     return mean / _scored_share(n_answers, missing) if conditional else mean
 
 
+def mixed_mean(
+    weights: Weights,
+    n_answers: NDArray[np.int64],
+    share: Floats,
+    missing: float,
+    on_missing: Floats,
+    on_labelled: Floats,
+    *,
+    per_label: bool,
+) -> Floats:
+    """Expected average over questions of several numbers of answers, by labels or by questions.
+
+    Parameters
+    ----------
+    n_answers : (k,) int array, at least 1
+    share : (k,) float array
+        Shares of the questions with a label that have so many answers, of any scale.
+    per_label : bool
+        The average over labels; False: over questions.
+
+    Other parameters are those of :func:`mean_per_label`.
+
+    Returns
+    -------
+    (s,) float array
+
+    Examples
+    --------
+    >>> half, sizes = np.array([0.8]), np.array([1, 5])
+    >>> mixed_mean(lambda rank: 1 / rank, sizes, np.ones(2), 0.5, half, half, per_label=False).round(4).tolist()
+    [0.6594]
+    """
+    part = share * (_labels_of_scored(n_answers, missing) if per_label else 1.0)
+    total = np.zeros(len(on_missing))
+    for size, one in zip(n_answers.tolist(), part, strict=True):  # as many as there are lengths of lists
+        if per_label:
+            total += one * mean_per_label(weights, size, missing, on_missing, on_labelled)
+        else:
+            total += one * mean_per_question(weights, size, missing, on_missing, on_labelled, conditional=True)
+    mean: Floats = total / part.sum()
+    return mean
+
+
+def _labels_of_scored(n_answers: NDArray[np.int64], missing: float) -> Floats:
+    """(k,) expected number of labels of a question that has one."""
+    labels: Floats = n_answers * (1 - missing) / np.array([_scored_share(size, missing) for size in n_answers.tolist()])
+    return labels
+
+
 def slope(
     weights: Weights, n_draws: int, missing: float, strength: Floats, correlation: float, *, conditional: bool = False
 ) -> Floats:
@@ -194,7 +262,12 @@ def slope(
     .. math:: \frac{l_2 l_1'}{l_1} E[w(m + 1)]
         + \frac{\rho l (\sqrt{\alpha / \beta} + \sqrt{\beta / \alpha})}{2 l_1 \sqrt{l (1 - l)}} E[A(m)],
 
-    in which the second factor is :math:`l_2' - l_2 l_1' / l_1` with all that cancels taken out.
+    in which the second factor is :math:`l_2' - l_2 l_1' / l_1` with all that cancels taken out. Where :math:`l_1` is
+    small both parts are large and of different signs, and the same is better put as
+
+    .. math:: l_2' E[A(m)] + n \beta l_2 l_1' E\left[\frac{w(m + 2) - A(m + 1)}{m + 1}\right],
+
+    with m of n - 1 trials in the second mean; of the two forms the one with the smaller parts is taken.
 
     Parameters
     ----------
@@ -216,14 +289,25 @@ def slope(
     if correlation == 0:
         plain: Floats = _means(own[None], n_draws, missing, strength, scored=conditional)[0] / share
         return plain
-    on_missing, on_labelled = correlated_strengths(strength, missing, correlation)
+    # at the ends of the range rounding leaves them a little outside [0, 1]
+    on_missing, on_labelled = (
+        np.clip(part, 0.0, 1.0) for part in correlated_strengths(strength, missing, correlation)
+    )  # fmt: skip
     values = np.cumsum(own) / ranks
-    spread, odds = np.sqrt(strength * (1 - strength)), np.sqrt((1 - missing) / missing)
+    spread, odds = np.sqrt(strength * (1 - strength)), _odds(missing)
     alone, mean = _means(np.stack([own, values]), n_draws, missing, on_missing, scored=conditional)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rise = 1 + correlation * odds * (1 - 2 * strength) / (2 * spread)  # of the strength on missing answers
+    further = np.zeros(len(strength))
+    if n_draws:
+        fall = (own[1:] - values[1:]) / ranks[:-1]
+        further = n_draws * missing * _means(fall[None], n_draws - 1, missing, on_missing, scored=conditional)[0]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        curve = correlation * (1 - 2 * strength) / (2 * spread)
+        rise, rise_labelled = 1 + curve * odds, 1 - curve / odds  # of the strengths on missing, on labelled answers
         of_mean = correlation * strength * (odds + 1 / odds) / (2 * spread * on_missing)
-        total: Floats = on_labelled * rise / on_missing * alone + of_mean * mean
+        one = on_labelled * rise / on_missing * alone, of_mean * mean
+        other = rise_labelled * mean, on_labelled * rise * further
+        smaller = np.abs(one[0]) + np.abs(one[1]) < np.abs(other[0]) + np.abs(other[1])
+        total: Floats = np.where(smaller, one[0] + one[1], other[0] + other[1])
     return total / share
 
 
@@ -256,7 +340,14 @@ class Moments(NamedTuple):
 
 
 def moments(
-    weights: Weights, n_answers: int, missing: float, on_missing: Floats, on_labelled: Floats, *, per_label: bool
+    weights: Weights,
+    n_answers: int | NDArray[np.int64],
+    missing: float,
+    on_missing: Floats,
+    on_labelled: Floats,
+    *,
+    per_label: bool,
+    share: Floats | None = None,
 ) -> Moments:
     r"""Mean, variance and covariance, divided by the number of questions those of an average over questions.
 
@@ -270,6 +361,9 @@ def moments(
 
     Parameters
     ----------
+    n_answers : int or (k,) int array
+        True answers of a question; of several numbers, ``share`` has the shares of the questions with a label that have
+        so many, of any scale.
     per_label : bool
         Of the average over labels; False: over questions.
 
@@ -281,27 +375,30 @@ def moments(
     >>> [part.round(4).tolist() for part in moments(lambda rank: 1 / rank, 5, 0.5, half, half, per_label=False)]
     [[0.5187], [0.0761], [[0.0078]]]
     """
-    values, spread, labels, chance, size = _tables(weights, n_answers, missing, per_label=per_label)
-    if per_label:
-        mean = mean_per_label(weights, n_answers, missing, on_missing, on_labelled)
-    else:
-        mean = mean_per_question(weights, n_answers, missing, on_missing, on_labelled, conditional=True)
-    variance, apart = np.empty(len(mean)), np.empty((len(mean), len(labels)))
-    stacked = np.stack([values[0], values[1], values[0] ** 2 + spread])
-    for place, found in enumerate(on_labelled):
-        once, twice, paired = _means_given_labels(stacked, n_answers, labels, on_missing[place])
-        apart[place] = size * (found * once - mean[place])
-        # (S / a) given a: each label's own variance, and what the labels of a question have in common
-        own = found * (twice - found * paired) / labels
-        shared = found**2 * np.maximum(paired - once**2, 0.0)
-        variance[place] = chance @ (size**2 * (own + shared) + apart[place] ** 2)
-    return Moments(mean, variance, (apart * chance) @ apart.T)
+    sizes = np.atleast_1d(np.asarray(n_answers, np.int64))
+    share = np.ones(len(sizes)) if share is None else share
+    share = share / share.sum()
+    mean = mixed_mean(weights, sizes, share, missing, on_missing, on_labelled, per_label=per_label)
+    labels_of_one = float(share @ _labels_of_scored(sizes, missing))
+    variance, covariance = np.zeros(len(mean)), np.zeros((len(mean), len(mean)))
+    for size, part in zip(sizes.tolist(), share, strict=True):  # as many as there are lengths of lists
+        values, spread, labels, chance = _tables(weights, size, missing)
+        worth = labels / labels_of_one if per_label else np.ones(len(labels))
+        apart = np.empty((len(mean), len(labels)))
+        stacked = np.stack([values[0], values[1], values[0] ** 2 + spread])
+        for place, found in enumerate(on_labelled):
+            once, twice, paired = _means_given_labels(stacked, size, labels, on_missing[place])
+            apart[place] = worth * (found * once - mean[place])
+            # (S / a) given a: each label's own variance, and what the labels of a question have in common
+            own = found * (twice - found * paired) / labels
+            shared = found**2 * np.maximum(paired - once**2, 0.0)
+            variance[place] += part * float(chance @ (worth**2 * (own + shared) + apart[place] ** 2))
+        covariance += part * ((apart * chance) @ apart.T)
+    return Moments(mean, variance, covariance)
 
 
-def _tables(
-    weights: Weights, n_answers: int, missing: float, *, per_label: bool
-) -> tuple[Floats, Floats, NDArray[np.int64], Floats, Floats]:
-    """A and the same of squared weights; U / (m + 2); numbers of labels, their chances and their part in an average."""
+def _tables(weights: Weights, n_answers: int, missing: float) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
+    """A and the same of squared weights; U / (m + 2); numbers of labels, descending, and their chances."""
     ranks = np.arange(1.0, n_answers + 2)
     own = weights(ranks)
     values = np.stack([np.cumsum(own), np.cumsum(own**2)]) / ranks
@@ -310,9 +407,7 @@ def _tables(
     labels = np.arange(window.start, window.stop, dtype=np.int64)
     chance = chance[labels > 0][::-1]  # descending, so that the missing ones ascend
     labels = labels[labels > 0][::-1]
-    chance = chance / chance.sum()
-    size = labels / (chance @ labels) if per_label else np.ones(len(labels))
-    return values, spread, labels, chance, size
+    return values, spread, labels, chance / chance.sum()
 
 
 def harmonic_approximation(n_answers: int, missing: float, strength: Floats) -> tuple[Floats, Floats, Floats]:

@@ -16,7 +16,7 @@ from kgtrec.data.open_world_curve import PAIRS, OpenWorldCurve
 from kgtrec.errors import KgtrecError, MeasureError, nearest
 from kgtrec.evaluation import different_systems, evaluate
 from kgtrec.kernels.curve_fits import Fit, fitted, wrong_pairs
-from kgtrec.kernels.open_world import Weights, mean_per_label, mean_per_question
+from kgtrec.kernels.open_world import Weights, mixed_mean
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide_labels
 from kgtrec.openworld.weights import weights_of
@@ -296,17 +296,10 @@ def _theory(
         weights, over_questions = known
         for c, d in np.ndindex(shares.shape[:2]):
             missing, apart = float(shares[c, d, 0, 0]), np.clip(shares[c, d, 1:], 0.0, 1.0)
-            total = np.zeros(len(strength))
-            counted = 0.0
-            for size in sizes.tolist():  # as many as there are lengths of lists
-                share = n_answers[size] * (1 - missing**size if over_questions else size)
-                total += share * (
-                    mean_per_question(weights, size, missing, apart[0], apart[1], conditional=True)
-                    if over_questions
-                    else mean_per_label(weights, size, missing, apart[0], apart[1])
-                )
-                counted += share
-            theory[c, d, place] = total / counted
+            scored = n_answers[sizes] * (1 - missing**sizes)
+            theory[c, d, place] = mixed_mean(
+                weights, sizes, scored, missing, apart[0], apart[1], per_label=not over_questions
+            )
     return theory
 
 

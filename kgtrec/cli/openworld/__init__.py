@@ -9,6 +9,7 @@ from kgtrec.cli import LazyGroup
 COMMANDS = {
     "world": "Make a family tree of which everything is known, as a collection.",
     "curve": "Score systems on sparse labels of many densities against complete ones.",
+    "estimate": "Estimate how many true answers lack a label, and what scores are worth.",
 }
 
 
@@ -20,4 +21,5 @@ def command() -> None:
     kgtrec openworld world --people 6004 --out W
     kgtrec baseline svd W --option factors=8,32,128 --depth 0 --out ranks
     kgtrec openworld curve W ranks --out curve
+    kgtrec openworld estimate CAMPAIGN ranks/*.run.gz
     """

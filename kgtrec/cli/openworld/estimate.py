@@ -1,0 +1,148 @@
+"""kgtrec openworld estimate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kgtrec.cli.common import counting, naming, progress, say
+from kgtrec.cli.evaluate import files_of, form_of, holds_ranks_of, read_judgements, read_systems, refuse_twice
+from kgtrec.cli.options import measure_option, out_option
+from kgtrec.data.collection import Collection
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.files import writing
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from kgtrec.data.qrels import Qrels
+
+FORMATS = ("table", "csv", "json")
+_METHODS = ("found", "runs", "labels")
+
+
+@click.command(name="estimate")
+@click.argument("judged", type=click.Path(), metavar="CAMPAIGN|QRELS")
+@click.argument("systems", nargs=-1, required=True, type=click.Path())
+@click.option("--labels", type=click.Path(), metavar="QRELS", help="The sparse labels. Default: a campaign's seeds.")
+@click.option(
+    "--known", type=click.Path(), metavar="QRELS",
+    help="Answers known to be true otherwise, such as the whole test set that labels were sampled from.",
+)  # fmt: skip
+@click.option(
+    "--truth", type=click.Path(), metavar="QRELS", help="All that is true, where that is known, to hold against."
+)
+@measure_option("Measure to estimate; may be repeated, or hold several. Default: micro.MRR and micro.Hits@10.")
+@click.option(
+    "--depth", type=click.IntRange(1), default=10, show_default=True, help="Rank to which the systems were pooled."
+)
+@click.option(
+    "--method", type=click.Choice(_METHODS), help="Whose beta the theory takes. Default: labels, if enough tell of it."
+)
+@click.option("--top", type=click.IntRange(1), default=5, show_default=True, help="How many systems to separate.")
+@click.option(
+    "--wrong-order", "p", type=click.FloatRange(0, 0.5, min_open=True, max_open=True), default=0.05, show_default=True,
+    help="Probability of a wrong order that is accepted.",
+)  # fmt: skip
+@click.option(
+    "--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
+    help="Of the intervals.",
+)  # fmt: skip
+@click.option("--resamples", type=click.IntRange(1), default=1000, show_default=True, help="Bootstrap samples.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS),
+    help="Form of the output; by default that of --out's suffix, else table.",
+)  # fmt: skip
+@click.option("--table", help="Which table to write as CSV: missing, scores or separations.")
+@out_option
+def command(
+    judged: str,
+    systems: tuple[str, ...],
+    labels: str | None,
+    known: str | None,
+    truth: str | None,
+    measures: tuple[str, ...],
+    depth: int,
+    method: str | None,
+    top: int,
+    p: float,
+    confidence: float,
+    resamples: int,
+    seed: int,
+    form: str | None,
+    table: str | None,
+    out: str | None,
+) -> None:
+    """Estimate how many true answers lack a label, out of CAMPAIGN or judged QRELS and the SYSTEMS that were pooled.
+
+    Puts three estimates side by side: what was found; what systems that find independently would leave (Chao); and
+    what labels say that are a random sample of what is true. Then what each system's score is worth: on the labels
+    alone (sparse); with what was found taken out of the lists (filtered); with what was found as labels, too
+    (completed); on all true answers of the questions (estimated); and by theory (strength). And how many questions
+    would separate the best systems. docs/open-world-estimate.md tells what to believe.
+
+    SYSTEMS are runs, answer ranks, or folders of them. Answer ranks need rows for what was judged: kgtrec rank
+    --judged.
+
+    \b
+    kgtrec openworld estimate CAMPAIGN ranks/*.run.gz
+    kgtrec openworld estimate complete.txt ranks/*.run.gz --labels sparse.txt --depth 10
+    kgtrec openworld estimate CAMPAIGN ranks/*.run.gz --known C/qrels.txt -m "micro.MRR micro.logMRR" --out found.json
+    """
+    from kgtrec.openworld.estimate import MEASURES, estimate_missing
+    from kgtrec.report import missing_estimate as report
+
+    form = form or form_of(out, FORMATS)
+    if table is not None and table not in report.TABLES:
+        raise click.BadParameter(f"expected one of {', '.join(report.TABLES)}, got {table!r}", param_hint="--table")
+    if (form == "csv") != (table is not None):
+        raise click.UsageError("--format csv and --table go together: a CSV file holds one table")
+    paths = files_of(systems)
+    refuse_twice(judged, paths)
+    sparse, complete, weight = _judged(judged, labels)
+    others = {name: None if path is None else _qrels(path) for name, path in (("known", known), ("truth", truth))}
+    holds_ranks = [holds_ranks_of(path) for path in paths]
+    with progress("reading", len(paths), "systems") as advance:
+        found = estimate_missing(
+            sparse, complete, counting(read_systems(paths, holds_ranks), advance), list(measures) or MEASURES,
+            depth=depth, weight=weight, method=method, top=top, p=p, confidence=confidence, resamples=resamples,
+            seed=seed, **others,
+        )  # fmt: skip
+    text = (
+        report.estimate_csv(found, str(table))
+        if form == "csv"
+        else {"table": report.estimate_text, "json": report.estimate_json}[form](found)
+    )
+    with writing(out or "-") as stream:
+        stream.write(text.encode())
+
+
+def _judged(path: str, labels: str | None) -> tuple[Qrels, Qrels, NDArray[np.float64] | None]:
+    """Labels, judgements, and how many answers each judgement stands for."""
+    from kgtrec.adjudicate import decisions_of
+    from kgtrec.formats.campaigns import read_campaign
+    from kgtrec.formats.pools import SETTINGS
+    from kgtrec.openworld.estimate import judged_answers
+
+    if not Path(path, SETTINGS).exists():
+        if labels is None:
+            raise KgtrecError(
+                f"{path}: expected a campaign, whose seeds are the labels, or --labels beside qrels, found neither"
+            )
+        return _qrels(labels), _qrels(path), None
+    campaign = read_campaign(path)
+    with naming(Path(path)):
+        decisions = decisions_of(campaign)
+        judged, weight = judged_answers(campaign.pool, campaign.seeds, decisions)
+    if waiting := int((decisions.verdict < 0).sum()):
+        say(f"note: {waiting:,} of {len(decisions):,} triples are not settled yet; the others stand for them")
+    return (campaign.seeds if labels is None else _qrels(labels)), judged, weight
+
+
+def _qrels(path: str) -> Qrels:
+    found = read_judgements(path)
+    return found.qrels if isinstance(found, Collection) else found

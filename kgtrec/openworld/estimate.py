@@ -1,0 +1,542 @@
+"""A judged pool -> how many answers lack a label, and what that makes of the scores and the order of systems."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.decisions import Decisions
+from kgtrec.data.missing_estimate import Interval, MissingEstimate, Separation
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
+from kgtrec.evaluation import System, different_systems, each_system
+from kgtrec.judged_qrels import question_level
+from kgtrec.judging import judge
+from kgtrec.kernels.capture_recapture import METHODS, FoundAnswers, estimates, question_sums, standing_for_more
+from kgtrec.kernels.open_world import Weights, mixed_mean, moments
+from kgtrec.kernels.positions import higher_and_equal
+from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval
+from kgtrec.openworld.weights import named_weights
+from kgtrec.sampled_estimates import triple_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+MEASURES = ("micro.MRR", "micro.Hits@10")
+_FEWEST_PAIRS = 10  # of labels, for "labels" to be assumed unless asked for
+_MOST_MISSING = 1 - 1e-9  # with no label at all there is nothing to score
+_STRENGTHS, _STEPS = 17, 5  # at which the model's curve is tabulated, and steps from there to where it is solved
+
+
+def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrels, Floats]:
+    """The qrels of a judged pool, and how many answers each row stands for.
+
+    Parameters
+    ----------
+    pool : Pool
+        Its inclusion probabilities make one found answer stand for several.
+    seeds : Qrels
+    decisions : Decisions
+        Of the pool's triples; those that are not settled are taken for missing at random among those of their
+        probability.
+
+    Returns
+    -------
+    judged : Qrels
+        See :func:`kgtrec.judged_qrels.question_level`.
+    weight : (n,) float array
+        1 for seeds.
+    """
+    judged = question_level(pool, seeds, decisions)
+    triples = pool.questions.triples(judged.question, judged.entity)
+    row = pool.rows(triples.head, triples.relation, triples.tail)
+    return judged, np.where(row >= 0, triple_weights(pool, decisions)[row], 1.0) if len(pool) else np.ones(len(judged))
+
+
+def estimate_missing(
+    labels: Qrels,
+    judged: Qrels,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    measures: Any = MEASURES,
+    *,
+    depth: int = 10,
+    weight: Floats | None = None,
+    known: Qrels | None = None,
+    truth: Qrels | None = None,
+    method: str | None = None,
+    top: int = 5,
+    p: float = 0.05,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> MissingEstimate:
+    r"""Estimate how many true answers lack a label, and what follows for scores.
+
+    An answer is found if one of the systems ranks it ``depth`` or better, whatever the order of what ties with it, so
+    judgements should go that far. Judgements of what no system found are set aside. Three methods are put side by side:
+
+    - "found": what was found is all there is, a lower bound;
+    - "runs": systems find independently of each other, Chao's estimate; they do not, so it is a lower bound as well;
+    - "labels": labels are a random sample of what is true. It needs questions with two labels, and is off where labels
+      and systems favour the same answers.
+
+    A system's score on the labels, knowing nothing else, is sparse. Four more say what it is worth:
+
+    - filtered: of the labels, with what was found taken out of the lists. If labels are a random sample of all that is
+      true in the world, this is what complete labels of the world would say.
+    - completed: of labels and what was found, as after a campaign; it flatters systems that were pooled.
+    - estimated: of all true answers of these questions. A label that no system found stands for
+      :math:`1 / (1 - \beta)` answers. Questions with many answers are more likely to be asked, and count for all of
+      them, so that this is another average than that of the labels.
+    - strength: what gives the sparse score in the open-world model, an estimate of filtered that hangs on nothing but
+      beta and the numbers of answers.
+
+    Parameters
+    ----------
+    labels : Qrels
+        The sparse labels.
+    judged : Qrels
+        What judging added: grade 1 or more is true. Questions without a label are left out.
+    systems : Run or AnswerRanks, or several of them
+        Those that were pooled. What a run does not list counts 0; answer ranks need a row for every true answer
+        (``kgtrec rank --judged``).
+    measures : str, measure, function, or several of them
+        Means over answers of a function of ranks; see :func:`kgtrec.openworld.weights.weights_of`.
+    depth : int, ranks
+        Of the pool.
+    weight : (n,) float array, optional
+        How many answers each row of ``judged`` stands for, if a sample was judged; see :func:`judged_answers`.
+    known : Qrels, optional
+        Answers that are known to be true otherwise, such as those of a whole test set that labels were sampled from.
+    truth : Qrels, optional
+        Everything that is true of the questions, to hold the estimates against.
+    method : {"found", "runs", "labels"}, optional
+        That strengths and separations assume. Default: labels if 10 pairs of labels tell of it, else runs, else found.
+    top : int
+        How many systems, the best first, are separated.
+    p : float
+        Probability of a wrong order that is still accepted, in (0, 0.5).
+    confidence : float
+        Of the intervals, percentiles of bootstrap samples of questions.
+    resamples, seed : int
+
+    Returns
+    -------
+    MissingEstimate
+
+    Raises
+    ------
+    KgtrecError
+        If an option is out of range, there is no label, labels and judgements disagree, or a label is not in the truth.
+    CollectionError
+        If a system has no question of the labels, or its answer ranks have no row for a true answer.
+    MeasureError
+        If a measure is not the mean of what answers are worth.
+
+    References
+    ----------
+    :mod:`kgtrec.kernels.capture_recapture`; Yang et al. (2022), NeurIPS, for the model.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> def qrels(*answers):
+    ...     return Qrels.from_frame(pd.DataFrame({"query_id": "q", "doc_id": list(answers), "relevance": 1}))
+    >>> run = pd.DataFrame({"query_id": "q", "doc_id": list("abcx"), "score": [4.0, 3, 2, 1]})
+    >>> found = estimate_missing(qrels("a", "b"), qrels("a", "b", "c"), {"mine": run}, depth=3, resamples=10)
+    >>> found.share.value.round(3).tolist(), found.missing.value.round(3).tolist()
+    ([0.333, nan, 0.333], [0.5, nan, 0.5])
+    """
+    weights = named_weights(measures)
+    _require(depth=depth, top=top, p=p, method=method, confidence=confidence, resamples=resamples)
+    answers = _Answers.of(labels, judged, weight, known, truth)
+    places = _Places.of(answers, systems, depth)
+    question, n_questions, labelled = answers.qrels.question, len(answers.qrels.questions), answers.labelled
+    times = places.found.sum(axis=0)
+    used = labelled | (answers.known & (times > 0))
+    found = FoundAnswers(question[used].astype(np.intp), labelled[used], times[used], answers.weight[used])
+
+    worth = places.worth(weights, question, used)
+    totals = _Totals.of(found, worth, n_questions, len(places.systems))
+    samples = BootstrapSamples(n_questions, resamples, seed)
+    intervals = totals.intervals(samples, confidence)
+    chosen = _chosen(method, totals)
+    world = _MixedWorld.of(totals, chosen)
+    sparse_worth = places.worth(weights, question, labelled)
+    sparse = sparse_worth.mean(axis=2)
+    ends = [getattr(intervals["missing"], end)[METHODS.index(chosen)] for end in ("value", "low", "high")]
+    strength = np.array([world.with_missing(end).strengths(weights, sparse) for end in ends])
+    true_answers, true_share, true_missing = _true_missing(answers)
+    return MissingEstimate(
+        depth=depth, n_questions=n_questions, n_labels=int(labelled.sum()),
+        found_labels=int((labelled & (times > 0)).sum()), found_missing=totals.found_missing,
+        set_aside=int((answers.known & ~used).sum()), label_pairs=totals.label_pairs, judged=places.judged,
+        answers=intervals["answers"], share=intervals["share"], missing=intervals["missing"], method=chosen,
+        systems=places.systems, measures=tuple(weights), sparse=sparse, filtered=intervals["filtered"],
+        completed=intervals["completed"],
+        estimated=intervals["estimated"], strength=Interval(strength[0], strength.min(axis=0), strength.max(axis=0)),
+        separations=tuple(_separations(world, weights, places.systems, question[labelled], sparse_worth, strength[0],
+                                       top, p)),
+        p=p, confidence=confidence, seed=seed, true_answers=true_answers, true_share=true_share,
+        true_missing=true_missing, **_true_scores(answers, places, weights),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answers:
+    """Everything that labels, judgements and the truth hold of the questions that have a label."""
+
+    qrels: Qrels  # grade 1: true by one of them
+    labelled: Mask  # (n,)
+    known: Mask  # (n,) labelled, judged true, or known otherwise
+    weight: Floats  # (n,)
+    true: Mask | None  # (n,)
+
+    @classmethod
+    def of(
+        cls, labels: Qrels, judged: Qrels, weight: Floats | None, known: Qrels | None, truth: Qrels | None
+    ) -> _Answers:
+        row = np.flatnonzero(labels.grade >= 1)
+        if len(row) == 0:
+            raise KgtrecError("expected labels with at least one answer, found none")
+        asked = Vocabulary(labels.questions.decode(np.unique(labels.question[row])))
+        parts = [labels, judged, *([] if known is None else [known]), *([] if truth is None else [truth])]
+        entities, code = Vocabulary.encoding(pa.concat_arrays([part.entities.labels for part in parts]))
+        starts = np.cumsum([0, *(len(part.entities) for part in parts)])
+        keys, grades = [], []
+        for part, start in zip(parts, starts, strict=False):
+            question = asked.encode(part.questions.labels)[part.question].astype(np.int64)
+            key = question * len(entities) + code[start + part.entity]
+            keys.append(np.where((question >= 0) & (part.grade >= 0), key, -1))
+            grades.append(part.grade >= 1)
+        pairs = np.unique(np.concatenate(keys))
+        pairs = pairs[pairs >= 0]
+
+        def among(place: int, *, value: bool) -> Mask:
+            there: Mask = np.isin(pairs, keys[place][grades[place] == value])
+            return there
+
+        labelled, found = among(0, value=True), among(1, value=True)
+        if (both := labelled & among(1, value=False)).any():
+            raise KgtrecError(f"expected labels that are not judged wrong, found {_pair(asked, entities, pairs[both])}")
+        is_known = labelled | found | (among(2, value=True) if known is not None else False)
+        true = None if truth is None else among(len(parts) - 1, value=True)
+        if true is not None and (labelled & ~true).any():
+            raise KgtrecError(
+                f"expected every label in the truth, found {_pair(asked, entities, pairs[labelled & ~true])} in the "
+                "labels alone"
+            )
+        stands = np.ones(len(pairs))
+        if weight is not None:
+            if len(weight) != len(judged):
+                raise KgtrecError(f"expected a weight for each of {len(judged):,} judgements, found {len(weight):,}")
+            there = np.flatnonzero((keys[1] >= 0) & grades[1])
+            stands[np.searchsorted(pairs, keys[1][there])] = weight[there]
+            stands[labelled] = 1.0
+        question, entity = np.divmod(pairs, len(entities))
+        grade = is_known if true is None else is_known | true
+        qrels = Qrels(
+            question.astype(np.int32), entity.astype(np.int32), grade.astype(np.int32), asked, entities
+        )  # fmt: skip
+        return cls(qrels, labelled, is_known, stands, true)
+
+
+def _pair(questions: Vocabulary, entities: Vocabulary, pairs: NDArray[np.int64]) -> str:
+    question, entity = divmod(int(pairs[0]), len(entities))
+    return f"({questions[question]}, {entities[entity]})"
+
+
+def _listed(run: Run, qrels: Qrels, depth: int) -> int:
+    """How many candidates of the questions a run lists within the depth in every order of what ties."""
+    starts = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]][: len(run)])
+    lengths = np.diff(np.append(starts, len(run)))
+    asked = qrels.questions.encode(run.questions.labels)[run.question[starts]] >= 0
+    starts, lengths = starts[asked], lengths[asked]
+    whole = int(lengths[lengths <= depth].sum())
+    cut = starts[lengths > depth]
+    rows = cut[:, None] + np.arange(depth)
+    return whole + int((run.score[rows] > run.score[cut + depth][:, None]).sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """Where the systems rank what is true or judged, in the lists as they are."""
+
+    systems: tuple[str, ...]
+    rank: Floats  # (s, n) infinite where the system does not list it
+    key: Floats  # (s, n) what orders the list: equal where two tie
+    found: Mask  # (s, n) listed within the depth in every order of what ties
+    judged: Floats  # (s,) share of what is so listed that is judged; NaN for answer ranks, and without grades of 0
+
+    @classmethod
+    def of(cls, answers: _Answers, systems: Any, depth: int) -> _Places:
+        qrels = answers.qrels
+        names, ranks, keys, found, judged = [], [], [], [], []
+        knows_wrong = bool((qrels.grade == 0).any())
+        for system in different_systems(each_system(systems), None):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", KgtrecWarning)  # of non-answers without a rank, and questions not asked
+                seen = judge(system, qrels)
+            places = seen.places
+            rank, key = np.full((2, len(qrels)), np.inf)
+            if seen.ties == "trec":
+                rank[places.judged] = key[places.judged] = places.position
+            else:
+                rank[places.judged], key[places.judged] = places.first + (places.size - 1) / 2, places.first
+            within = np.zeros(len(qrels), np.bool_)
+            within[places.judged] = places.first + places.size - 1 <= depth
+            listed = _listed(system, qrels, depth) if isinstance(system, Run) and knows_wrong else 0
+            names.append(seen.name)
+            ranks.append(rank)
+            keys.append(key)
+            found.append(within)
+            judged.append(within.sum() / listed if listed else np.nan)
+        return cls(tuple(names), np.stack(ranks), np.stack(keys), np.stack(found), np.array(judged))
+
+    def worth(self, weights: Mapping[str, Weights], question: NDArray[np.int32], used: Mask) -> Floats:
+        """(m, s, u) what each used answer is worth, the others of them taken out of the lists.
+
+        Ranks are realistic where candidates tie; what a system does not list is worth nothing.
+        """
+        worth = np.zeros((len(weights), len(self.systems), int(used.sum())))
+        for place, (rank, key) in enumerate(zip(self.rank, self.key, strict=True)):
+            higher, equal = higher_and_equal(question, -key, used)
+            listed = np.isfinite(rank)[used]
+            filtered = (rank - higher - equal / 2)[used][listed]
+            for measure, own in enumerate(weights.values()):
+                worth[measure, place, listed] = own(filtered)
+        return worth
+
+
+def _summed(group: NDArray[np.intp], value: Floats, n: int) -> Floats:
+    return np.bincount(group, value, minlength=n).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Totals:
+    """What is added up over questions."""
+
+    sums: Floats  # (questions, 8) of `question_sums`
+    labelled: Floats  # (questions, m, s) worth of the labels
+    known: Floats  # (questions, m, s) worth of the labels and what was found
+    standing: Floats  # (questions, m, s) worth of the labels that stand for more
+    weight: Floats  # (questions,) of the known answers
+    n_systems: int
+
+    @classmethod
+    def of(cls, found: FoundAnswers, worth: Floats, n_questions: int, n_systems: int) -> _Totals:
+        stands = standing_for_more(found, n_questions)
+
+        def per_question(value: Floats) -> Floats:
+            flat = value.reshape(-1, value.shape[-1])
+            rows = [_summed(found.question, row, n_questions) for row in flat]
+            return np.stack(rows, axis=1).reshape(n_questions, *value.shape[:-1])
+
+        weight = _summed(found.question, found.weight, n_questions)
+        return cls(
+            question_sums(found, n_questions), per_question(worth * found.labelled),
+            per_question(worth * found.weight), per_question(worth * stands), weight, n_systems,
+        )  # fmt: skip
+
+    @property
+    def found_missing(self) -> float:
+        return float(self.sums[:, 1].sum())
+
+    @property
+    def label_pairs(self) -> int:
+        return int(self.sums[:, 6].sum())
+
+    def intervals(self, samples: BootstrapSamples, confidence: float) -> dict[str, Interval]:
+        """The estimates, with percentiles of what samples of the questions say."""
+        n = len(self.sums)
+        columns = np.concatenate(
+            [
+                self.sums,
+                *(part.reshape(n, -1) for part in (self.labelled, self.known, self.standing)),
+                self.weight[:, None],
+            ],
+            axis=1,
+        )
+        values = self._estimates(columns.sum(axis=0))
+        drawn = [self._estimates(block.astype(np.float64) @ columns) for block in samples]
+        intervals = {}
+        for name, value in values.items():
+            low, high = percentile_interval(np.concatenate([one[name] for one in drawn]), confidence)
+            intervals[name] = Interval(value, low, high)
+        return intervals
+
+    def _estimates(self, columns: Floats) -> dict[str, Floats]:
+        """Estimates by name from sums of all columns, (..., k) -> (..., the shape of each)."""
+        n_sums, shape = self.sums.shape[1], self.known.shape[1:]
+        n_scores = math.prod(shape)
+        sums, labelled, known, standing, weight = np.split(columns, np.cumsum([n_sums, *[n_scores] * 3]), axis=-1)
+        by_method = estimates(sums, self.n_systems)
+        odds = by_method.odds[..., None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scores = {
+                "filtered": labelled / sums[..., :1],
+                "completed": known / weight,
+                "estimated": (known + odds * standing) / (weight + odds * sums[..., 7:8]),
+            }
+        by_name = {name: score.reshape(*columns.shape[:-1], *shape) for name, score in scores.items()}
+        return by_name | {"answers": by_method.answers, "share": by_method.share, "missing": by_method.missing}
+
+
+def _chosen(method: str | None, totals: _Totals) -> str:
+    """The method that strengths and separations assume."""
+    if method is None:
+        if totals.label_pairs >= _FEWEST_PAIRS:
+            return "labels"
+        return "runs" if totals.n_systems > 1 else "found"
+    if np.isnan(estimates(totals.sums.sum(axis=0), totals.n_systems).missing[METHODS.index(method)]):
+        needs = {"runs": "two systems", "labels": "a question with two labels, one of which is found"}
+        raise KgtrecError(f"expected {needs[method]} for the method {method!r}, found none; choose another method")
+    return method
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _MixedWorld:
+    """The open-world model for questions of several numbers of answers."""
+
+    n_answers: NDArray[np.int64]  # (k,)
+    share: Floats  # (k,) of the questions with a label
+    missing: float  # beta
+
+    @classmethod
+    def of(cls, totals: _Totals, method: str) -> _MixedWorld:
+        """With as many missing answers beside a label, on average, as the method says there are.
+
+        Each question has those that were found in it times a factor; between two whole numbers of answers it counts for
+        both.
+        """
+        sums = totals.sums.sum(axis=0)
+        found = estimates(sums, totals.n_systems)
+        labels, missing, pairs, found_pairs = totals.sums[:, 0], totals.sums[:, 1], sums[4], sums[6]
+        factor = 1.0
+        if method == "labels":
+            factor = pairs / found_pairs
+        elif method == "runs" and missing.sum() > 0:
+            factor = (found.answers[1] - labels.sum()) / missing.sum()
+        size = labels + factor * missing
+        whole = np.floor(size).astype(np.int64)
+        n_answers, place = np.unique(np.concatenate([whole, whole + 1]), return_inverse=True)
+        share = _summed(place, np.concatenate([1 - (size - whole), size - whole]), len(n_answers))
+        filled = share > 0
+        return cls(n_answers[filled], share[filled], 0.0).with_missing(found.missing[METHODS.index(method)])
+
+    def with_missing(self, missing: float) -> _MixedWorld:
+        """The same questions with another beta, which is kept below 1."""
+        return replace(self, missing=float(np.clip(np.nan_to_num(missing), 0.0, _MOST_MISSING)))
+
+    def expected(self, weights: Weights, strength: Floats) -> Floats:
+        """(s,) expected scores over labels."""
+        return mixed_mean(weights, self.n_answers, self.share, self.missing, strength, strength, per_label=True)
+
+    def strengths(self, weights: Mapping[str, Weights], score: Floats) -> Floats:
+        """(m, s) strengths whose expected scores these are; 1 where none is enough."""
+        return np.stack([self._strength(own, row) for own, row in zip(weights.values(), score, strict=True)])
+
+    def _strength(self, weights: Weights, score: Floats) -> Floats:
+        grid = np.linspace(0.0, 1.0, _STRENGTHS)
+        curve = self.expected(weights, grid)
+        place = np.clip(np.searchsorted(curve, score) - 1, 0, _STRENGTHS - 2)
+        low, high, below, above = grid[place], grid[place + 1], curve[place], curve[place + 1]
+        for _ in range(_STEPS):  # chords of a smooth curve, in brackets that are short from the start
+            slope = np.divide(high - low, above - below, out=np.zeros(len(score)), where=above > below)
+            found = np.clip(low + (score - below) * slope, low, high)
+            value = self.expected(weights, found)
+            under = value < score
+            low, below = np.where(under, found, low), np.where(under, value, below)
+            high, above = np.where(under, high, found), np.where(under, above, value)
+        enough: Floats = np.where(score > curve[-1], 1.0, found)
+        return enough
+
+    def questions_needed(self, weights: Weights, strength: Floats, p: float) -> int | None:
+        """How many questions keep two systems, the stronger first, in order but for a probability p."""
+        found = moments(weights, self.n_answers, self.missing, strength, strength, per_label=True, share=self.share)
+        variance = found.variance.sum() - 2 * found.covariance[0, 1]
+        return _needed(float(variance), float(found.mean[0] - found.mean[1]), p)
+
+
+def _needed(variance: float, difference: float, p: float) -> int | None:
+    """Questions after which a normal difference of means has the wrong sign with probability p; None: never."""
+    if not difference > 0:
+        return None
+    z = -NormalDist().inv_cdf(p)
+    return max(1, math.ceil(max(variance, 0.0) * (z / difference) ** 2))
+
+
+def _separations(
+    world: _MixedWorld,
+    weights: Mapping[str, Weights],
+    systems: Sequence[str],
+    question: NDArray[np.int32],
+    worth: Floats,
+    strength: Floats,
+    top: int,
+    p: float,
+) -> Iterator[Separation]:
+    """Systems next to each other by what the (m, s, labels) labels are worth to them, best first."""
+    labels = np.bincount(question)
+    asked = labels > 0
+    for measure, (name, own) in enumerate(weights.items()):
+        score = worth[measure].mean(axis=1)
+        order = np.argsort(-score, kind="stable")[:top]
+        for first, second in pairwise(order.tolist()):
+            difference = float(score[first] - score[second])
+            apart = np.bincount(question, worth[measure, first] - worth[measure, second])
+            # the part of a ratio of sums over questions that is linear, as in the theory
+            linear = (apart - difference * labels)[asked] / labels[asked].mean()
+            strengths = strength[measure, [first, second]]
+            yield Separation(
+                name, systems[first], systems[second], difference, _needed(float(linear.var()), difference, p),
+                world.questions_needed(own, strengths, p) if strengths[0] > strengths[1] else None,
+            )  # fmt: skip
+
+
+def _true_missing(answers: _Answers) -> tuple[float, float, float]:
+    """Number of true answers, share of them without a label, and beta; NaN where there is no truth."""
+    if answers.true is None:
+        return math.nan, math.nan, math.nan
+    true, one = answers.true, np.ones(int(answers.true.sum()))
+    everything = FoundAnswers(
+        answers.qrels.question[true].astype(np.intp), answers.labelled[true], one.astype(np.int64), one
+    )
+    found = estimates(question_sums(everything, len(answers.qrels.questions)).sum(axis=0), 1)
+    return float(found.answers[0]), float(found.share[0]), float(found.missing[0])
+
+
+def _true_scores(answers: _Answers, places: _Places, weights: Mapping[str, Weights]) -> dict[str, Floats]:
+    """(m, s) scores of the labels, and of all true answers, with all of these taken out of the lists."""
+    if answers.true is None:
+        unknown = np.full((len(weights), len(places.systems)), np.nan)
+        return {"true_filtered": unknown, "true": unknown}
+    worth = places.worth(weights, answers.qrels.question, answers.true)
+    return {"true_filtered": worth[:, :, answers.labelled[answers.true]].mean(axis=2), "true": worth.mean(axis=2)}
+
+
+def _require(*, depth: int, top: int, p: float, method: str | None, confidence: float, resamples: int) -> None:
+    for name, value in (("depth", depth), ("number of top systems", top), ("number of resamples", resamples)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise KgtrecError(f"expected a {name} of at least 1, found {value!r}")
+    if not 0 < p < 0.5:
+        raise KgtrecError(f"expected a probability of a wrong order between 0 and 0.5, found {p!r}")
+    if not 0 < confidence < 1:
+        raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence!r}")
+    if method is not None and method not in METHODS:
+        raise KgtrecError(f"expected a method of {', '.join(METHODS)}, found {method!r}{nearest(method, METHODS)}")

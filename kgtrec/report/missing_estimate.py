@@ -1,0 +1,123 @@
+"""Missing labels, estimated: text, CSV, JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from kgtrec.data.missing_estimate import MissingEstimate
+from kgtrec.report.records import table_csv, tables_json
+from kgtrec.report.tables import aligned, decimals, number_of
+
+#: what a CSV file can hold, by name
+TABLES: Mapping[str, Callable[[MissingEstimate], pa.Table]] = {
+    "missing": MissingEstimate.missing_table,
+    "scores": MissingEstimate.scores_table,
+    "separations": MissingEstimate.separations_table,
+}
+_ASSUMES = {
+    "found": "what was found is all there is",
+    "runs": "systems find independently of each other",
+    "labels": "labels are a random sample of what is true",
+    "truth": "",
+}
+_ALL_JUDGED = 0.995
+
+
+def estimate_text(found: MissingEstimate) -> str:
+    """What was counted, and aligned tables: answers that lack a label, scores, and questions that separate systems."""
+    parts = ["\n".join(_counted(found)) + "\n", _missing(found)]
+    parts += [_scores(found, place) for place in range(len(found.measures))]
+    if found.separations:
+        parts.append(_separations(found))
+    return "\n".join(parts)
+
+
+def estimate_csv(found: MissingEstimate, table: str) -> str:
+    """One of ``TABLES``, a header, values at full precision; an undefined value is an empty cell."""
+    return table_csv(TABLES[table](found))
+
+
+def estimate_json(found: MissingEstimate) -> str:
+    """All tables and what they were made of; an undefined value is null."""
+    about = {
+        name: getattr(found, name)
+        for name in (
+            "depth", "n_questions", "n_labels", "found_labels", "found_missing", "set_aside", "label_pairs", "method",
+            "p", "confidence", "seed",
+        )
+    }  # fmt: skip
+    judged = [None if math.isnan(share) else share for share in found.judged.tolist()]
+    about["judged"] = dict(zip(found.systems, judged, strict=True))
+    return tables_json(about, {name: table(found) for name, table in TABLES.items()})
+
+
+def _counted(found: MissingEstimate) -> list[str]:
+    systems = f"{len(found.systems)} system{'s' if len(found.systems) > 1 else ''}"
+    lines = [
+        f"{found.n_questions:,} questions, {found.n_labels:,} labels; to rank {found.depth}, {systems} found "
+        f"{found.found_labels:,} of the labels ({found.found_labels / found.n_labels:.1%}) and "
+        f"{found.found_missing:,.0f} true answers without a label"
+    ]
+    known = found.judged[~(found.judged != found.judged)]
+    if len(known) and known.min() < _ALL_JUDGED:
+        lines.append(
+            f"judged of a system's first {found.depth}: {known.min():.1%} to {known.max():.1%}; an unjudged candidate "
+            "counts as not true, so that all estimates are too low"
+        )
+    if found.set_aside:
+        lines.append(f"set aside: {found.set_aside:,} true answers without a label that no system found")
+    lines.append(
+        f'"labels" hangs on {found.label_pairs:,} pairs of a found label and another label of its question'
+        + ("" if found.label_pairs else ", so that it says nothing")
+    )
+    return lines
+
+
+def _missing(found: MissingEstimate) -> str:
+    rows = [["method", "assumes", "true answers", "without a label", "beta"]]
+    for row in found.missing_table().to_pylist():
+        name = row["method"]
+        cells = [
+            _within(row, "answers", lambda value: "-" if math.isnan(value) else f"{value:,.0f}", name),
+            *(_within(row, key, decimals, name) for key in ("share", "missing")),
+        ]
+        rows.append([name, _ASSUMES[name], *cells])
+    return aligned(rows, 2)
+
+
+def _within(row: Mapping[str, float], key: str, shown: Callable[[float], str], name: str = "") -> str:
+    """A value and its interval; the truth has none, nor has what is unknown."""
+    value = shown(row[key])
+    if name == "truth" or math.isnan(row[f"{key}_low"]):
+        return value
+    return f"{value} [{shown(row[f'{key}_low'])}, {shown(row[f'{key}_high'])}]"
+
+
+def _scores(found: MissingEstimate, measure: int) -> str:
+    name = found.measures[measure]
+    names = ["sparse", "filtered", "completed", "estimated", "strength"]
+    header = [*names, *(("true filtered", "true") if found.knows_truth else ())]
+    rows = [[name, *header]]
+    for row in found.scores_table().to_pylist():
+        if row["measure"] == name:
+            cells = [number_of(row["sparse"], name)]
+            cells += [_within(row, key, lambda value: number_of(value, name)) for key in names[1:]]
+            if found.knows_truth:
+                cells += [number_of(row[key], name) for key in ("true_filtered", "true")]
+            rows.append([row["system"], *cells])
+    return aligned(rows, 1)
+
+
+def _separations(found: MissingEstimate) -> str:
+    rows = [["measure", "higher", "lower", "difference", "questions by data", "by theory"]]
+    for one in found.separations:
+        needed = ("-" if count is None else f"{count:,}" for count in (one.by_data, one.by_theory))
+        rows.append([one.measure, one.higher, one.lower, number_of(one.difference, one.measure), *needed])
+    title = (
+        f"questions that keep a wrong order of sparse scores below {found.p:g}, here {found.n_questions:,}; "
+        f"theory with beta by {found.method}\n"
+    )
+    return title + aligned(rows, 3)
