@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.kernels.capture_recapture import METHODS
-
 Floats = NDArray[np.float64]
+#: how missing answers are estimated; see :mod:`kgtrec.kernels.capture_recapture`
+METHODS = ("found", "runs", "labels")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,7 +35,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-METHODS = ("found", "runs", "labels")
 
 
 class FoundAnswers(NamedTuple):
@@ -85,7 +84,7 @@ def question_sums(answers: FoundAnswers, n_questions: int) -> Floats:
 
 
 class Estimates(NamedTuple):
-    """What the sums of questions say; the last axis of the first three is ``METHODS``."""
+    """What the sums of questions say; the last axis of the first three is found, runs, labels."""
 
     answers: Floats  # (..., 3) true answers of the questions
     share: Floats  # (..., 3) of them that lack a label

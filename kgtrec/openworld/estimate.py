@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.decisions import Decisions
-from kgtrec.data.missing_estimate import Interval, MissingEstimate, Separation
+from kgtrec.data.missing_estimate import METHODS, Interval, MissingEstimate, Separation
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
@@ -24,7 +24,7 @@ from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation import System, different_systems, each_system
 from kgtrec.judged_qrels import question_level
 from kgtrec.judging import judge
-from kgtrec.kernels.capture_recapture import METHODS, FoundAnswers, estimates, question_sums, standing_for_more
+from kgtrec.kernels.capture_recapture import FoundAnswers, estimates, question_sums, standing_for_more
 from kgtrec.kernels.open_world import Weights, mixed_mean, moments
 from kgtrec.kernels.positions import higher_and_equal
 from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval
