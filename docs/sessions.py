@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = (
     "README.md", "docs/files.md", "docs/alignment.md", "docs/ties.md", "docs/micro.md", "docs/macro.md",
     "docs/chance.md", "docs/intervals.md", "docs/campaigns.md", "docs/correlation.md", "docs/pooling.md",
-    "docs/open-world.md", "docs/power.md", "docs/stability.md",
+    "docs/open-world.md", "docs/open-world-estimate.md", "docs/power.md", "docs/stability.md",
 )  # fmt: skip
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

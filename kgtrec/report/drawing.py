@@ -35,7 +35,7 @@ _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _INK, _SOFT, _GRID = "#222222", "#555555", "#dddddd"
 _WIDTH, _HEIGHT = 4.4, 3.15  # of a panel, inches: what a phone shows legibly, and half of a wide page
 _LONGEST = 26  # signs of a label that are drawn; the data has all of it
-_MOST_WITHIN = 7  # names in a legend that stands within the axes
+_MOST_BESIDE = 14  # signs of a label above a diagonal
 _STYLE: dict[str, Any] = {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib, so that the layout is the same everywhere
     "font.size": 9,
@@ -379,20 +379,37 @@ def _growth(ax: Axes, panel: Panel, figure: Figure) -> None:
 
 
 def _curves(ax: Axes, panel: Panel, figure: Figure) -> None:
-    systems = list(dict.fromkeys(figure.data.column("system").to_pylist()))
-    both = [cell for name in ("full", "sparse") for cell in panel.rows[name] if math.isfinite(cell)]
-    if both:
-        ax.plot([min(both), max(both)], [min(both), max(both)], color=_SOFT, linewidth=0.9, linestyle=":")
-    for system, rows in _groups(panel.rows, "system").items():
-        order = np.argsort(np.array(rows["checkpoint"], float), kind="stable")
-        full, sparse = (np.array(rows[name], float)[order] for name in ("full", "sparse"))
-        ax.plot(full, sparse, label=_label(system), **_line(systems.index(system)))
+    families = list(dict.fromkeys(figure.data.column("family").to_pylist()))
+    marks = dict(zip(families, _MARKS, strict=False)) if len(families) <= len(_MARKS) else {}
+    densities = sorted(set(figure.data.column("density").to_pylist()), reverse=True)
+    for name, limits in (("full", ax.set_xlim), ("sparse", ax.set_ylim)):  # the same in all panels
+        known = [cell for cell in figure.data.column(name).to_pylist() if math.isfinite(cell)]
+        if known:
+            space = 0.04 * (max(known) - min(known) or 1)
+            limits(min(known) - space, max(known) + space)
+    ax.axline((0, 0), slope=1, color=_SOFT, linewidth=0.9, linestyle=":")
+    rows = {name: np.array(column) for name, column in panel.rows.items()}
+    finite = np.isfinite(rows["full"].astype(float)) & np.isfinite(rows["sparse"].astype(float))
+    ends = []
+    for place, density in enumerate(densities):
+        chosen = np.flatnonzero((rows["density"] == density) & finite)
+        chosen = chosen[np.lexsort((rows["sparse"][chosen], rows["full"][chosen]))]
+        if not len(chosen):
+            continue
+        look = _line(place)
+        full, sparse = rows["full"][chosen], rows["sparse"][chosen]
+        ax.plot(full, sparse, color=look["color"], linestyle=look["linestyle"], linewidth=1.2)
+        for family in families:
+            own = rows["family"][chosen] == family
+            ax.plot(full[own], sparse[own], **{**look, "linestyle": "", "marker": marks.get(family, _MARKS[0])})
+        ends.append((float(sparse[-1]), f"{density:.0%} labelled", _WORDS[place % len(_WORDS)]))
     ax.set_xlabel(figure.options["x"])
     ax.set_ylabel(figure.options["y"])
-    if len(systems) > _MOST_WITHIN:
-        ax.legend(loc="upper left", bbox_to_anchor=(0, -0.17), ncols=3, columnspacing=1, borderpad=0)
-    elif len(systems) > 1:
-        ax.legend(loc="upper left")
+    _names_at_ends(ax, ends)
+    if len(marks) > 1:
+        for family, mark in marks.items():
+            ax.plot([], [], color=_INK, linestyle="", marker=mark, label=_label(family, _MOST_BESIDE))
+        ax.legend(loc="upper left", handlelength=1.0)
 
 
 def _groups(rows: Mapping[str, list[Any]], by: str) -> dict[str, dict[str, list[Any]]]:
@@ -421,11 +438,6 @@ def _per_row(inches: float, space: float) -> Callable[[Panel], float]:
     return lambda panel: space + inches * max(1, len(dict.fromkeys(panel.rows.get("system", ()))))
 
 
-def _with_legend(panel: Panel) -> float:
-    systems = len(dict.fromkeys(panel.rows.get("system", ())))
-    return 3.5 + (0.2 * math.ceil(systems / 3) if systems > _MOST_WITHIN else 0.0)
-
-
 def _of_cells(panel: Panel) -> float:
     rotated = 0.8 if _is_crowded(list(dict.fromkeys(panel.rows.get("category", ())))) else 0.0
     return _per_row(0.24, 0.65)(panel) + rotated
@@ -439,5 +451,5 @@ _KINDS: dict[str, tuple[Callable[[Axes, Panel, Figure], None], Callable[[Panel],
     "pool_growth": (_growth, lambda panel: 2.7),
     "tie_report": (_ties, _per_row(0.24, 1.1)),
     "score_intervals": (_intervals, _per_row(0.24, 0.65)),
-    "sparse_against_full": (_curves, _with_legend),
+    "sparse_against_full": (_curves, _level),
 }

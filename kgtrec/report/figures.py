@@ -323,15 +323,19 @@ def sparse_against_full(
     key: str = "sparse-full",
     title: str = "Do sparse labels show who is better?",
     caption: str = "",
+    measure: str = "score",
 ) -> Figure:
-    """A score with sparse labels against the same with all of them, a line per system, a panel per measure.
+    """A score with sparse labels against the same with all of them, a line per density through all systems.
 
     Parameters
     ----------
     table : pa.Table
-        system, measure, checkpoint (a number that orders the points of one system), full, sparse.
+        missing (how labels went missing, a panel each), density (share of the labels, 0 to 1), system, family (what
+        the system is a checkpoint of), full, sparse.
     key, title, caption : str
         A caption of one's own replaces the usual one.
+    measure : str
+        What ``full`` and ``sparse`` are.
 
     Returns
     -------
@@ -341,15 +345,23 @@ def sparse_against_full(
     ------
     KgtrecError
         If a column is missing, or one of numbers holds none.
+
+    Examples
+    --------
+    >>> rows = {"missing": ["at random"] * 2, "density": [0.5] * 2, "system": ["a", "b"], "family": ["a", "b"],
+    ...         "full": [0.2, 0.4], "sparse": [0.2, 0.1]}
+    >>> sparse_against_full(pa.table(rows)).alt
+    'at random, 50% labelled: sparse 0.100 to 0.200 for full 0.200 to 0.400, 1 of 1 neighbours turned round.'
     """
     usual = (
-        "The score that sparse labels give against the score that all true facts give; a line joins the checkpoints "
-        "of one system. Where a line falls, or crosses another, sparse labels rank the wrong way round. "
-        "Dotted: sparse equals full."
+        f"The {measure} that sparse labels give against the one that all true facts give, for each share of the facts "
+        "that is labelled; a line joins the systems in the order of the full score, and a mark tells the family, if "
+        "there are at most nine. Where a line falls, sparse labels rank two neighbours the wrong way round. Dotted: "
+        "sparse equals full."
     )
-    ordered = _checked("sparse_against_full", key, table)
-    return _figure("sparse_against_full", ordered, key, title, caption or usual,
-                   {"x": "with all labels", "y": "with sparse labels"})  # fmt: skip
+    checked = _checked("sparse_against_full", key, table)
+    options = {"x": f"{measure} with all labels", "y": "with sparse labels"}
+    return _figure("sparse_against_full", checked, key, title, caption or usual, options)
 
 
 def panels(figure: Figure) -> tuple[Panel, ...]:
@@ -626,20 +638,19 @@ def _gist_of_scores(rows: _Rows, options: Mapping[str, Any]) -> str:
 
 def _gist_of_curves(rows: _Rows, options: Mapping[str, Any]) -> str:
     sentences = []
-    several = len(set(rows["measure"])) > 1
-    named = [f"{measure}, {system}" if several else system
-             for measure, system in zip(rows["measure"], rows["system"], strict=True)]  # fmt: skip
-    for label, points in _series({**rows, "named": named}, "named", "checkpoint", "full", "sparse").items():
-        known = sorted(point for point in points if not any(map(math.isnan, point[1:])))
+    named = [f"{missing}, {density:.0%} labelled"
+             for missing, density in zip(rows["missing"], rows["density"], strict=True)]  # fmt: skip
+    for label, points in _series({**rows, "named": named}, "named", "full", "sparse").items():
+        known = sorted(point for point in points if not any(map(math.isnan, point)))
         if not known:
             sentences.append(f"{label}: undefined")
             continue
-        (_, full, sparse), (_, last_full, last_sparse) = known[0], known[-1]
-        text = f"{label}: full {number_text(full, 3)}, sparse {number_text(sparse, 3)}"
-        if len(known) > 1:
-            text += f", at the last checkpoint {number_text(last_full, 3)} and {number_text(last_sparse, 3)}"
-        sentences.append(text)
-    return _told(sentences, "systems")
+        ends = [number_text(of(cells), 3) for cells in zip(*known, strict=True) for of in (min, max)]
+        text = f"{label}: sparse {' to '.join(ends[2:])} for full {' to '.join(ends[:2])}"
+        told = [(low, high) for low, high in pairwise(known) if low[0] < high[0]]
+        wrong = sum(low[1] > high[1] for low, high in told)
+        sentences.append(f"{text}, {wrong} of {len(told)} neighbours turned round")
+    return _told(sentences, "densities")
 
 
 def _short(correlation: str) -> str:
@@ -660,6 +671,6 @@ KINDS = {
     "tie_report": Kind(("system", "measure", "policy"), ("value",), _by("measure"), _gist_of_ties),
     "score_intervals": Kind(("system", "measure"), ("value", "low?", "high?"), _by("measure"), _gist_of_scores),
     "sparse_against_full": Kind(
-        ("system", "measure"), ("checkpoint", "full", "sparse"), _by("measure"), _gist_of_curves
+        ("missing", "system", "family"), ("density", "full", "sparse"), _by("missing"), _gist_of_curves
     ),
 }

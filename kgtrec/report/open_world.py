@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import pyarrow as pa
 
 from kgtrec.data.open_world_curve import OpenWorldCurve
@@ -21,7 +23,7 @@ TABLES: Mapping[str, Callable[[OpenWorldCurve], pa.Table]] = {
     "inconsistency": inconsistency,
     "labels": OpenWorldCurve.labels_table,
 }
-_MOST_FIGURES = 3  # densities that are drawn, of each correlation: the lowest, the middle, the highest
+_MOST_LINES = 5  # densities that are drawn; of more, some between the lowest and the highest
 _SHOWN = (
     ("slope", "slope of sparse against full"),
     ("bend", "how far that slope falls from the weaker half of the systems to the stronger half"),
@@ -60,23 +62,24 @@ def curve_report(found: OpenWorldCurve) -> Report:
                     )
                 ),
                 Text((_head(found),)),
-                Table(
-                    "labels", "Labels", "Density and correlation asked for, and what came of it.", found.labels_table()
-                ),
             ),
         )
     ]
+    sections.append(
+        Section("curves", "Sparse against full", tuple(_figure(found, m) for m in range(len(found.measures))))
+    )
     wrong, slopes = inconsistency(found), degradation(found)
     for place, correlation in enumerate(found.correlations):
         key = f"correlation-{place}"
-        figures = tuple(_figure(found, place, d) for d in _drawn(len(found.densities)))
         sections.append(
             Section(
                 key,
-                f"Sparse against full, {_correlation(found, correlation)}",
-                (*figures, _table(key, "wrong", wrong, correlation), _table(key, "slopes", slopes, correlation)),
+                f"In numbers, {_correlation(found, correlation)}",
+                (_table(key, "wrong", wrong, correlation), _table(key, "slopes", slopes, correlation)),
             )
         )
+    labels = Table("labels", "Labels", "Density and correlation asked for, and what came of it.", found.labels_table())
+    sections.append(Section("labels", "Sets of labels", (labels,)))
     return Report("What missing labels do to measures", tuple(sections))
 
 
@@ -92,9 +95,11 @@ def _head(found: OpenWorldCurve) -> str:
 
 
 def _correlation(found: OpenWorldCurve, correlation: float) -> str:
-    if correlation == 0:
-        return "missing at random"
-    return f"missing correlated by {correlation:g} with what {found.reference} finds"
+    return _missing(correlation) + (f" with what {found.reference} finds" if correlation else "")
+
+
+def _missing(correlation: float) -> str:
+    return f"missing correlated by {correlation:g}" if correlation else "missing at random"
 
 
 def _wide(found: OpenWorldCurve, correlation: float, column: str) -> str:
@@ -113,27 +118,28 @@ def _number(value: float, column: str) -> str:
     return f"{value:.1%}" if column == "wrong" else f"{value:.1f}" if column == "log_gain" else f"{value:.3f}"
 
 
-def _drawn(n: int) -> list[int]:
-    return sorted({0, n // 2, n - 1}) if n >= _MOST_FIGURES else list(range(n))
-
-
-def _figure(found: OpenWorldCurve, c: int, d: int) -> Figure:
-    table = found.points_table().to_pylist()
-    rows = [
+def _figure(found: OpenWorldCurve, m: int) -> Figure:
+    """Of one measure, a panel per correlation."""
+    drawn = np.unique(np.linspace(0, len(found.densities) - 1, _MOST_LINES).round().astype(int))
+    cells = [
         {
-            "system": row["family"],
-            "measure": row["measure"],
-            "checkpoint": row["checkpoint"],
-            "full": row["full"],
-            "sparse": row["sparse"],
+            "missing": _missing(correlation),
+            "density": found.densities[d],
+            "system": found.systems[s],
+            "family": found.families[s],
+            "full": float(found.full[m, s]),
+            "sparse": float(found.mean[c, d, m, s]),
         }
-        for row in table
-        if row["correlation"] == found.correlations[c] and row["density"] == found.densities[d]
+        for c, correlation in enumerate(found.correlations)
+        for d in np.argsort(found.densities)[drawn]
+        for s in range(len(found.systems))
     ]
+    measure = found.measures[m]
     return sparse_against_full(
-        pa.Table.from_pylist(rows),
-        key=f"sparse-full-{c}-{d}",
-        title=f"A share of {found.densities[d]:g} labelled, {_correlation(found, found.correlations[c])}",
+        pa.Table.from_pylist(cells),
+        key=f"sparse-full-{m + 1}-{re.sub('[^a-z0-9]+', '-', measure.lower()).strip('-')}",
+        title=f"{measure}, sparse against full",
+        measure=measure,
     )
 
 

@@ -10,21 +10,10 @@ import csv
 import numpy as np
 import pytest
 
-from kgtrec.data.collection import Collection
 from kgtrec.formats.factorised import read_factorised
-from kgtrec.formats.triples import read_triples
-from kgtrec.questions import build_questions
 from kgtrec.ranking import rank_scores
 
 SYSTEMS = ("complex", "conve", "cp", "distmult", "rescal", "rotate", "transe", "tucker")
-
-
-@pytest.fixture(scope="module")
-def fb15k_237(data) -> Collection:
-    """The collection of the whole test set."""
-    return build_questions(
-        *(read_triples(data / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test"))
-    )
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -44,7 +44,7 @@ def all_figures() -> dict[str, Figure]:
             _add(pairs, measure, position, float(p))
     cells = {"system": [], "category": [], "side": [], "value": []}
     ties = {"system": [], "measure": [], "policy": [], "value": []}
-    curves = {"system": [], "measure": [], "checkpoint": [], "full": [], "sparse": []}
+    curves = {"missing": [], "density": [], "system": [], "family": [], "full": [], "sparse": []}
     scores = {"system": [], "measure": [], "value": [], "low": [], "high": []}
     for place, system in enumerate(SYSTEMS):
         for side in ("head", "tail"):
@@ -53,8 +53,8 @@ def all_figures() -> dict[str, Figure]:
         for measure in MEASURES[:2]:
             for step, policy in enumerate(("optimistic", "realistic", "pessimistic")):
                 _add(ties, system, measure, policy, math.nan if place == 5 else 0.5 - 0.05 * step * (place % 3))
-            for checkpoint in range(3):
-                _add(curves, system, measure, checkpoint, 0.2 * checkpoint + 0.05 * place, 0.1 * checkpoint)
+            for n in range(3):
+                _add(curves, measure, 0.3 + 0.2 * n, f"{system}@{n}", system, 0.2 * n + 0.05 * place, 0.1 * n)
             value = math.nan if place == 5 else 0.3 + 0.1 * (place % 4)
             _add(scores, system, measure, value, value - 0.05, value + 0.05)
     grown = {"depth": [1, 2, 3], "triples": [1000, 1900, 2700], "positives": [200, 300, 350]}

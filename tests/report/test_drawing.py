@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import subprocess
@@ -103,23 +104,59 @@ def test_pool_bars_are_the_data():
     assert [bar.get_height() for bar in added.patches] == [200, 100, 50]
 
 
-def test_curves_are_the_data():
-    """Points of a system in the order of its checkpoints."""
-    rows = {"system": ["a"] * 3, "measure": ["RR"] * 3, "checkpoint": [3, 1, 2], "full": [0.3, 0.1, 0.2],
-            "sparse": [0.25, 0.05, 0.15]}  # fmt: skip
-    (axes,) = draw(figures.sparse_against_full(pa.table(rows))).axes
-    assert axes.lines[1].get_xydata().tolist() == [[0.1, 0.05], [0.2, 0.15], [0.3, 0.25]]
+CURVES = {
+    "missing": ["at random"] * 4 + ["correlated"] * 2,
+    "density": [0.1, 0.1, 0.1, 0.9, 0.1, 0.9],
+    "system": ["a@1", "b@1", "a@2", "a@1", "a@1", "a@1"],
+    "family": ["a", "b", "a", "a", "a", "a"],
+    "full": [0.3, 0.1, 0.2, 0.3, 0.3, 0.3],
+    "sparse": [0.25, 0.05, 0.15, 0.3, 0.02, 0.2],
+}
 
 
-def test_no_two_lines_of_a_panel_look_alike_without_colour():
-    """Dash and mark together differ, for print and for who sees no colours."""
-    rows = {"system": [f"s{n}" for n in range(20)], "measure": ["RR"] * 20, "checkpoint": [0] * 20,
-            "full": [0.1 * n for n in range(20)], "sparse": [0.1] * 20}  # fmt: skip
+def test_a_line_of_each_density_joins_its_systems_in_the_order_of_the_full_score():
+    """The highest density first; families have a mark each; both panels have the same axes and each its own rows."""
+    axes = draw(figures.sparse_against_full(pa.table(CURVES))).axes
+    drawn = [[line.get_xydata().tolist() for line in ax.lines if line.get_linestyle() != "None"] for ax in axes]
+    assert drawn[0][1:3] == [[[0.3, 0.3]], [[0.1, 0.05], [0.2, 0.15], [0.3, 0.25]]]
+    assert drawn[1][1:3] == [[[0.3, 0.2]], [[0.3, 0.02]]]
+    assert axes[0].get_xlim() == axes[1].get_xlim()
+    assert axes[0].get_ylim() == axes[1].get_ylim()
+    assert [text.get_text() for text in axes[0].texts] == ["10% labelled", "90% labelled"]
+    points = {tuple(xy): line.get_marker() for line in axes[0].lines if line.get_linestyle() == "None"
+              for xy in line.get_xydata().tolist()}  # fmt: skip
+    assert points[0.1, 0.05] != points[0.2, 0.15] == points[0.3, 0.25] == points[0.3, 0.3]
+
+
+def test_a_point_without_a_finite_score_is_left_out_of_its_line():
+    """And the line goes on."""
+    rows = {**CURVES, "sparse": [0.25, 0.05, math.nan, math.inf, 0.02, 0.2]}
+    axes = draw(figures.sparse_against_full(pa.table(rows))).axes
+    lines = [line.get_xydata().tolist() for line in axes[0].lines if line.get_linestyle() != "None"]
+    assert [[0.1, 0.05], [0.3, 0.25]] in lines
+    assert [text.get_text() for text in axes[0].texts] == ["10% labelled"]
+
+
+def test_more_families_than_marks_are_not_told_apart():
+    """One mark for all and no legend, rather than two families that look alike."""
+    n = 20
+    names = [f"s{k}" for k in range(n)]
+    rows = {"missing": ["at random"] * n, "density": [0.5] * n, "system": names, "family": names,
+            "full": [0.1 * k for k in range(n)], "sparse": [0.1] * n}  # fmt: skip
     (axes,) = draw(figures.sparse_against_full(pa.table(rows))).axes
-    looks = [(line.get_marker(), line.get_color()) for line in axes.lines[1:]]
-    assert len(set(looks)) == 20
-    first = [(line.get_marker(), line.is_dashed()) for line in axes.lines[1:8]]
-    assert len(set(first)) == 7
+    assert axes.get_legend() is None
+    assert len({line.get_marker() for line in axes.lines if line.get_linestyle() == "None"}) == 1
+
+
+def test_seven_densities_have_a_colour_and_a_name_each():
+    """The name stands at the end of its line, so that nobody has to tell colours or dashes apart."""
+    density = [0.1 * n for n in range(1, 8)]
+    rows = {"missing": ["at random"] * 14, "density": density * 2, "system": ["a"] * 7 + ["b"] * 7,
+            "family": ["a"] * 7 + ["b"] * 7, "full": [0.1] * 7 + [0.9] * 7, "sparse": [0.1] * 7 + density}  # fmt: skip
+    (axes,) = draw(figures.sparse_against_full(pa.table(rows))).axes
+    lines = [line for line in axes.lines[1:] if line.get_linestyle() != "None"]
+    assert len({line.get_color() for line in lines}) == 7
+    assert len({text.get_text() for text in axes.texts}) == 7
 
 
 def test_names_at_line_ends_do_not_cover_one_another():

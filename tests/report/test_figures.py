@@ -146,6 +146,17 @@ def test_panels_divide_any_measures(measures: list[str]):
     assert sorted(measure for part in parts for measure in set(part.rows["measure"])) == sorted(set(measures))
 
 
+def test_gist_of_sparse_against_full():
+    """By the full score b stands between a and c, by the sparse one above both; d ties with c, e has no score."""
+    rows = {"missing": ["at random"] * 5, "density": [0.5] * 5, "system": list("abcde"), "family": list("abcde"),
+            "full": [0.1, 0.2, 0.3, 0.3, 0.9], "sparse": [0.1, 0.25, 0.05, 0.2, math.nan]}  # fmt: skip
+    assert figures.sparse_against_full(pa.table(rows), measure="RR").alt == (
+        "at random, 50% labelled: sparse 0.050 to 0.250 for full 0.100 to 0.300, 1 of 2 neighbours turned round."
+    )
+    rows["sparse"] = [math.nan] * 5
+    assert figures.sparse_against_full(pa.table(rows)).alt == "at random, 50% labelled: undefined."
+
+
 def test_many_series_are_counted_in_the_gist():
     """A reader by ear is not kept for minutes."""
     measures = [f"P@{k}" for k in range(1, 31)]
