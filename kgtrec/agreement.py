@@ -112,7 +112,7 @@ def annotator_agreement(
     _checked("unsure", unsure, DOUBTS)
     _checked("resample", resample, RESAMPLED)
     if confidence is not None and not 0 < confidence < 1:
-        raise KgtrecError(f"expected a confidence between 0 and 1, got {confidence}; 95 % is 0.95")
+        raise KgtrecError(f"expected a confidence between 0 and 1, got {confidence}; 95% is 0.95")
     if resamples < 1:
         raise KgtrecError(f"expected at least 1 bootstrap sample, got {resamples}")
     if question is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +24,7 @@ from kgtrec.kernels.similarity import Similarity
 from kgtrec.kernels.subset_ranks import SubsetCounts, count_within_subsets
 from kgtrec.measures.names import parse_measures
 from kgtrec.ranking import Progress, joined_answer_ranks
+from kgtrec.sizes import count_of
 
 # adjusted measures come with their chance levels; what is not registered is left out of the defaults
 STUDY_MEASURES = ("micro.MR", "micro.Hits@1", "micro.MRR", "micro.AMRI")
@@ -55,7 +55,7 @@ def study_alignment(
     system, alignments, similarity, name, block, progress
         As in :func:`kgtrec.alignment.align`.
     sizes : sequence of int or float
-        Numbers of test alignments, or fractions of them (a float in (0, 1]).
+        Numbers of test alignments, or shares of them (a float in (0, 1]).
     repeats : int
         Sets per size. The sets of one repeat are nested, and do not depend on the other repeats.
     seed : int
@@ -115,7 +115,7 @@ class _Sets:
 
 
 def _drawn(n: int, sizes: Sequence[int | float], repeats: int, seed: int) -> _Sets:
-    counts = sorted({_size(size, n) for size in sizes})
+    counts = sorted({count_of(size, n, of="test alignments") for size in sizes})
     if not counts:
         raise KgtrecError("expected at least one size of test sets, found none")
     for value, least, what in ((repeats, 1, "repeats"), (seed, 0, "a seed")):
@@ -127,21 +127,6 @@ def _drawn(n: int, sizes: Sequence[int | float], repeats: int, seed: int) -> _Se
         for column, count in enumerate(counts, start=repeat * len(counts)):
             holds[:, column] = place < count
     return _Sets(np.tile(counts, repeats), np.repeat(np.arange(repeats), len(counts)), holds)
-
-
-def _size(size: int | float, n: int) -> int:
-    if isinstance(size, float) and 0 < size <= 1:
-        return max(1, round(size * n))
-    if not isinstance(size, float | bool):
-        try:
-            count = operator.index(size)
-        except TypeError:
-            count = 0
-        if 1 <= count <= n:
-            return count
-    raise KgtrecError(
-        f"expected sizes of 1 to {n} test alignments, or fractions of them above 0 and up to 1.0, found {size!r}"
-    )
 
 
 def _pair_keys(collection: Collection) -> NDArray[np.int64]:

@@ -145,7 +145,7 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
     (0.5, 0.75, 0.9545454545454545)
     """
     if not 0 < confidence < 1:
-        raise KgtrecError(f"expected a confidence between 0 and 1, got {confidence}; 95 % is 0.95")
+        raise KgtrecError(f"expected a confidence between 0 and 1, got {confidence}; 95% is 0.95")
     n = 1 + int(max(sample.triple.max(initial=-1), judgements.triple.max(initial=-1)))
     word = last_word(judgements, n, EXPERT)[sample.triple]
     told = (word == YES) | (word == NO)

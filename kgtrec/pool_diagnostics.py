@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 MEASURES = ("AP@20", "nDCG@20")
 
+_Group = tuple[int, str, tuple[str, ...]]  # kind (0 run, 1 family), name, runs
+
 
 def diagnose(
     pool: Pool,
@@ -109,48 +111,21 @@ def diagnose(
     parsed = parse_measures(measures)
     labels = tuple(measure.label for measure in parsed)
     is_from = pool.is_from
-    groups: list[tuple[int, str, tuple[str, ...]]] = [(0, run, (run,)) for run in pool.runs]
-    groups += [
-        (1, family, tuple(run for run in pool.runs if families.get(run) == family))
-        for family in sorted(set(families.values()) - {""}, key=str.encode)
-    ]
-    positive, negative = decisions.verdict == 1, decisions.verdict == 0
+    groups = _groups(pool, families)
+    positive = decisions.verdict == 1
     lost = _lost_by(is_from, pool, [members for _, _, members in groups])
     names, scores, without, judged = _scores(qrels, pool, lost, systems, labels, judged_at)
     better = [parse_measure(label).record.better != "lower" for label in labels]
-    ranks, ranks_without = _ranks(scores, better), _ranks(without, better)
-    before = scores.T if len(names) else np.zeros((len(labels), 0))
-    after = without.transpose(0, 2, 1)
-    sign = np.where(better, 1.0, -1.0)[:, None]
-    left_out = LeftOut(
-        kind=np.array([kind for kind, _, _ in groups], np.int8),
-        names=tuple(name for _, name, _ in groups),
-        members=tuple(members for _, _, members in groups),
-        triples=lost.sum(axis=1),
-        positives=(lost & positive).sum(axis=1),
-        negatives=(lost & negative).sum(axis=1),
-        scores=without,
-        ranks=ranks_without,
-        tau=kendall_tau_b(after * sign, before * sign),
-        tau_ap=tau_ap(after * sign, before * sign),
-    )
     alone = is_from & (is_from.sum(axis=0) == 1)
-    deepest = deepest_rank(pool)
-    at_depth = [
-        np.bincount(pool.depth[rows], minlength=deepest + 1)[1:].astype(np.int64)
-        for rows in (slice(None), decisions.verdict >= 0, positive)
-    ]
+    # of all triples, of those judged, and of those judged Y
+    at_depth, per_question = _counts(pool, (np.ones(len(pool), np.bool_), decisions.verdict >= 0, positive))
     n = len(pool.questions)
-    per_question = [
-        np.bincount(completions(pool.questions, pool.triples.take(rows))[0], minlength=n).astype(np.int64)
-        for rows in (np.ones(len(pool), np.bool_), decisions.verdict >= 0, positive)
-    ]
     return Diagnostics(
         runs=pool.runs,
         families=tuple(families.get(run, "") for run in pool.runs),
         contributed=is_from.sum(axis=1),
         unique=alone.sum(axis=1),
-        run_judged=(is_from & (positive | negative)).sum(axis=1),
+        run_judged=(is_from & (decisions.verdict >= 0)).sum(axis=1),
         positive=(is_from & positive).sum(axis=1),
         unique_positive=(alone & positive).sum(axis=1),
         overlap=_overlap(is_from),
@@ -166,11 +141,57 @@ def diagnose(
         systems=names,
         measures=labels,
         scores=scores,
-        ranks=ranks,
+        ranks=_ranks(scores, better),
         cutoff=judged_at,
         judged=judged,
-        left_out=left_out,
+        left_out=_left_out(groups, lost, decisions, scores, without, better),
     )
+
+
+def _groups(pool: Pool, families: Mapping[str, str]) -> list[_Group]:
+    """What is left out, one after the other: every run, then every family."""
+    groups: list[_Group] = [(0, run, (run,)) for run in pool.runs]
+    return groups + [
+        (1, family, tuple(run for run in pool.runs if families.get(run) == family))
+        for family in sorted(set(families.values()) - {""}, key=str.encode)
+    ]
+
+
+def _left_out(
+    groups: Sequence[_Group],
+    lost: NDArray[np.bool_],
+    decisions: Decisions,
+    scores: NDArray[np.float64],
+    without: NDArray[np.float64],
+    better: Sequence[bool],
+) -> LeftOut:
+    """What the pool loses without each group, and how the systems stand then.
+
+    ``lost`` is (g, n) as of :func:`_lost_by`, ``scores`` (s, m), ``without`` (g, s, m), ``better`` (m,).
+    """
+    sign = np.where(better, 1.0, -1.0)[:, None]
+    before = sign * (scores.T if len(scores) else np.zeros((len(better), 0)))
+    after = sign * without.transpose(0, 2, 1)
+    return LeftOut(
+        kind=np.array([kind for kind, _, _ in groups], np.int8),
+        names=tuple(name for _, name, _ in groups),
+        members=tuple(members for _, _, members in groups),
+        triples=lost.sum(axis=1),
+        positives=(lost & (decisions.verdict == 1)).sum(axis=1),
+        negatives=(lost & (decisions.verdict == 0)).sum(axis=1),
+        scores=without,
+        ranks=_ranks(without, better),
+        tau=kendall_tau_b(after, before),
+        tau_ap=tau_ap(after, before),
+    )
+
+
+def _counts(pool: Pool, kinds: Sequence[NDArray[np.bool_]]) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+    """How many triples of each kind were pooled at every rank from 1, and for every question."""
+    deepest, n = deepest_rank(pool), len(pool.questions)
+    at_depth = [np.bincount(pool.depth[rows], minlength=deepest + 1)[1:].astype(np.int64) for rows in kinds]
+    asked = [completions(pool.questions, pool.triples.take(rows))[0] for rows in kinds]
+    return at_depth, [np.bincount(question, minlength=n).astype(np.int64) for question in asked]
 
 
 def _lost_by(is_from: NDArray[np.bool_], pool: Pool, groups: Sequence[tuple[str, ...]]) -> NDArray[np.bool_]:

@@ -19,6 +19,7 @@ from kgtrec.errors import KgtrecError
 from kgtrec.kernels.categories import relation_category, relation_fanout
 from kgtrec.kernels.divergence import kl_divergence
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
+from kgtrec.sizes import count_of
 
 POLICIES = ("drop", "keep", "error")
 _LINE_BREAK = r"[\x{00}\t\n\r]"
@@ -365,7 +366,8 @@ def _sample(full: Triples, sample: int | float | Triples | None, seed: int) -> t
     if isinstance(sample, Triples):
         chosen = _given(full, sample)
     else:
-        kept = np.random.default_rng(seed).choice(len(full), _sample_size(sample, len(full)), replace=False)
+        count = count_of(sample, len(full), what="a sample", whole=False)
+        kept = np.random.default_rng(seed).choice(len(full), count, replace=False)
         chosen[:] = False
         chosen[kept] = True
     counts = [np.bincount(full.relation[rows], minlength=len(full.relations)) for rows in (chosen, slice(None))]
@@ -401,16 +403,6 @@ def _given(full: Triples, sample: Triples) -> NDArray[np.bool_]:
             f"dropped, the first is {first}"
         )
     return is_among(full.keys(), named.keys())
-
-
-def _sample_size(sample: int | float, n: int) -> int:
-    if isinstance(sample, float) and 0 < sample < 1:
-        return max(1, round(sample * n))
-    if isinstance(sample, int | np.integer) and not isinstance(sample, bool) and 1 <= sample <= n:
-        return int(sample)
-    raise KgtrecError(
-        f"expected a sample of 1 to {n:,} test triples, or a fraction of them between 0 and 1, found {sample!r}"
-    )
 
 
 def _with_ids(splits: Splits, full: Triples) -> tuple[Splits, Triples]:

@@ -275,7 +275,7 @@ def test_relations_without_a_value_are_counted():
         ({"per": "relations"}, "expected per to be one of relation, pair, got 'relations'; did you mean relation?"),
         ({"unsure": "drop"}, "expected unsure to be one of own category, leave out, got 'drop'"),
         ({"resample": "answer"}, "expected resample to be one of question, triple, got 'answer'"),
-        ({"confidence": 95}, "expected a confidence between 0 and 1, got 95; 95 % is 0.95"),
+        ({"confidence": 95}, "expected a confidence between 0 and 1, got 95; 95% is 0.95"),
         ({"resamples": 0}, "expected at least 1 bootstrap sample, got 0"),
     ],
 )
@@ -356,7 +356,7 @@ def test_two_noisy_annotators_are_as_far_apart_as_theory_says():
 
 
 def test_intervals_hold_the_closed_form_as_often_as_they_say():
-    """95 % intervals of 200 campaigns of 400 triples: between 90 and 98.5 % of them, for each statistic."""
+    """95% intervals of 200 campaigns of 400 triples: between 90 and 98.5% of them, for each statistic."""
     pool = pool_of([2] * 200)
     expected = np.array([closed_form()[name] for name in STATISTICS])
     within = np.zeros(len(STATISTICS))
@@ -390,7 +390,7 @@ def test_the_worked_table_of_the_page_is_what_comes_out():
 
 
 def test_the_closed_forms_of_the_page():
-    """Both find 90 % of what is true, and take 3 % of what is false for true."""
+    """Both find 90% of what is true, and take 3% of what is false for true."""
     rows = rows_of("simulated")
     assert len(rows) == 4
     for share, *shown in rows:

@@ -246,7 +246,7 @@ WRONG = {
     "triples": (lambda: Alignments.of([(0, 1, 2)]), "pairs (left row, right row), found int64 of shape (1, 3)"),
     "by row": (lambda: Alignments.by_row(3, 4), "as many left rows as right ones, row by row aligned, found 3 and 4"),
     "flags": (lambda: Alignments.by_row(3, 3, np.ones(3)), "3 flags as is_test, one per row, found float64"),
-    "size": (lambda: study_alignment(THREE, ONE_TO_ONE, [4]), "sizes of 1 to 3 test alignments, or fractions"),
+    "size": (lambda: study_alignment(THREE, ONE_TO_ONE, [4]), "sizes of 1 to 3 test alignments, or of a share"),
     "fraction": (lambda: study_alignment(THREE, ONE_TO_ONE, [1.5]), "found 1.5"),
     "no sizes": (lambda: study_alignment(THREE, ONE_TO_ONE, []), "expected at least one size"),
     "repeats": (lambda: study_alignment(THREE, ONE_TO_ONE, [1], repeats=0), "expected repeats of 1 or more, found 0"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import re
@@ -82,6 +83,22 @@ def test_links_lead_somewhere():
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def strings(path: Path) -> list[str]:
+    """Every string of a module, docstrings and f-strings as they stand in the source; expressions are none."""
+    nodes = [*ast.walk(ast.parse(path.read_text()))]
+    plain = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return plain + [ast.unparse(node) for node in nodes if isinstance(node, ast.JoinedStr)]
+
+
+def test_percent_signs_stand_at_their_numbers():
+    """95%, not the number, a space and the sign: in the pages, and in what kgtrec prints."""
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")]
+    texts = {page: [page.read_text()] for page in pages}
+    texts |= {path: strings(path) for path in (ROOT / "kgtrec").rglob("*.py")}
+    apart = re.compile(r"[\d}] %(?!\()")
+    assert [(path.name, text) for path, found in texts.items() for text in found if apart.search(text)] == []
 
 
 def test_every_public_name_is_there():

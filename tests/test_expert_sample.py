@@ -137,7 +137,7 @@ def expert_says(sample: ExpertSample, agreed: tuple[int, int]):
 
 
 def test_92_percent_of_200():
-    """88 of 100 Y and 96 of 100 N agree: 92 % in the sample, 87.4 to 95.0 %; in the pool 13.6 % are Y."""
+    """88 of 100 Y and 96 of 100 N agree: 92% in the sample, 87.4 to 95.0%; in the pool 13.6% are Y."""
     sample = sample_of((100, 100), (8640, 1360))
     report = sample_report(sample, expert_says(sample, (96, 88)))
     row = {
@@ -224,7 +224,7 @@ def test_every_interval_holds_its_value(drawn, more, data, confidence):
 
 
 def test_estimates_are_unbiased_and_intervals_cover():
-    """600 samples of 200 out of 3,000 with known errors: means within 4 standard errors, at least 93 % covered."""
+    """600 samples of 200 out of 3,000 with known errors: means within 4 standard errors, at least 93% covered."""
     rng = np.random.default_rng(7)
     n = 3000
     label = (rng.random(n) < 0.15).astype(np.int8)

@@ -133,7 +133,8 @@ def test_keeping_repeated_triples_leaves_them_in_train_only():
         ({"categories_from": ["dev"]}, "expected categories_from to name splits among train, valid, test, found"),
         ({"test": []}, "expected at least one test triple to make questions of, found none"),
         ({"unseen_entities": "drop"}, "found that all 4 were dropped as repeated, leaked or unseen"),
-        ({"sample": 4}, "expected a sample of 1 to 3 test triples, or a fraction of them between 0 and 1, found 4"),
+        ({"sample": 4}, "expected a sample of 1 to 3 test triples, or of a share of them above 0 and below 1.0, "
+                        "found 4"),
         ({"sample": 1.5}, "found 1.5"),
         ({"sample": True}, "found True"),
         ({"test": [("ann", "likes", "")]}, "expected a label for every entity, found an empty one"),

@@ -13,13 +13,12 @@ import click
 from click.core import ParameterSource
 
 from kgtrec.cli.common import counting, naming, progress, say
-from kgtrec.cli.options import measure_option
+from kgtrec.cli.options import collection_option, measure_option, missing_option, seed_option, ties_option
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.formats.files import suffixes, writing
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.runs import default_name, read_run
-from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
@@ -32,15 +31,6 @@ if TYPE_CHECKING:
 FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
 _TIES_WORTH_TELLING = 0.001  # share of tied answers from which a table of four decimals may hang on the tie rule
-
-
-missing_option = click.option(
-    "--missing",
-    type=click.Choice(("zero", "skip")),
-    default="zero",
-    show_default=True,
-    help="Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
-)
 
 
 def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -66,29 +56,13 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     help="Form of the output; by default that of --out's suffix, else table.",
 )
 @click.option("--out", type=click.Path(), help="File to write instead of standard output.")
-@click.option(
-    "--ties",
-    type=click.Choice(TIE_POLICIES),
-    help="Order of equal scores (rank type); expected is the exact mean over all orders. Default: trec (by label) for "
-    "runs, realistic for answer ranks.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Of all that is random, such as --ties nondeterministic.",
-)
+@ties_option
+@seed_option("Of all that is random, such as --ties nondeterministic.")
 @missing_option
 @click.option(
     "--float32", is_flag=True, help="Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do."
 )
-@click.option(
-    "--collection",
-    "folder",
-    type=click.Path(),
-    help="Collection that tells sides, relations and categories, if QRELS is a file.",
-)
+@collection_option("that tells sides, relations and categories, if QRELS is a file.")
 @click.option(
     "--weights",
     metavar="question|relation|FILE",
@@ -145,9 +119,7 @@ def command(
     form = form or form_of(out, FORMATS)
     if form == "parquet" and not out:
         raise KgtrecError("--format parquet is a binary form and needs --out FILE")
-    systems = files_of(systems)
-    refuse_twice(qrels, systems)
-    holds_ranks = [holds_ranks_of(path) for path in systems]
+    systems, holds_ranks = systems_of(qrels, systems)
     found = read_systems(systems, holds_ranks)
     with ThreadPoolExecutor(1) as reader:
         # the first system, often the only one, is read while the rest of the program is loaded and the qrels are read
@@ -227,6 +199,13 @@ def refuse_twice(qrels: str, systems: Sequence[str]) -> None:
                 "rename one of the files"
             )
         first[name] = path
+
+
+def systems_of(qrels: str, systems: Sequence[str]) -> tuple[tuple[str, ...], list[bool]]:
+    """The systems' files, none named twice, and which of them hold answer ranks; nothing else of them is read."""
+    files = files_of(systems)
+    refuse_twice(qrels, files)
+    return files, [holds_ranks_of(path) for path in files]
 
 
 def form_of(out: str | None, forms: Sequence[str]) -> str:

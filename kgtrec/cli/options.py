@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgtrec.errors import KgtrecError
+from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.meta.known_measures import Better
@@ -16,10 +17,44 @@ Command = Callable[..., Any]
 
 out_option = click.option("--out", type=click.Path(), help="File to write instead of standard output.")
 
+ties_option = click.option(
+    "--ties",
+    type=click.Choice(TIE_POLICIES),
+    help="Order of equal scores (rank type); expected is the exact mean over all orders. Default: trec (by label) for "
+    "runs, realistic for answer ranks.",
+)
+
+missing_option = click.option(
+    "--missing",
+    type=click.Choice(("zero", "skip")),
+    default="zero",
+    show_default=True,
+    help="Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
+)
+
 
 def measure_option(about: str) -> Callable[[Command], Command]:
     """The option ``-m`` or ``--measure``, told to the command as ``measures``, with what its help says."""
     return click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE", help=about)
+
+
+def collection_option(about: str) -> Callable[[Command], Command]:
+    """The option ``--collection``, told to the command as ``folder``, with what its help says after "Collection"."""
+    return click.option("--collection", "folder", type=click.Path(), help=f"Collection {about}")
+
+
+def seed_option(about: str = "Of all that is random.") -> Callable[[Command], Command]:
+    """The option ``--seed``, with what its help says."""
+    return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help=about)
+
+
+def workers_option(what: str, default: int | None) -> Callable[[Command], Command]:
+    """The option ``--workers``, which counts threads or processes; None stands for all cores."""
+    about = f"{what} that share the work; any number gives the same bytes."
+    return click.option(
+        "--workers", type=click.IntRange(1), default=default, show_default=default is not None,
+        help=about if default is not None else f"{about} Default: all cores.",
+    )  # fmt: skip
 
 
 def format_option(forms: Sequence[str]) -> Callable[[Command], Command]:

@@ -6,16 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.evaluate import (
-    files_of,
-    form_of,
-    holds_ranks_of,
-    missing_option,
-    read_judgements,
-    read_systems,
-    refuse_twice,
-)  # fmt: skip
-from kgtrec.cli.options import format_option, measure_option, out_option
+from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, systems_of
+from kgtrec.cli.options import format_option, measure_option, missing_option, out_option, seed_option
 from kgtrec.formats.files import write_text
 from kgtrec.kernels.positions import TIE_POLICIES
 
@@ -36,7 +28,7 @@ FORMATS = ("table", "csv", "json")
     type=click.Choice(TIE_POLICIES),
     help="Policy to show besides optimistic and pessimistic; may be repeated. Default: all.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the nondeterministic order.")
+@seed_option("Of the nondeterministic order.")
 @missing_option
 @format_option(FORMATS)
 @out_option
@@ -66,9 +58,7 @@ def command(
     from kgtrec.ties import compare_ties
 
     form = form or form_of(out, FORMATS)
-    systems = files_of(systems)
-    refuse_twice(qrels, systems)
-    holds_ranks = [holds_ranks_of(path) for path in systems]
+    systems, holds_ranks = systems_of(qrels, systems)
     judgements = read_judgements(qrels)
     asked = measures
     if not asked:

@@ -14,6 +14,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.correlations import Correlations
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
+from kgtrec.data.run import Run
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
@@ -260,21 +261,33 @@ def _scored(
 ) -> ScoreTable:
     whole = judged if isinstance(judged, Collection) else collection
 
-    def table(qrels: Qrels | Collection, per: str | None) -> ScoreTable:
+    def table(qrels: Qrels | Collection, per: str | None, side: bool = False) -> ScoreTable:
+        own = [_on_side(system, qrels, judged) for system in systems] if side else systems
         scores = evaluate(
-            qrels, systems, measures, per=per, collection=whole, ties=ties, missing=missing, weights=shares, seed=seed
+            qrels, own, measures, per=per, collection=whole, ties=ties, missing=missing, weights=shares, seed=seed
         )
         return ScoreTable.of_scores(scores, name)
 
     if len(columns) < 2:
         return table(judged, columns[0] if columns else None)
     parts = [(side, _of_side(judged, whole, side)) for side in SIDES]
-    tables = [(side, table(qrels, columns[1])) for side, qrels in parts if qrels is not None]
+    tables = [(side, table(qrels, columns[1], side=True)) for side, qrels in parts if qrels is not None]
     keys = {
         "side": tuple(side for side, part in tables for _ in part.key_rows),
         columns[1]: tuple(label for _, part in tables for label in part.keys[columns[1]]),
     }
     return replace(tables[0][1], values=np.concatenate([part.values for _, part in tables], axis=2), keys=keys)
+
+
+def _on_side(system: System, qrels: Qrels | Collection, judged: Qrels | Collection) -> System:
+    """A system whose run answers none of one side's questions, but some of the other's, has empty lists there."""
+    side, whole = (found.qrels if isinstance(found, Collection) else found for found in (qrels, judged))
+    if not isinstance(system, Run) or np.any(side.questions.encode(system.questions.labels) >= 0):
+        return system
+    if not np.any(whole.questions.encode(system.questions.labels) >= 0):
+        return system  # of another collection, as it will be told
+    none = np.zeros(0, np.int32)
+    return Run(system.name, none, none, np.zeros(0), Vocabulary.of([]), system.entities)
 
 
 def _of_side(judged: Qrels | Collection, collection: Collection | None, side: str) -> Qrels | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-import operator
+import os
 import signal
+import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -44,6 +46,7 @@ from kgtrec.measures.names import ParsedMeasure, parse_measures
 from kgtrec.meta.coefficients import correlated
 from kgtrec.per_item import higher_is_better
 from kgtrec.ranking import Progress
+from kgtrec.sizes import count_of
 from kgtrec.summary import Items, summarise
 
 if TYPE_CHECKING:
@@ -170,7 +173,7 @@ def stability(
         default_measures(ranks=all(isinstance(s, AnswerRanks) for s in found)) if measures is None else measures
     )
     test_set = _test_set(qrels, collection)
-    counts = sorted({_size(size, len(test_set.hashes)) for size in sizes})
+    counts = sorted({count_of(size, len(test_set.hashes)) for size in sizes})
     if not counts:
         raise KgtrecError("expected at least one size of subsamples, found none")
     work = _Work(
@@ -240,7 +243,7 @@ def subsample(
     if isinstance(qrels, Collection):
         collection, qrels = qrels, qrels.qrels
     test_set = _test_set(qrels, _known(collection))
-    mask = drawn(test_set.hashes, _size(size, len(test_set.hashes)), seed, repeat)
+    mask = drawn(test_set.hashes, count_of(size, len(test_set.hashes)), seed, repeat)
     chosen = np.zeros(len(qrels), np.bool_)
     chosen[test_set.relevant[mask[test_set.triple]]] = True
     kept = sample_of(test_set.rows, chosen).kept[test_set.row]
@@ -274,21 +277,6 @@ def _parsed(measures: Any) -> list[ParsedMeasure]:
                 "measure that kgtrec evaluate --list-measures names"
             )
     return [measure for measure in parsed if isinstance(measure, ParsedMeasure)]
-
-
-def _size(size: int | float, n: int) -> int:
-    if isinstance(size, float) and 0 < size <= 1:
-        return max(1, round(size * n))
-    if not isinstance(size, float | bool):
-        try:
-            count = operator.index(size)
-        except TypeError:
-            count = 0
-        if 1 <= count <= n:
-            return count
-    raise KgtrecError(
-        f"expected sizes of 1 to {n} test triples, or shares of them above 0 and up to 1.0, found {size!r}"
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -600,8 +588,30 @@ _of_process: list[_Work] = []  # what a worker process was started with
 
 def _begin(work: _Work) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that shares out the work is the one to be stopped
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     warnings.simplefilter("ignore")  # told once, by the process that knows all of the result
     _of_process.append(work)
+
+
+def _end_with_parent() -> None:
+    """A pool's worker would wait for work for ever if the process that shares it out was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that are started here never hear Ctrl-C, which would have one that is still starting print a trace."""
+    if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover (Windows)
+        yield
+        return
+    earlier = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
 
 
 def _do(task: _Piece) -> Floats:
@@ -621,7 +631,9 @@ def _done(work: _Work, pieces: Sequence[_Piece], workers: int) -> Iterator[Float
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(workers, len(pieces)), context, _begin, (work,)) as pool:
         try:
-            yield from pool.map(_do, pieces)
+            with _deaf():
+                values_of = pool.map(_do, pieces)
+            yield from values_of
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -81,7 +81,7 @@ def _head(report: AgreementReport) -> str:
     left_out = " left out" if report.unsure == "leave out" else " a verdict like Y and N"
     interval = ""
     if report.confidence is not None:
-        interval = f"; {report.confidence * 100:g} % bootstrap intervals, {report.resample}s drawn"
+        interval = f"; {report.confidence * 100:g}% bootstrap intervals, {report.resample}s drawn"
         if report.low is not None and np.isnan(report.low).all(axis=1).any():
             interval += ", where there are at least two"
     return f"{counted}; unsure is{left_out}{interval}"
@@ -115,7 +115,7 @@ def _n_labels(report: AgreementReport) -> int:
 
 def _ends(confidence: float) -> list[str]:
     """Headings of an interval's ends."""
-    return [f"{confidence * 100:g} % from", "to"]
+    return [f"{confidence * 100:g}% from", "to"]
 
 
 def _number(value: float, *, counted: bool = False) -> str:

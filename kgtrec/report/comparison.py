@@ -71,7 +71,7 @@ def _head(found: Comparison) -> str:
 
 
 def _measures(found: Comparison) -> list[list[str]]:
-    percent = f"{found.confidence * 100:g} %"
+    percent = f"{found.confidence * 100:g}%"
     header = ["measure", label_text(found.first), label_text(found.second), "difference", f"{percent} from", "to"]
     rows = [[*header, "d_z", "p", "p, clustered", "wins", "losses", "ties"]]
     for place, name in enumerate(found.measures):

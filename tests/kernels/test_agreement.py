@@ -63,7 +63,7 @@ def test_fourfold_table_by_hand():
 
 
 def test_the_paradox_of_gwets_example():
-    """118 both yes, 5 and 2 one yes, none both no: kappa is below chance, AC1 0.941, as agreement of 94 % suggests."""
+    """118 both yes, 5 and 2 one yes, none both no: kappa is below chance, AC1 0.941, as agreement of 94% suggests."""
     counts = table_counts(118, 5, 2, 0)
     share = 243 / 250
     chance = 2 * share * (1 - share)

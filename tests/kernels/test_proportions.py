@@ -10,7 +10,7 @@ from kgtrec.kernels.proportions import weighted_interval, wilson_interval
 
 
 def test_wilson_interval_of_184_of_200():
-    """92 % of 200 is 87.4 to 95.0 %, with 95 % confidence."""
+    """92% of 200 is 87.4 to 95.0%, with 95% confidence."""
     assert (100 * wilson_interval(np.array(184), np.array(200), 0.95)).round(1).tolist() == [87.4, 95.0]
 
 
@@ -51,7 +51,7 @@ def test_weighted_interval_holds_the_value_within_the_ends(strata):
 
 
 def test_weighted_interval_covers_what_it_says():
-    """Shares 0.9 and 0.97 in two strata of 100: a 95 % interval holds 0.9602 in 93.5 to 97 % of 4,000 samples."""
+    """Shares 0.9 and 0.97 in two strata of 100: a 95% interval holds 0.9602 in 93.5 to 97% of 4,000 samples."""
     weights, n = np.array([0.14, 0.86]), 100
     rng = np.random.default_rng(0)
     drawn = rng.binomial(n, [0.9, 0.97], (4000, 2))

@@ -461,7 +461,7 @@ def test_the_default_sizes_are_those_of_the_paper():
     [
         (
             {"sizes": [0.0]},
-            "expected sizes of 1 to 60 test triples, or shares of them above 0 and up to 1.0, found 0.0",
+            "expected sizes of 1 to 60 test triples, or of a share of them above 0 and up to 1.0, found 0.0",
         ),
         ({"sizes": [61]}, "expected sizes of 1 to 60 test triples"),
         ({"sizes": [True]}, "expected sizes of 1 to 60 test triples"),

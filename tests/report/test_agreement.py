@@ -43,8 +43,8 @@ def test_totals_go_down():
     assert lines[0].startswith(
         "1,234 triples of 56 questions judged by at least two of 3 annotators, 1,234 pairs of verdicts; unsure is"
     )
-    assert lines[3] == "prevalence  0.5000     0.4000  0.6000"
-    assert lines[7] == "kappa            -          -       -"
+    assert lines[3] == "prevalence  0.5000    0.4000  0.6000"
+    assert lines[7] == "kappa            -         -       -"
     assert agreement_text(report_of(1, interval=False)).splitlines()[2:4] == [
         "statistic    value",
         "prevalence  0.5000",
@@ -79,7 +79,7 @@ def test_the_sample():
     assert lines[0].split() == ["label", "drawn", "from", "drawn", "judged", "agree", "disagree", "unsure"]
     assert lines[1].split() == ["Y", "100", "50", "48", "40", "8", "2"]
     assert lines[2].split() == ["N", "2,000", "50", "49", "47", "2", "1"]
-    assert lines[4].split() == ["statistic", "value", "90", "%", "from", "to"]
+    assert lines[4].split() == ["statistic", "value", "90%", "from", "to"]
     assert sample_text(report, 2100) == sample_text(report)
     assert sample_text(report, 9000).endswith(
         "\n\nDrawn from 2,100 of the pool's 9,000 triples, those that were settled by then: it is these that "

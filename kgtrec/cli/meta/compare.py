@@ -9,16 +9,22 @@ import click
 from kgtrec.cli.evaluate import (
     form_of,
     holds_ranks_of,
-    missing_option,
     read_folder,
     read_judgements,
     read_systems,
     refuse_twice,
 )
-from kgtrec.cli.options import format_option, measure_option, out_option
+from kgtrec.cli.options import (
+    collection_option,
+    format_option,
+    measure_option,
+    missing_option,
+    out_option,
+    seed_option,
+    ties_option,
+)
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import write_text
-from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.evaluation import Missing
@@ -38,12 +44,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
     "--relations", type=click.IntRange(0), default=10, show_default=True, help="How many relations the page shows."
 )
 @click.option("--names", type=click.Path(), help="File of entity TAB name, to show names instead of labels.")
-@click.option(
-    "--collection",
-    "folder",
-    type=click.Path(),
-    help="Collection that tells sides, relations and categories, if QRELS is a file.",
-)
+@collection_option("that tells sides, relations and categories, if QRELS is a file.")
 @click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -52,12 +53,8 @@ TABLES = ("measures", "side", "category", "relation", "questions")
     help="Of the bootstrap intervals.",
 )
 @click.option("--resamples", type=click.IntRange(2), default=1000, show_default=True, help="Bootstrap samples.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the samples.")
-@click.option(
-    "--ties",
-    type=click.Choice(TIE_POLICIES),
-    help="Order of equal scores. Default: trec (by label) for runs, realistic for answer ranks.",
-)
+@seed_option("Of the samples.")
+@ties_option
 @missing_option
 @format_option(FORMATS)
 @click.option("--table", "part", type=click.Choice(TABLES), help="What --format csv or latex holds. Default: measures.")

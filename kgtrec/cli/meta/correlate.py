@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgtrec.cli.common import naming
-from kgtrec.cli.evaluate import (
-    files_of,
-    form_of,
-    holds_ranks_of,
+from kgtrec.cli.evaluate import files_of, form_of, read_judgements, read_systems, systems_of
+from kgtrec.cli.options import (
+    direction_options,
+    directions,
+    format_option,
+    measure_option,
     missing_option,
-    read_judgements,
-    read_systems,
-    refuse_twice,
-)  # fmt: skip
-from kgtrec.cli.options import direction_options, directions, format_option, measure_option, out_option
+    out_option,
+    seed_option,
+    ties_option,
+)
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes, write_text
-from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
@@ -61,9 +61,9 @@ FORMATS = ("table", "csv", "json", "latex")
     "--resamples", type=click.IntRange(2), default=1000, show_default=True, help="How many bootstrap samples."
 )
 @click.option("--unpaired", is_flag=True, help="Questions of one id are not the same question in FIRST and SECOND.")
-@click.option("--ties", type=click.Choice(TIE_POLICIES), help="Order of equal scores, as of kgtrec evaluate.")
+@ties_option
 @missing_option
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
+@seed_option()
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Of FIRST, then of SECOND. Default: their paths.")
 @format_option(FORMATS)
 @out_option
@@ -222,8 +222,7 @@ def _labelled(
     from kgtrec.evaluation import default_measures
     from kgtrec.per_item import item_scores
 
-    refuse_twice(path, systems)
-    holds_ranks = [holds_ranks_of(file) for file in systems]
+    systems, holds_ranks = systems_of(path, systems)
     judgements: Qrels | Collection = read_judgements(path)
     asked = measures or default_measures(ranks=all(holds_ranks))
     with naming(Path(path)):

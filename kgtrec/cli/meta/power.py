@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.common import progress
-from kgtrec.cli.evaluate import (
-    files_of,
-    form_of,
-    holds_ranks_of,
+from kgtrec.cli.evaluate import form_of, read_folder, read_judgements, read_systems, systems_of
+from kgtrec.cli.options import (
+    collection_option,
+    format_option,
+    measure_option,
     missing_option,
-    read_folder,
-    read_judgements,
-    read_systems,
-    refuse_twice,
+    out_option,
+    seed_option,
+    ties_option,
+    workers_option,
 )
-from kgtrec.cli.options import format_option, measure_option, out_option
 from kgtrec.data.power import POWER_TESTS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import write_text
-from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.evaluation import Missing
@@ -62,20 +61,11 @@ FORMATS = ("table", "csv", "json", "latex")
     show_default=True,
     help="What those two draw and shuffle: questions with all their answers, or single answers.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
-@click.option("--workers", type=click.IntRange(1), help="Threads; the numbers do not hang on it. Default: all cores.")
-@click.option(
-    "--ties",
-    type=click.Choice(TIE_POLICIES),
-    help="Order of equal scores. Default: trec (by label) for runs, realistic for answer ranks.",
-)
+@seed_option()
+@workers_option("Threads", None)
+@ties_option
 @missing_option
-@click.option(
-    "--collection",
-    "folder",
-    type=click.Path(),
-    help="Collection that the relations of questions are looked up in, if QRELS is a file and a measure weighs them.",
-)
+@collection_option("that tells relations, if QRELS is a file and a measure weighs them.")
 @click.option("--pairs", is_flag=True, help="Show every pair of systems. JSON always holds them.")
 @format_option(FORMATS)
 @out_option
@@ -115,11 +105,9 @@ def command(
     from kgtrec.report import power as report
 
     form = form or form_of(out, FORMATS)
-    systems = files_of(systems)
+    systems, holds_ranks = systems_of(qrels, systems)
     if len(systems) < 2:
         raise KgtrecError(f"expected at least two systems to tell apart, found {len(systems)}: {', '.join(systems)}")
-    refuse_twice(qrels, systems)
-    holds_ranks = [holds_ranks_of(path) for path in systems]
     judgements = read_judgements(qrels)
     scores = item_scores(
         judgements, read_systems(systems, holds_ranks), measures or default_measures(ranks=all(holds_ranks)),

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.evaluate import (
-    files_of,
-    form_of,
-    holds_ranks_of,
+from kgtrec.cli.evaluate import form_of, read_folder, read_judgements, read_systems, systems_of
+from kgtrec.cli.options import (
+    collection_option,
+    direction_options,
+    directions,
+    format_option,
+    measure_option,
     missing_option,
-    read_folder,
-    read_judgements,
-    read_systems,
-    refuse_twice,
+    out_option,
+    seed_option,
+    ties_option,
 )
-from kgtrec.cli.options import direction_options, directions, format_option, measure_option, out_option
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes, write_text
-from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.data.score_table import ScoreTable
@@ -60,9 +60,7 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     metavar="NAME|FILE",
     help="Hold the relation distribution fixed: at that of a label set, or of a file of relation TAB share.",
 )
-@click.option(
-    "--collection", "folder", type=click.Path(), help="Collection that tells sides, relations and categories."
-)
+@collection_option("that tells sides, relations and categories.")
 @click.option(
     "--coefficient",
     "coefficients",
@@ -71,9 +69,9 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     help="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: tau.",
 )
 @direction_options
-@click.option("--ties", type=click.Choice(TIE_POLICIES), help="Order of equal scores, as of kgtrec evaluate.")
+@ties_option
 @missing_option
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is random.")
+@seed_option()
 @format_option(FORMATS)
 @out_option
 def command(
@@ -169,8 +167,7 @@ def _scored(
 
     files = [file for path in paths for file in _by_depth(path)]
     names = _distinct([_name(file) for file in files], files)
-    sources = files_of(systems)
-    refuse_twice(files[0], sources)
+    sources, holds_ranks = systems_of(files[0], systems)
     judged = {name: read_judgements(file) for name, file in zip(names, files, strict=True)}
     shares: str | dict[str, float] | None = relations
     if relations is not None and relations not in judged:
@@ -180,7 +177,7 @@ def _scored(
             )
         shares = read_relation_shares(relations)
     return label_scores(
-        judged, read_systems(sources, [holds_ranks_of(path) for path in sources]), measures,
+        judged, read_systems(sources, holds_ranks), measures,
         collection=read_folder(folder) if folder else None, per=per, relations=shares, ties=ties, missing=missing,
         seed=seed,
     )  # fmt: skip

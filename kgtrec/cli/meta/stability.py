@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.common import progress
-from kgtrec.cli.evaluate import (
-    files_of,
-    form_of,
-    holds_ranks_of,
+from kgtrec.cli.evaluate import form_of, read_folder, read_judgements, read_systems, systems_of
+from kgtrec.cli.options import (
+    collection_option,
+    format_option,
+    measure_option,
     missing_option,
-    read_folder,
-    read_judgements,
-    read_systems,
-    refuse_twice,
+    out_option,
+    seed_option,
+    ties_option,
+    workers_option,
 )
-from kgtrec.cli.options import format_option, measure_option, out_option
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import write_text
-from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.evaluation import Missing
@@ -59,7 +58,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
     help='Sizes of the subsamples, such as "1% 5% 50%" or "100 1000" triples. Default: 1%, 5%, 10%, ..., 95%.',
 )
 @click.option("--repeats", type=click.IntRange(1), default=50, show_default=True, help="Subsamples of each size.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the subsamples.")
+@seed_option("Of the subsamples.")
 @click.option(
     "--micro",
     type=click.Choice(("kept", "recount")),
@@ -81,7 +80,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
     show_default=True,
     help="Kendall's tau-b, tau_AP, Spearman's rho, or rank-biased overlap.",
 )
-@click.option("--ties", type=click.Choice(TIE_POLICIES), help="Order of equal scores, as of kgtrec evaluate.")
+@ties_option
 @missing_option
 @click.option(
     "--confidence",
@@ -90,16 +89,8 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
     show_default=True,
     help="Share of the repeats that the interval of a CSV or JSON file holds.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Processes that share the work; any number gives the same bytes.",
-)
-@click.option(
-    "--collection", "folder", type=click.Path(), help="Collection that tells the triples, if QRELS is a file."
-)
+@workers_option("Processes", 1)
+@collection_option("that tells the triples, if QRELS is a file.")
 @click.option(
     "--table",
     type=click.Choice(TABLES),
@@ -146,9 +137,7 @@ def command(
     form = form or form_of(out, FORMATS)
     if table != "summary" and form not in ("csv", "json"):
         raise KgtrecError(f"--table {table} is for files of numbers: expected --format csv or json, found {form}")
-    systems = files_of(systems)
-    refuse_twice(qrels, systems)
-    holds_ranks = [holds_ranks_of(path) for path in systems]
+    systems, holds_ranks = systems_of(qrels, systems)
     judgements = read_judgements(qrels)
     sizes = list(SIZES) if sizes is None else sizes
     with progress("stability", len(sizes) * repeats, "subsamples") as advance:

@@ -6,11 +6,10 @@ import click
 
 from kgtrec.cli.common import progress, say
 from kgtrec.cli.evaluate import files_of, refuse_twice
-from kgtrec.cli.options import measure_option
+from kgtrec.cli.options import measure_option, seed_option, ties_option
 from kgtrec.cli.systems import read_questions
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.files import replacing_folder, write_text
-from kgtrec.kernels.positions import TIE_POLICIES
 
 _MADE_BY = "points.csv"
 
@@ -54,8 +53,8 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
     show_default=True,
     help="Rank, among false candidates, at which an answer is found.",
 )
-@click.option("--ties", type=click.Choice(TIE_POLICIES), help="Order of equal scores, as of kgtrec evaluate.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the labels.")
+@ties_option
+@seed_option("Of the labels.")
 @click.option("--out", type=click.Path(), help="Folder for report.html, figures, and tables as CSV.")
 def command(
     collection: str,

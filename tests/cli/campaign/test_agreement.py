@@ -46,9 +46,9 @@ def test_the_table(campaign: str, capsys: pytest.CaptureFixture[str]):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == (
         "40 triples of 5 questions judged by at least two of 2 annotators, 40 pairs of verdicts; unsure is a verdict "
-        "like Y and N; 95 % bootstrap intervals, questions drawn"
+        "like Y and N; 95% bootstrap intervals, questions drawn"
     )
-    assert lines[2].split() == ["statistic", "value", "95", "%", "from", "to"]
+    assert lines[2].split() == ["statistic", "value", "95%", "from", "to"]
     assert lines[4].split()[:2] == ["raw", "0.8250"]
     assert [line.split()[0] for line in lines[3:]] == [
         "prevalence", "raw", "positive", "negative", "kappa", "AC1", "alpha",
@@ -72,7 +72,7 @@ def test_broken_down(campaign: str, capsys: pytest.CaptureFixture[str]):
     assert [line.split()[:4] for line in lines[3:]] == [["r0", "24", "3", "24"], ["r1", "16", "2", "16"]]
     main(["campaign", "agreement", campaign, "--per", "pair", "--leave-out-unsure", "--confidence", "0.9"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith("unsure is left out; 90 % bootstrap intervals, questions drawn")
+    assert lines[0].endswith("unsure is left out; 90% bootstrap intervals, questions drawn")
     assert lines[3].split()[:5] == ["ann", "bob", "40", "5", "40"]
 
 
