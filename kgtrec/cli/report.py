@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
 
 from kgtrec.cli.common import say
 from kgtrec.errors import KgtrecError, nearest
-from kgtrec.formats.files import writing
+from kgtrec.formats.files import write_text, writing
 
-_FOLDERS = ("figures", "tables", "data")
+FOLDERS = ("figures", "tables", "data")  # beside the page
+_WRITTEN = ".report"  # in a study's folder: the files of its report, a line each
 
 
 def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -47,7 +48,7 @@ def command(study: str, out: str, formats: tuple[str, ...]) -> None:
     if page.suffix.lower() not in (".html", ".htm"):
         raise KgtrecError(f"--out {out}: expected a name that ends in .html")
     write_report(Path(study), page, formats or ("html",))
-    say(f"wrote {out}")
+    say(f"wrote {out if not formats or 'html' in formats else page.parent}")
 
 
 def write_report(study: Path, page: Path, formats: Sequence[str], *, beside: bool = False) -> None:
@@ -61,15 +62,40 @@ def write_report(study: Path, page: Path, formats: Sequence[str], *, beside: boo
     chosen = list(formats or USUAL_FORMATS)
     files = report_files(study_report(found), chosen)
     if "csv" in chosen:
-        files |= {f"data/{name.replace('/', '-')}.csv": table_csv(table).encode()
-                  for name, table in found.tables.items()}  # fmt: skip
+        files |= {name: table_csv(table).encode()
+                  for name, table in zip(_data_names(found.tables), found.tables.values(), strict=True)}  # fmt: skip
     if beside:
-        for folder in _FOLDERS:
-            for old in (page.parent / folder).glob("*.*"):
-                if f"{folder}/{old.name}" not in files:
-                    old.unlink()
+        _remove_earlier(page.parent, files)
     for name, contents in sorted(files.items(), key=lambda file: file[0] == PAGE):  # the page comes last
         target = page if name == PAGE else page.parent / name
         target.parent.mkdir(parents=True, exist_ok=True)
         with writing(target) as stream:
             stream.write(contents)
+
+
+def _data_names(tables: Iterable[str]) -> list[str]:
+    """The files of tables PART/LABELS and PART/FIRST/SECOND: of each its own, also where labels hold dashes."""
+    taken: set[str] = set()
+    names = []
+    for table in tables:
+        name = plain = table.replace("/", "-")
+        number = 1
+        while name.casefold() in taken:
+            number += 1
+            name = f"{plain}-{number}"
+        taken.add(name.casefold())
+        names.append(f"data/{name}.csv")
+    return names
+
+
+def _remove_earlier(folder: Path, files: Iterable[str]) -> None:
+    """Remove what an earlier report wrote and this one does not; what somebody else put there stays."""
+    from kgtrec.report.files import PAGE
+
+    record = folder / _WRITTEN
+    earlier = record.read_text("utf-8", errors="replace").splitlines() if record.is_file() else []
+    for name in set(earlier) - set(files):
+        own, _, file = name.rpartition("/")
+        if name == PAGE or (own in FOLDERS and file not in ("", ".", "..")):
+            (folder / name).unlink(missing_ok=True)
+    write_text(record, "".join(f"{name}\n" for name in sorted(files)))

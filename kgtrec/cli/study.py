@@ -47,19 +47,21 @@ def command(config: str, out: str | None, workers: int, prune: bool) -> None:
     from kgtrec.formats.files import writing
     from kgtrec.formats.studies import CONFIG, write_study_manifest
     from kgtrec.formats.study_configs import read_study_config
+    from kgtrec.report.files import PAGE
 
     read = read_study_config(config)
+    written = Path(config).read_bytes()  # what is run, should somebody change it meanwhile
     folder = Path(out) if out else read.out
     with _alone(folder):
         run = StudyRun(read, folder, workers)
         computed = run.compute()
         with writing(folder / CONFIG) as stream:
-            stream.write(Path(config).read_bytes())
+            stream.write(written)
         write_study_manifest(folder, _about(read, run) | computed)
         if prune and (removed := run.steps.remove_others()):
             say(f"removed {removed:,} steps of earlier inputs or options")
-        write_report(folder, folder / "report.html", read.formats, beside=True)
-    say(f"wrote {folder / 'report.html'}")
+        write_report(folder, folder / PAGE, read.formats, beside=True)
+    say(f"wrote {folder / PAGE if not read.formats or 'html' in read.formats else folder}")
 
 
 def _about(config: StudyConfig, run: Any) -> dict[str, Any]:
@@ -98,19 +100,34 @@ def _alone(folder: Path) -> Iterator[None]:
     """Hold the folder, so that no second study writes to it; remove what one that was killed had left half done."""
     import shutil
 
+    from kgtrec.cli.report import FOLDERS
+    from kgtrec.formats.studies import STEPS
+
+    if folder.exists() and not folder.is_dir():
+        raise KgtrecError(f"{folder}: expected a folder to write the study to, found a file; choose another with --out")
     try:
-        (folder / "steps").mkdir(parents=True, exist_ok=True)
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / STEPS).is_dir():
+            raise KgtrecError(
+                f"{folder}: expected a new or empty folder, or that of a study, found one with other files, which a "
+                "study might overwrite; choose another with --out"
+            )
+        (folder / STEPS).mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("w")
     except OSError as error:
-        raise KgtrecError(f"{folder}: cannot write the study here: {error.strerror}") from None
-    with (folder / ".lock").open("w") as lock:
+        raise KgtrecError(f"{folder}: cannot write the study here: {error.strerror}; choose another folder with --out"
+                          ) from None  # fmt: skip
+    with lock:
         try:
             import fcntl
 
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # pragma: no cover (a system without it)
-            pass
         except BlockingIOError:
             raise KgtrecError(f"{folder}: another kgtrec study is writing to it; wait for its end") from None
-        for part in (folder / "steps").glob(".*.part"):
+        except (ImportError, OSError):  # pragma: no cover (a system or a file system without locks)
+            pass
+        for part in (folder / STEPS).glob(".*.part"):
             shutil.rmtree(part, ignore_errors=True)
+        for place in (folder, *(folder / name for name in FOLDERS)):
+            for half in place.glob(".*.part"):
+                half.unlink()
         yield

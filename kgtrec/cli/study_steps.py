@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.cli.common import counted, progress, say
+from kgtrec.cli.common import counted, naming, progress, say
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.decisions import Decisions
@@ -25,13 +25,14 @@ from kgtrec.data.report import Input
 from kgtrec.data.run import Run
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.study import POOLED_KINDS, WHOLE, LabelFacts, LabelSet, Source, StudyConfig
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
+from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning, nearest
 from kgtrec.formats.files import sha256_of, write_text
 from kgtrec.formats.steps import Steps
 
 _FACTS, _NOTES, _COLLECTION = "facts.json", "notes.json", "collection"
 _PARTS = ("side", "category")  # what the systems are ranked on apart
 _ALL = "all"
+_LONGEST = 50  # signs of a system's name in that of a step, of which UTF-8 makes at most 200 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class StudyRun:
         self.label_steps: dict[str, Path] = {}
         self.collection_steps: dict[str, Path] = {}
         self._sums: dict[Path, str] = {}
+        self._states: dict[Path, tuple[int, int]] = {}  # when an input was changed, and its size, as its sum was taken
         self._collections: dict[str, Collection] = {}
         self._items: dict[tuple[str, int | None], dict[str, ItemScores]] = {}
         self._ranked: dict[str, list[AnswerRanks | Run]] = {}
@@ -134,15 +136,13 @@ class StudyRun:
     @cached_property
     def measures(self) -> tuple[str, ...]:
         from kgtrec.evaluation import default_measures
-        from kgtrec.measures.names import parse_measures
 
         ranks = not any(system.kind == "run" for system in self.systems)
-        parsed = parse_measures(list(self.config.measures or default_measures(ranks=ranks)))
-        return tuple(measure.label for measure in parsed)
+        return tuple(_spelled(self.config.measures or default_measures(ranks=ranks)))
 
     @cached_property
     def main(self) -> tuple[str, ...]:
-        wanted = self.config.main
+        wanted = tuple(_spelled(self.config.main)) if self.config.main else ()
         for name in wanted:
             if name not in self.measures:
                 raise KgtrecError(
@@ -157,15 +157,16 @@ class StudyRun:
         if len(self.systems) < 2:
             raise KgtrecError(f"expected at least two systems to compare, found {self.systems[0].name} only")
         _ = self.main
-        from kgtrec.measures.names import parse_measures
-
-        for options in self.config.parts.values():
-            if "measures" in options:
-                parse_measures(list(options["measures"]))
+        for part, usual in (("power", self.measures), ("stability", self.measures), ("ties", self.main)):
+            _ = self._measures_of(part, usual)
 
     def _asked(self, part: str, usual: Sequence[str]) -> Sequence[str]:
         found: Sequence[str] = self.config.parts[part].get("labels", usual)
         return found
+
+    def _measures_of(self, part: str, usual: Sequence[str]) -> list[str]:
+        given = self.config.parts[part].get("measures")
+        return list(usual) if given is None else _spelled(given)
 
     def _options(self, part: str, *names: str, **usual: Any) -> dict[str, Any]:
         """The options of a part, the usual ones unless they are given."""
@@ -176,9 +177,17 @@ class StudyRun:
 
     def _sum(self, source: Source) -> str:
         if source.path not in self._sums:
+            self._states[source.path] = _state_of(source.path)
             self._sums[source.path] = digest = sha256_of(source.path)
             self.inputs[source.shown] = Input(source.shown, source.path.stat().st_size, digest)
         return self._sums[source.path]
+
+    def _require_unchanged(self) -> None:
+        """A step says which inputs it was made of: they may not change while it is made."""
+        for path, state in self._states.items():
+            if _state_of(path) != state:
+                raise KgtrecError(f"{path}: expected a file that stays as it is, found that it changed while the study "
+                                  "ran; run the study again")  # fmt: skip
 
     def _sums_of(self, sources: Iterable[Source]) -> dict[str, str]:
         return {source.shown: self._sum(source) for source in sources}
@@ -194,8 +203,9 @@ class StudyRun:
         options: Mapping[str, Any] | None = None,
     ) -> Path:
         def with_notes(folder: Path) -> None:
-            with _noting() as notes:
+            with _noting() as notes, naming(Path(name)):
                 make(folder)
+            self._require_unchanged()
             for note in notes:
                 say(f"note: {note}")
             write_text(folder / _NOTES, json.dumps(notes, ensure_ascii=False, indent=1) + "\n")
@@ -205,6 +215,8 @@ class StudyRun:
     def _collection_step(self, name: str) -> Path:
         if name in self.collection_steps:
             return self.collection_steps[name]
+        from kgtrec.formats.triples import input_files
+
         data = self.config.data
         labels = None if name == WHOLE else self.config.label_set(name)
         options: dict[str, Any] = {"columns": data.columns, **data.options}
@@ -218,10 +230,10 @@ class StudyRun:
             assert collection is not None  # noqa: S101 (the reader sees to it that there is one of the two)
             files = [collection.within(path.name) for path in sorted(collection.path.iterdir()) if path.is_file()]
         else:
-            files = list(data.splits)
+            files = [split.beside(path) for split in data.splits for path in input_files(split.path)]
         if labels is not None:
             if labels.source is not None:
-                files.append(labels.source)
+                files += [labels.source.beside(path) for path in input_files(labels.source.path)]
             else:
                 options |= {"size": labels.size, "seed": labels.seed}
 
@@ -293,8 +305,12 @@ class StudyRun:
         if labels.kind == "qrels":
             from kgtrec.formats.qrels import read_qrels
 
-            qrels = read_qrels(labels.source.path)  # type: ignore[union-attr]
-            collection.topics_of(qrels.questions)
+            path = labels.source.path  # type: ignore[union-attr]
+            qrels = read_qrels(path)
+            try:
+                collection.topics_of(qrels.questions)
+            except CollectionError as error:
+                raise FormatError(str(error), path=path) from None
             return {None: qrels}
         return {None: collection.qrels}
 
@@ -363,8 +379,8 @@ class StudyRun:
         if system.source is None:
             options |= {"baseline": system.name, "seed": self.config.seed}
         else:
-            folder = Source(system.source.shown.rpartition("/")[0] or ".", system.source.path.parent)
-            beside = [folder.within(name) for name in ("entities.txt", "relations.txt")]
+            own = system.source
+            beside = [own.beside(own.path.with_name(name)) for name in ("entities.txt", "relations.txt")]
             is_archive = system.source.path.suffix.lower() == ".npz"
             inputs |= self._sums_of([system.source, *(each for each in beside if is_archive and each.path.is_file())])
             if not is_archive:
@@ -496,7 +512,7 @@ class StudyRun:
         options = self._options(
             "power", "tests", "alpha", "repeats", "resample", tests=["t", "clustered"], alpha=0.05, repeats=1000
         )
-        measures = list(self.config.parts["power"].get("measures", self.measures))
+        measures = self._measures_of("power", self.measures)
 
         def make(folder: Path) -> None:
             from kgtrec.meta.power import power
@@ -584,7 +600,7 @@ class StudyRun:
         self._add(step, "depths", labels.name)
 
     def _ties_step(self, labels: LabelSet) -> None:
-        measures = list(self.config.parts["ties"].get("measures", self.main))
+        measures = self._measures_of("ties", self.main)
         policies = self.config.parts["ties"].get("policies")
 
         def make(folder: Path) -> None:
@@ -602,7 +618,7 @@ class StudyRun:
 
     def _stability_step(self, labels: LabelSet) -> None:
         options = self._options("stability", "sizes", "repeats", "micro", "macro", "coefficient", repeats=50)
-        measures = list(self.config.parts["stability"].get("measures", self.measures))
+        measures = self._measures_of("stability", self.measures)
 
         def make(folder: Path) -> None:
             from kgtrec.meta.stability import SIZES, stability
@@ -681,8 +697,22 @@ def _qrels_name(depth: int | None) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name as one of a step."""
-    return "".join(sign if sign.isalnum() or sign in "._@-" else "_" for sign in name)
+    """A name as one of a step, which a long one only begins; the key after it tells them apart."""
+    return "".join(sign if sign.isalnum() or sign in "._@-" else "_" for sign in name)[:_LONGEST]
+
+
+def _spelled(measures: Iterable[str]) -> list[str]:
+    """Measures in kgtrec's spelling, each once, as correlations have them: MRR and recip_rank are RR."""
+    from kgtrec.measures.names import parse_measures
+    from kgtrec.meta.known_measures import known_measure
+
+    known = [known_measure(measure.label) for measure in parse_measures(list(measures))]
+    return list(dict.fromkeys(each.name for each in known if each is not None))
+
+
+def _state_of(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
 
 
 def _write_table(folder: Path, name: str, table: pa.Table) -> None:

@@ -30,6 +30,11 @@ class Source:
         """A file of the folder."""
         return Source(f"{self.shown}/{name}", self.path / name)
 
+    def beside(self, path: Path) -> Source:
+        """A file of the folder that this one is in, or this one."""
+        folder = self.shown.rpartition("/")
+        return self if path == self.path else Source(f"{folder[0]}{folder[1]}{path.name}", path)
+
 
 @dataclass(frozen=True, slots=True)
 class StudyData:

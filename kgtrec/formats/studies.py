@@ -21,7 +21,7 @@ import pyarrow as pa
 from kgtrec.data.report import Input, Provenance
 from kgtrec.data.study import LabelFacts, Study
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import PathLike, write_text
+from kgtrec.formats.files import PathLike, sha256_of, write_text
 from kgtrec.formats.steps import STEP
 
 MANIFEST, CONFIG, STEPS = "manifest.json", "study.toml", "steps"
@@ -45,7 +45,9 @@ def read_study(folder: PathLike) -> Study:
     path = Path(folder)
     manifest = _manifest(path)
     try:
-        tables = {name: _table(path / STEPS / file) for name, file in manifest["tables"].items()}
+        sums = {f"{step['folder']}/{name}": sha256
+                for step in manifest["steps"] for name, sha256 in step["files"].items()}  # fmt: skip
+        tables = {name: _table(path / STEPS / file, sums[file]) for name, file in manifest["tables"].items()}
         notes = [note for step in manifest["steps"] for note in _json(path / STEPS / step["folder"] / "notes.json")]
         collections = {
             name: _json(path / STEPS / step / "collection" / MANIFEST)["report"]
@@ -88,12 +90,15 @@ def _json(path: Path) -> Any:
         raise FormatError("expected JSON, found something else; run kgtrec study again", path=path) from None
 
 
-def _table(path: Path) -> pa.Table:
+def _table(path: Path, sha256: str) -> pa.Table:
     import pyarrow.parquet as pq
 
     if not (path.parent / STEP).is_file():
         raise FormatError("expected a step of the study, found none; run kgtrec study again", path=path.parent)
     try:
+        if sha256_of(path) != sha256:
+            raise FormatError("expected the table that the study computed, found another; run kgtrec study again",
+                              path=path)  # fmt: skip
         return pq.read_table(path)
     except (OSError, pa.ArrowInvalid):
         raise FormatError("expected a table, found a damaged file; run kgtrec study again", path=path) from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import math
 import os
 import re
 import tomllib
@@ -18,17 +20,20 @@ from kgtrec.formats.files import PathLike
 from kgtrec.formats.triples import find_splits
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # two of them stand in the name of one folder
 _SYNTAX = re.compile(r"(.*) \(at line (\d+), column \d+\)")
 _POLICIES = ("drop", "keep", "error")
 _TIES = ("trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic")
 _FORMATS = ("html", "svg", "pdf", "tex", "csv", "png")
 
+_MOST = 1_000_000  # repeats and resamples
+_LONGEST = 200  # characters of a value that a message quotes
+
 _Check = tuple[str, Callable[[Any], bool]]  # what is expected, and whether a value is that
 
 
-def _is_whole(value: Any, least: int = 0) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+def _is_whole(value: Any, least: int = 0, most: float = math.inf) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def _is_share(value: Any) -> bool:
@@ -43,14 +48,18 @@ def _is_list(value: Any, of: Callable[[Any], bool], least: int = 1) -> bool:
     return isinstance(value, list) and len(value) >= least and all(map(of, value))
 
 
+def _are_names(value: Any, of: Callable[[Any], bool], least: int = 1) -> bool:
+    return _is_list(value, lambda each: isinstance(each, str) and of(each), least) and len(set(value)) == len(value)
+
+
 def _one_of(choices: Sequence[str]) -> _Check:
     return f"one of {', '.join(choices)}", lambda value: isinstance(value, str) and value in choices
 
 
 def _some_of(choices: Sequence[str]) -> _Check:
     return (
-        f"a list of {', '.join(choices)}",
-        lambda value: _is_list(value, lambda each: isinstance(each, str) and each in choices),
+        f"a list of {', '.join(choices)}, each once at most",
+        lambda value: _are_names(value, lambda each: each in choices),
     )
 
 
@@ -58,10 +67,10 @@ _TEXT: _Check = ("a text", _is_text)
 _TEXTS: _Check = ("a list of texts", lambda value: _is_list(value, _is_text))
 _FLAG: _Check = ("true or false", lambda value: isinstance(value, bool))
 _SEED: _Check = ("a whole number from 0 on", _is_whole)
-_COUNT: _Check = ("a whole number from 1 on", lambda value: _is_whole(value, 1))
-_RESAMPLES: _Check = ("a whole number from 2 on", lambda value: _is_whole(value, 2))
+_COUNT: _Check = (f"a whole number from 1 to {_MOST:,}", lambda value: _is_whole(value, 1, _MOST))
+_RESAMPLES: _Check = (f"a whole number from 2 to {_MOST:,}", lambda value: _is_whole(value, 2, _MOST))
 _SHARE: _Check = ("a number between 0 and 1", _is_share)
-_LABELS: _Check = ("a list of names of label sets", lambda value: _is_list(value, _is_text, 0))
+_LABELS: _Check = ("a list of names of label sets, each once", lambda value: _are_names(value, _is_text, 0))
 
 _TOP: Mapping[str, _Check] = {
     "title": _TEXT, "subtitle": _TEXT, "about": _TEXTS, "seed": _SEED, "out": _TEXT,
@@ -72,15 +81,17 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "columns": ("the order of the columns, such as hrt", lambda value: sorted(str(value)) == ["h", "r", "t"]),
         "repeated": _one_of(_POLICIES), "leaked": _one_of(_POLICIES), "unseen_entities": _one_of(_POLICIES),
         "unseen_relations": _one_of(_POLICIES), "ids": _FLAG,
-        "threshold": ("a number above 1", lambda value: isinstance(value, float) and value > 1),
+        "threshold": ("a number above 1", lambda value: _is_whole(value, 2) or (isinstance(value, float)
+                                                                                 and 1 < value < math.inf)),
         "categories_from": _some_of(SPLITS),
     },
     "systems": {
         "scores": _TEXTS, "baselines": _TEXTS, "ranks": _TEXTS, "runs": _TEXTS,
-        "filter": ("a list of train, valid, test", lambda value: _is_list(value, lambda each: each in SPLITS, 0)),
+        "filter": ("a list of train, valid, test, each once at most",
+                   lambda value: _are_names(value, lambda each: each in SPLITS, 0)),
     },
     "labels": {
-        "name": ("a name of letters, digits, dots and dashes",
+        "name": ("a name of letters, digits, dots and dashes, at most 64,",
                  lambda value: isinstance(value, str) and bool(_NAME.fullmatch(value))),
         "kind": _one_of(LABEL_KINDS), "about": _TEXT, "on": _TEXT, "triples": _TEXT, "folder": _TEXT, "file": _TEXT,
         "size": ("a number of triples, or a fraction of them", lambda value: _is_whole(value, 1) or _is_share(value)),
@@ -147,6 +158,10 @@ class _Reader:
             match = _SYNTAX.fullmatch(str(error))
             line = int(match[2]) if match else None
             raise FormatError(f"expected TOML, found: {match[1] if match else error}", path=path, line=line) from None
+        except ValueError as error:
+            raise FormatError(f"expected TOML with numbers of a usual size, found: {error}", path=path) from None
+        except RecursionError:
+            raise FormatError("expected TOML, found brackets nested too deeply", path=path) from None
 
     def config(self) -> StudyConfig:
         self._check()
@@ -195,7 +210,7 @@ class _Reader:
                 for place, each in enumerate(value):
                     self._check_section(key, each, place)
             elif not isinstance(value, dict):
-                raise self._wrong(f"expected a section [{key}], found {value!r}", None, key)
+                raise self._wrong(f"expected a section [{key}], found {_quoted(value)}", None, key)
             else:
                 self._check_section(key, value)
 
@@ -212,9 +227,9 @@ class _Reader:
     def _check_value(self, check: _Check, value: Any, section: str | None, key: str, place: int | None = None) -> None:
         expected, fits = check
         if not fits(value):
-            choices = expected.removeprefix("one of ").removeprefix("a list of ").split(", ")
-            near = nearest(value, choices) if isinstance(value, str) else ""
-            raise self._wrong(f"expected {key} to be {expected}, found {value!r}{near}", section, key, place)
+            choices = expected.removeprefix("one of ").split(", ")
+            near = nearest(value, choices) if isinstance(value, str) and expected.startswith("one of") else ""
+            raise self._wrong(f"expected {key} to be {expected}, found {_quoted(value)}{near}", section, key, place)
 
     def _section(self, name: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.found.get(name, {})
@@ -340,12 +355,17 @@ class _Reader:
     def _own_folder(self, text: str) -> Path:
         return self.path.parent / self._expanded(text, None, "out")
 
-    def _expanded(self, text: str, section: str | None, key: str, place: int | None = None) -> str:
+    def _expanded(
+        self, text: str, section: str | None, key: str, place: int | None = None, each: Callable[[str], str] = str
+    ) -> str:
         """A path with the variables in it put in; a variable's path may be relative to where the program runs."""
 
         def value(match: re.Match[str]) -> str:
             name = match[1]
             found = self.environment.get(name)
+            if not name.isidentifier():
+                raise self._wrong(f"expected the name of an environment variable in ${{...}} of {key}, found {name!r}",
+                                  section, key, place)  # fmt: skip
             if not found:
                 raise self._wrong(
                     f"{key} needs the environment variable {name}, which is not set; set it to a folder: "
@@ -353,7 +373,10 @@ class _Reader:
                 )  # fmt: skip
             return str(Path(found).absolute()) if match.start() == 0 else found
 
-        return _VARIABLE.sub(value, text)
+        found = _VARIABLE.sub(lambda match: each(value(match)), text)
+        if not _can_be_told(found):
+            raise self._wrong(f"expected a path in UTF-8 without NUL for {key}, found {found!r}", section, key, place)
+        return found
 
     def _shown(self, text: str, path: Path) -> str:
         """What a file that was found for ``text`` is called."""
@@ -370,27 +393,23 @@ class _Reader:
 
     def _file(self, text: str, section: str, key: str, place: int | None = None) -> Source:
         found = self._source(text, section, key, place)
-        if not found.path.is_file():
-            what = "a folder" if found.path.is_dir() else "nothing there"
-            raise self._wrong(f"expected a file for {key}, found {what}: {found.path}", section, key, place)
+        if (what := _kind_of(found.path)) != "a file":
+            raise self._wrong(f"expected a file for {key}, found {what}: {_short(found.path)}", section, key, place)
         return found
 
     def _folder(self, text: str, section: str, key: str, place: int | None = None) -> Source:
         found = self._source(text.rstrip("/") or text, section, key, place)
-        if not found.path.is_dir():
-            what = "a file" if found.path.is_file() else "nothing there"
-            raise self._wrong(f"expected a folder for {key}, found {what}: {found.path}", section, key, place)
+        if (what := _kind_of(found.path)) != "a folder":
+            raise self._wrong(f"expected a folder for {key}, found {what}: {_short(found.path)}", section, key, place)
         return found
 
     def _files(self, options: Mapping[str, Any], key: str, endings: Sequence[str]) -> tuple[Source, ...]:
         """The files that paths, folders and patterns lead to, in the order of these, then of names."""
         found: dict[Path, Source] = {}
         for text in options.get(key, ()):
-            whole = self._source(text, "systems", key, None).path
-            if "*" in str(whole):
-                anchor, *parts = whole.parts if whole.is_absolute() else (".", *whole.parts)
-                fitting = sorted(path for path in Path(anchor).glob(str(Path(*parts))) if path.is_file())
-            elif whole.is_dir():
+            if "*" in text:
+                fitting = self._fitting(text, key)
+            elif _kind_of(whole := self._source(text, "systems", key, None).path) == "a folder":
                 fitting = sorted(path for path in whole.iterdir() if path.is_file())
             else:
                 fitting = [self._file(text, "systems", key).path]
@@ -400,8 +419,23 @@ class _Reader:
                     f"expected {key} to lead to files that end in {', '.join(endings)}, found none: {text}", "systems",
                     key,
                 )  # fmt: skip
+            for path in kept:
+                if not _can_be_told(path.name):
+                    raise self._wrong(f"expected names of files in UTF-8 for {key}, found {path.name!r}; rename it",
+                                      "systems", key)  # fmt: skip
             found |= {path: Source(self._shown(text, path), path) for path in kept}
         return tuple(found.values())
+
+    def _fitting(self, text: str, key: str) -> list[Path]:
+        """The files that a pattern fits; only what the configuration says is a pattern, not where it lies."""
+        pattern = Path(self._expanded(text, "systems", key, each=glob.escape))
+        start = Path(pattern.anchor) if pattern.anchor else self.path.parent
+        try:
+            found = start.glob(str(pattern.relative_to(pattern.anchor)))
+            return sorted(path for path in found if path.is_file())
+        except (ValueError, NotImplementedError) as error:
+            raise self._wrong(f"expected a pattern of files for {key}, found {text!r}: {error}", "systems", key
+                              ) from None  # fmt: skip
 
     # where an option stands
 
@@ -435,8 +469,34 @@ class _Reader:
         return at_section
 
 
+def _quoted(value: Any) -> str:
+    """A value as a message shows it."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
 def _depths(value: bool | Sequence[int]) -> tuple[int, ...] | None:
     """None: all depths of the pool; none: the deepest only."""
     if isinstance(value, bool):
         return None if value else ()
     return tuple(sorted({0, *value}))
+
+
+def _kind_of(path: Path) -> str:
+    """What is found at a path."""
+    try:
+        if path.is_file() or path.is_dir():
+            return "a file" if path.is_file() else "a folder"
+        return "no file and no folder" if path.exists() else "nothing there"
+    except OSError as error:
+        return f"what cannot be looked at ({error.strerror})"
+
+
+def _short(path: Path) -> str:
+    text = str(path)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _can_be_told(path: str) -> bool:
+    """Whether a path can be written to a file of text, and be one."""
+    return "\0" not in path and not any("\ud800" <= sign <= "\udfff" for sign in path)

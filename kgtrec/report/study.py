@@ -68,6 +68,7 @@ class _Composer:
         self.study = study
         self.main = study.main[0]
         self.keys = _keys(facts.name for facts in study.labels)
+        self.pair_keys = _keys(study.part("correlation"))
         self.findings: list[str] = []
         self.confidence = f"{study.options.get('confidence', 0.95):.0%}"
 
@@ -191,7 +192,7 @@ class _Composer:
     def _agreement(self) -> Iterator[Block]:
         for pair, table in self.study.part("correlation").items():
             one, other = pair.split("/")
-            key = f"{self.keys[one]}-{self.keys[other]}"
+            key = self.pair_keys[pair]
             yield self._correlations(key, one, other, table)
             parts = self.study.part("correlation-parts").get(pair)
             if parts is not None and parts.num_rows:

@@ -146,6 +146,116 @@ def test_a_study_that_is_killed_goes_on_to_the_same_report(whole: Path, tmp_path
     assert files(tmp_path / "study") == files(whole / "study")
 
 
+def test_what_a_killed_report_left_half_written_goes(whole: Path, tmp_path: Path):
+    shutil.copytree(whole, tmp_path / "copy")
+    half = [tmp_path / "copy" / "study" / name for name in (".report.html.a1.part", "figures/.x.svg.a1.part")]
+    for path in half:
+        path.write_text("half")
+    assert run("study", tmp_path / "copy" / "study.toml") == 0
+    assert files(tmp_path / "copy" / "study") == files(whole / "study")
+
+
+def test_files_of_somebody_else_stay(whole: Path, tmp_path: Path):
+    """Of the folders of a report only what an earlier report wrote is removed."""
+    shutil.copytree(whole, tmp_path / "copy")
+    study, config = tmp_path / "copy" / "study", tmp_path / "copy" / "study.toml"
+    (study / "data" / "my.tsv").write_text("mine")
+    config.write_text(CONFIG.replace('"html", "svg", "csv", "tex"', '"svg"'))
+    assert run("study", config) == 0
+    assert {path.name for path in (study / "data").iterdir()} == {"my.tsv"}
+    assert (study / "figures" / "stability-all.svg").is_file()
+    assert not (study / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (".", ".: expected a new or empty folder, or that of a study, found one with other files"),
+        ("cities", "cities: expected a new or empty folder, or that of a study"),
+        ("study.toml", "study.toml: expected a folder to write the study to, found a file"),
+    ],
+)
+def test_a_study_goes_to_a_folder_of_its_own(tmp_path: Path, monkeypatch, capsys, out: str, message: str):
+    """Where it would mix with, overwrite or remove the files that it reads."""
+    write_study(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    before = files(tmp_path)
+    assert run("study", "study.toml", "--out", out) == 2
+    assert message in capsys.readouterr().err
+    assert files(tmp_path) == before
+
+
+def test_a_table_that_was_changed_is_not_reported(whole: Path, tmp_path: Path, capsys):
+    shutil.copytree(whole / "study", tmp_path / "study")
+    steps = tmp_path / "study" / "steps"
+    one, other = (next(steps.glob(f"scores-{name}-*")) / "scores.parquet" for name in ("all", "more"))
+    one.write_bytes(other.read_bytes())
+    assert run("report", tmp_path / "study", "--out", tmp_path / "r.html") == 2
+    assert "expected the table that the study computed, found another" in capsys.readouterr().err
+
+
+def test_an_input_that_changes_while_the_study_runs_is_told(tmp_path: Path, monkeypatch, capsys):
+    """Or a step would be kept under the checksum of what it was not made of."""
+    from kgtrec.formats import triples
+
+    def read_and_change(path, **options):
+        found = read(path, **options)
+        with Path(path).open("a") as stream:
+            stream.write("\n")
+        return found
+
+    read = triples.read_triples
+    monkeypatch.setattr(triples, "read_triples", read_and_change)
+    assert run("study", write_study(tmp_path)) == 2
+    assert "found that it changed while the study ran" in capsys.readouterr().err
+    assert not list((tmp_path / "study" / "steps").iterdir())
+
+
+def write_runs(folder: Path, **runs: str) -> Path:
+    assert run("questions", *(ROOT / "examples" / "cities" / f"{name}.tsv" for name in ("train", "valid", "test")),
+               "--out", folder / "C") == 0  # fmt: skip
+    (folder / "runs").mkdir()
+    for name, text in runs.items():
+        (folder / "runs" / f"{name}.run").write_text(text)
+    (folder / "s.toml").write_text(
+        'title = "T"\n[data]\ncollection = "C"\n[systems]\nruns = ["runs"]\n'
+        '[[labels]]\nname = "a"\nkind = "test"\n[[labels]]\nname = "b-c"\nkind = "test"\n'
+        '[[labels]]\nname = "a-b"\nkind = "test"\n[[labels]]\nname = "c"\nkind = "test"\n'
+        '[measures]\nnames = ["MRR", "recip_rank", "MAP"]\nmain = ["MRR"]\nresamples = 2\n'
+        '[correlation]\npairs = [["a", "b-c"], ["a-b", "c"]]\n[stability]\nlabels = []\n'
+        '[power]\nlabels = ["a"]\nmeasures = ["recip_rank"]\n[report]\nformats = ["csv"]\n'
+    )
+    return folder / "s.toml"
+
+
+def test_other_spellings_of_measures_and_runs_of_one_side_and_label_sets_that_run_together(tmp_path: Path):
+    """MRR and recip_rank are one measure; a run may answer head questions only; a/b-c and a-b/c are two pairs."""
+    one = "head0 Q0 vienna 1 1 one\ntail0 Q0 austria 1 1 one\n"
+    assert run("study", write_runs(tmp_path, one=one, two="head0 Q0 lyon 1 1 two\n", **{"l" * 200: one})) == 0
+    manifest = json.loads((tmp_path / "s" / "manifest.json").read_text())
+    assert (manifest["measures"], manifest["main"]) == (["RR", "AP"], ["RR"])
+    written = {path.name for path in (tmp_path / "s" / "data").glob("correlation-a*")}
+    assert written == {"correlation-a-b-c.csv", "correlation-a-b-c-2.csv"}
+
+
+def test_after_a_change_of_a_dictionary_the_collection_is_built_anew(tmp_path: Path, capsys):
+    """The numbers of OpenKE's files stand for what the dictionaries beside them say."""
+    write_study(tmp_path)
+    folder = tmp_path / "numbers"
+    folder.mkdir()
+    for name in ("train", "valid", "test"):
+        (folder / f"{name}2id.txt").write_text("2\n0 1 0\n2 3 0\n" if name == "train" else "1\n0 3 0\n")
+    (folder / "relation2id.txt").write_text("1\nr\t0\n")
+    for names, told in (("abcd", "computing collection-test"), ("abcd", "0 steps computed"), ("abce", "collection-")):
+        (folder / "entity2id.txt").write_text("4\n" + "".join(f"{name}\t{n}\n" for n, name in enumerate(names)))
+        (tmp_path / "n.toml").write_text(
+            'title = "T"\n[data]\nfolder = "numbers"\n[systems]\nbaselines = ["rules", "popularity"]\n'
+            '[measures]\nnames = ["RR"]\nresamples = 2\n[stability]\nlabels = []\n[report]\nformats = ["csv"]\n'
+        )
+        assert run("study", tmp_path / "n.toml") == 0
+        assert told in capsys.readouterr().err
+
+
 def test_two_studies_do_not_write_to_one_folder(whole: Path, capsys):
     import fcntl
 

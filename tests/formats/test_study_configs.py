@@ -134,7 +134,29 @@ def test_a_label_set_may_judge_the_questions_of_a_sample(folder: Path):
             'size = 0.5\n[correlation]\npairs = [["all", "all"]]',
             "expected two label sets, found 'all' twice",
         ),
-        ("size = 0.5", "size = 0.5\n[stability]\nrepeats = true", "expected repeats to be a whole number from 1 on"),
+        ('name = "some"', f'name = "{"s" * 65}"', "s.toml:10: expected name to be a name of letters"),
+        ("${HERE}/kg", "${A=B}", "s.toml:3: expected the name of an environment variable in ${...} of folder"),
+        ("${HERE}/kg", "k\\u0000g", "s.toml:3: expected a path in UTF-8 without NUL for folder"),
+        ("${HERE}/kg", "x" * 5000, "s.toml:3: expected a folder for folder, found what cannot be looked at"),
+        (
+            'baselines = ["rules", "popularity"]',
+            'runs = ["r**/*.run"]',
+            "s.toml:5: expected a pattern of files for runs",
+        ),
+        ('title = "T"', f"title = {'9' * 5000}", "s.toml: expected TOML with numbers of a usual size"),
+        ('title = "T"', f"title = {'[' * 5000}", "s.toml: expected TOML, found brackets nested too deeply"),
+        ('/kg"', '/kg"\nthreshold = inf', "s.toml:4: expected threshold to be a number above 1, found inf"),
+        ('title = "T"', f'title = "T"\nabout = [{"3, " * 5000}]', "3, 3..."),
+        (
+            "size = 0.5",
+            'size = 0.5\n[correlation]\ncoefficients = ["tau", "tau"]',
+            "s.toml:14: expected coefficients to be a list of tau, tau_ap, spearman, rbo, each once at most",
+        ),
+        (
+            "size = 0.5",
+            "size = 0.5\n[stability]\nrepeats = true",
+            "expected repeats to be a whole number from 1 to 1,000,000",
+        ),
     ],
 )
 def test_a_mistake_is_told_in_one_line(folder: Path, change: str, to: str, message: str):
@@ -155,3 +177,26 @@ def test_other_bytes_are_no_configuration(tmp_path: Path, content: bytes):
 def test_a_byte_order_mark_and_carriage_returns_are_read_over(folder: Path):
     (folder / "s.toml").write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
     assert read_study_config(folder / "s.toml", environment={"HERE": str(folder)}).title == "T"
+
+
+def test_a_whole_number_is_a_threshold(folder: Path):
+    assert read(folder, GOOD.replace('/kg"', '/kg"\nthreshold = 2')).data.options == {"threshold": 2}
+
+
+def test_a_folder_whose_name_looks_like_a_pattern_is_none(tmp_path: Path):
+    """Only what the configuration says is a pattern; where it lies is a place."""
+    folder = tmp_path / "a[1]*"
+    (folder / "kg").mkdir(parents=True)
+    for name in ("train", "valid", "test"):
+        (folder / "kg" / f"{name}.tsv").write_text("a\tr\tb\n")
+    (folder / "one.run").write_text("")
+    for pattern in ("*.run", "${HERE}/*.run"):
+        text = GOOD.split('[[labels]]\nname = "some"')[0]
+        found = read(folder, text.replace('baselines = ["rules", "popularity"]', f'runs = ["{pattern}"]'))
+        assert [source.path for source in found.systems.runs] == [folder / "one.run"]
+
+
+def test_a_name_that_no_text_can_hold_is_refused(folder: Path):
+    (folder / "runs" / "a\udcff.run").write_text("")
+    with pytest.raises(FormatError, match="expected names of files in UTF-8"):
+        read(folder, GOOD.replace('baselines = ["rules", "popularity"]', 'runs = ["runs"]'))

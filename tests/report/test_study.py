@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -53,6 +54,14 @@ def test_label_sets_whose_names_differ_by_case_have_keys_of_their_own():
     scores = study().tables["scores/S"]
     keys = [table.key for table in study_report(study(scores_s=scores)).tables]
     assert keys == ["label-sets", "scores-s", "scores-s-2"]
+
+
+def test_pairs_of_label_sets_whose_names_run_together_have_keys_of_their_own():
+    """a with b-c, and a-b with c."""
+    tables = {f"correlation/{pair}": correlations([0.5, 0.5]) for pair in ("a/b-c", "a-b/c")}
+    whole = study()
+    keys = [table.key for table in study_report(replace(whole, tables={**whole.tables, **tables})).tables]
+    assert keys[2:] == ["correlation-a-b-c", "correlation-a-b-c-2"]
 
 
 def test_the_measures_that_agree_most_and_least_are_told():
