@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from kgtrec.data.score_table import ScoreTable
     from kgtrec.data.scores import Scores
     from kgtrec.data.stability import Stability
+    from kgtrec.data.study import Study
     from kgtrec.data.tasks import Tasks
     from kgtrec.data.tie_comparison import TieComparison
     from kgtrec.data.triples import Splits, Triples
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from kgtrec.formats.runs import RunWriter, read_run, write_run
     from kgtrec.formats.score_matrix import read_score_matrix
     from kgtrec.formats.score_tables import read_score_table
+    from kgtrec.formats.studies import read_study
     from kgtrec.formats.tasks import read_tasks, write_tasks
     from kgtrec.formats.topics import read_topics, write_topics
     from kgtrec.formats.triples import read_triples, write_triples
@@ -107,6 +109,7 @@ if TYPE_CHECKING:
     from kgtrec.ranking import rank_scores, ranked_blocks
     from kgtrec.report.files import report_files
     from kgtrec.report.html import to_html
+    from kgtrec.report.study import study_report
     from kgtrec.sampled_estimates import estimate_ap, estimate_positives
     from kgtrec.ties import compare_ties
     from kgtrec.tracking import track
@@ -151,6 +154,7 @@ _HOMES = {
     "data.score_table": ("ScoreTable",),
     "data.scores": ("Scores",),
     "data.stability": ("Stability",),
+    "data.study": ("Study",),
     "data.tasks": ("Tasks",),
     "data.tie_comparison": ("TieComparison",),
     "data.triples": ("Splits", "Triples"),
@@ -173,6 +177,7 @@ _HOMES = {
     "formats.runs": ("RunWriter", "read_run", "write_run"),
     "formats.score_matrix": ("read_score_matrix",),
     "formats.score_tables": ("read_score_table",),
+    "formats.studies": ("read_study",),
     "formats.tasks": ("read_tasks", "write_tasks"),
     "formats.topics": ("read_topics", "write_topics"),
     "formats.triples": ("read_triples", "write_triples"),
@@ -210,6 +215,7 @@ _HOMES = {
     "ranking": ("rank_scores", "ranked_blocks"),
     "report.files": ("report_files",),
     "report.html": ("to_html",),
+    "report.study": ("study_report",),
     "sampled_estimates": ("estimate_ap", "estimate_positives"),
     "ties": ("compare_ties",),
     "tracking": ("track",),
@@ -231,17 +237,17 @@ __all__ = [  # noqa: RUF022  # in the order of the work
     "annotator_agreement", "draw_sample", "sample_report", "question_level", "triple_level", "with_judgements",
     "report_qrels", "diagnose", "estimate_positives", "estimate_ap", "read_kgc_sparsity", "item_scores",
     "read_score_table", "correlate", "between_measures", "swaps", "label_scores", "sparsity", "stability", "subsample",
-    "power", "compare", "kendall_tau_b", "tau_ap", "spearman_rho", "rank_biased_overlap", "annotate", "report_files",
-    "to_html", "expected_score", "score_slope", "question_variance", "mean_variance", "wrong_order_probability",
-    "questions_needed", "questions_needed_by_logarithm", "logarithmic_approximation", "correlation_range", "simulate",
-    "open_world_curve", "degradation", "inconsistency", "estimate_missing", "judged_answers", "Accepted",
-    "AgreementReport", "Alignments", "AnswerRanks", "Asker", "Assignments", "Automatic", "Campaign", "ChanceTable",
-    "Collection", "Comparison", "Correlations", "Decisions", "Diagnostics", "EntityTypes", "EntityVectors",
-    "ExpertSample", "Figure", "Incoming", "ItemScores", "Judgements", "MissingEstimate", "OpenWorld", "OpenWorldCurve",
-    "OpenWorldSimulation", "People", "Pool", "Power", "Progress", "Qrels", "QrelsReport", "Questions", "Refusal",
-    "RelationTypes", "Report", "Run", "SampleReport", "ScoreTable", "Scores", "Section", "Splits", "Stability", "Swaps",
-    "Table", "Tasks", "TieComparison", "Triples", "Vocabulary", "CollectionError", "FormatError", "KgtrecError",
-    "KgtrecWarning", "MeasureError", "RefusedError",
+    "power", "compare", "kendall_tau_b", "tau_ap", "spearman_rho", "rank_biased_overlap", "annotate", "read_study",
+    "study_report", "report_files", "to_html", "expected_score", "score_slope", "question_variance", "mean_variance",
+    "wrong_order_probability", "questions_needed", "questions_needed_by_logarithm", "logarithmic_approximation",
+    "correlation_range", "simulate", "open_world_curve", "degradation", "inconsistency", "estimate_missing",
+    "judged_answers", "Accepted", "AgreementReport", "Alignments", "AnswerRanks", "Asker", "Assignments", "Automatic",
+    "Campaign", "ChanceTable", "Collection", "Comparison", "Correlations", "Decisions", "Diagnostics", "EntityTypes",
+    "EntityVectors", "ExpertSample", "Figure", "Incoming", "ItemScores", "Judgements", "MissingEstimate", "OpenWorld",
+    "OpenWorldCurve", "OpenWorldSimulation", "People", "Pool", "Power", "Progress", "Qrels", "QrelsReport", "Questions",
+    "Refusal", "RelationTypes", "Report", "Run", "SampleReport", "ScoreTable", "Scores", "Section", "Splits",
+    "Stability", "Study", "Swaps", "Table", "Tasks", "TieComparison", "Triples", "Vocabulary", "CollectionError",
+    "FormatError", "KgtrecError", "KgtrecWarning", "MeasureError", "RefusedError",
 ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.scores import Scores
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, whole_number
 from kgtrec.evaluation import evaluate
 from kgtrec.kernels.integer_keys import distinct
 from kgtrec.kernels.similarity import Similarity
@@ -118,9 +118,7 @@ def _drawn(n: int, sizes: Sequence[int | float], repeats: int, seed: int) -> _Se
     counts = sorted({count_of(size, n, of="test alignments") for size in sizes})
     if not counts:
         raise KgtrecError("expected at least one size of test sets, found none")
-    for value, least, what in ((repeats, 1, "repeats"), (seed, 0, "a seed")):
-        if not isinstance(value, int | np.integer) or value < least:
-            raise KgtrecError(f"expected {what} of {least} or more, found {value!r}")
+    repeats, seed = whole_number("repeats", repeats, 1), whole_number("seed", seed)
     holds = np.zeros((n, repeats * len(counts)), np.bool_)
     for repeat in range(repeats):
         place = np.argsort(np.random.default_rng([seed, repeat]).permutation(n))

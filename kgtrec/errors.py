@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import math
+import operator
 import os
 from collections.abc import Iterable
+from numbers import Real
+from typing import Any, TypeGuard
 
 
 class KgtrecError(ValueError):
@@ -56,3 +60,49 @@ def nearest(name: str, choices: Iterable[str], *, limit: int = 3) -> str:
     by_folded = {choice.casefold(): choice for choice in choices}
     found = difflib.get_close_matches(name.casefold(), by_folded, n=limit, cutoff=0.6)
     return f"; did you mean {' or '.join(by_folded[key] for key in found)}?" if found else ""
+
+
+def whole_number(what: str, value: Any, least: int | None = 0, most: int | None = None) -> int:
+    """A whole number of any integer type, as int.
+
+    Parameters
+    ----------
+    what : str
+        What it is, for the error.
+    value : int
+    least, most : int, optional
+        Between which it must be; None: any.
+
+    Raises
+    ------
+    KgtrecError
+        If it is no whole number (True and 2.0 are none), or not between the two.
+
+    Examples
+    --------
+    >>> whole_number("seed", 7)
+    7
+    >>> whole_number("draws", 2.5, 1, 100_000)
+    Traceback (most recent call last):
+    kgtrec.errors.KgtrecError: expected draws to be a whole number from 1 to 100,000, found 2.5
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or (least is not None and number < least) or (most is not None and number > most):
+        above = "" if least is None else f" from {least:,} on" if most is None else f" from {least:,}"
+        below = "" if most is None else f" to {most:,}" if above else f" up to {most:,}"
+        raise KgtrecError(f"expected {what} to be a whole number{above}{below}, found {value!r}")
+    return number
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether something is a finite real number, of any type but that of True.
+
+    Examples
+    --------
+    >>> is_number(0.5), is_number(3), is_number(float("nan")), is_number(True), is_number("0.5")
+    (True, True, False, False, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

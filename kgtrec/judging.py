@@ -13,7 +13,7 @@ from kgtrec.data.hashing import pair_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
+from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest, whole_number
 from kgtrec.kernels.judged_ranking import JudgedRanking
 from kgtrec.kernels.positions import TIE_POLICIES, TIES, Ties, higher_and_equal, places_in_tied_groups, rank_among
 from kgtrec.kernels.random_order import mixed, places_among_unknown, places_by_key
@@ -92,10 +92,9 @@ def judge(system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None, seed
         raise KgtrecError(
             f"expected a tie rule of {', '.join(TIE_POLICIES)}, found {ties!r}{nearest(ties, TIE_POLICIES)}"
         )
-    if not isinstance(seed, int | np.integer):
-        raise KgtrecError(f"expected a whole number as seed, found {seed!r}")
+    seed = whole_number("seed", seed, least=None)
     if isinstance(system, Run):
-        return _judge_run(system, qrels, ties, int(seed))
+        return _judge_run(system, qrels, ties, seed)
     if ties == "trec":
         raise KgtrecError(
             "an answer-rank table has no tie rule 'trec': it does not hold the labels of all tied candidates; "

@@ -19,7 +19,7 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
+from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest, whole_number
 from kgtrec.kernels import fusion
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.pooling import first_candidates, first_distinct, in_turns, sampled, stratum_of
@@ -608,13 +608,11 @@ def _require_options(
     if cut not in CUTS:
         raise KgtrecError(f"expected cut to be one of {', '.join(CUTS)}, found {cut!r}{nearest(cut, CUTS)}")
     depth = strategy.depth if depth is None else depth
-    if not isinstance(depth, int | np.integer) or depth < 1:
-        raise KgtrecError(f"expected a whole number from 1 on as depth, found {depth!r}")
+    depth = whole_number("depth", depth, 1)
     if strategy.needs_budget:
         if budget is None:
             raise KgtrecError(f"strategy {strategy.name} needs a budget: how many triples to pool")
-        if not isinstance(budget, int | np.integer) or budget < 1:
-            raise KgtrecError(f"expected a whole number from 1 on as budget, found {budget!r}")
+        whole_number("budget", budget, 1)
     elif budget is not None:
         others = ", ".join(other.name for other in STRATEGIES.values() if other.needs_budget)
         raise KgtrecError(f"strategy {strategy.name} takes no budget; the ones that do are {others}")
@@ -622,9 +620,8 @@ def _require_options(
         raise KgtrecError(f"expected k of reciprocal rank fusion to be 0 or more, found {k}")
     if not 0 <= p < 1:
         raise KgtrecError(f"expected p of rank-biased precision in 0 to 1, 1 excluded, found {p}")
-    if not isinstance(seed, int | np.integer):
-        raise KgtrecError(f"expected a whole number as seed, found {seed!r}")
-    return min(int(depth), _LAST_RANK)
+    whole_number("seed", seed, least=None)
+    return min(depth, _LAST_RANK)
 
 
 def _require_strata(strata: tuple[tuple[int, float], ...], depth: int) -> int:

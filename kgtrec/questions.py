@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import CATEGORIES, Collection, Known, RelationCategories
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import SPLITS, Splits, Triples
+from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, whole_number
 from kgtrec.kernels.categories import relation_category, relation_fanout
 from kgtrec.kernels.divergence import kl_divergence
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
 from kgtrec.sizes import count_of
 
-POLICIES = ("drop", "keep", "error")
 _LINE_BREAK = r"[\x{00}\t\n\r]"
 
 Report = dict[str, Any]
@@ -248,8 +247,7 @@ def _require_options(policies: dict[str, str], threshold: float, categories_from
     for name, policy in policies.items():
         if policy not in POLICIES:
             raise KgtrecError(f"expected {name} to be one of {', '.join(POLICIES)}, found {policy!r}")
-    if seed < 0:
-        raise KgtrecError(f"expected a seed of 0 or more, found {seed}")
+    whole_number("seed", seed)
     if not threshold > 1:
         raise KgtrecError(f"expected a threshold above 1 (no mean is below 1), found {threshold}")
     if not categories_from or not set(categories_from) <= set(SPLITS):

@@ -249,7 +249,7 @@ WRONG = {
     "size": (lambda: study_alignment(THREE, ONE_TO_ONE, [4]), "sizes of 1 to 3 test alignments, or of a share"),
     "fraction": (lambda: study_alignment(THREE, ONE_TO_ONE, [1.5]), "found 1.5"),
     "no sizes": (lambda: study_alignment(THREE, ONE_TO_ONE, []), "expected at least one size"),
-    "repeats": (lambda: study_alignment(THREE, ONE_TO_ONE, [1], repeats=0), "expected repeats of 1 or more, found 0"),
+    "repeats": (lambda: study_alignment(THREE, ONE_TO_ONE, [1], repeats=0), "expected repeats to be a whole number"),
     "measure": (lambda: study_alignment(THREE, ONE_TO_ONE, [1], measures="micro.MRRR"), "micro.MRR"),
 }  # fmt: skip
 

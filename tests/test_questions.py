@@ -129,7 +129,7 @@ def test_keeping_repeated_triples_leaves_them_in_train_only():
         ({"unseen_relations": "error", "test": [("ann", "hates", "tea")]}, "--unseen-relations keep or"),
         ({"leaked": "ignore"}, "expected leaked to be one of drop, keep, error, found 'ignore'"),
         ({"threshold": 1}, "expected a threshold above 1"),
-        ({"seed": -1}, "expected a seed of 0 or more, found -1"),
+        ({"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
         ({"categories_from": ["dev"]}, "expected categories_from to name splits among train, valid, test, found"),
         ({"test": []}, "expected at least one test triple to make questions of, found none"),
         ({"unseen_entities": "drop"}, "found that all 4 were dropped as repeated, leaked or unseen"),

@@ -14,7 +14,7 @@ from kgtrec.baselines.graph import Graph, Places, asked
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, nearest
+from kgtrec.errors import CollectionError, KgtrecError, nearest, whole_number
 
 # (b,) anchors and (b,) directions -> (b, n_entities) float64 scores, a new array, no NaN
 Scorer = Callable[[Places, Places], NDArray[np.float64]]
@@ -166,5 +166,4 @@ class Baseline:
     def _require(self, train: Triples, seed: int) -> None:
         if len(train) == 0:
             raise KgtrecError(f"expected train triples to fit {self.name} to, found none")
-        if seed < 0:
-            raise KgtrecError(f"expected a seed of 0 or more, found {seed}")
+        whole_number("seed", seed)

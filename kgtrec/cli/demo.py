@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from kgtrec.cli.demo_campaign import run_campaign
-from kgtrec.cli.demo_steps import Steps
+from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_study import STUDY, run_study
 from kgtrec.cli.demo_world import write_world
 from kgtrec.data.qrels import Qrels
@@ -26,7 +26,7 @@ from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.questions import completions
 from kgtrec.report.label_sets import label_sets_text
 
-STEPS = "steps.sh"
+SCRIPT = "steps.sh"
 _DEPTH = 100
 _COMPARED = ("macro.MRR", "AP@20", "nDCG@20")
 # letter -> file, and what it holds
@@ -98,41 +98,41 @@ def command(out: str, people: int, hidden: float, density: float, error: float, 
     )
     made_by = ["kgtrec", "demo", "--people", str(people), "--hidden", f"{hidden:g}", "--density", f"{density:g}"]
     made_by += ["--error", f"{error:g}", "--seed", str(seed), "--out", "demo"]
-    with replacing_folder(out, made_by=STEPS) as folder, contextlib.chdir(folder):
+    with replacing_folder(out, made_by=SCRIPT) as folder, contextlib.chdir(folder):
         write_world(Path("kg"), tree, world, seed)
-        steps = Steps()
-        _evaluate_baselines(steps, seed)
-        run_campaign(steps, tree.facts, error, seed)
-        _compare_labels(steps, world.complete)
-        run_study(steps)
-        write_text(STEPS, steps.script(shlex.join(made_by)))
+        script = Script()
+        _evaluate_baselines(script, seed)
+        run_campaign(script, tree.facts, error, seed)
+        _compare_labels(script, world.complete)
+        run_study(script)
+        write_text(SCRIPT, script.text(shlex.join(made_by)))
     click.echo(f"\nThe report, which needs no network: {Path(out, STUDY, 'report.html')}")
-    click.echo(f"Everything is in {out}/; {Path(out, STEPS)} has each step as a command of its own.")
+    click.echo(f"Everything is in {out}/; {Path(out, SCRIPT)} has each step as a command of its own.")
 
 
-def _evaluate_baselines(steps: Steps, seed: int) -> None:
+def _evaluate_baselines(script: Script, seed: int) -> None:
     """Rank and evaluate all baselines on sparse and on complete labels."""
     # what is pooled must not hang on how a library compresses: the checksums of the runs are kept with the pool
     for labels, test, form in (("sparse", "test", "run"), ("complete", "complete", "run.gz")):
-        steps.note(_EXPLAINED[labels])
-        steps.run("questions", "kg/train.tsv", "kg/valid.tsv", f"kg/{test}.tsv", "--out", labels, "--force")
-        steps.run(
+        script.note(_EXPLAINED[labels])
+        script.run("questions", "kg/train.tsv", "kg/valid.tsv", f"kg/{test}.tsv", "--out", labels, "--force")
+        script.run(
             "baseline", "all", labels, "--out", f"{labels}-ranks", "--depth", str(_DEPTH), "--run-format", form,
             "--seed", str(seed),
         )  # fmt: skip
-        table = steps.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet")
-        steps.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet", "--out", f"{labels}-scores.csv")
+        table = script.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet")
+        script.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet", "--out", f"{labels}-scores.csv")
         click.echo(f"\n{_EXPLAINED[labels]}\n\n{table}", nl=False)
 
 
-def _compare_labels(steps: Steps, complete: Triples) -> None:
+def _compare_labels(script: Script, complete: Triples) -> None:
     """Evaluate the same runs on what was known, on what was judged, and on the truth, for the pooled questions."""
     _write_truth("kg/truth.txt", complete)
-    steps.note("The same runs on the same questions, with three sets of labels.")
+    script.note("The same runs on the same questions, with three sets of labels.")
     words = [word for measure in _COMPARED for word in ("-m", measure)]
     values: list[dict[tuple[str, str], float]] = []
     for file, _ in _LABEL_SETS.values():
-        table = steps.run("evaluate", file, "sparse-ranks/*.run", *words, "--format", "csv")
+        table = script.run("evaluate", file, "sparse-ranks/*.run", *words, "--format", "csv")
         rows = csv.DictReader(io.StringIO(table))
         values.append({(row["measure"], row["system"]): float(row["value"]) for row in rows})
     systems = sorted({system for _, system in values[0]})

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgtrec.adjudicate import decisions_of
 from kgtrec.adjudication_tasks import tasks_for_adjudicator
-from kgtrec.cli.demo_steps import Steps
+from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_world import REGISTER, SEEDS
 from kgtrec.data.tasks import Tasks
 from kgtrec.data.triples import Triples
@@ -31,65 +31,65 @@ _ANNOTATED = ("2026-01-12T12:00:00Z", "2026-01-13T12:00:00Z")
 _ADJUDICATED, _SAMPLED = "2026-01-19T12:00:00Z", "2026-01-26T12:00:00Z"
 
 
-def run_campaign(steps: Steps, truth: Triples, error: float, seed: int) -> None:
+def run_campaign(script: Script, truth: Triples, error: float, seed: int) -> None:
     """Pool the systems for some of the sparse facts, have the pool judged, and make qrels of it."""
-    _pool(steps, seed)
-    _annotate(steps, truth, error, seed)
-    _adjudicate(steps, truth, error / 4, seed)
-    _judge_sample(steps, truth, seed)
-    made = steps.run("campaign", "qrels", "annotation", "--out", "qrels", "--force")
+    _pool(script, seed)
+    _annotate(script, truth, error, seed)
+    _adjudicate(script, truth, error / 4, seed)
+    _judge_sample(script, truth, seed)
+    made = script.run("campaign", "qrels", "annotation", "--out", "qrels", "--force")
     click.echo(f"\nThe labels that come out of it:\n\n{_paragraph(made, 1)}")
-    steps.copy("kg/annotation.md", "annotation/README.md")
+    script.copy("kg/annotation.md", "annotation/README.md")
 
 
-def _pool(steps: Steps, seed: int) -> None:
-    steps.note("A pool of what the systems put on top for some of the sparse facts, for people to judge.")
+def _pool(script: Script, seed: int) -> None:
+    script.note("A pool of what the systems put on top for some of the sparse facts, for people to judge.")
     pooled = (f"sparse-ranks/{name}.run" for name in _POOLED)
     types = ("--trivial", "types", "--entity-types", "kg/entity_types.tsv", "--relation-types", "kg/relation_types.tsv")
-    report = steps.run(
+    report = script.run(
         "pool", "sparse", *pooled, "--seeds", "kg/seeds.tsv", "--depth", str(_POOL_DEPTH), *types, "--seed", str(seed),
         "--out", "annotation",
     )  # fmt: skip
     click.echo(f"\nA pool for {SEEDS} of the sparse labels, to be judged by people:\n\n{_paragraph(report, 0)}")
 
 
-def _annotate(steps: Steps, truth: Triples, error: float, seed: int) -> None:
-    steps.run(
+def _annotate(script: Script, truth: Triples, error: float, seed: int) -> None:
+    script.run(
         "campaign", "init", "annotation", "--names", "kg/names.tsv", "--templates", "kg/templates.tsv",
         "--sources", "kg/sources.txt", *(word for name in _ANNOTATORS for word in ("--annotator", name)),
         "--adjudicator", _ADJUDICATOR, "--expert", _EXPERT,
     )  # fmt: skip
-    steps.run("campaign", "assign", "annotation", "--seed", str(seed))
+    script.run("campaign", "assign", "annotation", "--seed", str(seed))
     for name, time in zip(_ANNOTATORS, _ANNOTATED, strict=True):
-        steps.run("campaign", "export", "annotation", "--annotator", name, "--out", f"tasks/{name}.csv")
+        script.run("campaign", "export", "annotation", "--annotator", name, "--out", f"tasks/{name}.csv")
         asked = tasks_for(read_campaign("annotation"), name)
         _fill(name, annotate(asked, truth, name, error=error, unsure=_UNSURE, source=_SOURCE, seed=seed))
-        steps.run("campaign", "import", "annotation", f"filled/{name}.csv", "--time", time)
-    agreed = steps.run("campaign", "agreement", "annotation")
+        script.run("campaign", "import", "annotation", f"filled/{name}.csv", "--time", time)
+    agreed = script.run("campaign", "agreement", "annotation")
     told = f"Two annotators, each wrong {error:.0%} and unsure {_UNSURE:.0%} of the time, agree so far:"
     click.echo(f"\n{told}\n\n{_paragraph(agreed, 1)}")
 
 
-def _adjudicate(steps: Steps, truth: Triples, error: float, seed: int) -> None:
+def _adjudicate(script: Script, truth: Triples, error: float, seed: int) -> None:
     name = _ADJUDICATOR
-    steps.run("campaign", "adjudicate", "annotation", "--person", name, "--out", f"tasks/{name}.csv")
+    script.run("campaign", "adjudicate", "annotation", "--person", name, "--out", f"tasks/{name}.csv")
     asked = tasks_for_adjudicator(read_campaign("annotation"), name)
     _fill(name, annotate(asked, truth, name, error=error, source=_SOURCE, seed=seed))
-    steps.run(
+    script.run(
         "campaign", "adjudicate", "annotation", "--person", name, "--import", f"filled/{name}.csv",
         "--time", _ADJUDICATED,
     )  # fmt: skip
 
 
-def _judge_sample(steps: Steps, truth: Triples, seed: int) -> None:
+def _judge_sample(script: Script, truth: Triples, seed: int) -> None:
     name, read = _EXPERT, read_campaign("annotation")
     settled = decisions_of(read).verdict[~read.automatic.is_automatic] >= 0
     size = min(_SAMPLE, int(settled.sum()))
-    steps.run("campaign", "sample", "annotation", "--size", str(size), "--expert", name, "--out", f"tasks/{name}.csv")
+    script.run("campaign", "sample", "annotation", "--size", str(size), "--expert", name, "--out", f"tasks/{name}.csv")
     asked = phrase_tasks(read, read_expert_sample("annotation", read.pool).triple.astype(np.intp), [(name,)] * size)
     _fill(name, annotate(asked, truth, name, source=_SOURCE, seed=seed))
-    steps.run("campaign", "import", "annotation", f"filled/{name}.csv", "--role", "expert", "--time", _SAMPLED)
-    quality = steps.run("campaign", "sample", "annotation", "--report")
+    script.run("campaign", "import", "annotation", f"filled/{name}.csv", "--role", "expert", "--time", _SAMPLED)
+    quality = script.run("campaign", "sample", "annotation", "--report")
     click.echo(f"\nAn expert who is never wrong judges some of the labels again:\n\n{_paragraph(quality, 0)}")
 
 

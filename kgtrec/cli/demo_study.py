@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgtrec.cli.demo_steps import Steps
+from kgtrec.cli.demo_script import Script
 from kgtrec.formats.files import write_text
 
 CONFIG, STUDY = "study.toml", "study"
@@ -58,9 +58,9 @@ formats = ["html"]
 """
 
 
-def run_study(steps: Steps) -> None:
+def run_study(script: Script) -> None:
     """Write the study's configuration, and run it."""
     write_text(f"kg/{CONFIG}", _TEXT)
-    steps.note(f"A study of what the label sets say of systems and measures, and its report: {STUDY}/report.html.")
-    steps.copy(f"kg/{CONFIG}", CONFIG)
-    steps.run("study", CONFIG)
+    script.note(f"A study of what the label sets say of systems and measures, and its report: {STUDY}/report.html.")
+    script.copy(f"kg/{CONFIG}", CONFIG)
+    script.run("study", CONFIG)

@@ -11,13 +11,13 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.data.collection import Collection
-from kgtrec.data.triples import SPLITS, Triples
+from kgtrec.data.triples import POLICIES, SPLITS, Triples
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import require_writable, write_collection
 from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_files, read_triples
 from kgtrec.formats.triples_rdf import LITERALS
-from kgtrec.questions import POLICIES, build_questions
+from kgtrec.questions import build_questions
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DELIMITERS = {"tab": "\t", "space": " ", "comma": ","}

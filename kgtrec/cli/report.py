@@ -16,12 +16,14 @@ _WRITTEN = ".report"  # in a study's folder: the files of its report, a line eac
 
 
 def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
-    from kgtrec.report.files import FORMATS
+    from kgtrec.data.report import REPORT_FORMATS
 
-    names = tuple(dict.fromkeys(name for name in (value or "").replace(",", " ").split()))
+    names = tuple(dict.fromkeys((value or "").replace(",", " ").split()))
     for name in names:
-        if name not in FORMATS:
-            raise click.BadParameter(f"expected {', '.join(FORMATS)}, got {name!r}{nearest(name, FORMATS)}")
+        if name not in REPORT_FORMATS:
+            raise click.BadParameter(
+                f"expected {', '.join(REPORT_FORMATS)}, got {name!r}{nearest(name, REPORT_FORMATS)}"
+            )
     return names
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import platform
-import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.common import say
+from kgtrec.cli.common import naming, say
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
@@ -50,13 +50,14 @@ def command(config: str, out: str | None, workers: int, prune: bool) -> None:
     from kgtrec.report.files import PAGE
 
     read = read_study_config(config)
-    written = Path(config).read_bytes()  # what is run, should somebody change it meanwhile
     folder = Path(out) if out else read.out
+    run = StudyRun(read, folder, workers)
+    with naming(Path(config)):
+        run.check()
     with _alone(folder):
-        run = StudyRun(read, folder, workers)
         computed = run.compute()
         with writing(folder / CONFIG) as stream:
-            stream.write(written)
+            stream.write(read.written)  # what was run, should somebody have changed it meanwhile
         write_study_manifest(folder, _about(read, run) | computed)
         if prune and (removed := run.steps.remove_others()):
             say(f"removed {removed:,} steps of earlier inputs or options")
@@ -66,24 +67,20 @@ def command(config: str, out: str | None, workers: int, prune: bool) -> None:
 
 def _about(config: StudyConfig, run: Any) -> dict[str, Any]:
     """What the manifest says of the study as a whole; no times, and no place of this machine."""
+    from kgtrec.formats.studies import CONFIG
+
     settings = {"seed": str(config.seed), "measures": " ".join(run.measures), "ties": config.ties or "usual",
-                "bootstrap": f"{config.resamples:,} samples, {config.confidence:.0%} intervals"}  # fmt: skip
+                "bootstrap": f"{config.resamples:,} samples, {config.options.confidence:.0%} intervals"}  # fmt: skip
     for part, options in config.parts.items():
         if options:
             settings[part] = ", ".join(f"{name} {_shown(value)}" for name, value in options.items())
-    power = config.parts["power"]
     return {
         "title": config.title, "subtitle": config.subtitle, "about": list(config.about),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}},
         "settings": settings,
-        "commands": [shlex.join(["kgtrec", "study", "study.toml"])],
+        "commands": [f"kgtrec study {CONFIG}"],
         "config": config.settings,
-        "options": {
-            "formats": list(config.formats), "confidence": config.confidence, "alpha": power.get("alpha", 0.05),
-            "coefficients": list(config.coefficients),
-            "coefficient": config.parts["stability"].get("coefficient", "tau"),
-            "pairs": [list(pair) for pair in config.pairs],
-        },
+        "options": asdict(config.options),
         "inputs": [
             {"name": each.name, "bytes": each.size, "sha256": each.sha256}
             for each in sorted(run.inputs.values(), key=lambda each: each.name)
@@ -101,7 +98,8 @@ def _alone(folder: Path) -> Iterator[None]:
     import shutil
 
     from kgtrec.cli.report import FOLDERS
-    from kgtrec.formats.studies import STEPS
+    from kgtrec.formats.files import alone_in
+    from kgtrec.formats.studies import LOCK, STEPS
 
     if folder.exists() and not folder.is_dir():
         raise KgtrecError(f"{folder}: expected a folder to write the study to, found a file; choose another with --out")
@@ -112,19 +110,14 @@ def _alone(folder: Path) -> Iterator[None]:
                 "study might overwrite; choose another with --out"
             )
         (folder / STEPS).mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("w")
     except OSError as error:
         raise KgtrecError(f"{folder}: cannot write the study here: {error.strerror}; choose another folder with --out"
                           ) from None  # fmt: skip
-    with lock:
+    with ExitStack() as held:
         try:
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.enter_context(alone_in(folder / LOCK, wait=False))
         except BlockingIOError:
             raise KgtrecError(f"{folder}: another kgtrec study is writing to it; wait for its end") from None
-        except (ImportError, OSError):  # pragma: no cover (a system or a file system without locks)
-            pass
         for part in (folder / STEPS).glob(".*.part"):
             shutil.rmtree(part, ignore_errors=True)
         for place in (folder, *(folder / name for name in FOLDERS)):

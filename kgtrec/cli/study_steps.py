@@ -28,8 +28,8 @@ from kgtrec.data.study import POOLED_KINDS, WHOLE, LabelFacts, LabelSet, Source,
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning, nearest
 from kgtrec.formats.files import sha256_of, write_text
 from kgtrec.formats.steps import Steps
+from kgtrec.formats.studies import COLLECTION, FACTS, NOTES, STEPS, step_table, write_step_table
 
-_FACTS, _NOTES, _COLLECTION = "facts.json", "notes.json", "collection"
 _PARTS = ("side", "category")  # what the systems are ranked on apart
 _ALL = "all"
 _LONGEST = 50  # signs of a system's name in that of a step, of which UTF-8 makes at most 200 bytes
@@ -58,7 +58,7 @@ class StudyRun:
 
     def __init__(self, config: StudyConfig, out: Path, workers: int = 1) -> None:
         self.config, self.workers = config, workers
-        self.steps = Steps(out / "steps", lambda name: say(f"computing {name}"))
+        self.steps = Steps(out / STEPS, lambda name: say(f"computing {name}"))
         self.inputs: dict[str, Input] = {}
         self.tables: dict[str, str] = {}  # PART/LABELS -> file within steps
         self.label_steps: dict[str, Path] = {}
@@ -71,9 +71,16 @@ class StudyRun:
         self._rank_steps: dict[tuple[str, str], tuple[str, Path]] = {}
         self._pools: dict[str, tuple[Pool, Decisions, Qrels]] = {}
 
+    def check(self) -> None:
+        """Refuse what cannot be before anything is computed."""
+        if len(self.systems) < 2:
+            raise KgtrecError(f"expected at least two systems to compare, found {self.systems[0].name} only")
+        _ = self.main
+        for part, usual in (("power", self.measures), ("stability", self.measures), ("ties", self.main)):
+            _ = self._measures_of(part, usual)
+
     def compute(self) -> dict[str, Any]:
         """Every step; what ``manifest.json`` says of them."""
-        self._check()
         for labels in self.config.labels:
             self._label_step(labels)
         for labels in self.config.labels:
@@ -100,7 +107,7 @@ class StudyRun:
             "systems": [system.name for system in self.systems],
             "measures": list(self.measures),
             "main": list(self.main),
-            "labels": [json.loads((step / _FACTS).read_text("utf-8")) for step in self.label_steps.values()],
+            "labels": [json.loads((step / FACTS).read_text("utf-8")) for step in self.label_steps.values()],
             "collections": {name: str(step.name) for name, step in self.collection_steps.items()},
             "tables": self.tables,
             "steps": self.steps.record,
@@ -152,14 +159,6 @@ class StudyRun:
         usual = [name for name in ("micro.MRR", "macro.MRR", "AP@20") if name in self.measures]
         return wanted or tuple(usual) or self.measures[:1]
 
-    def _check(self) -> None:
-        """Refuse what cannot be before anything is computed."""
-        if len(self.systems) < 2:
-            raise KgtrecError(f"expected at least two systems to compare, found {self.systems[0].name} only")
-        _ = self.main
-        for part, usual in (("power", self.measures), ("stability", self.measures), ("ties", self.main)):
-            _ = self._measures_of(part, usual)
-
     def _asked(self, part: str, usual: Sequence[str]) -> Sequence[str]:
         found: Sequence[str] = self.config.parts[part].get("labels", usual)
         return found
@@ -208,7 +207,7 @@ class StudyRun:
             self._require_unchanged()
             for note in notes:
                 say(f"note: {note}")
-            write_text(folder / _NOTES, json.dumps(notes, ensure_ascii=False, indent=1) + "\n")
+            write_text(folder / NOTES, json.dumps(notes, ensure_ascii=False, indent=1) + "\n")
 
         return self.steps.do(name, with_notes, inputs=inputs, options=options)
 
@@ -240,7 +239,7 @@ class StudyRun:
         def make(folder: Path) -> None:
             from kgtrec.formats.collections import write_collection
 
-            write_collection(folder / _COLLECTION, self._built(labels), command={"name": "study", **options})
+            write_collection(folder / COLLECTION, self._built(labels), command={"name": "study", **options})
 
         step = self._do(f"collection-{name}", make, inputs=self._sums_of(files), options=options)
         self.collection_steps[name] = step
@@ -267,7 +266,7 @@ class StudyRun:
 
         step = self._collection_step(name)
         if name not in self._collections:
-            self._collections[name] = read_collection(step / _COLLECTION)
+            self._collections[name] = read_collection(step / COLLECTION)
         return self._collections[name]
 
     def _label_step(self, labels: LabelSet) -> None:
@@ -286,7 +285,7 @@ class StudyRun:
 
         step = self._do(f"labels-{labels.name}", make, inputs=inputs, options=options)
         self.label_steps[labels.name] = step
-        if (step / "growth.parquet").is_file():
+        if (step / step_table("growth")).is_file():
             self._add(step, "growth", labels.name)
 
     def _judged(self, labels: LabelSet) -> dict[int | None, Qrels]:
@@ -327,7 +326,7 @@ class StudyRun:
             else:
                 from kgtrec.formats.kgc_sparsity import read_kgc_sparsity
 
-                topics = self._collection_step(labels.collection) / _COLLECTION / "topics.tsv"
+                topics = self._collection_step(labels.collection) / COLLECTION / "topics.tsv"
                 published = read_kgc_sparsity(path, topics=topics)
                 decisions = decide(published.pool, published.automatic, published.judgements, per_triple=1)
                 self._pools[labels.name] = published.pool, decisions, published.seeds
@@ -341,7 +340,7 @@ class StudyRun:
             triples, depth = len(pool), int(pool.depth.max(initial=0))
             at = np.arange(1, depth + 1)
             positive = np.sort(pool.depth[decisions.verdict == 1])
-            _write_table(folder, "growth", pa.table({
+            write_step_table(folder, "growth", pa.table({
                 "depth": at, "triples": np.searchsorted(np.sort(pool.depth), at, side="right"),
                 "positives": np.searchsorted(positive, at, side="right"),
             }))  # fmt: skip
@@ -350,7 +349,7 @@ class StudyRun:
             len(np.unique(qrels.question[qrels.grade >= 1])), int((qrels.grade >= 1).sum()),
             int((qrels.grade == 0).sum()), triples, depth,
         )  # fmt: skip
-        write_text(folder / _FACTS, json.dumps(asdict(facts), ensure_ascii=False, indent=1) + "\n")
+        write_text(folder / FACTS, json.dumps(asdict(facts), ensure_ascii=False, indent=1) + "\n")
 
     def _depths(self, labels: LabelSet) -> list[int]:
         names = (path.name for path in self.label_steps[labels.name].glob("qrels.depth*.txt"))
@@ -412,7 +411,7 @@ class StudyRun:
                 return read_factorised(system.source.path, collection)
             from kgtrec.formats.score_matrix import read_score_matrix
 
-            topics = self._collection_step(WHOLE) / _COLLECTION / "topics.tsv"
+            topics = self._collection_step(WHOLE) / COLLECTION / "topics.tsv"
             return read_score_matrix(system.source.path, collection, topics=str(topics) if base != WHOLE else None)
 
     def _union(self, base: str) -> Qrels | None:
@@ -477,6 +476,9 @@ class StudyRun:
     def _scoring(self) -> dict[str, Any]:
         return {"measures": list(self.measures), "ties": self.config.ties, "seed": self.config.seed}
 
+    def _bootstrap(self) -> dict[str, Any]:
+        return {"confidence": self.config.options.confidence, "resamples": self.config.resamples}
+
     def _table(self, labels: LabelSet, measures: Sequence[str], **options: Any) -> ScoreTable:
         from kgtrec.meta.sparsity import label_scores
 
@@ -487,31 +489,29 @@ class StudyRun:
         return replace(table.at(labels=labels.name), name=labels.name)
 
     def _score_step(self, labels: LabelSet) -> None:
-        options = self._scoring() | {"confidence": self.config.confidence, "resamples": self.config.resamples}
-        options |= {"main": list(self.main)}
+        options = self._scoring() | self._bootstrap() | {"main": list(self.main)}
 
         def make(folder: Path) -> None:
             from kgtrec.evaluation import evaluate
 
             scores = evaluate(
                 self.qrels(labels.name), self._ranks(labels.collection), list(self.measures),
-                collection=self.collection(labels.collection), ties=self.config.ties,
-                confidence=self.config.confidence, resamples=self.config.resamples, seed=self.config.seed,
+                collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed,
+                **self._bootstrap(),
             )  # fmt: skip
-            _write_table(folder, "scores", scores.to_table())
+            write_step_table(folder, "scores", scores.to_table())
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", KgtrecWarning)  # a category may well be empty
                 parts = self._table(labels, self.main, per=_PARTS).to_table()
-            _write_table(folder, "parts", parts)
+            write_step_table(folder, "parts", parts)
 
-        step = self._do(f"scores-{labels.name}", make, inputs=self._inputs(labels), options=options)
-        for part in ("scores", "parts"):
-            self._add(step, part, labels.name)
+        self._tables_step("scores", [labels], make, options, ("scores", "parts"))
 
     def _power_step(self, labels: LabelSet) -> None:
         options = self._options(
-            "power", "tests", "alpha", "repeats", "resample", tests=["t", "clustered"], alpha=0.05, repeats=1000
-        )
+            "power", "tests", "repeats", "resample",
+            tests=["t", "clustered"], alpha=self.config.options.alpha, repeats=1000,
+        )  # fmt: skip
         measures = self._measures_of("power", self.measures)
 
         def make(folder: Path) -> None:
@@ -529,23 +529,18 @@ class StudyRun:
             total = len(items) * len(options["tests"])
             with progress(f"power {labels.name}", total, "tests") as advance:
                 found = power(items, seed=self.config.seed, workers=self.workers, progress=advance, **options)
-            _write_table(folder, "power", found.summary_table())
-            _write_table(folder, "pairs", found.to_table())
-            _write_table(folder, "p-values", found.curve_table())
+            write_step_table(folder, "power", found.summary_table())
+            write_step_table(folder, "pairs", found.to_table())
+            write_step_table(folder, "p-values", found.curve_table())
 
-        step = self._do(
-            f"power-{labels.name}", make, inputs=self._inputs(labels),
-            options=self._scoring() | options | {"measures": measures},
-        )  # fmt: skip
-        for part in ("power", "pairs", "p-values"):
-            self._add(step, part, labels.name)
+        everything = self._scoring() | options | {"measures": measures}
+        self._tables_step("power", [labels], make, everything, ("power", "pairs", "p-values"))
 
     def _correlation_step(self, one: LabelSet, other: LabelSet) -> None:
         names = (one.name, other.name)
-        coefficients = list(self.config.coefficients)
-        options = self._scoring() | {
-            "coefficients": coefficients, "confidence": self.config.confidence, "resamples": self.config.resamples,
-            "fixed_relations": self.config.fixed_relations, "main": list(self.main),
+        coefficients = list(self.config.options.coefficients)
+        options = self._scoring() | self._bootstrap() | {
+            "coefficients": coefficients, "fixed_relations": self.config.fixed_relations, "main": list(self.main),
         }  # fmt: skip
 
         def make(folder: Path) -> None:
@@ -554,31 +549,27 @@ class StudyRun:
 
             first, second = self.items(one), self.items(other)
             found = correlate(
-                first, second, coefficients=coefficients, names=names, confidence=self.config.confidence,
-                resamples=self.config.resamples, seed=self.config.seed, paired=one.collection == other.collection,
+                first, second, coefficients=coefficients, names=names, seed=self.config.seed,
+                paired=one.collection == other.collection, **self._bootstrap(),
             )  # fmt: skip
-            _write_table(folder, "correlation", found.to_table())
-            _write_table(folder, "swaps", swaps(first, second).to_table())
+            write_step_table(folder, "correlation", found.to_table())
+            write_step_table(folder, "swaps", swaps(first, second).to_table())
             parts = sparsity([self._table(each, self.main, per=_PARTS) for each in (one, other)], coefficients="tau")
-            _write_table(folder, "correlation-parts", _second_only(parts.to_table(), other.name))
+            write_step_table(folder, "correlation-parts", _second_only(parts.to_table(), other.name))
             if self.config.fixed_relations:
                 shares = relation_shares(self.qrels(one.name), self.collection(one.collection))
                 tables = [self._table(one, self.measures), self._table(other, self.measures, relations=shares)]
                 fixed = sparsity(tables, coefficients=coefficients)
-                _write_table(folder, "correlation-fixed", _second_only(fixed.to_table(), other.name))
+                write_step_table(folder, "correlation-fixed", _second_only(fixed.to_table(), other.name))
 
-        step = self._do(f"correlation-{one.name}-{other.name}", make, inputs=self._inputs(one, other), options=options)
-        parts = ["correlation", "swaps", "correlation-parts"]
-        for part in [*parts, "correlation-fixed"] if self.config.fixed_relations else parts:
-            self._add(step, part, *names)
+        tables = ["correlation", "swaps", "correlation-parts"]
+        tables += ["correlation-fixed"] if self.config.fixed_relations else []
+        self._tables_step("correlation", [one, other], make, options, tables)
 
     def _depth_step(self, labels: LabelSet) -> None:
         depths = self._depths(labels)
-        coefficients = list(self.config.coefficients)
-        options = self._scoring() | {
-            "coefficients": coefficients, "confidence": self.config.confidence, "resamples": self.config.resamples,
-            "depths": depths,
-        }  # fmt: skip
+        coefficients = list(self.config.options.coefficients)
+        options = self._scoring() | self._bootstrap() | {"coefficients": coefficients, "depths": depths}
 
         def make(folder: Path) -> None:
             from kgtrec.meta.correlation import correlate
@@ -587,17 +578,16 @@ class StudyRun:
             with progress(f"depths {labels.name}", len(depths), "depths") as advance:
                 for depth in depths:
                     found = correlate(
-                        first, self.items(labels, depth), coefficients=coefficients, confidence=self.config.confidence,
-                        resamples=self.config.resamples, seed=self.config.seed,
+                        first, self.items(labels, depth), coefficients=coefficients, seed=self.config.seed,
+                        **self._bootstrap(),
                     ).to_table()  # fmt: skip
                     at = pa.array([depth] * found.num_rows, pa.int64())
                     tables.append(found.drop_columns(["first", "second"]).add_column(1, "depth", at))
                     self._items = {(labels.name, depths[0]): first}
                     advance(1)
-            _write_table(folder, "depths", pa.concat_tables(tables))
+            write_step_table(folder, "depths", pa.concat_tables(tables))
 
-        step = self._do(f"depths-{labels.name}", make, inputs=self._inputs(labels), options=options)
-        self._add(step, "depths", labels.name)
+        self._tables_step("depths", [labels], make, options, ["depths"])
 
     def _ties_step(self, labels: LabelSet) -> None:
         measures = self._measures_of("ties", self.main)
@@ -610,14 +600,16 @@ class StudyRun:
                 self.qrels(labels.name), self._ranks(labels.collection), measures, policies=policies,
                 seed=self.config.seed,
             )  # fmt: skip
-            _write_table(folder, "ties", found.to_table())
+            write_step_table(folder, "ties", found.to_table())
 
         options = {"measures": measures, "policies": policies, "seed": self.config.seed}
-        step = self._do(f"ties-{labels.name}", make, inputs=self._inputs(labels), options=options)
-        self._add(step, "ties", labels.name)
+        self._tables_step("ties", [labels], make, options, ["ties"])
 
     def _stability_step(self, labels: LabelSet) -> None:
-        options = self._options("stability", "sizes", "repeats", "micro", "macro", "coefficient", repeats=50)
+        options = self._options(
+            "stability", "sizes", "repeats", "micro", "macro",
+            repeats=50, coefficient=self.config.options.coefficient,
+        )  # fmt: skip
         measures = self._measures_of("stability", self.measures)
 
         def make(folder: Path) -> None:
@@ -630,18 +622,28 @@ class StudyRun:
                     collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed,
                     workers=self.workers, progress=advance, **options,
                 )  # fmt: skip
-            _write_table(folder, "stability", found.to_table())
-            _write_table(folder, "stability-scores", found.scores_table())
+            write_step_table(folder, "stability", found.to_table())
+            write_step_table(folder, "stability-scores", found.scores_table())
 
-        step = self._do(
-            f"stability-{labels.name}", make, inputs=self._inputs(labels),
-            options=self._scoring() | options | {"measures": measures},
-        )  # fmt: skip
-        for part in ("stability", "stability-scores"):
-            self._add(step, part, labels.name)
+        everything = self._scoring() | options | {"measures": measures}
+        self._tables_step("stability", [labels], make, everything, ("stability", "stability-scores"))
+
+    def _tables_step(
+        self,
+        name: str,
+        several: Sequence[LabelSet],
+        make: Callable[[Path], None],
+        options: Mapping[str, Any],
+        tables: Iterable[str],
+    ) -> None:
+        """A step that makes tables of scores under one label set, or under two."""
+        names = [labels.name for labels in several]
+        step = self._do("-".join([name, *names]), make, inputs=self._inputs(*several), options=options)
+        for table in tables:
+            self._add(step, table, *names)
 
     def _add(self, step: Path, part: str, *names: str) -> None:
-        self.tables["/".join([part, *names])] = f"{step.name}/{part}.parquet"
+        self.tables["/".join([part, *names])] = f"{step.name}/{step_table(part)}"
 
 
 @contextmanager
@@ -713,15 +715,3 @@ def _spelled(measures: Iterable[str]) -> list[str]:
 def _state_of(path: Path) -> tuple[int, int]:
     found = path.stat()
     return found.st_mtime_ns, found.st_size
-
-
-def _write_table(folder: Path, name: str, table: pa.Table) -> None:
-    import pyarrow.parquet as pq
-
-    pq.write_table(table, folder / f"{name}.parquet")
-
-
-def notes_of(step: Path) -> list[str]:
-    """What was warned of when a step was computed."""
-    notes: list[str] = json.loads((step / _NOTES).read_text("utf-8"))
-    return notes

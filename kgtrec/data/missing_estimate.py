@@ -46,10 +46,7 @@ class MissingEstimate:
     found_missing: float  # true answers found without a label; a sampled one counts as what it stands for
     set_aside: int  # true answers without a label that no system finds
     label_pairs: int  # of a found label and another one of its question, that "labels" hangs on
-    judged: (
-        Floats  # (s,) share of what a system ranks so high that is judged; NaN for answer ranks, and where nothing is
-    )
-    # judged wrong, which do not tell
+    judged: Floats  # (s,) share of what a system ranks so high that is judged; NaN where that cannot be told
     answers: Interval  # (3,) true answers of the questions
     share: Interval  # (3,) of them that lack a label
     missing: Interval  # (3,) beta, the probability that a true answer lacks its label

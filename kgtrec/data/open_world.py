@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal
@@ -12,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.frames import frame_of
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, is_number, whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
+#: what simulated systems have in common
+Shared = Literal["everything", "labels", "nothing"]
 #: over labelled answers (micro); over the questions that have any, of the mean over their labels
 AVERAGES = ("labels", "questions")
 _MOST_ANSWERS = 10_000_000  # an array of that length is 80 MB
@@ -52,20 +52,13 @@ class OpenWorld:
     correlation: float = 0.0
 
     def __post_init__(self) -> None:
-        try:
-            answers = operator.index(self.n_answers)
-        except TypeError:
-            answers = 0
-        if not 1 <= answers <= _MOST_ANSWERS or isinstance(self.n_answers, bool):
-            raise KgtrecError(
-                f"expected a whole number of answers from 1 to {_MOST_ANSWERS:,}, found {self.n_answers!r}"
-            )
-        if not _is_number(self.missing) or not 0 <= self.missing < 1:
+        whole_number("n_answers", self.n_answers, 1, _MOST_ANSWERS)
+        if not is_number(self.missing) or not 0 <= self.missing < 1:
             raise KgtrecError(
                 f"expected the share of missing labels from 0 to below 1, found {self.missing!r}; with no label at all "
                 "there is nothing to score"
             )
-        if not _is_number(self.correlation) or not -1 <= self.correlation <= 1:
+        if not is_number(self.correlation) or not -1 <= self.correlation <= 1:
             raise KgtrecError(f"expected a correlation from -1 to 1, found {self.correlation!r}")
 
 
@@ -82,7 +75,7 @@ class OpenWorldSimulation:
     n_questions: int  # of one repeat
     n_entities: int | None  # None: what is not found is ranked nowhere and counts 0
     seed: int
-    shared: Literal["everything", "labels", "nothing"]  # by the systems
+    shared: Shared  # by the systems
     scored: NDArray[np.int64]  # (s,) questions that had a label, of all repeats
     mean: NDArray[np.float64]  # (2, m, s) over all repeats together
     variance: NDArray[np.float64]  # (2, m, s) of one question, which over `scored` is the squared error of the mean
@@ -136,7 +129,3 @@ class OpenWorldSimulation:
             low=low.ravel(),
             high=high.ravel(),
         )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.floating | np.integer) and math.isfinite(value)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 #: pairs of systems: all; checkpoints of one family; of two families
 PAIRS = ("all", "within", "across")
+#: shares of the facts that keep their labels, unless others are asked for
+DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +59,7 @@ class OpenWorldCurve:
         mean: Floats = self.sparse.mean(axis=2)
         return mean
 
-    def points_table(self) -> pa.Table:
+    def to_table(self) -> pa.Table:
         """One row per cell, measure and system: full and sparse score, theory, and the system's strength."""
         shape = self.mean.shape
         cell = np.indices(shape).reshape(4, -1)
@@ -107,7 +109,7 @@ class OpenWorldCurve:
 
     def to_frame(self) -> pd.DataFrame:
         """The points as a data frame."""
-        table = self.points_table()
+        table = self.to_table()
         return frame_of(**{name: table.column(name) for name in table.column_names})
 
     def __repr__(self) -> str:

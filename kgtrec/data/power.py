@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 #: every test there is, in the order in which they are shown
 POWER_TESTS = ("t", "clustered", "bootstrap", "tukey")
+Resample = Literal["question", "item"]
+#: what the last two can draw and shuffle as one; the first is the usual one
+RESAMPLES: tuple[Resample, ...] = get_args(Resample)
 #: which of them a summary speaks of, the first that was made
 _SPEAKING = ("clustered", "t", "bootstrap", "tukey")
 

@@ -15,6 +15,8 @@ from kgtrec.errors import KgtrecError
 if TYPE_CHECKING:
     import pandas as pd
 
+#: what a report can be written as: the page, its figures, its tables, the data of both
+REPORT_FORMATS = ("html", "svg", "pdf", "tex", "csv", "png")
 _KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,12 @@ from kgtrec.data.frames import frame_of_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MicroReading = Literal["kept", "recount"]
+MacroReading = Literal["unjudged", "removed"]
+#: what a discarded answer can be to the ranks of the others, and to the lists; the first is the usual one
+MICRO_READINGS: tuple[MicroReading, ...] = get_args(MicroReading)
+MACRO_READINGS: tuple[MacroReading, ...] = get_args(MacroReading)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,8 +39,8 @@ class Stability:
     scores: NDArray[np.float64]  # (measures, sizes, repeats, systems)
     correlation: NDArray[np.float64]  # (measures, sizes, repeats) of each subsample's scores with the full ones
     coefficient: str  # which correlation
-    micro: str  # "kept" or "recount": what a discarded answer is to the ranks of the others
-    macro: str  # "unjudged" or "removed": what it is to the lists
+    micro: str  # of MICRO_READINGS
+    macro: str  # of MACRO_READINGS
     seed: int
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.data.report import Provenance
 
 #: what a label set can be
@@ -82,6 +83,16 @@ class LabelSet:
 
 
 @dataclass(frozen=True, slots=True)
+class StudyOptions:
+    """The options that a report tells together with the numbers that they gave."""
+
+    confidence: float = 0.95  # of the bootstrap intervals
+    alpha: float = 0.05  # below which p counts as significant
+    coefficients: tuple[str, ...] = COEFFICIENTS  # between label sets, and between depths; the first speaks for them
+    coefficient: str = COEFFICIENTS[0]  # of subsamples with the whole test set
+
+
+@dataclass(frozen=True, slots=True)
 class StudyConfig:
     """All that decides what a study finds."""
 
@@ -96,16 +107,17 @@ class StudyConfig:
     measures: tuple[str, ...] = ()  # none: the usual ones
     main: tuple[str, ...] = ()  # those that single figures show; none: the first over answers and over questions
     ties: str | None = None
-    confidence: float = 0.95
     resamples: int = 1000
     pairs: tuple[tuple[str, str], ...] = ()  # label sets to correlate
-    coefficients: tuple[str, ...] = ("tau", "tau_ap", "spearman", "rbo")
     fixed_relations: bool = True
+    options: StudyOptions = field(default_factory=StudyOptions)
     parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # stability, power, ties -> options
     formats: tuple[str, ...] = ()  # of the report; none: the usual ones
-    settings: Mapping[str, Any] = field(default_factory=dict)  # the configuration as it was written
+    settings: Mapping[str, Any] = field(default_factory=dict)  # the configuration as it was read
+    written: bytes = b""  # the file itself
 
     def label_set(self, name: str) -> LabelSet:
+        """The label set of that name, which must be there."""
         return next(labels for labels in self.labels if labels.name == name)
 
 
@@ -138,7 +150,7 @@ class Study:
     subtitle: str = ""
     about: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what was warned of
-    options: Mapping[str, Any] = field(default_factory=dict)  # confidence, alpha, repeats, coefficient, ...
+    options: StudyOptions = field(default_factory=StudyOptions)
     provenance: Provenance = field(default_factory=Provenance)
 
     def part(self, name: str) -> dict[str, pa.Table]:

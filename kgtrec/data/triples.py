@@ -13,6 +13,8 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
 SPLITS = ("train", "valid", "test")
+#: what can be done about triples that a split should not hold
+POLICIES = ("drop", "keep", "error")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

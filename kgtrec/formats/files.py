@@ -179,6 +179,18 @@ def write_text(path: PathLike, text: str) -> None:
         stream.write(text.encode())
 
 
+def require_replaceable(path: PathLike, *, made_by: str) -> None:
+    """Raise FormatError if :func:`replacing_folder` would refuse to write to a folder."""
+    target = Path(path)
+    if target.exists() and not target.is_dir():
+        raise FormatError("expected a folder to write, found a file", path=target)
+    if target.is_dir() and any(target.iterdir()) and not (target / made_by).is_file():
+        raise FormatError(
+            "expected an empty or new folder, found one with other files, which would be lost; choose another",
+            path=target,
+        )
+
+
 @contextmanager
 def replacing_folder(path: PathLike, *, made_by: str) -> Iterator[Path]:
     """A folder to fill, which becomes ``path`` when the block ends well, and vanishes when it does not.
@@ -196,13 +208,7 @@ def replacing_folder(path: PathLike, *, made_by: str) -> Iterator[Path]:
         If ``path`` is a file, or a folder with anything else in it.
     """
     target = Path(path)
-    if target.exists() and not target.is_dir():
-        raise FormatError("expected a folder to write, found a file", path=target)
-    if target.is_dir() and any(target.iterdir()) and not (target / made_by).is_file():
-        raise FormatError(
-            "expected an empty or new folder, found one with other files, which would be lost; choose another",
-            path=target,
-        )
+    require_replaceable(target, made_by=made_by)
     with folder_beside(target) as part:
         yield part
         if target.is_dir():
@@ -234,18 +240,33 @@ def folder_beside(target: PathLike) -> Iterator[Path]:
 
 
 @contextmanager
-def alone_in(folder: PathLike) -> Iterator[None]:
-    """Alone with a folder among the programs that ask for that: the next one waits until the block ends.
+def alone_in(place: PathLike, *, wait: bool = True) -> Iterator[None]:
+    """Alone with a folder among the programs that ask for that, until the block ends.
 
-    Where folders cannot be locked, such as on some network file systems, nobody waits.
+    Parameters
+    ----------
+    place : path
+        The folder; or a file in it, which is made if need be, and which more network file systems can lock. Where
+        nothing can be locked, nobody waits.
+    wait : bool
+        Whether to wait for a program that is there already.
+
+    Raises
+    ------
+    BlockingIOError
+        If another program is there, and this one shall not wait.
     """
     descriptor = -1
-    with suppress(ImportError, OSError):
-        import fcntl
-
-        descriptor = os.open(folder, os.O_RDONLY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
     try:
+        try:
+            import fcntl
+
+            descriptor = os.open(place, os.O_RDONLY if Path(place).is_dir() else os.O_RDWR | os.O_CREAT, 0o666)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise
+        except (ImportError, OSError):
+            pass
         yield
     finally:
         if descriptor >= 0:

@@ -19,12 +19,15 @@ from typing import Any
 import pyarrow as pa
 
 from kgtrec.data.report import Input, Provenance
-from kgtrec.data.study import LabelFacts, Study
+from kgtrec.data.study import LabelFacts, Study, StudyOptions
 from kgtrec.errors import FormatError
+from kgtrec.formats.collections import MANIFEST as COLLECTION_MANIFEST
 from kgtrec.formats.files import PathLike, sha256_of, write_text
 from kgtrec.formats.steps import STEP
 
-MANIFEST, CONFIG, STEPS = "manifest.json", "study.toml", "steps"
+MANIFEST, CONFIG, STEPS, LOCK = "manifest.json", "study.toml", "steps", ".lock"
+#: of a step: what was warned of, what a label set holds, a collection; its tables are those of step_table
+NOTES, FACTS, COLLECTION = "notes.json", "facts.json", "collection"
 _FORMAT = 1
 
 
@@ -34,8 +37,30 @@ def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
     write_text(Path(folder) / MANIFEST, text + "\n")
 
 
+def step_table(part: str) -> str:
+    """The file of a step that has a table."""
+    return f"{part}.parquet"
+
+
+def write_step_table(step: PathLike, part: str, table: pa.Table) -> None:
+    """Write a table of a step that is being made."""
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, Path(step) / step_table(part))
+
+
 def read_study(folder: PathLike) -> Study:
     """What a study found.
+
+    Parameters
+    ----------
+    folder : path
+        The folder that ``kgtrec study`` wrote; its inputs are not needed.
+
+    Returns
+    -------
+    Study
+        With every table that was computed.
 
     Raises
     ------
@@ -48,9 +73,9 @@ def read_study(folder: PathLike) -> Study:
         sums = {f"{step['folder']}/{name}": sha256
                 for step in manifest["steps"] for name, sha256 in step["files"].items()}  # fmt: skip
         tables = {name: _table(path / STEPS / file, sums[file]) for name, file in manifest["tables"].items()}
-        notes = [note for step in manifest["steps"] for note in _json(path / STEPS / step["folder"] / "notes.json")]
+        notes = [note for step in manifest["steps"] for note in _json(path / STEPS / step["folder"] / NOTES)]
         collections = {
-            name: _json(path / STEPS / step / "collection" / MANIFEST)["report"]
+            name: _json(path / STEPS / step / COLLECTION / COLLECTION_MANIFEST)["report"]
             for name, step in manifest["collections"].items()
         }
         inputs = tuple(Input(each["name"], each["bytes"], each["sha256"]) for each in manifest["inputs"])
@@ -58,13 +83,17 @@ def read_study(folder: PathLike) -> Study:
         return Study(
             manifest["title"], tuple(manifest["systems"]), tuple(manifest["measures"]), tuple(manifest["main"]),
             tuple(LabelFacts(**facts) for facts in manifest["labels"]), collections, tables, manifest["subtitle"],
-            tuple(manifest["about"]), tuple(dict.fromkeys(notes)), manifest["options"], made,
+            tuple(manifest["about"]), tuple(dict.fromkeys(notes)), _options(manifest["options"]), made,
         )  # fmt: skip
     except (KeyError, TypeError, AttributeError) as error:
         raise FormatError(
             f"expected what kgtrec study writes, found something else ({type(error).__name__}: {error}); run kgtrec "
             "study again", path=path / MANIFEST,
         ) from None  # fmt: skip
+
+
+def _options(found: Mapping[str, Any]) -> StudyOptions:
+    return StudyOptions(**{**found, "coefficients": tuple(found["coefficients"])})
 
 
 def _manifest(path: Path) -> dict[str, Any]:

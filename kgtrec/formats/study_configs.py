@@ -12,9 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from kgtrec.data.correlations import COEFFICIENTS
-from kgtrec.data.power import POWER_TESTS
-from kgtrec.data.study import LABEL_KINDS, POOLED_KINDS, WHOLE, LabelSet, Source, StudyConfig, StudyData, StudySystems
-from kgtrec.data.triples import SPLITS
+from kgtrec.data.power import POWER_TESTS, RESAMPLES
+from kgtrec.data.report import REPORT_FORMATS
+from kgtrec.data.stability import MACRO_READINGS, MICRO_READINGS
+from kgtrec.data.study import (
+    LABEL_KINDS,
+    POOLED_KINDS,
+    WHOLE,
+    LabelSet,
+    Source,
+    StudyConfig,
+    StudyData,
+    StudyOptions,
+    StudySystems,
+)
+from kgtrec.data.triples import POLICIES, SPLITS
 from kgtrec.errors import FormatError, nearest
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.triples import find_splits
@@ -22,10 +34,8 @@ from kgtrec.formats.triples import find_splits
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # two of them stand in the name of one folder
 _SYNTAX = re.compile(r"(.*) \(at line (\d+), column \d+\)")
-_POLICIES = ("drop", "keep", "error")
+# those of kgtrec.kernels.positions, which no format may import; a test holds them together
 _TIES = ("trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic")
-_FORMATS = ("html", "svg", "pdf", "tex", "csv", "png")
-
 _MOST = 1_000_000  # repeats and resamples
 _LONGEST = 200  # characters of a value that a message quotes
 
@@ -79,8 +89,8 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
     "data": {
         "folder": _TEXT, "train": _TEXT, "valid": _TEXT, "test": _TEXT, "collection": _TEXT,
         "columns": ("the order of the columns, such as hrt", lambda value: sorted(str(value)) == ["h", "r", "t"]),
-        "repeated": _one_of(_POLICIES), "leaked": _one_of(_POLICIES), "unseen_entities": _one_of(_POLICIES),
-        "unseen_relations": _one_of(_POLICIES), "ids": _FLAG,
+        "repeated": _one_of(POLICIES), "leaked": _one_of(POLICIES), "unseen_entities": _one_of(POLICIES),
+        "unseen_relations": _one_of(POLICIES), "ids": _FLAG,
         "threshold": ("a number above 1", lambda value: _is_whole(value, 2) or (isinstance(value, float)
                                                                                  and 1 < value < math.inf)),
         "categories_from": _some_of(SPLITS),
@@ -108,17 +118,17 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "coefficients": _some_of(COEFFICIENTS), "fixed_relations": _FLAG,
     },
     "stability": {
-        "labels": _LABELS, "measures": _TEXTS, "repeats": _COUNT, "micro": _one_of(("kept", "recount")),
-        "macro": _one_of(("unjudged", "removed")), "coefficient": _one_of(COEFFICIENTS),
+        "labels": _LABELS, "measures": _TEXTS, "repeats": _COUNT, "micro": _one_of(MICRO_READINGS),
+        "macro": _one_of(MACRO_READINGS), "coefficient": _one_of(COEFFICIENTS),
         "sizes": ("a list of numbers of triples, or of shares of them",
                   lambda value: _is_list(value, lambda each: _is_whole(each, 1) or each == 1 or _is_share(each))),
     },
     "power": {
         "labels": _LABELS, "measures": _TEXTS, "tests": _some_of(POWER_TESTS), "alpha": _SHARE, "repeats": _COUNT,
-        "resample": _one_of(("question", "item")),
+        "resample": _one_of(RESAMPLES),
     },
     "ties": {"labels": _LABELS, "measures": _TEXTS, "policies": _some_of(_TIES)},
-    "report": {"formats": _some_of(_FORMATS)},
+    "report": {"formats": _some_of(REPORT_FORMATS)},
 }  # fmt: skip
 #: kind of label set -> the option that says where it comes from, if it needs one
 _SOURCES = {"test": None, "sample": "triples", "qrels": "file", "campaign": "folder", "published": "folder"}
@@ -148,7 +158,8 @@ class _Reader:
     def __init__(self, path: Path, environment: Mapping[str, str]) -> None:
         self.path, self.environment = path, environment
         try:
-            self.text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+            self.written = path.read_bytes()
+            self.text = self.written.decode("utf-8-sig").replace("\r\n", "\n")
             self.found = tomllib.loads(self.text)
         except UnicodeDecodeError:
             raise FormatError("expected TOML in UTF-8, found other bytes", path=path) from None
@@ -185,11 +196,18 @@ class _Reader:
             found["title"], self._own_folder(found.get("out", self.path.stem)), data, systems, labels,
             found.get("subtitle", ""), tuple(found.get("about", ())), found.get("seed", 0),
             tuple(measures.get("names", ())), tuple(measures.get("main", ())), measures.get("ties"),
-            measures.get("confidence", 0.95), measures.get("resamples", 1000),
-            tuple((one, other) for one, other in correlation.get("pairs", usual)),
-            tuple(correlation.get("coefficients", COEFFICIENTS)), correlation.get("fixed_relations", True),
-            parts, tuple(self._section("report").get("formats", ())), found,
+            measures.get("resamples", 1000), tuple((one, other) for one, other in correlation.get("pairs", usual)),
+            correlation.get("fixed_relations", True), self._options(), parts,
+            tuple(self._section("report").get("formats", ())), found, self.written,
         )  # fmt: skip
+
+    def _options(self) -> StudyOptions:
+        """Those that the report tells too; the usual ones are in one place."""
+        homes = {"confidence": "measures", "alpha": "power", "coefficients": "correlation", "coefficient": "stability"}
+        given = {name: self._section(home)[name] for name, home in homes.items() if name in self._section(home)}
+        if "coefficients" in given:
+            given["coefficients"] = tuple(given["coefficients"])
+        return StudyOptions(**given)
 
     # what is there
 

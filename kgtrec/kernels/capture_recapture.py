@@ -121,6 +121,9 @@ def estimates(sums: Floats, n_systems: int) -> Estimates:
             [beside / (pairs + beside), beside * more_by_runs / (pairs + beside * more_by_runs), odds / (1 + odds)],
             axis=-1,
         )
+        # without a question of two labels the quotients would say that all is missing, unless nothing is
+        missing[..., :2] = np.where(pairs[..., None] > 0, missing[..., :2], np.nan)
+        missing[..., :2] = np.where(found[..., None] > 0, missing[..., :2], 0.0)
         missing[..., 1] = np.where(n_systems > 1, missing[..., 1], np.nan)
         share = 1 - labels[..., None] / answers
     return Estimates(answers, share, missing, odds)

@@ -70,9 +70,8 @@ def correlation_bounds(strength: Floats, missing: float) -> tuple[Floats, Floats
         found, odds = np.sqrt(strength / (1 - strength)), np.sqrt(missing / (1 - missing))
         low = -np.minimum(found * odds, 1 / (found * odds))
         high = np.minimum(odds / found, found / odds)
-    return np.nan_to_num(low) + 0.0, np.nan_to_num(
-        high
-    )  # what is always or never found or missing correlates with nothing
+    # what is always or never found or missing correlates with nothing
+    return np.nan_to_num(low) + 0.0, np.nan_to_num(high)
 
 
 def mean_weights(weights: Weights, n: int) -> Floats:
@@ -116,8 +115,8 @@ def _means(values: Floats, n: int, missing: float, on_missing: Floats, *, scored
     if n <= _FEW:
         from scipy.stats import binom
 
-        every = np.arange(n + 1)
-        chance = np.asarray(binom.pmf(every, n, missing * on_missing[:, None]), np.float64)
+        every, p = np.arange(n + 1), missing * on_missing[:, None]
+        chance = np.asarray(binom.pmf(every, n, np.where(p > _NEVER, p, 0.0)), np.float64)
         if scored and missing > 0:
             chance *= _some_labelled(every, n, missing, on_missing[:, None])
         return values @ chance.T
@@ -290,9 +289,8 @@ def slope(
         plain: Floats = _means(own[None], n_draws, missing, strength, scored=conditional)[0] / share
         return plain
     # at the ends of the range rounding leaves them a little outside [0, 1]
-    on_missing, on_labelled = (
-        np.clip(part, 0.0, 1.0) for part in correlated_strengths(strength, missing, correlation)
-    )  # fmt: skip
+    apart = correlated_strengths(strength, missing, correlation)
+    on_missing, on_labelled = np.clip(apart[0], 0.0, 1.0), np.clip(apart[1], 0.0, 1.0)
     values = np.cumsum(own) / ranks
     spread, odds = np.sqrt(strength * (1 - strength)), _odds(missing)
     alone, mean = _means(np.stack([own, values]), n_draws, missing, on_missing, scored=conditional)

@@ -7,19 +7,17 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.item_scores import ItemScores
-from kgtrec.data.power import POWER_TESTS, Power
+from kgtrec.data.power import POWER_TESTS, RESAMPLES, Power, Resample
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
 from kgtrec.kernels import paired_tests
 from kgtrec.per_item import higher_terms_are_better, terms, totals
 
 Floats = NDArray[np.float64]
-Resample = Literal["question", "item"]
 #: what is averaged where it is not the value itself; turned so that it rises with the measure's number
 _SCALES = {
     "geometric mean": "ln value",
@@ -133,8 +131,8 @@ def _check_options(alpha: float, repeats: int, resample: str, workers: int | Non
         raise KgtrecError(f"expected an alpha between 0 and 1, found {alpha}")
     if repeats < 1:
         raise KgtrecError(f"expected at least 1 repeat, found {repeats}")
-    if resample not in ("question", "item"):
-        raise KgtrecError(f"expected to resample 'question' or 'item', found {resample!r}")
+    if resample not in RESAMPLES:
+        raise KgtrecError(f"expected to resample {' or '.join(map(repr, RESAMPLES))}, found {resample!r}")
     if workers is not None and workers < 1:
         raise KgtrecError(f"expected at least 1 worker, found {workers}")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,9 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
-from kgtrec.data.stability import Stability
+from kgtrec.data.stability import MACRO_READINGS, MICRO_READINGS, MacroReading, MicroReading, Stability
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest, whole_number
 from kgtrec.evaluation import Missing, System, default_measures, different_systems, each_system
 from kgtrec.judging import judge
 from kgtrec.kernels.kept_patterns import KeptPatterns
@@ -31,7 +31,6 @@ from kgtrec.kernels.random_order import mixed
 from kgtrec.kernels.subsamples import (
     JudgedRows,
     ListedRows,
-    MacroReading,
     MicroRanks,
     Part,
     Sample,
@@ -52,7 +51,6 @@ from kgtrec.summary import Items, summarise
 if TYPE_CHECKING:
     import pandas as pd
 
-MicroReading = Literal["kept", "recount"]
 SIZES = (0.01, *(percent / 100 for percent in range(5, 100, 5)))
 _AT_A_TIME = 10  # repeats of one size that are one piece of work
 _FEW_ANSWERS = 7  # a question of so many has 127 cases, which are scored beforehand
@@ -158,13 +156,8 @@ def stability(
         collection, qrels = qrels, qrels.qrels
     collection = _known(collection)
     _require(micro=micro, macro=macro, missing=missing)
-    for value, least, what in (
-        (repeats, 1, "repeats"),
-        (seed, 0, "a seed"),
-        (1 if workers is None else workers, 1, "workers"),
-    ):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-            raise KgtrecError(f"expected {what} of {least} or more, found {value!r}")
+    repeats, seed = whole_number("repeats", repeats, 1), whole_number("seed", seed)
+    workers = None if workers is None else whole_number("workers", workers, 1)
     correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is told before the work, not after
     found = list(different_systems(each_system(systems), collection if qrels is collection.qrels else None))
     if len(found) < 2:
@@ -259,7 +252,7 @@ def _known(collection: Collection | None) -> Collection:
 
 
 def _require(*, micro: str, macro: str, missing: str) -> None:
-    choices = {"micro": get_args(MicroReading), "macro": get_args(MacroReading), "missing": get_args(Missing)}
+    choices = {"micro": MICRO_READINGS, "macro": MACRO_READINGS, "missing": get_args(Missing)}
     for name, value in (("micro", micro), ("macro", macro), ("missing", missing)):
         if value not in choices[name]:
             raise KgtrecError(

@@ -12,7 +12,7 @@ from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES
 from kgtrec.data.tasks import Tasks
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, is_number, whole_number
 from kgtrec.kernels.integer_keys import is_among
 from kgtrec.label_hashes import label_hashes, triple_keys
 
@@ -55,7 +55,7 @@ def annotate(
     Raises
     ------
     KgtrecError
-        If a probability is out of range.
+        If a probability is out of range, or the seed negative.
 
     References
     ----------
@@ -75,8 +75,9 @@ def annotate(
     ['N', 'Y']
     """
     for name, share in (("error", error), ("unsure", unsure)):
-        if not 0 <= share <= 1:
+        if not is_number(share) or not 0 <= share <= 1:
             raise KgtrecError(f"expected {name} to be a probability, in [0, 1], found {share!r}")
+    seed = whole_number("seed", seed)
     is_true = _are_true(tasks, truth)
     errs, doubts = (_draws(tasks, person, seed, what) < share for what, share in ((0, error), (1, unsure)))
     verdict = np.where(doubts, UNSURE, np.where(is_true ^ errs, YES, NO))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.open_world_curve import PAIRS, OpenWorldCurve
-from kgtrec.errors import KgtrecError, MeasureError, nearest
+from kgtrec.data.open_world_curve import DENSITIES, PAIRS, OpenWorldCurve
+from kgtrec.errors import KgtrecError, MeasureError, is_number, nearest, whole_number
 from kgtrec.evaluation import different_systems, evaluate
 from kgtrec.kernels.curve_fits import Fit, fitted, wrong_pairs
+from kgtrec.kernels.label_draws import Shares, shares_found
 from kgtrec.kernels.open_world import Weights, mixed_mean
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide_labels
@@ -27,8 +29,17 @@ MEASURES = (
     "micro.MRR", "micro.Hits@1", "micro.Hits@10", "micro.logMRR", "micro.pMRR(p=0.5)", "pykeen.macro.MRR",
     "macro.MRR", "macro.Hits@10", "nDCG", "AP",
 )  # fmt: skip
-DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-_CHECKPOINT = re.compile(r"(?P<family>.+)@(?P<number>\d{1,9})", re.DOTALL)
+_CHECKPOINT = re.compile(r"(?P<family>.+)@(?P<number>[0-9]{1,9})", re.DOTALL)
+_MOST_DRAWS = 100_000
+_CELL = [("correlation", pa.float64()), ("density", pa.float64()), ("measure", pa.string())]
+_DEGRADATION = pa.schema(
+    [*_CELL, ("systems", pa.int64()), *((name, pa.float64()) for name in (
+        "slope", "lower_slope", "upper_slope", "bend", "r2_line", "r2_log", "log_gain", "off", "loss"))]
+)  # fmt: skip
+_INCONSISTENCY = pa.schema(
+    [*_CELL, ("pairs", pa.string()), ("told", pa.int64()),
+     *((name, pa.float64()) for name in ("wrong", "tied", "mean_gap", "max_gap"))]
+)  # fmt: skip
 
 
 def open_world_curve(
@@ -115,51 +126,48 @@ def open_world_curve(
         raise KgtrecError(f"expected answer ranks, found the run {wrong.name}, which does not tell all ranks")
     several = [system for system in ranked if isinstance(system, AnswerRanks)]
     densities, correlations = _numbers("densities", densities), _numbers("correlations", correlations)
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
-        raise KgtrecError(f"expected a whole number of draws of at least 1, found {draws!r}")
+    draws, seed = whole_number("draws", draws, 1, _MOST_DRAWS), whole_number("seed", seed)
     true = TrueFacts.of(complete)
     found = np.stack([found_answers(true, system, at=found_at) for system in several])
     strength = found.mean(axis=1)
-    chosen = _reference(several, strength, reference) if any(correlations) else None
-    labels = [
-        [
-            [
-                hide_labels(
-                    true, density, found=None if chosen is None else found[chosen], correlation=correlation,
-                    seed=seed, draw=draw,
-                )
-                for draw in range(draws)
-            ]
-            for density in densities
-        ]
-        for correlation in correlations
-    ]  # fmt: skip
+    asked = _reference(several, strength, reference)
+    chosen = asked if any(correlations) else None
+
+    def labels(c: int, d: int, draw: int) -> SparseLabels:
+        known = None if chosen is None else found[chosen]
+        return hide_labels(true, densities[d], found=known, correlation=correlations[c], seed=seed, draw=draw)
+
+    shape = len(correlations), len(densities), draws
+    for c, d in np.ndindex(shape[:2]):
+        labels(c, d, 0)  # what cannot be is refused before anything is scored
     options: dict[str, Any] = {"collection": complete, "ties": ties, "seed": seed}
-    full, sparse = [], []
     whole = hide_labels(true, 1.0).qrels()
-    qrels = [[[one.qrels() for one in cell] for cell in row] for row in labels]
-    for system in several:
-        full.append(evaluate(whole, system, parsed, **options).values[0, :, 0])
-        own = np.empty((len(correlations), len(densities), draws, len(parsed)))
-        for place in np.ndindex(own.shape[:3]):
-            c, d, draw = place
-            one = labels[c][d][draw]
-            own[place] = evaluate(qrels[c][d][draw], one.ranks(system), parsed, **options).values[0, :, 0]
+    full = [evaluate(whole, system, parsed, **options).values[0, :, 0] for system in several]
+    sparse = np.empty((*shape, len(parsed), len(several)))
+    density, correlation = np.empty(shape), np.empty(shape)
+    hidden, both = np.empty(shape), np.empty((*shape, len(several)))
+    for place in np.ndindex(shape):  # one set of labels after the other, as all of them would not fit
+        one = labels(*place)
+        qrels = one.qrels()
+        for number, system in enumerate(several):
+            scored = evaluate(qrels, one.ranks(system), parsed, **options)
+            sparse[(*place, slice(None), number)] = scored.values[0, :, 0]
             if progress is not None:
                 progress(1)
-        sparse.append(own)
+        missing = ~one.labelled[true.fact]
+        density[place], correlation[place] = one.density, one.correlation
+        hidden[place], both[place] = missing.mean(), (found & missing).mean(axis=1)
     parts = [_CHECKPOINT.fullmatch(system.name) for system in several]
     n_answers = np.bincount(np.bincount(complete.qrels.question[true.row], minlength=len(complete.questions)))
-    missing, own_correlation = _shares(labels, found)
+    shares = shares_found(hidden.mean(axis=2), both.mean(axis=2), strength)
     return OpenWorldCurve(
         tuple(system.name for system in several),
         tuple(part["family"] if part else system.name for part, system in zip(parts, several, strict=True)),
         np.array([int(part["number"]) if part else 0 for part in parts]), strength,
         tuple(measure.label for measure in parsed), correlations, densities,
         "" if chosen is None else several[chosen].name, seed, len(true), int(n_answers[1:].sum()), n_answers,
-        np.stack(full, axis=-1), np.stack(sparse, axis=-1), _theory(parsed, n_answers, missing, strength),
-        np.array([[[one.density for one in cell] for cell in row] for row in labels]),
-        np.array([[[one.correlation for one in cell] for cell in row] for row in labels]), own_correlation,
+        np.stack(full, axis=-1), sparse, _theory(parsed, n_answers, shares, strength), density, correlation,
+        shares.correlation,
     )  # fmt: skip
 
 
@@ -202,7 +210,7 @@ def degradation(curve: OpenWorldCurve) -> pa.Table:
                 "loss": float((x - y).mean()),
             }
         )
-    return pa.Table.from_pylist(rows)
+    return pa.Table.from_pylist(rows, _DEGRADATION)
 
 
 def inconsistency(curve: OpenWorldCurve) -> pa.Table:
@@ -216,7 +224,7 @@ def inconsistency(curve: OpenWorldCurve) -> pa.Table:
     Returns
     -------
     pa.Table
-        Without rows of ``pairs`` that there are none of.
+        Without rows of ``pairs`` that there are none of; without any of a single system.
     """
     rows: list[dict[str, Any]] = []
     which = [(name, counted) for name in PAIRS if np.triu(counted := curve.pairs_counted(name), 1).any()]
@@ -238,7 +246,7 @@ def inconsistency(curve: OpenWorldCurve) -> pa.Table:
                     "max_gap": max(one.max_gap for one in found),
                 }
             )
-    return pa.Table.from_pylist(rows)
+    return pa.Table.from_pylist(rows, _INCONSISTENCY)
 
 
 def _logarithm(x: Floats, y: Floats) -> Fit:
@@ -247,7 +255,7 @@ def _logarithm(x: Floats, y: Floats) -> Fit:
 
 def _numbers(what: str, values: Sequence[float]) -> tuple[float, ...]:
     found = tuple(values) if isinstance(values, Sequence | np.ndarray) and not isinstance(values, str) else ()
-    if not found or not all(isinstance(value, int | float | np.number) for value in found):
+    if not found or not all(is_number(value) for value in found):
         raise KgtrecError(f"expected {what} as a list of numbers, found {values!r}")
     if len(set(found)) < len(found):
         raise KgtrecError(f"expected {what} that differ, found {', '.join(f'{value:g}' for value in found)}")
@@ -260,33 +268,16 @@ def _reference(systems: Sequence[AnswerRanks], strength: Floats, name: str | Non
     names = [system.name for system in systems]
     if name not in names:
         raise KgtrecError(
-            f"expected a reference among the systems {', '.join(names)}, found {name!r}{nearest(name, names)}"
+            f"expected a reference among the systems {', '.join(names)}, found {name!r}{nearest(str(name), names)}"
         )
     return names.index(name)
 
 
-def _shares(labels: Sequence[Sequence[Sequence[SparseLabels]]], found: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """(c, d, 3, s): share missing, share found of the missing, and of the labelled; (c, d, s) correlations."""
-    shape = len(labels), len(labels[0])
-    shares, correlation = np.empty((*shape, 3, len(found))), np.empty((*shape, len(found)))
-    strength = found.mean(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        for c, d in np.ndindex(shape):
-            missing = np.stack([~one.labelled[one.true.fact] for one in labels[c][d]])
-            beta = missing.mean()
-            both = (found @ missing.T.astype(np.float64)).mean(axis=1) / missing.shape[1]
-            on_missing = both / beta if beta > 0 else strength
-            shares[c, d] = np.broadcast_to(beta, strength.shape), on_missing, (strength - both) / (1 - beta)
-            spread = beta * (1 - beta) * strength * (1 - strength)
-            correlation[c, d] = np.where(spread > 0, (both - beta * strength) / np.sqrt(spread), np.nan)
-    return shares, correlation
-
-
 def _theory(
-    measures: Sequence[ParsedMeasure | ProvidedMeasure], n_answers: NDArray[np.int64], shares: Floats, strength: Floats
+    measures: Sequence[ParsedMeasure | ProvidedMeasure], n_answers: NDArray[np.int64], shares: Shares, strength: Floats
 ) -> Floats:
     """(c, d, m, s) the model's expectation over questions of these numbers of answers."""
-    theory = np.full((*shares.shape[:2], len(measures), len(strength)), np.nan)
+    theory = np.full((*shares.missing.shape, len(measures), len(strength)), np.nan)
     sizes = np.flatnonzero(n_answers)
     sizes = sizes[sizes > 0]
     for place, measure in enumerate(measures):
@@ -294,12 +285,11 @@ def _theory(
         if known is None:
             continue
         weights, over_questions = known
-        for c, d in np.ndindex(shares.shape[:2]):
-            missing, apart = float(shares[c, d, 0, 0]), np.clip(shares[c, d, 1:], 0.0, 1.0)
+        for c, d in np.ndindex(*shares.missing.shape):
+            missing = float(shares.missing[c, d])
+            apart = (np.clip(part[c, d], 0.0, 1.0) for part in (shares.on_missing, shares.on_labelled))
             scored = n_answers[sizes] * (1 - missing**sizes)
-            theory[c, d, place] = mixed_mean(
-                weights, sizes, scored, missing, apart[0], apart[1], per_label=not over_questions
-            )
+            theory[c, d, place] = mixed_mean(weights, sizes, scored, missing, *apart, per_label=not over_questions)
     return theory
 
 
@@ -307,9 +297,10 @@ def _weights(measure: ParsedMeasure | ProvidedMeasure) -> tuple[Weights, bool] |
     """Weights of a measure, and whether each question counts alike; None where the model does not cover it."""
     if not isinstance(measure, ParsedMeasure):
         return None
-    label = measure.label
-    over_questions = label.startswith("pykeen.macro.")
+    over_questions = measure.record.weighting == "question"
+    # the model averages over questions itself, so that what is asked for is what an answer is worth
+    plain = replace(measure, record=replace(measure.record, weighting=None)) if over_questions else measure
     try:
-        return weights_of(label.replace("pykeen.macro.", "micro.", 1))[1], over_questions
+        return weights_of(plain)[1], over_questions
     except MeasureError:
         return None

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +19,15 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, whole_number
 from kgtrec.evaluation import System, different_systems, each_system
 from kgtrec.judged_qrels import question_level
 from kgtrec.judging import judge
 from kgtrec.kernels.capture_recapture import FoundAnswers, estimates, question_sums, standing_for_more
-from kgtrec.kernels.open_world import Weights, mixed_mean, moments
+from kgtrec.kernels.open_world import Weights
 from kgtrec.kernels.positions import higher_and_equal
 from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval
+from kgtrec.openworld.mixture import MixedWorld, needed_questions
 from kgtrec.openworld.weights import named_weights
 from kgtrec.sampled_estimates import triple_weights
 
@@ -39,8 +39,6 @@ Mask = NDArray[np.bool_]
 
 MEASURES = ("micro.MRR", "micro.Hits@10")
 _FEWEST_PAIRS = 10  # of labels, for "labels" to be assumed unless asked for
-_MOST_MISSING = 1 - 1e-9  # with no label at all there is nothing to score
-_STRENGTHS, _STEPS = 17, 5  # at which the model's curve is tabulated, and steps from there to where it is solved
 
 
 def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrels, Floats]:
@@ -176,7 +174,7 @@ def estimate_missing(
     samples = BootstrapSamples(n_questions, resamples, seed)
     intervals = totals.intervals(samples, confidence)
     chosen = _chosen(method, totals)
-    world = _MixedWorld.of(totals, chosen)
+    world = _mixed_world(totals, chosen)
     sparse_worth = places.worth(weights, question, labelled)
     sparse = sparse_worth.mean(axis=2)
     ends = [getattr(intervals["missing"], end)[METHODS.index(chosen)] for end in ("value", "low", "high")]
@@ -203,7 +201,8 @@ class _Answers:
 
     qrels: Qrels  # grade 1: true by one of them
     labelled: Mask  # (n,)
-    known: Mask  # (n,) labelled, judged true, or known otherwise
+    judged: Mask  # (n,) labelled, judged, or known otherwise
+    known: Mask  # (n,) of them, what is true
     weight: Floats  # (n,)
     true: Mask | None  # (n,)
 
@@ -214,9 +213,11 @@ class _Answers:
         row = np.flatnonzero(labels.grade >= 1)
         if len(row) == 0:
             raise KgtrecError("expected labels with at least one answer, found none")
-        asked = Vocabulary(labels.questions.decode(np.unique(labels.question[row])))
         parts = [labels, judged, *([] if known is None else [known]), *([] if truth is None else [truth])]
-        entities, code = Vocabulary.encoding(pa.concat_arrays([part.entities.labels for part in parts]))
+        asked = _sorted(Vocabulary(labels.questions.decode(np.unique(labels.question[row]))))
+        everything = pa.concat_arrays([part.entities.labels for part in parts])
+        entities = _sorted(Vocabulary.encoding(everything)[0])
+        code = entities.encode(everything)
         starts = np.cumsum([0, *(len(part.entities) for part in parts)])
         keys, grades = [], []
         for part, start in zip(parts, starts, strict=False):
@@ -235,6 +236,7 @@ class _Answers:
         if (both := labelled & among(1, value=False)).any():
             raise KgtrecError(f"expected labels that are not judged wrong, found {_pair(asked, entities, pairs[both])}")
         is_known = labelled | found | (among(2, value=True) if known is not None else False)
+        is_judged = np.isin(pairs, np.concatenate(keys[: len(parts) - (truth is not None)]))
         true = None if truth is None else among(len(parts) - 1, value=True)
         if true is not None and (labelled & ~true).any():
             raise KgtrecError(
@@ -253,7 +255,12 @@ class _Answers:
         qrels = Qrels(
             question.astype(np.int32), entity.astype(np.int32), grade.astype(np.int32), asked, entities
         )  # fmt: skip
-        return cls(qrels, labelled, is_known, stands, true)
+        return cls(qrels, labelled, is_judged, is_known, stands, true)
+
+
+def _sorted(labels: Vocabulary) -> Vocabulary:
+    """By bytes: what is drawn, and the last bit of what is added up, then hangs on no file's order of lines."""
+    return Vocabulary(labels.decode(np.argsort(labels.byte_order)))
 
 
 def _pair(questions: Vocabulary, entities: Vocabulary, pairs: NDArray[np.int64]) -> str:
@@ -263,14 +270,15 @@ def _pair(questions: Vocabulary, entities: Vocabulary, pairs: NDArray[np.int64])
 
 def _listed(run: Run, qrels: Qrels, depth: int) -> int:
     """How many candidates of the questions a run lists within the depth in every order of what ties."""
-    starts = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]][: len(run)])
+    new = np.r_[True, run.question[1:] != run.question[:-1]][: len(run)]
+    starts = np.flatnonzero(new)
     lengths = np.diff(np.append(starts, len(run)))
     asked = qrels.questions.encode(run.questions.labels)[run.question[starts]] >= 0
-    starts, lengths = starts[asked], lengths[asked]
-    whole = int(lengths[lengths <= depth].sum())
+    starts, lengths, depth = starts[asked], lengths[asked], min(depth, len(run))
     cut = starts[lengths > depth]
-    rows = cut[:, None] + np.arange(depth)
-    return whole + int((run.score[rows] > run.score[cut + depth][:, None]).sum())
+    first_of_tied = np.flatnonzero(new | np.r_[True, run.score[1:] != run.score[:-1]][: len(run)])
+    ends = first_of_tied[np.searchsorted(first_of_tied, cut + depth, side="right") - 1]  # what ties there is cut too
+    return int(lengths[lengths <= depth].sum() + (ends - cut).sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,7 +295,7 @@ class _Places:
     def of(cls, answers: _Answers, systems: Any, depth: int) -> _Places:
         qrels = answers.qrels
         names, ranks, keys, found, judged = [], [], [], [], []
-        knows_wrong = bool((qrels.grade == 0).any())
+        knows_wrong = bool((answers.judged & ~answers.known).any())
         for system in different_systems(each_system(systems), None):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", KgtrecWarning)  # of non-answers without a rank, and questions not asked
@@ -305,7 +313,7 @@ class _Places:
             ranks.append(rank)
             keys.append(key)
             found.append(within)
-            judged.append(within.sum() / listed if listed else np.nan)
+            judged.append((within & answers.judged).sum() / listed if listed else np.nan)
         return cls(tuple(names), np.stack(ranks), np.stack(keys), np.stack(found), np.array(judged))
 
     def worth(self, weights: Mapping[str, Weights], question: NDArray[np.int32], used: Mask) -> Floats:
@@ -404,85 +412,30 @@ def _chosen(method: str | None, totals: _Totals) -> str:
             return "labels"
         return "runs" if totals.n_systems > 1 else "found"
     if np.isnan(estimates(totals.sums.sum(axis=0), totals.n_systems).missing[METHODS.index(method)]):
-        needs = {"runs": "two systems", "labels": "a question with two labels, one of which is found"}
-        raise KgtrecError(f"expected {needs[method]} for the method {method!r}, found none; choose another method")
+        pair = "a question with two labels" + (", one of which is found" if method == "labels" else "")
+        needs = "two systems" if method == "runs" and totals.n_systems == 1 else pair
+        raise KgtrecError(f"expected {needs} for the method {method!r}, found none; choose another method")
     return method
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _MixedWorld:
-    """The open-world model for questions of several numbers of answers."""
+def _mixed_world(totals: _Totals, method: str) -> MixedWorld:
+    """With as many missing answers beside a label, on average, as the method says there are.
 
-    n_answers: NDArray[np.int64]  # (k,)
-    share: Floats  # (k,) of the questions with a label
-    missing: float  # beta
-
-    @classmethod
-    def of(cls, totals: _Totals, method: str) -> _MixedWorld:
-        """With as many missing answers beside a label, on average, as the method says there are.
-
-        Each question has those that were found in it times a factor; between two whole numbers of answers it counts for
-        both.
-        """
-        sums = totals.sums.sum(axis=0)
-        found = estimates(sums, totals.n_systems)
-        labels, missing, pairs, found_pairs = totals.sums[:, 0], totals.sums[:, 1], sums[4], sums[6]
-        factor = 1.0
-        if method == "labels":
-            factor = pairs / found_pairs
-        elif method == "runs" and missing.sum() > 0:
-            factor = (found.answers[1] - labels.sum()) / missing.sum()
-        size = labels + factor * missing
-        whole = np.floor(size).astype(np.int64)
-        n_answers, place = np.unique(np.concatenate([whole, whole + 1]), return_inverse=True)
-        share = _summed(place, np.concatenate([1 - (size - whole), size - whole]), len(n_answers))
-        filled = share > 0
-        return cls(n_answers[filled], share[filled], 0.0).with_missing(found.missing[METHODS.index(method)])
-
-    def with_missing(self, missing: float) -> _MixedWorld:
-        """The same questions with another beta, which is kept below 1."""
-        return replace(self, missing=float(np.clip(np.nan_to_num(missing), 0.0, _MOST_MISSING)))
-
-    def expected(self, weights: Weights, strength: Floats) -> Floats:
-        """(s,) expected scores over labels."""
-        return mixed_mean(weights, self.n_answers, self.share, self.missing, strength, strength, per_label=True)
-
-    def strengths(self, weights: Mapping[str, Weights], score: Floats) -> Floats:
-        """(m, s) strengths whose expected scores these are; 1 where none is enough."""
-        return np.stack([self._strength(own, row) for own, row in zip(weights.values(), score, strict=True)])
-
-    def _strength(self, weights: Weights, score: Floats) -> Floats:
-        grid = np.linspace(0.0, 1.0, _STRENGTHS)
-        curve = self.expected(weights, grid)
-        place = np.clip(np.searchsorted(curve, score) - 1, 0, _STRENGTHS - 2)
-        low, high, below, above = grid[place], grid[place + 1], curve[place], curve[place + 1]
-        for _ in range(_STEPS):  # chords of a smooth curve, in brackets that are short from the start
-            slope = np.divide(high - low, above - below, out=np.zeros(len(score)), where=above > below)
-            found = np.clip(low + (score - below) * slope, low, high)
-            value = self.expected(weights, found)
-            under = value < score
-            low, below = np.where(under, found, low), np.where(under, value, below)
-            high, above = np.where(under, high, found), np.where(under, above, value)
-        enough: Floats = np.where(score > curve[-1], 1.0, found)
-        return enough
-
-    def questions_needed(self, weights: Weights, strength: Floats, p: float) -> int | None:
-        """How many questions keep two systems, the stronger first, in order but for a probability p."""
-        found = moments(weights, self.n_answers, self.missing, strength, strength, per_label=True, share=self.share)
-        variance = found.variance.sum() - 2 * found.covariance[0, 1]
-        return _needed(float(variance), float(found.mean[0] - found.mean[1]), p)
-
-
-def _needed(variance: float, difference: float, p: float) -> int | None:
-    """Questions after which a normal difference of means has the wrong sign with probability p; None: never."""
-    if not difference > 0:
-        return None
-    z = -NormalDist().inv_cdf(p)
-    return max(1, math.ceil(max(variance, 0.0) * (z / difference) ** 2))
+    Each question has those that were found in it times a factor.
+    """
+    sums = totals.sums.sum(axis=0)
+    found = estimates(sums, totals.n_systems)
+    labels, missing, pairs, found_pairs = totals.sums[:, 0], totals.sums[:, 1], sums[4], sums[6]
+    factor = 1.0
+    if method == "labels":
+        factor = pairs / found_pairs
+    elif method == "runs" and missing.sum() > 0:
+        factor = (found.answers[1] - labels.sum()) / missing.sum()
+    return MixedWorld.of(labels + factor * missing, found.missing[METHODS.index(method)])
 
 
 def _separations(
-    world: _MixedWorld,
+    world: MixedWorld,
     weights: Mapping[str, Weights],
     systems: Sequence[str],
     question: NDArray[np.int32],
@@ -494,9 +447,10 @@ def _separations(
     """Systems next to each other by what the (m, s, labels) labels are worth to them, best first."""
     labels = np.bincount(question)
     asked = labels > 0
+    names = Vocabulary.of(systems).byte_order
     for measure, (name, own) in enumerate(weights.items()):
         score = worth[measure].mean(axis=1)
-        order = np.argsort(-score, kind="stable")[:top]
+        order = np.lexsort((names, -score))[:top]
         for first, second in pairwise(order.tolist()):
             difference = float(score[first] - score[second])
             apart = np.bincount(question, worth[measure, first] - worth[measure, second])
@@ -504,7 +458,7 @@ def _separations(
             linear = (apart - difference * labels)[asked] / labels[asked].mean()
             strengths = strength[measure, [first, second]]
             yield Separation(
-                name, systems[first], systems[second], difference, _needed(float(linear.var()), difference, p),
+                name, systems[first], systems[second], difference, needed_questions(float(linear.var()), difference, p),
                 world.questions_needed(own, strengths, p) if strengths[0] > strengths[1] else None,
             )  # fmt: skip
 
@@ -531,9 +485,8 @@ def _true_scores(answers: _Answers, places: _Places, weights: Mapping[str, Weigh
 
 
 def _require(*, depth: int, top: int, p: float, method: str | None, confidence: float, resamples: int) -> None:
-    for name, value in (("depth", depth), ("number of top systems", top), ("number of resamples", resamples)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise KgtrecError(f"expected a {name} of at least 1, found {value!r}")
+    for name, value in (("depth", depth), ("top", top), ("resamples", resamples)):
+        whole_number(name, value, 1)
     if not 0 < p < 0.5:
         raise KgtrecError(f"expected a probability of a wrong order between 0 and 0.5, found {p!r}")
     if not 0 < confidence < 1:

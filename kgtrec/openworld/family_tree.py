@@ -40,8 +40,9 @@ from numpy.typing import NDArray
 
 from kgtrec.data.triples import Splits, Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, is_number, whole_number
 from kgtrec.kernels.integer_keys import distinct
+from kgtrec.kernels.label_draws import whole_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +60,7 @@ _CHILDREN = (0, 1, 2, 2, 2, 3, 3, 3, 4, 5)
 _MARRY_WITHIN = (7, 10)  # share of a generation's born people who look for a spouse among each other
 _MARRY_IN = (1, 2)  # share of the others who marry somebody from outside, who has no parents in the graph
 _PEOPLE_PER_FOUNDER = 12
+_MOST_PEOPLE = 1_000_000  # some 33 million facts
 _MEN = ("adan", "belo", "corin", "davo", "elmar", "fenno", "goran", "hiro", "ivo", "jarel", "kolm", "lando", "miro")
 _WOMEN = ("abela", "brisa", "celma", "dorit", "enna", "fiora", "gilda", "hania", "ilva", "jorun", "kaya", "lumi", "mo")
 
@@ -100,7 +102,7 @@ def family_tree(people: int = 200, seed: int = 0) -> FamilyTree:
     Parameters
     ----------
     people : int
-        How many entities, at least 2. 200 people have about 5,000 facts, 6,004 about 192,000.
+        How many entities, from 2 to a million. 200 people have about 5,000 facts, 6,004 about 192,000.
     seed : int
         Same seed, same tree, on any machine: only whole numbers are drawn and compared.
 
@@ -111,7 +113,7 @@ def family_tree(people: int = 200, seed: int = 0) -> FamilyTree:
     Raises
     ------
     KgtrecError
-        If there are fewer than two people or the seed is negative.
+        If there are fewer than two people, or more than a million, or the seed is negative or not whole.
 
     References
     ----------
@@ -123,9 +125,7 @@ def family_tree(people: int = 200, seed: int = 0) -> FamilyTree:
     >>> len(tree), len(tree.facts.relations)
     (20, 23)
     """
-    if people < 2:
-        raise KgtrecError(f"expected at least 2 people for a family tree, found {people}")
-    _check_seed(seed)
+    people, seed = whole_number("people", people, 2, _MOST_PEOPLE), whole_number("seed", seed)
     grown = _Population(people, np.random.Generator(np.random.PCG64(seed)))
     grown.grow()
     father, mother, spouse, generation = (
@@ -216,19 +216,19 @@ def hide_facts(
     0.5
     """
     _check_shares(facts, hidden, density, valid)
-    _check_seed(seed)
-    n = len(facts)
-    n_hidden, n_valid = max(1, int(hidden * n)), int(valid * n)
+    seed, n = whole_number("seed", seed), len(facts)
+    n_hidden, n_valid = max(1, whole_share(hidden, n)), whole_share(valid, n)
     order = np.random.Generator(np.random.PCG64(seed)).permutation(n)
     free = order[~_needed(facts, order)[order]]
     if len(free) < n_hidden + n_valid:
         raise KgtrecError(
             f"cannot take {n_hidden + n_valid:,} of {n:,} facts out of train: every entity and relation must keep a "
-            f"fact there, which leaves {len(free):,} to take; lower the share of hidden or of valid facts"
+            f"fact there, which leaves {len(free):,} to take; lower the share of hidden or of valid facts, or start "
+            "from more facts"
         )
     away, aside = np.sort(free[:n_hidden]), np.sort(free[n_hidden : n_hidden + n_valid])
     # the order of `free` is random already, so its first part is a random part of what is hidden
-    labelled = np.sort(free[: max(1, int(density * n_hidden))])
+    labelled = np.sort(free[: max(1, whole_share(density, n_hidden))])
     left = np.ones(n, np.bool_)
     left[away] = left[aside] = False
     splits = Splits(facts.take(left), facts.take(aside), facts.take(labelled))
@@ -274,18 +274,13 @@ def family_statistics(tree: FamilyTree) -> FamilyStatistics:
     )  # fmt: skip
 
 
-def _check_seed(seed: int) -> None:
-    if seed < 0:
-        raise KgtrecError(f"expected a seed of 0 or more, found {seed}")
-
-
 def _check_shares(facts: Triples, hidden: float, density: float, valid: float) -> None:
-    if not 0 < hidden < 1:
-        raise KgtrecError(f"expected a share of hidden facts between 0 and 1, found {hidden}")
-    if not 0 < density <= 1:
-        raise KgtrecError(f"expected a density above 0 and at most 1, found {density}")
-    if not 0 <= valid < 1 - hidden:
-        raise KgtrecError(f"expected a share of valid facts from 0 to below {1 - hidden:g}, found {valid}")
+    if not (is_number(hidden) and 0 < hidden < 1):
+        raise KgtrecError(f"expected a share of hidden facts between 0 and 1, found {hidden!r}")
+    if not (is_number(density) and 0 < density <= 1):
+        raise KgtrecError(f"expected a density above 0 and at most 1, found {density!r}")
+    if not (is_number(valid) and 0 <= valid < 1 - hidden):
+        raise KgtrecError(f"expected a share of valid facts from 0 to below {1 - hidden:g}, found {valid!r}")
     repeated = len(facts) - len(distinct(facts.keys()))
     if repeated:
         raise KgtrecError(f"expected each fact once, found {repeated:,} repeated; drop them first")

@@ -21,12 +21,13 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError
+from kgtrec.errors import CollectionError, KgtrecError, is_number, whole_number
 from kgtrec.kernels.label_draws import (
     correlation_ends,
     correlation_of,
     missing_at_random,
     missing_in_correlation,
+    whole_share,
 )
 from kgtrec.kernels.positions import higher_and_equal
 from kgtrec.label_hashes import triple_keys
@@ -179,13 +180,20 @@ def hide_labels(
     References
     ----------
     Yang et al. (2022), NeurIPS: density as the share of the full test set, and correlated missing facts.
+
+    Examples
+    --------
+    >>> from kgtrec.questions import build_questions
+    >>> test = Triples.of([(f"h{place}", "likes", "tea") for place in range(10)])
+    >>> true = TrueFacts.of(build_questions(Triples.of([]), Triples.of([]), test))
+    >>> sparse = hide_labels(true, 0.4, found=true.fact < 5, correlation=0.5)  # of the 6 missing, 4 or 5 are found
+    >>> int(sparse.labelled.sum()), round(sparse.correlation, 3)
+    (4, 0.408)
     """
-    if not isinstance(density, int | float) or not 0 < density <= 1:
-        raise KgtrecError(f"expected a density above 0 and at most 1, found {density!r}")
-    if not -1 <= correlation <= 1:
+    n_missing = _n_missing(true, density)
+    if not is_number(correlation) or not -1 <= correlation <= 1:
         raise KgtrecError(f"expected a correlation from -1 to 1, found {correlation!r}")
-    key = triple_keys(true.facts, seed, draw)
-    n_missing = len(true) - max(1, int(density * len(true) + 1e-9))
+    key = triple_keys(true.facts, whole_number("seed", seed), whole_number("draw", draw))
     if found is None:
         if correlation != 0:
             raise KgtrecError("expected what a system finds, to hide labels in correlation with it, found none")
@@ -194,20 +202,51 @@ def hide_labels(
     if correlation == 0:
         missing = missing_at_random(key, n_missing)
     else:
-        _require_possible(answers, known, n_missing, correlation, density)
+        _require_possible(true, found, density, correlation)
         missing = missing_in_correlation(key, answers, known, n_missing, correlation)
     return SparseLabels(true, ~missing, correlation_of(missing, answers, known))
 
 
-def correlation_range(true: TrueFacts, found: Mask, density: float) -> tuple[float, float]:
+def possible_correlations(true: TrueFacts, found: Mask, density: float) -> tuple[float, float]:
     """Least and greatest correlation between missing and found at a density; NaN where one of them never varies.
+
+    Parameters
+    ----------
+    true : TrueFacts
+    found : (answers,) bool array
+        Which answers a system finds, see :func:`found_answers`.
+    density : float
+        The share of the facts that keep their labels, in (0, 1].
+
+    Returns
+    -------
+    low, high : float
+
+    Raises
+    ------
+    KgtrecError
+        If the density is out of range.
 
     References
     ----------
     Fréchet (1951), on the bounds of a joint distribution with given margins.
+
+    Examples
+    --------
+    >>> from kgtrec.questions import build_questions
+    >>> test = Triples.of([(f"h{place}", "likes", "tea") for place in range(10)])
+    >>> true = TrueFacts.of(build_questions(Triples.of([]), Triples.of([]), test))
+    >>> [round(end, 4) for end in possible_correlations(true, true.fact < 7, 0.8)]
+    [-0.7638, 0.3273]
     """
-    n_missing = len(true) - max(1, int(density * len(true) + 1e-9))
-    return correlation_ends(true.answers_per_fact(), true.answers_per_fact(found), n_missing)
+    return correlation_ends(true.answers_per_fact(), true.answers_per_fact(found), _n_missing(true, density))
+
+
+def _n_missing(true: TrueFacts, density: float) -> int:
+    """How many facts lack their labels; one keeps its own at the least."""
+    if not is_number(density) or not 0 < density <= 1:
+        raise KgtrecError(f"expected a density above 0 and at most 1, found {density!r}")
+    return len(true) - max(1, whole_share(float(density), len(true)))
 
 
 def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
@@ -215,12 +254,37 @@ def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
 
     A false candidate of the same score counts as above.
 
+    Parameters
+    ----------
+    true : TrueFacts
+    ranks : AnswerRanks
+        Ranked for the complete collection.
+    at : int
+        The rank, from 1 on.
+
     Returns
     -------
     (answers,) bool array
+
+    Raises
+    ------
+    KgtrecError
+        If the rank is not a whole number from 1 on.
+    CollectionError
+        If the ranks are not those of the answers of the complete collection.
+
+    Examples
+    --------
+    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.ranking import rank_scores
+    >>> test = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "pie")])
+    >>> collection = build_questions(Triples.of([]), Triples.of([]), test)
+    >>> scores = np.array([[3.0, 0, 0], [3.0, 0, 0], [1.0, 0, 2.0]])  # ann herself stands above tea
+    >>> true, ranks = TrueFacts.of(collection), rank_scores(collection, scores, depth=0).answer_ranks
+    >>> found_answers(true, ranks).tolist(), found_answers(true, ranks, at=2).tolist()
+    ([True, True, False, True], [True, True, True, True])
     """
-    if at < 1:
-        raise KgtrecError(f"expected a rank of 1 or more at which an answer is found, found {at}")
+    at = whole_number("the rank at which an answer is found", at, 1)
     row = rows_of(true, ranks)
     found: Mask = ranks.above[row].astype(np.int64) + ranks.tied[row] < at
     return found
@@ -260,15 +324,14 @@ def _codes(labels: Vocabulary, known: Vocabulary) -> NDArray[np.int64]:
     return np.arange(len(labels)) if labels.same_as(known) else known.encode(labels.labels).astype(np.int64)
 
 
-def _require_possible(
-    answers: NDArray[np.int64], found: NDArray[np.int64], n_missing: int, correlation: float, density: float
-) -> None:
-    low, high = correlation_ends(answers, found, n_missing)
-    told = f"at a density of {density:g} and a system that finds {found.sum() / answers.sum():.4g} of the answers"
+def _require_possible(true: TrueFacts, found: Mask, density: float, correlation: float) -> None:
+    low, high = possible_correlations(true, found, density)
+    told = f"at a density of {density:g} and a system that finds {found.mean():.4g} of the answers"
     if np.isnan(low):
         raise KgtrecError(
             f"expected a correlation of 0 {told}, found {correlation:g}: where all or nothing is missing or found, "
             "nothing correlates"
         )
-    if not low <= correlation <= high:
-        raise KgtrecError(f"expected a correlation from {low:.4g} to {high:.4g} {told}, found {correlation:g}")
+    told_low, told_high = f"{low:.4g}", f"{high:.4g}"  # may be rounded outwards; what is told is taken
+    if not min(low, float(told_low)) <= correlation <= max(high, float(told_high)):
+        raise KgtrecError(f"expected a correlation from {told_low} to {told_high} {told}, found {correlation:g}")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.data.open_world import OpenWorld, OpenWorldSimulation
-from kgtrec.errors import KgtrecError
+from kgtrec.data.open_world import OpenWorld, OpenWorldSimulation, Shared
+from kgtrec.errors import KgtrecError, nearest, whole_number
+from kgtrec.kernels.open_world import Weights
 from kgtrec.kernels.open_world_simulation import Sums, simulated_sums
-from kgtrec.openworld.weights import Weights, named_weights, strengths_apart, strengths_of
+from kgtrec.openworld.weights import named_weights, strengths_apart, strengths_of
 
 Floats = NDArray[np.float64]
 _MOST_ENTITIES = 10_000_000
-_SHARED = ("everything", "labels", "nothing")
 
 
 def simulate(
@@ -25,7 +25,7 @@ def simulate(
     n_questions: int = 10_000,
     repeats: int = 1,
     n_entities: int | None = None,
-    shared: Literal["everything", "labels", "nothing"] = "everything",
+    shared: Shared = "everything",
     seed: int = 0,
 ) -> OpenWorldSimulation:
     r"""Scores of systems of given strengths on questions whose answers lack labels at random.
@@ -48,7 +48,7 @@ def simulate(
     repeats : int
         How many such sets of questions, all independent.
     n_entities : int, optional
-        All candidates of a question, its N answers included; at most 10 million. None: infinitely many.
+        All candidates of a question, its N answers included, so at least N; at most 10 million. None: infinitely many.
     shared : str
         "everything": systems are scored on the same labels, and the stronger finds what the weaker finds and more
         (rho = 0), in the same order, so that a curve over strengths is smooth. "labels": the same labels, with answers
@@ -81,25 +81,22 @@ def simulate(
     named = named_weights(measures)
     strengths = strengths_of(strength)
     on_missing, on_labelled = strengths_apart(world, strengths)
-    for what, number in (("questions", n_questions), ("repeats", repeats)):
-        if not _is_whole(number) or number < 1:
-            raise KgtrecError(f"expected a whole number of {what} of at least 1, found {number!r}")
-    if not _is_whole(seed) or seed < 0:
-        raise KgtrecError(f"expected a whole number of at least 0 as seed, found {seed!r}")
-    if shared not in _SHARED:
-        raise KgtrecError(f"expected shared to be everything, labels or nothing, found {shared!r}")
-    if n_entities is not None and not (_is_whole(n_entities) and world.n_answers <= n_entities <= _MOST_ENTITIES):
+    n_questions, repeats = whole_number("n_questions", n_questions, 1), whole_number("repeats", repeats, 1)
+    seed = whole_number("seed", seed)
+    if shared not in get_args(Shared):
         raise KgtrecError(
-            f"expected at least as many entities as a question has answers, {world.n_answers:,}, and at most "
-            f"{_MOST_ENTITIES:,}, found {n_entities!r}"
+            f"expected shared to be everything, labels or nothing, found {shared!r}"
+            f"{nearest(str(shared), get_args(Shared))}"
         )
+    if n_entities is not None:  # a question's answers are among them
+        n_entities = whole_number("n_entities", n_entities, world.n_answers, _MOST_ENTITIES)
     sums = simulated_sums(
-        _tables(named, world.n_answers if n_entities is None else int(n_entities)),
-        world.n_answers, world.missing, on_missing, on_labelled, n_questions=int(n_questions), repeats=int(repeats),
-        n_entities=n_entities, seed=int(seed), own_labels=shared == "nothing", own_luck=shared != "everything",
+        _tables(named, world.n_answers if n_entities is None else n_entities),
+        world.n_answers, world.missing, on_missing, on_labelled, n_questions=n_questions, repeats=repeats,
+        n_entities=n_entities, seed=seed, own_labels=shared == "nothing", own_luck=shared != "everything",
     )  # fmt: skip
     return OpenWorldSimulation(
-        world, tuple(named), strengths, int(n_questions), n_entities, int(seed), shared,
+        world, tuple(named), strengths, n_questions, n_entities, seed, shared,
         sums.scored.sum(axis=1).astype(np.int64), *_moments(sums), _scores(sums),
     )  # fmt: skip
 
@@ -127,7 +124,3 @@ def _moments(sums: Sums) -> tuple[Floats, Floats]:
         of_label = np.maximum(linear, 0.0) / (scored - 1) * (scored / labels) ** 2
         of_question = np.maximum(value_square - scored * per_question**2, 0.0) / (scored - 1)
     return np.stack([per_label, per_question]), np.stack([of_label, of_question])
-
-
-def _is_whole(number: object) -> bool:
-    return isinstance(number, int | np.integer) and not isinstance(number, bool)

@@ -14,20 +14,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kgtrec.data.open_world import OpenWorld
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
 from kgtrec.kernels import open_world as kernel
 from kgtrec.openworld.weights import strengths_apart, strengths_of, weights_of
 
 Floats = NDArray[np.float64]
 Average = Literal["labels", "questions", "lemma"]
-
-_AVERAGES = ("labels", "questions", "lemma")
+_NOTHING = 1e-100  # a probability; of lesser ones the error bounds of the logarithm may overflow
 
 
 def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
@@ -141,7 +140,7 @@ def logarithmic_approximation(world: OpenWorld, strength: ArrayLike) -> Logarith
     """
     found = strengths_of(strength)
     on_missing, on_labelled = strengths_apart(world, found)
-    if world.missing == 0 or (on_missing == 0).any():
+    if (world.missing * on_missing < _NOTHING).any():
         raise KgtrecError(
             "expected missing answers of which some are found, found none; the logarithm has no value there, "
             "expected_score has"
@@ -181,7 +180,7 @@ def mean_variance(
     >>> f"{mean_variance(OpenWorld(43, 0.2), 'MRR', 0.7, 1000, average='questions'):.3e}"
     '1.185e-05'
     """
-    return question_variance(world, measure, strength, average=average) / _counted(n_questions)
+    return question_variance(world, measure, strength, average=average) / whole_number("n_questions", n_questions, 1)
 
 
 def wrong_order_probability(
@@ -229,7 +228,7 @@ def wrong_order_probability(
     [0.328, 0.039]
     """
     gap, variance = _difference(world, measure, weaker, stronger, average, shared_labels=shared_labels)
-    n = _counted(n_questions)
+    n = whole_number("n_questions", n_questions, 1)
     if variance == 0:
         return 0.5 if gap == 0 else float(gap < 0)
     return 0.5 * math.erfc(gap * math.sqrt(n / variance) / math.sqrt(2))
@@ -276,7 +275,7 @@ def questions_needed(
             f"expected the system of strength {stronger:g} to score higher than that of {weaker:g}, found a difference "
             f"of {gap:.3g}: no number of questions brings them into the right order"
         )
-    return max(1, math.ceil(variance * (z / gap) ** 2))
+    return _whole_questions(variance, z / gap)
 
 
 def questions_needed_by_logarithm(
@@ -312,15 +311,15 @@ def questions_needed_by_logarithm(
     """
     if world.correlation != 0:
         raise KgtrecError(f"expected no correlation in the published formula, found {world.correlation:g}")
-    if not (_finite(gap) and gap > 0):
+    if not (is_number(gap) and gap > 0):
         raise KgtrecError(f"expected a difference of strengths above 0, found {gap!r}")
     if variance is None:
         variance = float(question_variance(world, "MRR", strength, average="questions"))
-    elif not (_finite(variance) and variance >= 0):
+    elif not (is_number(variance) and variance >= 0):
         raise KgtrecError(f"expected a variance of at least 0, found {variance!r}")
     found = float(strengths_of(strength)[0])
     scale = world.missing * found * (world.n_answers + 1) * _quantile(p) / gap
-    return max(1, math.ceil(2 * variance * scale**2))
+    return _whole_questions(2 * variance, scale)
 
 
 def correlation_range(missing: float, strength: ArrayLike) -> tuple[Floats, Floats]:
@@ -377,28 +376,29 @@ def _difference(
 
 
 def _known(average: Average) -> Average:
-    if average not in _AVERAGES:
-        raise KgtrecError(f"expected average to be labels, questions or lemma, found {average!r}")
+    if average not in get_args(Average):
+        raise KgtrecError(
+            f"expected average to be labels, questions or lemma, found {average!r}"
+            f"{nearest(str(average), get_args(Average))}"
+        )
     return average
 
 
-def _counted(n_questions: int) -> int:
-    if isinstance(n_questions, bool) or not isinstance(n_questions, int | np.integer) or n_questions < 1:
-        raise KgtrecError(f"expected a whole number of questions of at least 1, found {n_questions!r}")
-    return int(n_questions)
+def _whole_questions(variance: float, scale: float) -> int:
+    """The least whole number of at least ``variance * scale**2``, and 1."""
+    number = variance * scale * scale
+    if not math.isfinite(number):
+        raise KgtrecError("expected two systems further apart: more questions are needed than a number can tell")
+    return max(1, math.ceil(number))
 
 
 def _quantile(p: float) -> float:
     """What a standard normal variable exceeds with probability p."""
     from scipy.special import ndtri
 
-    if not (_finite(p) and 0 < p < 0.5):
+    if not (is_number(p) and 0 < p < 0.5):
         raise KgtrecError(f"expected a probability of a wrong order between 0 and 0.5, found {p!r}")
     return -float(ndtri(p))
-
-
-def _finite(value: object) -> bool:
-    return isinstance(value, int | float | np.floating | np.integer) and math.isfinite(value)
 
 
 def _like(given: ArrayLike, found: Floats) -> Floats:

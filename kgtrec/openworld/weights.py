@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError, MeasureError
-from kgtrec.kernels.open_world import correlated_strengths, correlation_bounds
+from kgtrec.kernels.open_world import Weights, correlated_strengths, correlation_bounds
 from kgtrec.measures.names import ParsedMeasure, parse_measure
 
 Floats = NDArray[np.float64]
-Weights = Callable[[Floats], Floats]
 
 _SLACK = 1e-12  # by which rounding may push a strength out of [0, 1]
 
@@ -109,7 +108,7 @@ def strengths_apart(world: OpenWorld, strength: Floats) -> tuple[Floats, Floats]
     if refused.any():
         worst = int(refused.argmax())
         raise KgtrecError(
-            f"expected a correlation from {low[worst]:.6g} to {high[worst]:.6g} for a strength of "
+            f"expected a correlation from {low[worst]:.12g} to {high[worst]:.12g} for a strength of "
             f"{strength[worst]:g} with a share of {world.missing:g} missing, found {world.correlation:g}"
         )
     return np.clip(apart[0], 0.0, 1.0), np.clip(apart[1], 0.0, 1.0)

@@ -46,6 +46,17 @@ def table_cells(table: Table) -> list[list[Cell]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
+def key_text(text: str) -> str:
+    """What can stand for a text in the key of a table or figure: its letters and digits, which may be none.
+
+    Examples
+    --------
+    >>> key_text("All of FB15k-237!"), key_text("知识")
+    ('all-of-fb15k-237', '')
+    """
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
 def is_number_column(table: Table, column: Column) -> bool:
     """Whether a column holds numbers, which stand flush right."""
     kind = table.data.column(column.name).type

@@ -10,7 +10,7 @@ import io
 import logging
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +20,7 @@ import numpy as np
 
 from kgtrec.data.report import Figure
 from kgtrec.report.cells import label_text, number_text
-from kgtrec.report.figures import Panel, panels
+from kgtrec.report.figures import Panel, grouped, panels
 from kgtrec.report.svg import tidied
 
 if TYPE_CHECKING:
@@ -184,17 +184,17 @@ def _lines(
 
     def draw_panel(ax: Axes, panel: Panel, figure: Figure) -> None:
         ends = []
-        for place, (label, rows) in enumerate(_groups(panel.rows, "measure").items()):
+        for place, (label, rows) in enumerate(grouped(panel.rows, "measure").items()):
             order = np.argsort(np.array(rows[x_name], float), kind="stable")
             x, y = (np.array(rows[name], float)[order] for name in (x_name, y_name))
             if "low" in rows:
                 low, high = (np.array(rows[name], float)[order] for name in ("low", "high"))
-                ax.fill_between(x, low, high, color=_COLOURS[place % 7], alpha=0.15, linewidth=0)
+                ax.fill_between(x, low, high, color=_COLOURS[place % len(_COLOURS)], alpha=0.15, linewidth=0)
             every = max(1, len(x) // 12)
             ax.plot(x, y, label=_label(label), **_line(place), markevery=(place * every // 4 % every, every))
             known = np.flatnonzero(~np.isnan(y))
             if len(known):
-                ends.append((float(y[known[-1]]), _label(label), _WORDS[place % 7]))
+                ends.append((float(y[known[-1]]), _label(label), _WORDS[place % len(_WORDS)]))
         ax.set_xlabel(figure.options["x"])
         ax.set_ylabel(figure.options["y"])
         ax.grid(visible=False, axis="x")
@@ -298,7 +298,7 @@ def _ties(ax: Axes, panel: Panel, figure: Figure) -> None:
     for place, policy in enumerate(dict.fromkeys(figure.data.column("policy").to_pylist())):
         chosen = np.array([name == policy for name in panel.rows["policy"]], np.bool_)
         ax.plot(value[chosen], y[chosen], linestyle="", marker="|" if place == 0 else _MARKS[place - 1],
-                color=_COLOURS[(place + 4) % 7], markersize=10 if place == 0 else 6, label=_label(policy),
+                color=_COLOURS[(place + 4) % len(_COLOURS)], markersize=10 if place == 0 else 6, label=_label(policy),
                 fillstyle="none" if place else "full", markeredgewidth=1.4)  # fmt: skip
     _system_axis(ax, systems)
     ax.set_xlabel(_label(panel.title))
@@ -410,17 +410,6 @@ def _curves(ax: Axes, panel: Panel, figure: Figure) -> None:
         for family, mark in marks.items():
             ax.plot([], [], color=_INK, linestyle="", marker=mark, label=_label(family, _MOST_BESIDE))
         ax.legend(loc="upper left", handlelength=1.0)
-
-
-def _groups(rows: Mapping[str, list[Any]], by: str) -> dict[str, dict[str, list[Any]]]:
-    """The rows of each label apart, in order of first appearance."""
-    places: dict[str, list[int]] = {}
-    for place, label in enumerate(rows[by]):
-        places.setdefault(label, []).append(place)
-    return {
-        label: {name: [column[place] for place in chosen] for name, column in rows.items()}
-        for label, chosen in places.items()
-    }
 
 
 def _label(text: str, longest: int = _LONGEST) -> str:

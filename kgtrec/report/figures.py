@@ -16,13 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from kgtrec.data.report import Figure
-from kgtrec.errors import KgtrecError, MeasureError
-from kgtrec.measures.names import parse_measure
-from kgtrec.report.cells import count_text, number_text
+from kgtrec.errors import KgtrecError
+from kgtrec.report import gists
+from kgtrec.report.gists import Rows, better_of
 
 SERIES_PER_PANEL = 6  # more lines in one panel than this are hard to tell apart
-_TOLD = 8  # series whose gist is told; the others are counted
-_Rows = Mapping[str, list[Any]]  # column -> values
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class Panel:
     """One pair of axes of a figure: some rows of its data, under a title, with their gist."""
 
     title: str
-    rows: _Rows  # column -> values
+    rows: Rows  # column -> values
     alt: str
 
 
@@ -40,8 +38,8 @@ class Kind:
 
     labels: tuple[str, ...]  # columns of text
     numbers: tuple[str, ...]  # columns of numbers; one that ends in ? may be missing
-    panels_by: Callable[[_Rows], list[tuple[str, _Rows]]]  # rows -> title and rows of each panel
-    gist: Callable[[_Rows, Mapping[str, Any]], str]  # rows, options -> text
+    panels_by: Callable[[Rows], list[tuple[str, Rows]]]  # rows -> title and rows of each panel
+    gist: Callable[[Rows, Mapping[str, Any]], str]  # rows, options -> text
 
 
 def tau_by_depth(
@@ -436,7 +434,7 @@ def _best_first(table: pa.Table, measures: Sequence[str]) -> pa.Table:
     if not measures:
         return table
     rows = table.to_pylist()
-    sign = 1 if _better(measures[0]) == "lower" else -1
+    sign = 1 if better_of(measures[0]) == "lower" else -1
     first = {row["system"]: row["value"] for row in reversed(rows) if row["measure"] == measures[0]}
     systems = _distinct(row["system"] for row in rows)
     order = sorted(systems, key=lambda system: _last_if_undefined(sign * first.get(system, math.nan)))
@@ -450,13 +448,6 @@ def _last_if_undefined(value: float) -> tuple[bool, float]:
     return (True, 0.0) if math.isnan(value) else (False, value)
 
 
-def _better(measure: str) -> str:
-    try:
-        return parse_measure(measure).record.better
-    except MeasureError:  # a name of the caller's own
-        return "higher"
-
-
 def _distinct(labels: Any) -> list[str]:
     """In order of first appearance."""
     return list(dict.fromkeys(labels))
@@ -465,7 +456,7 @@ def _distinct(labels: Any) -> list[str]:
 # which rows stand in which panel
 
 
-def _growth(rows: _Rows) -> list[tuple[str, _Rows]]:
+def _growth(rows: Rows) -> list[tuple[str, Rows]]:
     whole, added = ("depth", "triples", "positives"), ("depth", "new_triples", "new_positives")
     return [
         ("down to each depth", {name: rows[name] for name in whole}),
@@ -473,17 +464,19 @@ def _growth(rows: _Rows) -> list[tuple[str, _Rows]]:
     ]
 
 
-def _by(column: str) -> Callable[[_Rows], list[tuple[str, _Rows]]]:
-    def split(rows: _Rows) -> list[tuple[str, _Rows]]:
-        places: dict[str, list[int]] = {}
-        for place, label in enumerate(rows[column]):
-            places.setdefault(label, []).append(place)
-        return [(label, _taken(rows, chosen)) for label, chosen in places.items()]
-
-    return split
+def grouped(rows: Rows, by: str) -> dict[str, Rows]:
+    """The rows of each label apart, labels in order of first appearance."""
+    places: dict[str, list[int]] = {}
+    for place, label in enumerate(rows[by]):
+        places.setdefault(label, []).append(place)
+    return {label: _taken(rows, chosen) for label, chosen in places.items()}
 
 
-def _by_family(rows: _Rows) -> list[tuple[str, _Rows]]:
+def _by(column: str) -> Callable[[Rows], list[tuple[str, Rows]]]:
+    return lambda rows: list(grouped(rows, column).items())
+
+
+def _by_family(rows: Rows) -> list[tuple[str, Rows]]:
     """Micro, macro and other measures apart, and no more than six in a panel."""
     families: dict[str, list[str]] = {}
     for measure in _distinct(rows["measure"]):
@@ -503,154 +496,8 @@ def _by_family(rows: _Rows) -> list[tuple[str, _Rows]]:
     return found
 
 
-def _taken(rows: _Rows, places: Sequence[int]) -> _Rows:
+def _taken(rows: Rows, places: Sequence[int]) -> Rows:
     return {name: [column[place] for place in places] for name, column in rows.items()}
-
-
-# the gist of the numbers, in words
-
-
-def _told(sentences: Sequence[str], more: str) -> str:
-    if len(sentences) > _TOLD:
-        sentences = [*sentences[:_TOLD], f"{count_text(len(sentences) - _TOLD)} more {more}"]
-    return "; ".join(sentences) + "."
-
-
-def _series(rows: _Rows, by: str, *names: str) -> dict[str, list[tuple[Any, ...]]]:
-    found: dict[str, list[tuple[Any, ...]]] = {}
-    for label, *cells in zip(rows[by], *(rows[name] for name in names), strict=True):
-        found.setdefault(label, []).append(tuple(cells))
-    return found
-
-
-def _gist_of_lines(rows: _Rows, options: Mapping[str, Any], x: str, y: str) -> str:
-    sentences = []
-    for label, points in _series(rows, "measure", x, y).items():
-        known = sorted(point for point in points if not math.isnan(point[1]))
-        if not known:
-            sentences.append(f"{label}: undefined")
-            continue
-        (first_x, first), (last_x, last) = known[0], known[-1]
-        text = f"{label}: from {number_text(first, 3)} at {_at(options, first_x)}"
-        text += f" to {number_text(last, 3)} at {_at(options, last_x)}" if len(known) > 1 else ""
-        lowest_x, lowest = min(known, key=lambda point: point[1])
-        if lowest < min(first, last) - 0.0005:
-            text += f", lowest {number_text(lowest, 3)} at {_at(options, lowest_x)}"
-        sentences.append(text)
-    return _told(sentences, "measures")
-
-
-def _at(options: Mapping[str, Any], x: float) -> str:
-    return f"{x:.0%}" if options["at"] == "share" else f"{options['at']} {x:g}"
-
-
-def _gist_of_depths(rows: _Rows, options: Mapping[str, Any]) -> str:
-    return _gist_of_lines(rows, options, "depth", "tau")
-
-
-def _gist_of_shares(rows: _Rows, options: Mapping[str, Any]) -> str:
-    return _gist_of_lines(rows, options, "share", "mean")
-
-
-def _gist_of_p(rows: _Rows, options: Mapping[str, Any]) -> str:
-    sentences = []
-    for label, points in _series(rows, "measure", "p").items():
-        known = [p for (p,) in points if not math.isnan(p)]
-        below = sum(p < options["level"] for p in known)
-        mean = f", mean p {number_text(sum(known) / len(known), 3)}" if known else ""
-        pairs = f"{count_text(below)} of {count_text(len(points))} pairs below {options['level']:g}"
-        sentences.append(f"{label}: {pairs}{mean}")
-    return _told(sentences, "measures")
-
-
-def _gist_of_cells(rows: _Rows, options: Mapping[str, Any]) -> str:
-    known = [
-        cell
-        for cell in zip(rows["value"], rows["system"], rows["category"], rows["side"], strict=True)
-        if not math.isnan(cell[0])
-    ]
-    if not known:
-        return "All values are undefined."
-    ends = []
-    for what, (value, system, category, side) in (
-        ("highest", max(known, key=lambda cell: cell[0])),
-        ("lowest", min(known, key=lambda cell: cell[0])),
-    ):
-        ends.append(f"{what} {number_text(value, 3)} ({system}, {category}, {side})")
-    means = [
-        f"{side} {category} {number_text(math.fsum(values) / len(values), 3)}"
-        for side in _distinct(cell[3] for cell in known)
-        for category in _distinct(cell[2] for cell in known if cell[3] == side)
-        if (values := [cell[0] for cell in known if cell[2:] == (category, side)])
-    ]
-    return f"{options['value']}: {', '.join(ends)}. Means: {_told(means, 'groups')}"
-
-
-def _gist_of_growth(rows: _Rows, options: Mapping[str, Any]) -> str:
-    new = "" if "triples" in rows else "new_"
-    parts = []
-    for place in sorted({0, len(rows["depth"]) - 1}):
-        triples, positives = rows[f"{new}triples"][place], rows[f"{new}positives"][place]
-        share = f" ({positives / triples:.1%})" if triples else ""
-        counted = f"{count_text(triples)} {'more ' if new else ''}triples, {count_text(positives)} of them true"
-        parts.append(f"depth {rows['depth'][place]:g}: {counted}{share}")
-    return _told(parts, "depths")
-
-
-def _gist_of_ties(rows: _Rows, options: Mapping[str, Any]) -> str:
-    widest: dict[str, tuple[float, str]] = {}
-    for place, value in enumerate(rows["value"]):
-        if not math.isnan(value):
-            widest.setdefault(rows["measure"][place], (-1.0, ""))
-    for (measure, system), values in _pairs(rows).items():
-        spread = max(values) - min(values)
-        if spread > widest[measure][0]:
-            widest[measure] = (spread, system)
-    sentences = [
-        f"{measure}: policies are at most {number_text(spread, 4)} apart ({system})"
-        for measure, (spread, system) in widest.items()
-    ]
-    return _told(sentences, "measures") if sentences else "All values are undefined."
-
-
-def _pairs(rows: _Rows) -> dict[tuple[str, str], list[float]]:
-    found: dict[tuple[str, str], list[float]] = {}
-    for measure, system, value in zip(rows["measure"], rows["system"], rows["value"], strict=True):
-        if not math.isnan(value):
-            found.setdefault((measure, system), []).append(value)
-    return found
-
-
-def _gist_of_scores(rows: _Rows, options: Mapping[str, Any]) -> str:
-    sentences = []
-    for measure, points in _series(rows, "measure", "system", "value").items():
-        known = [point for point in points if not math.isnan(point[1])]
-        if not known:
-            sentences.append(f"{measure}: undefined")
-            continue
-        sign = -1 if _better(measure) == "lower" else 1
-        best, worst = max(known, key=lambda point: sign * point[1]), min(known, key=lambda point: sign * point[1])
-        text = f"{measure}: best {best[0]} with {number_text(best[1], 4)}"
-        text += f", last {worst[0]} with {number_text(worst[1], 4)}" if len(known) > 1 else ""
-        sentences.append(text)
-    return _told(sentences, "measures")
-
-
-def _gist_of_curves(rows: _Rows, options: Mapping[str, Any]) -> str:
-    sentences = []
-    named = [f"{missing}, {density:.0%} labelled"
-             for missing, density in zip(rows["missing"], rows["density"], strict=True)]  # fmt: skip
-    for label, points in _series({**rows, "named": named}, "named", "full", "sparse").items():
-        known = sorted(point for point in points if not any(map(math.isnan, point)))
-        if not known:
-            sentences.append(f"{label}: undefined")
-            continue
-        ends = [number_text(of(cells), 3) for cells in zip(*known, strict=True) for of in (min, max)]
-        text = f"{label}: sparse {' to '.join(ends[2:])} for full {' to '.join(ends[:2])}"
-        told = [(low, high) for low, high in pairwise(known) if low[0] < high[0]]
-        wrong = sum(low[1] > high[1] for low, high in told)
-        sentences.append(f"{text}, {wrong} of {len(told)} neighbours turned round")
-    return _told(sentences, "densities")
 
 
 def _short(correlation: str) -> str:
@@ -663,14 +510,14 @@ def _bands(table: pa.Table) -> str:
 
 
 KINDS = {
-    "tau_by_depth": Kind(("measure",), ("depth", "tau", "low?", "high?"), _by_family, _gist_of_depths),
-    "stability": Kind(("measure",), ("share", "mean", "low?", "high?"), _by_family, _gist_of_shares),
-    "p_value_curves": Kind(("measure",), ("place", "p"), _by_family, _gist_of_p),
-    "heat_map": Kind(("system", "category", "side"), ("value",), _by("side"), _gist_of_cells),
-    "pool_growth": Kind((), ("depth", "triples", "positives"), _growth, _gist_of_growth),
-    "tie_report": Kind(("system", "measure", "policy"), ("value",), _by("measure"), _gist_of_ties),
-    "score_intervals": Kind(("system", "measure"), ("value", "low?", "high?"), _by("measure"), _gist_of_scores),
+    "tau_by_depth": Kind(("measure",), ("depth", "tau", "low?", "high?"), _by_family, gists.of_depths),
+    "stability": Kind(("measure",), ("share", "mean", "low?", "high?"), _by_family, gists.of_shares),
+    "p_value_curves": Kind(("measure",), ("place", "p"), _by_family, gists.of_p_values),
+    "heat_map": Kind(("system", "category", "side"), ("value",), _by("side"), gists.of_cells),
+    "pool_growth": Kind((), ("depth", "triples", "positives"), _growth, gists.of_growth),
+    "tie_report": Kind(("system", "measure", "policy"), ("value",), _by("measure"), gists.of_ties),
+    "score_intervals": Kind(("system", "measure"), ("value", "low?", "high?"), _by("measure"), gists.of_scores),
     "sparse_against_full": Kind(
-        ("missing", "system", "family"), ("density", "full", "sparse"), _by("missing"), _gist_of_curves
+        ("missing", "system", "family"), ("density", "full", "sparse"), _by("missing"), gists.of_curves
     ),
 }

@@ -6,15 +6,14 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
-from kgtrec.data.report import Figure, Report, Table
+from kgtrec.data.report import REPORT_FORMATS, Figure, Report, Table
 from kgtrec.errors import KgtrecError
 from kgtrec.report.cells import is_number_column, label_text, table_cells
 from kgtrec.report.drawing import pdf, png, svg
-from kgtrec.report.html import to_html
+from kgtrec.report.html import data_file, is_too_large, to_html
 from kgtrec.report.records import table_csv
 from kgtrec.report.tables import booktabs
 
-FORMATS = ("html", "svg", "pdf", "tex", "csv", "png")
 USUAL_FORMATS = ("html", "svg", "pdf", "tex", "csv")
 PAGE = "report.html"
 
@@ -26,7 +25,8 @@ def report_files(report: Report, formats: Collection[str] = USUAL_FORMATS) -> di
     ----------
     report : Report
     formats : collection of {"html", "svg", "pdf", "tex", "csv", "png"}
-        Which files to make: the page; figures as SVG, PDF, PNG; tables as LaTeX; the data of both as CSV.
+        Which files to make: the page, with the CSV of what is too large to be saved from it; figures as SVG, PDF, PNG;
+        tables as LaTeX; the data of both as CSV.
 
     Returns
     -------
@@ -39,17 +39,20 @@ def report_files(report: Report, formats: Collection[str] = USUAL_FORMATS) -> di
     KgtrecError
         If a format is unknown.
     """
-    unknown = [name for name in formats if name not in FORMATS]
+    unknown = [name for name in formats if name not in REPORT_FORMATS]
     if unknown:
-        raise KgtrecError(f"expected formats among {', '.join(FORMATS)}, found {', '.join(map(repr, unknown))}")
-    drawn: dict[str, Callable[[Figure], bytes]] = {"svg": _svg, "pdf": pdf, "png": png, "csv": _csv}
-    written: dict[str, Callable[[Table], bytes]] = {"tex": _tex, "csv": _csv}
+        raise KgtrecError(f"expected formats among {', '.join(REPORT_FORMATS)}, found {', '.join(map(repr, unknown))}")
+    drawn: dict[str, Callable[[Figure], bytes]] = {"svg": _svg, "pdf": pdf, "png": png}
     found = {PAGE: to_html(report).encode()} if "html" in formats else {}
-    for kind in (name for name in FORMATS if name in formats):
-        if kind in drawn:
-            found |= {f"figures/{figure.key}.{kind}": drawn[kind](figure) for figure in report.figures}
-        if kind in written:
-            found |= {f"tables/{table.key}.{kind}": written[kind](table) for table in report.tables}
+    blocks: tuple[Figure | Table, ...] = (*report.figures, *report.tables)
+    for block in blocks:
+        if "csv" in formats or ("html" in formats and is_too_large(block)):
+            found[data_file(block)] = table_csv(block.data).encode()
+    if "tex" in formats:
+        found |= {f"tables/{table.key}.tex": table_latex(table).encode() for table in report.tables}
+    for kind, draw in drawn.items():
+        if kind in formats:
+            found |= {f"figures/{figure.key}.{kind}": draw(figure) for figure in report.figures}
     return found
 
 
@@ -79,11 +82,3 @@ def table_latex(table: Table) -> str:
 
 def _svg(figure: Figure) -> bytes:
     return svg(figure).encode()
-
-
-def _csv(block: Figure | Table) -> bytes:
-    return table_csv(block.data).encode()
-
-
-def _tex(table: Table) -> bytes:
-    return table_latex(table).encode()

@@ -37,7 +37,8 @@ def to_html(report: Report) -> str:
     Returns
     -------
     str
-        The same text for the same report.
+        The same text for the same report. Data that are too large for a link are said to be beside the page, where
+        :func:`kgtrec.report.files.report_files` puts them.
 
     Examples
     --------
@@ -145,13 +146,27 @@ def _head(table: Table, column: Column) -> dict[str, Any]:
     }
 
 
-def _download(block: Table | Figure) -> dict[str, Any]:
-    folder = "tables" if isinstance(block, Table) else "figures"
+def is_too_large(block: Table | Figure) -> bool:
+    """Whether a page cannot hold the data as a link to be saved, and names :func:`data_file` beside it instead."""
+    return not _address(block)
+
+
+def data_file(block: Table | Figure) -> str:
+    """Where the data of a table or figure are, beside the page."""
+    return f"{'tables' if isinstance(block, Table) else 'figures'}/{block.key}.csv"
+
+
+def _address(block: Table | Figure) -> str:
+    """The data as a link; nothing if they are more than a browser follows."""
     address = "data:text/csv;charset=utf-8," + quote(table_csv(block.data), safe="")
-    fits = len(address) <= _LARGEST_LINK
+    return address if len(address) <= _LARGEST_LINK else ""
+
+
+def _download(block: Table | Figure) -> dict[str, Any]:
+    address = _address(block)
     return {
-        "file": f"{block.key}.csv" if fits else f"{folder}/{block.key}.csv",
-        "href": address if fits else "",
+        "file": f"{block.key}.csv" if address else data_file(block),
+        "href": address,
         "formula_like": any(
             text is not None and text.startswith(_FORMULA)
             for column in block.data.columns

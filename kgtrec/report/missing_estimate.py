@@ -55,25 +55,29 @@ def estimate_json(found: MissingEstimate) -> str:
 
 
 def _counted(found: MissingEstimate) -> list[str]:
-    systems = f"{len(found.systems)} system{'s' if len(found.systems) > 1 else ''}"
     lines = [
-        f"{found.n_questions:,} questions, {found.n_labels:,} labels; to rank {found.depth}, {systems} found "
-        f"{found.found_labels:,} of the labels ({found.found_labels / found.n_labels:.1%}) and "
-        f"{found.found_missing:,.0f} true answers without a label"
+        f"{_several(found.n_questions, 'question')}, {_several(found.n_labels, 'label')}; to rank {found.depth:,}, "
+        f"{_several(len(found.systems), 'system')} found {found.found_labels:,} of the labels "
+        f"({found.found_labels / found.n_labels:.1%}) and {_several(found.found_missing, 'true answer')} without a "
+        "label"
     ]
     known = found.judged[~(found.judged != found.judged)]
     if len(known) and known.min() < _ALL_JUDGED:
         lines.append(
-            f"judged of a system's first {found.depth}: {known.min():.1%} to {known.max():.1%}; an unjudged candidate "
-            "counts as not true, so that all estimates are too low"
+            f"judged of a system's first {found.depth:,}: {known.min():.1%} to {known.max():.1%}; an unjudged "
+            "candidate counts as not true, so that all estimates are too low"
         )
     if found.set_aside:
-        lines.append(f"set aside: {found.set_aside:,} true answers without a label that no system found")
+        lines.append(f"set aside: {_several(found.set_aside, 'true answer')} without a label that no system found")
     lines.append(
-        f'"labels" hangs on {found.label_pairs:,} pairs of a found label and another label of its question'
+        f'"labels" hangs on {_several(found.label_pairs, "pair")} of a found label and another label of its question'
         + ("" if found.label_pairs else ", so that it says nothing")
     )
     return lines
+
+
+def _several(number: float, noun: str) -> str:
+    return f"{number:,.0f} {noun}{'' if round(number) == 1 else 's'}"
 
 
 def _missing(found: MissingEstimate) -> str:

@@ -1,10 +1,9 @@
-"""Scores on sparse against complete labels, and what a family tree holds, as text, tables and a page."""
+"""Scores on sparse against complete labels, as text, tables and a page."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -12,42 +11,51 @@ import pyarrow as pa
 from kgtrec.data.open_world_curve import OpenWorldCurve
 from kgtrec.data.report import Column, Facts, Figure, Report, Section, Table, Text
 from kgtrec.openworld.curve import degradation, inconsistency
+from kgtrec.report.cells import key_text
 from kgtrec.report.figures import sparse_against_full
-from kgtrec.report.records import table_csv
 from kgtrec.report.tables import aligned
 
-#: what a CSV file can hold, by name
-TABLES: Mapping[str, Callable[[OpenWorldCurve], pa.Table]] = {
-    "points": OpenWorldCurve.points_table,
-    "degradation": degradation,
-    "inconsistency": inconsistency,
-    "labels": OpenWorldCurve.labels_table,
-}
 _MOST_LINES = 5  # densities that are drawn; of more, some between the lowest and the highest
 _SHOWN = (
     ("slope", "slope of sparse against full"),
     ("bend", "how far that slope falls from the weaker half of the systems to the stronger half"),
     ("log_gain", "AIC of a line less that of a logarithm; above 0 the logarithm fits better"),
 )
+_ALONE = "There are no pairs to put in the wrong order, as there is one system only.\n"
 
 
-def curve_text(found: OpenWorldCurve) -> str:
-    """How it was made, and aligned tables of each correlation: measures down, densities across."""
+def tables_of(found: OpenWorldCurve) -> dict[str, pa.Table]:
+    """All that is worked out of a curve, by the name of its file: points, degradation, inconsistency, labels."""
+    return {
+        "points": found.to_table(),
+        "degradation": degradation(found),
+        "inconsistency": inconsistency(found),
+        "labels": found.labels_table(),
+    }
+
+
+def curve_text(found: OpenWorldCurve, tables: Mapping[str, pa.Table]) -> str:
+    """How it was made, and aligned tables of each correlation: measures down, densities across.
+
+    Parameters
+    ----------
+    found : OpenWorldCurve
+    tables : dict
+        Its :func:`tables_of`.
+    """
     parts = [_head(found)]
     for correlation in found.correlations:
-        parts.append(f"wrongly ordered pairs, {_correlation(found, correlation)}\n{_wide(found, correlation, 'wrong')}")
+        told = _correlation(found, correlation)
+        if len(found.systems) > 1:
+            wrong = _wide(tables["inconsistency"], found.densities, correlation, "wrong")
+            parts.append(f"wrongly ordered pairs, {told}\n{wrong}")
         for column, title in _SHOWN:
-            parts.append(f"{title}, {_correlation(found, correlation)}\n{_wide(found, correlation, column)}")
+            parts.append(f"{title}, {told}\n{_wide(tables['degradation'], found.densities, correlation, column)}")
     return "\n".join(parts)
 
 
-def curve_csv(found: OpenWorldCurve, table: str) -> str:
-    """One of ``TABLES``, a header, values at full precision; an undefined value is an empty cell."""
-    return table_csv(TABLES[table](found))
-
-
-def curve_report(found: OpenWorldCurve) -> Report:
-    """A page: figures of sparse against full, and the tables."""
+def curve_report(found: OpenWorldCurve, tables: Mapping[str, pa.Table]) -> Report:
+    """A page: figures of sparse against full, and the tables; parameters are those of :func:`curve_text`."""
     sections = [
         Section(
             "made",
@@ -68,17 +76,13 @@ def curve_report(found: OpenWorldCurve) -> Report:
     sections.append(
         Section("curves", "Sparse against full", tuple(_figure(found, m) for m in range(len(found.measures))))
     )
-    wrong, slopes = inconsistency(found), degradation(found)
     for place, correlation in enumerate(found.correlations):
         key = f"correlation-{place}"
-        sections.append(
-            Section(
-                key,
-                f"In numbers, {_correlation(found, correlation)}",
-                (_table(key, "wrong", wrong, correlation), _table(key, "slopes", slopes, correlation)),
-            )
-        )
-    labels = Table("labels", "Labels", "Density and correlation asked for, and what came of it.", found.labels_table())
+        blocks = [_table(key, "slopes", tables["degradation"], correlation)]
+        if len(found.systems) > 1:
+            blocks.insert(0, _table(key, "wrong", tables["inconsistency"], correlation))
+        sections.append(Section(key, f"In numbers, {_correlation(found, correlation)}", tuple(blocks)))
+    labels = Table("labels", "Labels", "Density and correlation asked for, and what came of it.", tables["labels"])
     sections.append(Section("labels", "Sets of labels", (labels,)))
     return Report("What missing labels do to measures", tuple(sections))
 
@@ -86,11 +90,14 @@ def curve_report(found: OpenWorldCurve) -> Report:
 def _head(found: OpenWorldCurve) -> str:
     lists = sum(size * size * count for size, count in enumerate(found.answers.tolist()))
     total = sum(size * count for size, count in enumerate(found.answers.tolist()))
+    low, high = f"{found.strength.min():.1%}", f"{found.strength.max():.1%}"
+    several = len(found.systems) > 1
+    systems = f"{len(found.systems)} systems that find {low} to {high}" if several else f"1 system that finds {low}"
     return (
         f"{found.n_facts:,} true facts, {found.n_questions:,} questions; an answer is one of {lists / total:.2f} on "
-        f"average, a question has {total / found.n_questions:.2f}; {len(found.systems)} systems that find "
-        f"{found.strength.min():.1%} to {found.strength.max():.1%}; {found.draws} "
+        f"average, a question has {total / found.n_questions:.2f}; {systems}; {found.draws} "
         f"set{'s' if found.draws > 1 else ''} of labels of each density; seed {found.seed}\n"
+        f"{'' if several else _ALONE}"
     )
 
 
@@ -102,13 +109,12 @@ def _missing(correlation: float) -> str:
     return f"missing correlated by {correlation:g}" if correlation else "missing at random"
 
 
-def _wide(found: OpenWorldCurve, correlation: float, column: str) -> str:
-    table = (inconsistency if column == "wrong" else degradation)(found)
+def _wide(table: pa.Table, densities: Sequence[float], correlation: float, column: str) -> str:
     cells: dict[str, list[str]] = {}
     for row in table.to_pylist():
         if row["correlation"] == correlation and row.get("pairs", "all") == "all":
             cells.setdefault(row["measure"], []).append(_number(row[column], column))
-    return aligned([["measure", *(f"{density:g}" for density in found.densities)],
+    return aligned([["measure", *(f"{density:g}" for density in densities)],
                     *([measure, *values] for measure, values in cells.items())], 1)  # fmt: skip
 
 
@@ -137,7 +143,7 @@ def _figure(found: OpenWorldCurve, m: int) -> Figure:
     measure = found.measures[m]
     return sparse_against_full(
         pa.Table.from_pylist(cells),
-        key=f"sparse-full-{m + 1}-{re.sub('[^a-z0-9]+', '-', measure.lower()).strip('-')}",
+        key=f"sparse-full-{m + 1}-{key_text(measure)}",
         title=f"{measure}, sparse against full",
         measure=measure,
     )

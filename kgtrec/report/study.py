@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from kgtrec.data.scores import Scores
 from kgtrec.data.study import Study
 from kgtrec.errors import KgtrecError
 from kgtrec.report import figures
-from kgtrec.report.cells import count_text, number_text
+from kgtrec.report.cells import count_text, key_text, number_text
 from kgtrec.report.score_tables import score_table
 
 _COEFFICIENTS = {"tau": "Kendall's tau-b", "tau_ap": "tau_AP", "spearman": "Spearman's rho", "rbo": "RBO"}
@@ -34,6 +33,7 @@ _KINDS = {
 _STABLE = 0.9  # a mean tau from which a sample ranks systems nearly as the whole test set does
 _SHOWN_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.95)
 _MOST_SWAPS = 60
+_DIGITS = 3  # of a correlation in a sentence
 _CITATIONS = (
     "Zhou, Chen, He, Ye, Sun (2022). Re-thinking Knowledge Graph Completion Evaluation from an Information Retrieval "
     "Perspective. SIGIR.",
@@ -70,7 +70,7 @@ class _Composer:
         self.keys = _keys(facts.name for facts in study.labels)
         self.pair_keys = _keys(study.part("correlation"))
         self.findings: list[str] = []
-        self.confidence = f"{study.options.get('confidence', 0.95):.0%}"
+        self.confidence = f"{study.options.confidence:.0%}"
 
     def report(self) -> Report:
         parts: list[tuple[str, str, Callable[[], Iterator[Block]]]] = [
@@ -82,9 +82,8 @@ class _Composer:
             ("power", "Which measures tell systems apart?", self._power),
             ("ties", "How much hangs on ties?", self._ties),
         ]
-        sections = [
-            Section(key, title, blocks) for key, title, made in parts if (blocks := tuple(made()))
-        ]  # the findings gather meanwhile
+        # the findings gather meanwhile
+        sections = [Section(key, title, blocks) for key, title, made in parts if (blocks := tuple(made()))]
         if self.study.notes:
             sections.append(Section("notes", "What the study warns of", (Items(self.study.notes),)))
         summary = Section("summary", "In short", tuple(self._summary()))
@@ -92,11 +91,11 @@ class _Composer:
 
     def _summary(self) -> Iterator[Block]:
         study = self.study
-        whole = study.labels[0]
+        first = study.labels[0]
         yield Facts((
             ("systems", count_text(len(study.systems))), ("measures", count_text(len(study.measures))),
-            ("label sets", count_text(len(study.labels))), (f"questions of {whole.name}", count_text(whole.questions)),
-            (f"answers of {whole.name}", count_text(whole.answers)),
+            ("label sets", count_text(len(study.labels))), (f"questions of {first.name}", count_text(first.questions)),
+            (f"answers of {first.name}", count_text(first.answers)),
         ))  # fmt: skip
         if study.about:
             yield Text(study.about)
@@ -176,7 +175,7 @@ class _Composer:
         if pairs is None or not pairs.num_rows:
             return None, ""
         test = _speaking(pairs)
-        alpha = self.study.options.get("alpha", 0.05)
+        alpha = self.study.options.alpha
         place = {system: row for row, system in enumerate(self.study.systems)}
         differ = {measure: np.zeros((len(place),) * 2, np.bool_) for measure in self.study.measures}
         for row in _where(pairs, "test", [test]).to_pylist():
@@ -216,7 +215,7 @@ class _Composer:
             for end in ("low", "high"):
                 wide[row["measure"]][f"{row['coefficient']} {end}"] = row.get(end)
         fixed = self.study.part("correlation-fixed").get(f"{one}/{other}")
-        coefficients = [name for name in self.study.options["coefficients"] if name in _COEFFICIENTS]
+        coefficients = self.study.options.coefficients
         if fixed is not None:
             for row in _where(fixed, "coefficient", coefficients[:1]).to_pylist():
                 wide[row["measure"]]["fixed"] = row["value"]
@@ -241,27 +240,27 @@ class _Composer:
         return Table(f"correlation-{key}", f"{one} against {other}", caption, data, tuple(columns))
 
     def _tell_agreement(self, one: str, other: str, table: pa.Table, coefficient: str) -> None:
-        rows = [row for row in _where(table, "coefficient", [coefficient]).to_pylist() if _known(row["value"])]
-        if not rows:
+        rows = {row["measure"]: row for row in _where(table, "coefficient", [coefficient]).to_pylist()}
+        known = {measure: row["value"] for measure, row in rows.items() if _known(row["value"])}
+        if not known:
             return
-        ends_of = [pick(row["value"] for row in rows) for pick in (max, min)]
-        best, worst = ([row["measure"] for row in rows if row["value"] == end] for end in ends_of)
-        own = next((row for row in rows if row["measure"] == self.main), None)
-        name = _COEFFICIENTS[coefficient]
+        best, worst = _ends(known)
+        name, highest, lowest = _COEFFICIENTS[coefficient], _number(known[best[0]]), _number(known[worst[0]])
         text = f"{one} and {other} rank the systems"
-        if own is not None:
-            ends = ""
+        if self.main in known:
+            own = rows[self.main]
+            text += f" with {name} {_number(own['value'])} under {self.main}"
             if _known(own.get("low")):
-                ends = f" ({self.confidence} interval {_number(own['low'])} to {_number(own['high'])})"
-            text += f" with {name} {_number(own['value'])} under {self.main}{ends};"
-        if ends_of[0] > ends_of[1]:
-            text += (
-                f" most alike under {_some(best)} ({_number(ends_of[0])}), "
-                f"least under {_some(worst)} ({_number(ends_of[1])})."
-            )
+                text += f" ({self.confidence} interval {_number(own['low'])} to {_number(own['high'])})"
+            if best != worst:
+                text += f"; most alike under {_some(best)} ({highest}), least under {_some(worst)} ({lowest})"
+            elif len(known) > 1:
+                text += f"; the same under {_all_or_some(best, rows)}"
+        elif best != worst:
+            text += f" most alike under {_some(best)} ({name} {highest}), least under {_some(worst)} ({lowest})"
         else:
-            text += f" the same under all measures ({_number(ends_of[0])})."
-        self.findings.append(text)
+            text += f" with {name} {highest} under {_all_or_some(best, rows)}"
+        self.findings.append(f"{text}.")
 
     def _swaps(self, key: str, one: str, other: str) -> Iterator[Block]:
         table = self.study.part("swaps").get(f"{one}/{other}")
@@ -272,7 +271,8 @@ class _Composer:
             counts[measure] += 1
         n_pairs = len(self.study.systems) * (len(self.study.systems) - 1) // 2
         told = ", ".join(f"{measure} {count}" for measure, count in counts.items())
-        yield Text((f"Of {count_text(n_pairs)} pairs of systems, {one} and {other} put in opposite order: {told}.",))
+        found = f"in opposite order: {told}" if table.num_rows else "none in opposite order under any measure"
+        yield Text((f"Of {count_text(n_pairs)} pairs of systems, {one} and {other} put {found}.",))
         chosen = _where(table, "measure", self.study.main)
         if not chosen.num_rows:
             return
@@ -299,7 +299,7 @@ class _Composer:
 
     def _depths(self) -> Iterator[Block]:
         name_of = _COEFFICIENTS
-        coefficient = self.study.options["coefficients"][0]
+        coefficient = self.study.options.coefficients[0]
         for name, table in self.study.part("depths").items():
             key = self.keys[name]
             if (grown := self.study.part("growth").get(name)) is not None and grown.num_rows:
@@ -341,16 +341,22 @@ class _Composer:
         known = {measure: row[last] for measure, row in rows.items() if _known(row.get(last))}
         if not known:
             return
-        worst, best = min(known, key=lambda each: known[each]), max(known, key=lambda each: known[each])
-        self.findings.append(
-            f"With the labels of depth {depths[-1]} of {name}, the ranking by {best} stays nearest to that of depth "
-            f"{depths[0]} (correlation {_number(known[best])}), that by {worst} is farthest ({_number(known[worst])})."
-        )
+        best, worst = _ends(known)
+        highest, lowest = _number(known[best[0]]), _number(known[worst[0]])
+        if best != worst:
+            told = (
+                f"{_some(best)} stays nearest to that of depth {depths[0]} (correlation {highest}), that by "
+                f"{_some(worst)} is farthest ({lowest})"
+            )
+        else:
+            every = _all_or_some(best, rows, "every measure")
+            told = f"{every} has a correlation of {highest} with that of depth {depths[0]}"
+        self.findings.append(f"With the labels of depth {depths[-1]} of {name}, the ranking by {told}.")
 
     # stability
 
     def _stability(self) -> Iterator[Block]:
-        name_of = _COEFFICIENTS[self.study.options.get("coefficient", "tau")]
+        name_of = _COEFFICIENTS[self.study.options.coefficient]
         for name, table in self.study.part("stability").items():
             key = self.keys[name]
             yield figures.stability(
@@ -388,27 +394,28 @@ class _Composer:
             self._tell_stability(name, needed)
 
     def _tell_stability(self, name: str, needed: Mapping[str, tuple[float | None, int | None]]) -> None:
-        known = {measure: (share, triples) for measure, (share, triples) in needed.items() if share is not None}
+        known = {measure: float(triples) for measure, (_, triples) in needed.items() if triples is not None}
         if not known:
             return
-        least, most = min(known, key=lambda each: known[each]), max(known, key=lambda each: known[each])
-        never = [measure for measure in needed if measure not in known]
+        most, least = _ends(known)
+
+        def size(measures: Sequence[str]) -> str:
+            return f"{count_text(known[measures[0]])} triples on ({needed[measures[0]][0]:.0%})"
+
         text = (
-            f"{least} ranks the systems as all of {name} does (mean correlation {_STABLE:g}) from "
-            f"{count_text(float(known[least][1] or 0))} triples on ({known[least][0]:.0%})"
+            f"{_all_or_some(least, needed, 'All measures')} {_verb('rank', least)} the systems as all of {name} does "
+            f"(mean correlation {_STABLE:g}) from {size(least)}"
         )
-        if never:
-            text += f"; {_listed(never)} at no size that was tried."
-        elif most != least and known[most] != known[least]:
-            text += f"; {most} needs {count_text(float(known[most][1] or 0))} ({known[most][0]:.0%})."
-        else:
-            text += "; so do all others."
-        self.findings.append(text)
+        if most != least:
+            text += f"; {_some(most)} from {size(most)}"
+        if never := [measure for measure in needed if measure not in known]:
+            text += f"; {_some(never)} at no size that was tried"
+        self.findings.append(f"{text}.")
 
     # power
 
     def _power(self) -> Iterator[Block]:
-        alpha = self.study.options.get("alpha", 0.05)
+        alpha = self.study.options.alpha
         curves = self.study.part("p-values")
         for name, table in self.study.part("power").items():
             key = self.keys[name]
@@ -433,13 +440,20 @@ class _Composer:
                 "and largest missed are differences of what is averaged.",
                 _without_repeats(table), shown,
             )  # fmt: skip
-            rows = [row for row in _where(table, "test", [test]).to_pylist() if _known(row["share_adjusted"])]
-            if rows:
-                most, least = (pick(rows, key=lambda row: row["share_adjusted"]) for pick in (max, min))
-                self.findings.append(
-                    f"On {name}, {most['measure']} tells {most['below_adjusted']} of {most['pairs']} pairs of systems "
-                    f"apart, {least['measure']} {least['below_adjusted']} ({_TESTS[test]}, alpha {alpha:g}, adjusted)."
-                )
+            self._tell_power(name, _where(table, "test", [test]), test)
+
+    def _tell_power(self, name: str, table: pa.Table, test: str) -> None:
+        rows = {row["measure"]: row for row in table.to_pylist()}
+        known = {measure: row["below_adjusted"] for measure, row in rows.items() if _known(row["share_adjusted"])}
+        if not known:
+            return
+        most, least = _ends(known)
+        told = f"{known[most[0]]} of {rows[most[0]]['pairs']} pairs of systems apart"
+        told += f", {_some(least)} {known[least[0]]}" if most != least else ""
+        self.findings.append(
+            f"On {name}, {_all_or_some(most, rows)} {_verb('tell', most)} {told} ({_TESTS[test]}, alpha "
+            f"{self.study.options.alpha:g}, adjusted)."
+        )
 
     # ties
 
@@ -466,14 +480,20 @@ class _Composer:
                 "optimistic and the pessimistic score lie apart.",
                 table, shown,
             )  # fmt: skip
-            known = [row for row in rows if _known(row["apart"])]
-            if known:
-                top = max(known, key=lambda row: row["apart"])
-                most = "less than 0.0001" if top["apart"] < 1e-4 else f"{number_text(top['apart'], 4)} at most"
-                self.findings.append(
-                    f"On {name}, ties move a score by {most} ({top['measure']} of {top['system']}, of whose answers "
-                    f"{top['tied']:.2%} tie)."
-                )
+            self._tell_ties(name, [row for row in rows if _known(row["apart"])])
+
+    def _tell_ties(self, name: str, rows: Rows) -> None:
+        if not rows:
+            return
+        top = max(rows, key=lambda row: row["apart"])
+        if top["apart"] == 0:
+            self.findings.append(f"On {name}, no score hangs on how ties are broken.")
+            return
+        most = "less than 0.0001" if top["apart"] < 1e-4 else f"{number_text(top['apart'], 4)} at most"
+        self.findings.append(
+            f"On {name}, ties move a score by {most} ({top['measure']} of {top['system']}, of whose answers "
+            f"{top['tied']:.2%} tie)."
+        )
 
 
 def _scores_of(table: pa.Table, study: Study) -> Scores:
@@ -529,7 +549,15 @@ def _known(value: float | None) -> bool:
 
 
 def _number(value: float) -> str:
-    return number_text(value, 3)
+    return number_text(value, _DIGITS)
+
+
+def _ends(values: Mapping[str, float]) -> tuple[list[str], list[str]]:
+    """The measures with the highest value and those with the lowest, to the digits that are told; at times the same."""
+    told = {measure: round(value, _DIGITS) for measure, value in values.items()}
+    ends = max(told.values()), min(told.values())
+    highest, lowest = ([measure for measure, value in told.items() if value == end] for end in ends)
+    return highest, lowest
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -541,11 +569,20 @@ def _some(names: Sequence[str]) -> str:
     return _listed(names) if len(names) < 4 else f"{', '.join(names[:2])} and {len(names) - 2} more"
 
 
+def _all_or_some(names: Sequence[str], of: Collection[str], everything: str = "all measures") -> str:
+    """The names, unless they are all that there are."""
+    return everything if len(names) == len(of) > 1 else _some(names)
+
+
+def _verb(verb: str, names: Sequence[str]) -> str:
+    return verb if len(names) > 1 else f"{verb}s"
+
+
 def _keys(names: Iterable[str]) -> dict[str, str]:
     """Name of a label set -> what stands for it in the names of tables and figures."""
     found: dict[str, str] = {}
     for name in names:
-        key = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "labels"
+        key = key_text(name) or "labels"
         number, own = 1, key
         while own in found.values():
             number += 1

@@ -278,7 +278,7 @@ def test_the_graph_has_each_distinct_fact_in_both_directions(graph):
         ("rescal", {"decay": "much"}, "expected a number for decay, found 'much'"),
         ("rescal", {"decay": "nan"}, "expected decay to be 0.001 or more, found nan"),
         ("rules", {"aggregate": "sum"}, "expected one of max, noisy-or for aggregate, found 'sum'"),
-        ("rules", {"seed": -1}, "expected a seed of 0 or more, found -1"),
+        ("rules", {"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_fitted_says_why(name, options, message):

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
+from kgtrec.cli.demo_world import _KINSHIP
+from kgtrec.openworld.family_tree import KINSHIP
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,6 +33,12 @@ def demo(tmp_path_factory):
 def test_the_repository_holds_what_the_demo_writes(demo: Path, name: str):
     """annotation/ and qrels/, byte for byte; after a change, copy them from the demo's folder."""
     assert files(demo / name) == files(ROOT / name)
+
+
+def test_every_relation_of_a_family_tree_can_be_asked_for():
+    """With a kind of person and a question of its own."""
+    assert set(_KINSHIP) == set(KINSHIP)
+    assert len({question for _, question in _KINSHIP.values()}) == len(_KINSHIP)
 
 
 def test_the_steps_do_it_again(demo: Path, tmp_path: Path):

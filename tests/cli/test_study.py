@@ -95,7 +95,9 @@ def test_scores_are_those_of_kgtrec_evaluate(whole: Path, capsys):
 def test_a_second_run_computes_nothing_and_changes_nothing(whole: Path, capsys):
     before = files(whole / "study")
     assert run("study", whole / "study.toml") == 0
-    assert "0 steps computed" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "0 steps computed" in told
+    assert told.endswith(f"\nwrote {whole / 'study' / 'report.html'}\n")
     assert files(whole / "study") == before
 
 
@@ -211,6 +213,58 @@ def test_an_input_that_changes_while_the_study_runs_is_told(tmp_path: Path, monk
     assert not list((tmp_path / "study" / "steps").iterdir())
 
 
+SMALL = """title = "S"
+[data]
+folder = "cities"
+[systems]
+baselines = ["rules", "popularity"]
+[measures]
+names = ["RR"]
+resamples = 2
+[stability]
+labels = []
+[report]
+formats = ["csv"]
+"""
+
+
+def write_small(folder: Path) -> Path:
+    write_study(folder)
+    (folder / "small.toml").write_text(SMALL)
+    return folder / "small.toml"
+
+
+def test_without_a_page_the_folder_is_what_was_written(tmp_path: Path, capsys):
+    assert run("study", write_small(tmp_path)) == 0
+    assert capsys.readouterr().err.endswith(f"\nwrote {tmp_path / 'small'}\n")
+    assert not (tmp_path / "small" / "report.html").exists()
+
+
+def test_the_study_keeps_the_configuration_that_was_run(tmp_path: Path, monkeypatch):
+    """Not what somebody makes of the file meanwhile."""
+    from kgtrec.formats import triples
+
+    def read_and_change(path, **options):
+        config.write_text("title = 3")
+        return read(path, **options)
+
+    config, read = write_small(tmp_path), triples.read_triples
+    monkeypatch.setattr(triples, "read_triples", read_and_change)
+    assert run("study", config) == 0
+    assert config.read_text() == "title = 3"
+    assert (tmp_path / "small" / "study.toml").read_text() == SMALL
+
+
+def test_a_question_that_the_collection_lacks_is_told_with_its_file(tmp_path: Path, capsys):
+    config = write_small(tmp_path)
+    config.write_text(SMALL + '[[labels]]\nname = "more"\nkind = "qrels"\nfile = "more.txt"\n')
+    (tmp_path / "more.txt").write_text("head0 0 vienna 1\nhead99 0 vienna 1\n")
+    assert run("study", config) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert f"{tmp_path / 'more.txt'}: " in told
+    assert "head99" in told
+
+
 def write_runs(folder: Path, **runs: str) -> Path:
     assert run("questions", *(ROOT / "examples" / "cities" / f"{name}.tsv" for name in ("train", "valid", "test")),
                "--out", folder / "C") == 0  # fmt: skip
@@ -276,6 +330,19 @@ def test_the_report_is_made_anew_without_the_inputs(whole: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
+    ("formats", "written"), [("html,csv", "out/mine.html"), ("csv", "out"), (None, "out/mine.html")]
+)
+def test_what_was_written_is_told(whole: Path, tmp_path: Path, monkeypatch, capsys, formats: str | None, written: str):
+    """The page, or without one the folder of the other files."""
+    monkeypatch.chdir(tmp_path)
+    words = ["--formats", formats] if formats else []
+    assert run("report", whole / "study", "--out", "out/mine.html", *words) == 0
+    assert capsys.readouterr().err == f"wrote {written}\n"
+    assert Path(written).exists()
+    assert Path("out/mine.html").exists() == (written != "out")
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (["nowhere", "--out", "r.html"], "expected the folder of a study, found none"),
@@ -308,5 +375,6 @@ def test_what_cannot_be_is_told_before_anything_is_computed(tmp_path: Path, caps
     config.write_text(CONFIG.replace(change, to))
     assert run("study", config) == 2
     told = capsys.readouterr().err
+    assert f"{config}: " in told
     assert message in told
-    assert "computing" not in told
+    assert not (tmp_path / "study").exists()

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import reading, write_text, writing
+from kgtrec.formats.files import alone_in, reading, write_text, writing
 
 CONTENT = np.random.default_rng(0).bytes(300_000)
 
@@ -184,3 +184,37 @@ def test_a_written_file_has_ordinary_permissions(tmp_path):
     write_text(tmp_path / "x", "x")
     (tmp_path / "y").write_text("x")
     assert (tmp_path / "x").stat().st_mode == (tmp_path / "y").stat().st_mode
+
+
+@pytest.mark.parametrize("name", ["", ".lock"])
+def test_one_program_at_a_time_is_alone(tmp_path, name):
+    """With a folder, or with a file in it, which stays; the next one is let in once the block has ended."""
+    place = tmp_path / name
+    for _ in range(2):
+        with alone_in(place, wait=False):
+            with pytest.raises(BlockingIOError), alone_in(place, wait=False):
+                pass
+            with alone_in(tmp_path / "another", wait=False):
+                pass
+    assert place.exists()
+
+
+def test_what_goes_wrong_within_is_told_and_the_next_one_is_let_in(tmp_path):
+    """Not taken for a lock that is held."""
+    with pytest.raises(BlockingIOError, match="of the block"), alone_in(tmp_path):
+        raise BlockingIOError("of the block")
+    with alone_in(tmp_path, wait=False):
+        pass
+
+
+def test_where_nothing_can_be_locked_nobody_waits(tmp_path, monkeypatch):
+    """Some network file systems have no locks."""
+    import fcntl
+
+    def refused(descriptor, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    with alone_in(tmp_path):
+        monkeypatch.setattr(fcntl, "flock", refused)
+        with alone_in(tmp_path), alone_in(tmp_path, wait=False), alone_in(tmp_path / "no" / "folder"):
+            pass

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from kgtrec.data.study import StudyOptions
 from kgtrec.errors import FormatError
-from kgtrec.formats.study_configs import read_study_config
+from kgtrec.formats.study_configs import _TIES, read_study_config
+from kgtrec.kernels.positions import TIE_POLICIES
 
 ROOT = Path(__file__).parents[2]
 GOOD = """title = "T"
@@ -200,3 +202,26 @@ def test_a_name_that_no_text_can_hold_is_refused(folder: Path):
     (folder / "runs" / "a\udcff.run").write_text("")
     with pytest.raises(FormatError, match="expected names of files in UTF-8"):
         read(folder, GOOD.replace('baselines = ["rules", "popularity"]', 'runs = ["runs"]'))
+
+
+def test_policies_for_ties_are_those_that_there_are():
+    """A format imports no kernel, so it has a list of its own."""
+    assert _TIES == TIE_POLICIES
+
+
+def test_options_that_the_report_tells_come_from_their_sections(folder: Path):
+    text = GOOD + (
+        '[measures]\nconfidence = 0.9\n[power]\nalpha = 0.01\n[correlation]\ncoefficients = ["rbo", "tau"]\n'
+        '[stability]\ncoefficient = "spearman"\n'
+    )
+    assert read(folder, text).options == StudyOptions(0.9, 0.01, ("rbo", "tau"), "spearman")
+    assert read(folder, GOOD).options == StudyOptions(0.95, 0.05, ("tau", "tau_ap", "spearman", "rbo"), "tau")
+
+
+def test_what_was_read_is_kept_byte_by_byte(folder: Path):
+    """Whatever somebody does to the file afterwards."""
+    content = b"\xef\xbb\xbf# \xc3\xa9\r\n" + GOOD.encode()
+    (folder / "s.toml").write_bytes(content)
+    found = read_study_config(folder / "s.toml", environment={"HERE": str(folder)})
+    (folder / "s.toml").write_bytes(b"")
+    assert found.written == content

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtrec.kernels import open_world as kernel
 from kgtrec.kernels.open_world import (
     correlated_strengths,
     correlation_bounds,
     harmonic_approximation,
     mean_per_label,
     mean_per_question,
+    mixed_mean,
     moments,
     slope,
 )
@@ -262,6 +264,25 @@ def test_slopes_are_numeric_derivatives(weights, correlation, conditional):
     np.testing.assert_allclose(found, numeric, rtol=1e-7)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("near", [0.0, 1e-12, 1e-8, 1e-4])
+@pytest.mark.parametrize(("missing", "strength"), [(0.2, 0.7), (0.5, 0.5), (0.9, 0.05), (0.25, 0.5)])
+def test_slopes_where_hardly_anything_missing_is_found(near, missing, strength):
+    """At the least correlation and next to it: MRR of three answers, two others of which may be missing and found."""
+    correlation = float(correlation_bounds(np.array([strength]), missing)[0][0]) * (1 - near)
+    with mpmath.workdps(40):
+        beta, rho = mpmath.mpf(missing), mpmath.mpf(correlation)
+
+        def mean(at):
+            spread = rho * mpmath.sqrt(at * (1 - at))
+            p = beta * at + spread * mpmath.sqrt(beta * (1 - beta))  # of an answer that is missing and found
+            labelled = at - spread * mpmath.sqrt(beta / (1 - beta))
+            return labelled * ((1 - p) ** 2 + 2 * p * (1 - p) * mpmath.mpf(3) / 4 + p**2 * mpmath.mpf(11) / 18)
+
+        exact = float(mpmath.diff(mean, mpmath.mpf(strength)))
+    assert slope(reciprocal, 2, missing, np.array([strength]), correlation)[0] == pytest.approx(exact, rel=1e-9)
+
+
 @given(st.floats(0.01, 0.99), st.floats(0.01, 0.99))
 def test_correlations_within_their_bounds_give_probabilities(missing, strength):
     """At the bounds one of the strengths is 0 or 1, and beyond them it is none."""
@@ -282,3 +303,134 @@ def test_all_labelled_leaves_the_strength():
         np.testing.assert_allclose(
             mean_per_question(reciprocal, 9, 0.0, strength, strength, conditional=conditional), strength
         )
+
+
+def mixture(sizes, share, missing, strength):
+    """Every case of questions with a label of several sizes: (probability, number of labels, sums of the orders)."""
+    total = sum(share)
+    for n, part in zip(sizes, share, strict=True):
+        for probability, labelled, found in cases(n, missing, strength, strength):
+            if any(labelled):
+                sums = np.array([order.sum() for order in values_of_orders(reciprocal, labelled, found)])
+                yield part / total * probability / (1 - missing**n), sum(labelled), sums
+
+
+@pytest.mark.parametrize(("missing", "strength"), [(0.5, 0.8), (0.2, 0.3), (0.9, 0.6)])
+def test_mixtures_of_sizes_are_those_of_every_case_written_out(missing, strength):
+    """Questions of 1, 2 and 4 answers, 5 : 2 : 3 of those with a label: means and variances of both averages."""
+    sizes, share, at = np.array([1, 2, 4]), np.array([5.0, 2, 3]), np.array([strength])
+    every = list(mixture(sizes, share, missing, strength))
+    labels = sum(p * a for p, a, _ in every)
+    per_label = sum(p * sums.mean() for p, _, sums in every) / labels
+    per_question = sum(p * sums.mean() / a for p, a, sums in every)
+    variances = {
+        True: sum(p * ((sums - per_label * a) ** 2).mean() for p, a, sums in every) / labels**2,
+        False: sum(p * ((sums / a - per_question) ** 2).mean() for p, a, sums in every),
+    }
+    for of_labels, mean in ((True, per_label), (False, per_question)):
+        assert mixed_mean(reciprocal, sizes, share, missing, at, at, per_label=of_labels)[0] == pytest.approx(
+            mean, rel=1e-12
+        )
+        found = moments(reciprocal, sizes, missing, at, at, per_label=of_labels, share=share)
+        assert found.mean[0] == pytest.approx(mean, rel=1e-12)
+        assert found.variance[0] == pytest.approx(variances[of_labels], rel=1e-11)
+
+
+def test_the_covariance_of_a_mixture_is_that_of_every_labelling():
+    """Two systems over questions of 1 and 3 answers: what a labelling is worth to each, apart from the mean."""
+    sizes, share, missing, strength = np.array([1, 3]), np.array([1.0, 2.0]), 0.4, np.array([0.7, 0.3])
+    for of_labels in (True, False):
+        found = moments(reciprocal, sizes, missing, strength, strength, per_label=of_labels, share=share)
+        product = labels = 0.0
+        for n, part in zip(sizes.tolist(), (share / share.sum()).tolist(), strict=True):
+            for a in range(1, n + 1):
+                probability = np.exp(_log_binomial(n, a)) * (1 - missing) ** a * missing ** (n - a) / (1 - missing**n)
+                ways = np.arange(n - a + 1)
+                chance = np.exp([_log_binomial(n - a, m) for m in ways])[:, None] * (
+                    strength ** ways[:, None] * (1 - strength) ** (n - a - ways[:, None])
+                )
+                once = strength * (chance * np.array([np.mean(1 / np.arange(1, m + 2)) for m in ways])[:, None]).sum(0)
+                apart = a * (once - found.mean) if of_labels else once - found.mean
+                product += part * probability * apart[0] * apart[1]
+                labels += part * probability * a
+        expected = product / labels**2 if of_labels else product
+        assert found.covariance[0, 1] == pytest.approx(expected, rel=1e-11)
+        assert found.covariance[1, 0] == pytest.approx(expected, rel=1e-11)
+
+
+def _log_binomial(n, k):
+    return float(mpmath.log(mpmath.binomial(n, k)))
+
+
+@given(
+    st.integers(1, 40),
+    st.floats(0.0, 0.98),
+    st.lists(st.floats(0.0, 1.0), min_size=1, max_size=3),
+    st.floats(0.1, 100),
+    st.booleans(),
+)
+def test_a_mixture_of_one_size_is_that_size(n, missing, strengths, share, of_labels):
+    """And so is one in parts."""
+    at = np.array(strengths)
+    plain = (
+        mean_per_label(logarithmic, n, missing, at, at)
+        if of_labels
+        else mean_per_question(logarithmic, n, missing, at, at, conditional=True)
+    )
+    for sizes, parts in ((np.array([n]), np.array([share])), (np.array([n, n]), np.array([share, 1.0]))):
+        mean = mixed_mean(logarithmic, sizes, parts, missing, at, at, per_label=of_labels)
+        np.testing.assert_allclose(mean, plain, rtol=1e-12, atol=1e-300)
+        found = moments(logarithmic, sizes, missing, at, at, per_label=of_labels, share=parts)
+        alone = moments(logarithmic, n, missing, at, at, per_label=of_labels)
+        for part, own in zip(found, alone, strict=True):
+            np.testing.assert_allclose(part, own, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("of_labels", [False, True])
+def test_mixtures_come_out_of_a_simulation(of_labels):
+    """60,000 questions of 1, 3 or 12 answers: mean and variance of a question are within 4 standard errors."""
+    rng = np.random.default_rng(7)
+    sizes, asked, missing, strength = np.array([1, 3, 12]), np.array([30_000, 20_000, 10_000]), 0.6, 0.7
+    sums, labels = [], []
+    for n, number in zip(sizes.tolist(), asked.tolist(), strict=True):
+        labelled, found = rng.random((number, n)) >= missing, rng.random((number, n)) < strength
+        key = rng.random((number, n))
+        above = ((found & ~labelled)[:, None, :] & (key[:, None, :] < key[:, :, None])).sum(axis=2)
+        sums.append(np.where(labelled & found, 1 / (1 + above), 0.0).sum(axis=1))
+        labels.append(labelled.sum(axis=1))
+    total, number = np.concatenate(sums), np.concatenate(labels)
+    total, number = total[number > 0], number[number > 0]
+    share, at = asked * (1 - missing**sizes), np.array([strength])
+    expected = moments(reciprocal, sizes, missing, at, at, per_label=of_labels, share=share)
+    mean = total.sum() / number.sum() if of_labels else (total / number).mean()
+    apart = (total - mean * number) / number.mean() if of_labels else total / number - mean
+    n = len(total)
+    alone = mixed_mean(reciprocal, sizes, share, missing, at, at, per_label=of_labels)
+    assert alone[0] == pytest.approx(expected.mean[0], rel=1e-14)
+    assert abs(mean - expected.mean[0]) < 4 * np.sqrt(expected.variance[0] / n)
+    assert abs(apart.var() - expected.variance[0]) < 4 * (apart**2).std() / np.sqrt(n)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 17, 200, 1024])
+@pytest.mark.parametrize("scored", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 1e-6, 0.3, 0.95, 1 - 1e-9])
+def test_few_answers_are_looked_at_all_at_once_or_in_windows(monkeypatch, n, scored, missing):
+    """Both ways are the same to 1e-13, at certainties too."""
+    strength = np.array([0.0, 1e-9, 0.2, 0.9, 1.0])
+    values = np.stack([1 / np.arange(1.0, n + 2), np.ones(n + 1)])
+    at_once = kernel._means(values, n, missing, strength, scored=scored)
+    monkeypatch.setattr(kernel, "_FEW", -1)
+    in_windows = kernel._means(values, n, missing, strength, scored=scored)
+    np.testing.assert_allclose(at_once, in_windows, rtol=1e-13, atol=1e-15)
+    if not scored or missing == 0:
+        np.testing.assert_allclose(at_once[1], 1.0, rtol=1e-12)
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=4, unique=True), st.floats(0.0, 0.99))
+def test_a_mixed_mean_rises_from_0_to_its_greatest_value_with_the_strength(sizes, missing):
+    """What strengths are solved by."""
+    at, share = np.linspace(0.0, 1.0, 21), np.ones(len(sizes))
+    for of_labels in (False, True):
+        curve = mixed_mean(reciprocal, np.array(sizes), share, missing, at, at, per_label=of_labels)
+        assert curve[0] == 0
+        assert (np.diff(curve) > 0).all()

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,10 +16,12 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
+from kgtrec.data.stability import MACRO_READINGS
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation import evaluate
+from kgtrec.kernels.subsamples import MacroReading
 from kgtrec.measures.registry import registered
 from kgtrec.meta.stability import SIZES, stability, subsample
 from kgtrec.questions import build_questions
@@ -466,9 +471,9 @@ def test_the_default_sizes_are_those_of_the_paper():
         ({"sizes": [61]}, "expected sizes of 1 to 60 test triples"),
         ({"sizes": [True]}, "expected sizes of 1 to 60 test triples"),
         ({"sizes": []}, "expected at least one size of subsamples, found none"),
-        ({"repeats": 0}, "expected repeats of 1 or more, found 0"),
-        ({"seed": -1}, "expected a seed of 0 or more, found -1"),
-        ({"workers": 0}, "expected workers of 1 or more, found 0"),
+        ({"repeats": 0}, "expected repeats to be a whole number from 1 on, found 0"),
+        ({"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
+        ({"workers": 0}, "expected workers to be a whole number from 1 on, found 0"),
         ({"micro": "keep"}, "expected micro to be 'kept' or 'recount', found 'keep'; did you mean kept?"),
         ({"macro": "remove"}, "expected macro to be 'unjudged' or 'removed', found 'remove'; did you mean removed?"),
         ({"coefficient": "taub"}, "expected coefficients among tau, tau_ap, spearman, rbo, found 'taub'"),
@@ -496,3 +501,24 @@ def test_what_cannot_be_had_is_refused_before_the_work():
         stability(collection, runs, "micro.MRR")
     with pytest.raises(MeasureError, match="ERR@5 is computed by another library"):
         stability(collection, systems, "ERR@5")
+
+
+def test_readings_of_lists_are_those_of_the_kernel():
+    """Which knows no words of others, and so has them itself."""
+    assert get_args(MacroReading) == MACRO_READINGS
+
+
+def test_workers_end_with_the_process_that_shares_out_the_work():
+    """Killed, it cannot tell them; they hold its standard output, which is at its end only once they are gone."""
+    program = """
+import os, signal
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from kgtrec.meta.stability import _begin
+
+with ProcessPoolExecutor(1, get_context("spawn"), _begin, (None,)) as pool:
+    pool.submit(os.write, 1, b"at work").result()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    found = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, timeout=300, check=False)
+    assert (found.stdout, found.returncode) == (b"at work", -9)

@@ -146,15 +146,66 @@ def test_curves_bend_where_the_best_find_what_is_missing():
         ({"densities": []}, r"^expected densities as a list of numbers, found \[\]$"),
         ({"densities": [0.5, 0.5]}, r"^expected densities that differ, found 0\.5, 0\.5$"),
         ({"densities": [1.5]}, r"^expected a density above 0 and at most 1, found 1\.5$"),
-        ({"draws": 0}, r"^expected a whole number of draws of at least 1, found 0$"),
+        ({"densities": [True]}, r"^expected densities as a list of numbers, found \[True\]$"),
+        ({"densities": [1j]}, r"^expected densities as a list of numbers, found \[1j\]$"),
+        ({"draws": 0}, r"^expected draws to be a whole number from 1 to 100,000, found 0$"),
+        ({"draws": 10**20}, r"^expected draws to be a whole number from 1 to 100,000, found 100000000000000000000$"),
+        ({"seed": "x"}, r"^expected seed to be a whole number from 0 on, found 'x'$"),
+        ({"seed": -1}, r"^expected seed to be a whole number from 0 on, found -1$"),
+        ({"reference": "s@9"}, r"^expected a reference among the systems s@0, .*, found 's@9'; did you mean s@"),
+        ({"reference": 3}, r"^expected a reference among the systems s@0, .*, found 3$"),
         ({"correlations": [0.1], "reference": "s@9"}, r"^expected a reference among the systems s@0, s@1, s@2, s@3,"),
-        ({"found_at": 0}, r"^expected a rank of 1 or more at which an answer is found, found 0$"),
+        ({"found_at": 0}, r"^expected the rank at which an answer is found to be a whole number from 1 on, found 0"),
+        ({"found_at": 1.5}, r"^expected the rank at which an answer is found to be a whole number from 1 on, found 1"),
     ],
 )
 def test_options_that_cannot_be_are_refused(options, message):
     collection, _, ranks = systems(1)
     with pytest.raises(KgtrecError, match=message):
         open_world_curve(collection, ranks, "micro.MRR", **options)
+
+
+def test_a_single_system_has_no_pairs_and_is_degraded_all_the_same():
+    """Tables have their columns with or without rows, and the same types as those of several systems."""
+    collection, _, ranks = systems(3, 3)
+    several = open_world_curve(collection, ranks, "micro.MRR", densities=[0.5])
+    one = open_world_curve(collection, next(iter(ranks.values())), "micro.MRR", densities=[0.5])
+    assert inconsistency(one).num_rows == 0
+    assert inconsistency(one).schema == inconsistency(several).schema
+    (row,) = degradation(one).to_pylist()
+    assert row["systems"] == 1
+    assert row["loss"] == pytest.approx(float(one.full[0, 0] - one.mean[0, 0, 0, 0]))
+    assert np.isnan([row["slope"], row["bend"], row["log_gain"]]).all()
+
+
+def test_a_single_family_has_no_pairs_across():
+    collection, _, ranks = systems(3, 3)
+    found = inconsistency(open_world_curve(collection, ranks, "micro.MRR", densities=[0.5]))
+    assert found["pairs"].to_pylist() == ["all", "within"]
+
+
+def test_densities_of_any_number_type_are_taken():
+    collection, _, ranks = systems(2, 2)
+    one = open_world_curve(collection, ranks, "micro.MRR", densities=np.array([0.25, 0.5], np.float32))
+    other = open_world_curve(collection, ranks, "micro.MRR", densities=[0.25, 0.5])
+    assert np.array_equal(one.sparse, other.sparse)
+
+
+def test_a_measure_over_questions_is_told_by_what_it_is_not_by_its_name():
+    """The theory of pykeen.macro.Hits@k, with its own cutoff, is that of Hits@k over questions."""
+    collection, _, ranks = systems(8, 2)
+    found = open_world_curve(collection, ranks, ["pykeen.macro.Hits@1", "pykeen.macro.Hits@3"], densities=[0.5])
+    missing, sizes = 1 - found.density[0, 0, 0], np.arange(len(found.answers))
+    for place in range(2):
+        for m, hits in enumerate(("Hits@1", "Hits@3")):
+            used = [n for n in sizes[1:].tolist() if found.answers[n]]
+            rho = float(found.own_correlation[0, 0, place])
+            expected = [
+                expected_score(OpenWorld(n, missing, rho), hits, found.strength[place], average="questions")
+                for n in used
+            ]
+            weight = [found.answers[n] * (1 - missing**n) for n in used]
+            assert found.theory[0, 0, m, place] == pytest.approx(np.average(expected, weights=weight), rel=1e-9)
 
 
 def test_the_same_seed_gives_the_same_bytes_whatever_the_order_of_systems():

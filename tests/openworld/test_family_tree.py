@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgtrec.cli.demo_world import _KINSHIP
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError
 from kgtrec.openworld.family_tree import KINSHIP, FamilyTree, family_statistics, family_tree, hide_facts
@@ -217,11 +218,15 @@ def test_the_smallest_trees_have_exactly_the_people_asked_for(people):
         assert set(tree.facts.head.tolist()) == set(range(people))
 
 
-def test_too_few_people_or_a_negative_seed_is_refused():
-    with pytest.raises(KgtrecError, match=r"^expected at least 2 people for a family tree, found 1$"):
-        family_tree(1)
-    with pytest.raises(KgtrecError, match=r"^expected a seed of 0 or more, found -1$"):
-        family_tree(10, seed=-1)
+@pytest.mark.parametrize("people", [1, 2_000_000, 2.5, "3", True])
+def test_people_and_seeds_are_whole_numbers_that_can_be(people):
+    told = rf"^expected people to be a whole number from 2 to 1,000,000, found {people!r}$"
+    with pytest.raises(KgtrecError, match=told):
+        family_tree(people)
+    for seed in (-1, 1.5, "x"):
+        with pytest.raises(KgtrecError, match=rf"^expected seed to be a whole number from 0 on, found {seed!r}$"):
+            family_tree(10, seed=seed)
+    assert len(family_tree(np.int32(10), seed=np.uint8(1))) == 10
 
 
 @given(st.integers(10, 60), SEEDS, st.floats(0.05, 0.4), st.floats(0.05, 1), st.floats(0, 0.1))
@@ -233,8 +238,8 @@ def test_hiding_parts_the_facts_and_leaves_every_entity_and_relation_in_train(pe
     parts = [world.splits.train.keys(), world.splits.valid.keys(), world.complete.keys()]
     assert np.array_equal(np.sort(np.concatenate(parts)), np.sort(facts.keys()))
     assert np.isin(world.splits.test.keys(), world.complete.keys()).all()
-    assert len(world.complete) == max(1, int(hidden * len(facts)))
-    assert len(world.splits.test) == max(1, int(density * len(world.complete)))
+    assert len(world.complete) == max(1, int(hidden * len(facts) + 1e-9))
+    assert len(world.splits.test) == max(1, int(density * len(world.complete) + 1e-9))
     train = world.splits.train
     assert set(train.head.tolist()) | set(train.tail.tolist()) == set(range(people))
     assert set(train.relation.tolist()) == set(facts.relation.tolist())
@@ -261,7 +266,9 @@ def test_more_density_only_adds_labels():
         ({"hidden": 1.0}, "expected a share of hidden facts between 0 and 1, found 1.0"),
         ({"density": 0.0}, "expected a density above 0 and at most 1, found 0.0"),
         ({"valid": 0.8}, "expected a share of valid facts from 0 to below 0.7, found 0.8"),
-        ({"seed": -1}, "expected a seed of 0 or more, found -1"),
+        ({"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
+        ({"density": "0.5"}, "expected a density above 0 and at most 1, found '0.5'"),
+        ({"hidden": True}, "expected a share of hidden facts between 0 and 1, found True"),
         ({"hidden": 0.99, "valid": 0.0}, "every entity and relation must keep a fact there"),
     ],
 )
@@ -269,6 +276,18 @@ def test_options_that_cannot_be_are_refused(options, message):
     with pytest.raises(KgtrecError) as caught:
         hide_facts(family_tree(30).facts, **options)
     assert message in str(caught.value)
+
+
+def test_a_share_of_a_hundred_facts_is_so_many_of_them():
+    """57% of 100 facts are 57, though 0.57 * 100 is a hair less."""
+    facts = family_tree(15, seed=2).facts
+    hundred = Triples(facts.head[:100], facts.relation[:100], facts.tail[:100], facts.entities, facts.relations)
+    assert len(hundred) == 100
+    assert len(hide_facts(hundred, hidden=0.57).complete) == 57
+
+
+def test_the_demo_asks_about_every_relation_of_the_tree():
+    assert set(_KINSHIP) == set(KINSHIP)
 
 
 def test_repeated_facts_are_refused():

@@ -18,12 +18,12 @@ from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.openworld.labels import (
     SparseLabels,
     TrueFacts,
-    correlation_range,
     found_answers,
     hide_labels,
+    possible_correlations,
     rows_of,
 )
-from kgtrec.openworld.theory import correlation_range as model_range
+from kgtrec.openworld.theory import correlation_range
 from kgtrec.questions import build_questions
 from kgtrec.ranking import rank_scores
 
@@ -123,7 +123,7 @@ def test_the_correlation_comes_within_the_rounding_to_whole_facts(seed, density,
     collection, _ = world(seed, facts=120)
     true = TrueFacts.of(collection)
     found = np.random.default_rng(seed).random(len(true.fact)) < strength
-    low, high = correlation_range(true, found, density)
+    low, high = possible_correlations(true, found, density)
     if np.isnan(low):
         return
     wanted = part * (high if part > 0 else -low)
@@ -140,7 +140,19 @@ def test_the_range_of_correlations_is_that_of_the_model_where_both_answers_are_f
     test = Triples.of([(f"h{place}", "r", f"t{place}") for place in range(100)])
     true = TrueFacts.of(build_questions(Triples.of([]), Triples.of([]), test))
     found = true.fact < 70
-    assert correlation_range(true, found, 0.8) == pytest.approx(model_range(0.2, 0.7), abs=1e-12)
+    assert possible_correlations(true, found, 0.8) == pytest.approx(correlation_range(0.2, 0.7), abs=1e-12)
+
+
+def test_the_ends_that_an_error_tells_are_taken():
+    """Ends are told with four digits, which may be a little beyond the end itself; then it is the end that comes."""
+    test = Triples.of([(f"h{place}", "r", f"t{place}") for place in range(100)])
+    true = TrueFacts.of(build_questions(Triples.of([]), Triples.of([]), test))
+    for known in (30, 67, 70):
+        found = true.fact < known
+        for end in possible_correlations(true, found, 0.8):
+            assert hide_labels(true, 0.8, found=found, correlation=float(f"{end:.4g}")).correlation == pytest.approx(
+                end, abs=1e-12
+            )
 
 
 def test_a_correlation_that_cannot_be_names_those_that_can():
@@ -157,8 +169,21 @@ def test_a_correlation_that_cannot_be_names_those_that_can():
         hide_labels(true, 1.0, found=true.fact < 70, correlation=0.1)
     with pytest.raises(KgtrecError, match=r"expected what a system finds, to hide labels in correlation with it"):
         hide_labels(true, 0.8, correlation=0.1)
-    with pytest.raises(KgtrecError, match=r"^expected a density above 0 and at most 1, found 0$"):
-        hide_labels(true, 0)
+    for density in (0, -1, 2, float("nan"), True, "0.5"):
+        told = rf"^expected a density above 0 and at most 1, found {density!r}$"
+        with pytest.raises(KgtrecError, match=told):
+            hide_labels(true, density)
+        with pytest.raises(KgtrecError, match=told):
+            possible_correlations(true, true.fact < 70, density)
+    for option in ("seed", "draw"):
+        with pytest.raises(KgtrecError, match=rf"^expected {option} to be a whole number from 0 on, found 1\.5$"):
+            hide_labels(true, 0.5, **{option: 1.5})
+
+
+@pytest.mark.parametrize("density", [np.float32(0.5), np.float64(0.5), np.float16(0.5)])
+def test_densities_of_any_float_type_are_taken(density):
+    true = TrueFacts.of(world(2)[0])
+    assert np.array_equal(hide_labels(true, density).labelled, hide_labels(true, 0.5).labelled)
 
 
 @given(SEEDS, st.integers(1, 4))

@@ -190,10 +190,10 @@ def test_no_label_at_all_is_no_score():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_questions": 0}, "expected a whole number of questions of at least 1, found 0"),
-        ({"repeats": 1.5}, "expected a whole number of repeats of at least 1, found 1.5"),
-        ({"seed": -1}, "expected a whole number of at least 0 as seed, found -1"),
-        ({"n_entities": 4}, "expected at least as many entities as a question has answers, 5, .* found 4"),
+        ({"n_questions": 0}, "expected n_questions to be a whole number from 1 on, found 0"),
+        ({"repeats": 1.5}, "expected repeats to be a whole number from 1 on, found 1.5"),
+        ({"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
+        ({"n_entities": 4}, "expected n_entities to be a whole number from 5 to 10,000,000, found 4"),
         ({"shared": "all"}, "expected shared to be everything, labels or nothing, found 'all'"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -183,8 +184,8 @@ def test_a_single_answer_is_never_outranked():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0, 0.5), "expected a whole number of answers from 1 to 10,000,000, found 0"),
-        ((2.5, 0.5), "expected a whole number of answers from 1 to 10,000,000, found 2.5"),
+        ((0, 0.5), "expected n_answers to be a whole number from 1 to 10,000,000, found 0"),
+        ((2.5, 0.5), "expected n_answers to be a whole number from 1 to 10,000,000, found 2.5"),
         ((5, 1.0), "expected the share of missing labels from 0 to below 1, found 1.0"),
         ((5, -0.1), "expected the share of missing labels from 0 to below 1, found -0.1"),
         ((5, math.nan), "expected the share of missing labels from 0 to below 1, found nan"),
@@ -206,12 +207,49 @@ def test_a_correlation_that_no_joint_distribution_has_names_the_range():
     with pytest.raises(KgtrecError) as found:
         expected_score(OpenWorld(5, 0.2, 0.4), "MRR", [0.5, 0.7])
     assert str(found.value) == (
-        "expected a correlation from -0.763763 to 0.327327 for a strength of 0.7 with a share of 0.2 missing, found 0.4"
+        "expected a correlation from -0.763762615826 to 0.327326835354 for a strength of 0.7 with a share of 0.2 "
+        "missing, found 0.4"
     )
     with pytest.raises(KgtrecError, match="expected a correlation from 0 to 0 for a strength of 1"):
         score_slope(OpenWorld(5, 0.2, 0.1), "MRR", 1.0)
     with pytest.raises(KgtrecError, match="with a share of 0 missing"):
         expected_score(OpenWorld(5, 0.0, 0.1), "MRR", 0.5)
+
+
+def test_the_ends_that_an_error_tells_are_allowed():
+    with pytest.raises(KgtrecError) as found:
+        expected_score(OpenWorld(5, 0.2, 0.4), "MRR", 0.7)
+    for end in re.findall(r"-?0\.\d+", str(found.value))[:2]:
+        assert 0 < expected_score(OpenWorld(5, 0.2, float(end)), "MRR", 0.7) < 1
+
+
+def test_the_number_of_questions_of_the_published_example():
+    """N = 43, beta = l = .5, p = 5%: c / dl^2 with c = 2.85, which is the published constant; 1,139 at dl = .05."""
+    world = OpenWorld(43, 0.5)
+    variance = question_variance(world, "MRR", 0.5, average="questions")
+    assert round(2 * variance * (0.5 * 0.5 * 44 * norm.isf(0.05)) ** 2, 2) == 2.85
+    assert questions_needed_by_logarithm(world, 0.5, 0.05) == 1139
+
+
+def test_numbers_beyond_double_precision_are_told():
+    for gap in (1e-300, 5e-324):
+        with pytest.raises(KgtrecError, match="expected two systems further apart"):
+            questions_needed_by_logarithm(OpenWorld(5, 0.5), 0.5, gap)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("missing", [1e-308, 1e-100, 1 - 1e-16])
+@pytest.mark.parametrize("strength", [1e-308, 1e-100, 1.0])
+def test_probabilities_next_to_nothing_count_as_nothing(missing, strength):
+    """Of few answers nothing missing is found that could stand above a label, up to what doubles can tell."""
+    world = OpenWorld(2, missing)
+    found = expected_score(world, "MRR", strength)
+    assert found == pytest.approx(strength * (1 - missing * strength / 4), rel=1e-12)
+    assert question_variance(world, "MRR", strength) >= 0
+    assert score_slope(world, "MRR", strength, average="questions") > 0
+    if missing * strength < 1e-100:
+        with pytest.raises(KgtrecError, match="the logarithm has no value there"):
+            logarithmic_approximation(world, strength)
 
 
 def test_the_ends_of_the_range_are_allowed():
@@ -249,7 +287,7 @@ def test_what_has_no_answer_says_so():
         question_variance(world, "MRR", 0.5, average="lemma")
     with pytest.raises(KgtrecError, match="expected the weaker system's strength below"):
         wrong_order_probability(world, "MRR", 0.7, 0.5, 100)
-    with pytest.raises(KgtrecError, match="expected a whole number of questions of at least 1, found 0"):
+    with pytest.raises(KgtrecError, match="expected n_questions to be a whole number from 1 on, found 0"):
         wrong_order_probability(world, "MRR", 0.5, 0.7, 0)
     with pytest.raises(KgtrecError, match="expected a probability of a wrong order between 0 and"):
         questions_needed(world, "MRR", 0.5, 0.7, p=0.7)

@@ -6,7 +6,7 @@ import io
 import pyarrow as pa
 import pytest
 
-from kgtrec.data.report import Report, Table
+from kgtrec.data.report import Report, Section, Table
 from kgtrec.errors import KgtrecError
 from kgtrec.report.files import report_files, table_latex
 from tests.report.sample import small_report
@@ -28,6 +28,17 @@ def test_only_what_is_asked_for_is_made(report: Report):
     assert set(report_files(report, ("tex",))) == {"tables/scores.tex"}
     with pytest.raises(KgtrecError, match="expected formats among html, svg, pdf, tex, csv, png, found 'docx'"):
         report_files(report, ("html", "docx"))
+
+
+def test_data_that_the_page_cannot_hold_are_beside_it():
+    """The page names the file, which is there whatever else is asked for; small data are in the page."""
+    large = Table("big", "Big", "", pa.table({"label": [f"number {n}" for n in range(120_000)]}))
+    small = Table("small", "Small", "", pa.table({"label": ["a"]}))
+    files = report_files(Report("R", (Section("a", "A", (large, small)),)), ("html",))
+    assert set(files) == {"report.html", "tables/big.csv"}
+    assert b"they are in <code>tables/big.csv</code> beside it" in files["report.html"]
+    assert files["tables/big.csv"].count(b"\n") == 120_001
+    assert b'download="small.csv"' in files["report.html"]
 
 
 def test_same_report_same_files():

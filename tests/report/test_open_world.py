@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from kgtrec.data.open_world_curve import OpenWorldCurve
-from kgtrec.data.report import Figure
-from kgtrec.report.open_world import curve_report
+from kgtrec.data.report import Figure, Report, Table
+from kgtrec.report.files import report_files
+from kgtrec.report.open_world import curve_report, curve_text, tables_of
 
 
 def curve(densities: tuple[float, ...], measures: tuple[str, ...] = ("micro.MRR",)) -> OpenWorldCurve:
@@ -24,9 +27,22 @@ def curve(densities: tuple[float, ...], measures: tuple[str, ...] = ("micro.MRR"
     )  # fmt: skip
 
 
+def page(found: OpenWorldCurve) -> Report:
+    return curve_report(found, tables_of(found))
+
+
+def alone(found: OpenWorldCurve) -> OpenWorldCurve:
+    """The first of the systems."""
+    return replace(
+        found, systems=found.systems[:1], families=found.families[:1], checkpoints=found.checkpoints[:1],
+        strength=found.strength[:1], full=found.full[:, :1], sparse=found.sparse[..., :1],
+        theory=found.theory[..., :1], own_correlation=found.own_correlation[..., :1],
+    )  # fmt: skip
+
+
 def test_each_measure_has_a_figure_with_both_ways_of_missing():
     """Points are means over draws."""
-    found = curve_report(curve((0.5, 0.1), ("micro.MRR", "micro.pMRR(p=0.5)")))
+    found = page(curve((0.5, 0.1), ("micro.MRR", "micro.pMRR(p=0.5)")))
     figures = list(found.figures)
     assert [figure.key for figure in figures] == ["sparse-full-1-micro-mrr", "sparse-full-2-micro-pmrr-p-0-5"]
     rows = figures[0].data.to_pylist()
@@ -47,6 +63,74 @@ def test_each_measure_has_a_figure_with_both_ways_of_missing():
     ],
 )
 def test_no_more_than_five_densities_are_drawn_from_the_lowest_to_the_highest(densities, drawn):
-    (figure,) = curve_report(curve(densities)).figures
+    (figure,) = page(curve(densities)).figures
     assert isinstance(figure, Figure)
     assert sorted(set(figure.data.column("density").to_pylist())) == drawn
+
+
+def test_the_text_has_a_table_of_each_number_and_way_of_missing():
+    """Sparse scores are half of the full ones at random, a quarter where correlated; orders stay; lines are exact."""
+    found = curve((0.5, 0.1))
+    text = curve_text(found, tables_of(found))
+    head, *tables = text.split("\n\n")
+    # 2 questions of one answer and 3 of two: 8 answers, of lists of (2 * 1 + 6 * 2) / 8 on average
+    assert head == (
+        "10 true facts, 5 questions; an answer is one of 1.75 on average, a question has 1.60; 3 systems that find "
+        "20.0% to 60.0%; 2 sets of labels of each density; seed 0"
+    )
+    assert [table.splitlines()[0] for table in tables] == [
+        f"{title}, {told}"
+        for told in ("missing at random", "missing correlated by -0.1 with what a@2 finds")
+        for title in (
+            "wrongly ordered pairs",
+            "slope of sparse against full",
+            "how far that slope falls from the weaker half of the systems to the stronger half",
+            "AIC of a line less that of a logarithm; above 0 the logarithm fits better",
+        )
+    ]
+    rows = [[line.split() for line in table.splitlines()[1:]] for table in tables]
+    assert {tuple(one[0]) for one in rows} == {("measure", "0.5", "0.1")}
+    # an exact line has no AIC, and a half of three systems, which are two, no line
+    assert [one[1][1:] for one in rows] == [
+        ["0.0%", "0.0%"], ["0.500", "0.500"], ["-", "-"], ["-", "-"],
+        ["0.0%", "0.0%"], ["0.250", "0.250"], ["-", "-"], ["-", "-"],
+    ]  # fmt: skip
+
+
+def test_the_share_of_wrong_pairs_is_the_mean_over_draws():
+    """One of two draws turns all three pairs round."""
+    found = curve((0.5,))
+    sparse = found.sparse.copy()
+    sparse[0, 0, 0] = 1 - sparse[0, 0, 0]
+    found = replace(found, sparse=sparse)
+    assert "missing at random\nmeasure      0.5\nmicro.MRR  50.0%\n" in curve_text(found, tables_of(found))
+
+
+def test_a_single_system_is_told_to_have_no_pairs():
+    """In the text and on the page, which is there all the same; its table has its columns and no rows."""
+    one = alone(curve((0.5, 0.1)))
+    tables = tables_of(one)
+    text = curve_text(one, tables)
+    told = "There are no pairs to put in the wrong order, as there is one system only."
+    assert told in text
+    assert "; 1 system that finds 20.0%; 2 sets of labels of each density; seed 0\n" in text
+    assert "wrongly ordered pairs" not in text
+    assert tables["inconsistency"].num_rows == 0
+    assert "wrong" in tables["inconsistency"].column_names
+    found = curve_report(one, tables)
+    assert told in report_files(found)["report.html"].decode()
+    assert [table.key for table in found.tables] == ["slopes-correlation-0", "slopes-correlation-1", "labels"]
+    assert told not in report_files(page(curve((0.5, 0.1))))["report.html"].decode()
+
+
+def test_the_page_has_the_numbers_of_each_way_of_missing_in_tables():
+    """Every pair, within the family and across, at each density; degradation at each density."""
+    tables = {table.key: table for table in page(curve((0.5, 0.1))).tables}
+    assert list(tables) == [
+        "wrong-correlation-0", "slopes-correlation-0", "wrong-correlation-1", "slopes-correlation-1", "labels",
+    ]  # fmt: skip
+    assert tables["wrong-correlation-0"].data.num_rows == 2 * 3
+    slopes = tables["slopes-correlation-1"]
+    assert isinstance(slopes, Table)
+    assert slopes.data["slope"].to_pylist() == pytest.approx([0.25, 0.25])
+    assert "correlation" not in [column.name for column in slopes.columns]

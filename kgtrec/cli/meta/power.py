@@ -18,13 +18,13 @@ from kgtrec.cli.options import (
     ties_option,
     workers_option,
 )
-from kgtrec.data.power import POWER_TESTS
+from kgtrec.data.power import POWER_TESTS, RESAMPLES
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import write_text
 
 if TYPE_CHECKING:
+    from kgtrec.data.power import Resample
     from kgtrec.evaluation import Missing
-    from kgtrec.meta.power import Resample
 
 FORMATS = ("table", "csv", "json", "latex")
 
@@ -56,8 +56,8 @@ FORMATS = ("table", "csv", "json", "latex")
 )
 @click.option(
     "--resample",
-    type=click.Choice(("question", "item")),
-    default="question",
+    type=click.Choice(RESAMPLES),
+    default=RESAMPLES[0],
     show_default=True,
     help="What those two draw and shuffle: questions with all their answers, or single answers.",
 )

@@ -19,13 +19,13 @@ from kgtrec.cli.options import (
     workers_option,
 )
 from kgtrec.data.correlations import COEFFICIENTS
+from kgtrec.data.stability import MACRO_READINGS, MICRO_READINGS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import write_text
 
 if TYPE_CHECKING:
+    from kgtrec.data.stability import MacroReading, MicroReading
     from kgtrec.evaluation import Missing
-    from kgtrec.kernels.subsamples import MacroReading
-    from kgtrec.meta.stability import MicroReading
 
 FORMATS = ("table", "csv", "json", "latex")
 TABLES = ("summary", "repeats", "scores")
@@ -61,15 +61,15 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
 @seed_option("Of the subsamples.")
 @click.option(
     "--micro",
-    type=click.Choice(("kept", "recount")),
-    default="kept",
+    type=click.Choice(MICRO_READINGS),
+    default=MICRO_READINGS[0],
     show_default=True,
     help="Each answer keeps its filtered rank, or discarded answers are candidates again and count.",
 )
 @click.option(
     "--macro",
-    type=click.Choice(("unjudged", "removed")),
-    default="unjudged",
+    type=click.Choice(MACRO_READINGS),
+    default=MACRO_READINGS[0],
     show_default=True,
     help="Discarded answers stay in the lists as unjudged, or leave them.",
 )

@@ -8,8 +8,9 @@ from kgtrec.cli.common import progress, say
 from kgtrec.cli.evaluate import files_of, refuse_twice
 from kgtrec.cli.options import measure_option, seed_option, ties_option
 from kgtrec.cli.systems import read_questions
+from kgtrec.data.open_world_curve import DENSITIES
 from kgtrec.formats.answer_ranks import read_answer_ranks
-from kgtrec.formats.files import replacing_folder, write_text
+from kgtrec.formats.files import replacing_folder, require_replaceable, write_text
 
 _MADE_BY = "points.csv"
 
@@ -30,7 +31,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
 )
 @click.option(
     "--densities",
-    default="0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9",
+    default=" ".join(f"{density:g}" for density in DENSITIES),
     show_default=True,
     callback=_numbers,
     metavar="NUMBERS",
@@ -83,8 +84,11 @@ def command(
     """
     from kgtrec.openworld.curve import MEASURES, open_world_curve
     from kgtrec.report.files import report_files
-    from kgtrec.report.open_world import TABLES, curve_csv, curve_report, curve_text
+    from kgtrec.report.open_world import curve_report, curve_text, tables_of
+    from kgtrec.report.records import table_csv
 
+    if out is not None:
+        require_replaceable(out, made_by=_MADE_BY)
     paths = files_of(systems)
     refuse_twice(collection, paths)
     complete = read_questions(collection)
@@ -95,13 +99,14 @@ def command(
             complete, ranks, list(measures) or MEASURES, densities=densities, correlations=correlations,
             reference=reference, draws=draws, found_at=found_at, ties=ties, seed=seed, progress=advance,
         )  # fmt: skip
-    click.echo(curve_text(found), nl=False)
+    tables = tables_of(found)
+    click.echo(curve_text(found, tables), nl=False)
     if out is None:
         return
     with replacing_folder(out, made_by=_MADE_BY) as folder:
-        for name in TABLES:
-            write_text(folder / f"{name}.csv", curve_csv(found, name))
-        for name, content in report_files(curve_report(found), ("html", "svg")).items():
+        for name, table in tables.items():
+            write_text(folder / f"{name}.csv", table_csv(table))
+        for name, content in report_files(curve_report(found, tables), ("html", "svg")).items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content)
     say(f"wrote {out}")

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.common import counting, naming, progress, say
-from kgtrec.cli.evaluate import files_of, form_of, holds_ranks_of, read_judgements, read_systems, refuse_twice
-from kgtrec.cli.options import measure_option, out_option
+from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, systems_of
+from kgtrec.cli.options import measure_option, out_option, seed_option
 from kgtrec.data.collection import Collection
+from kgtrec.data.missing_estimate import METHODS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import writing
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from kgtrec.data.qrels import Qrels
 
 FORMATS = ("table", "csv", "json")
-_METHODS = ("found", "runs", "labels")
 
 
 @click.command(name="estimate")
@@ -40,7 +40,7 @@ _METHODS = ("found", "runs", "labels")
     "--depth", type=click.IntRange(1), default=10, show_default=True, help="Rank to which the systems were pooled."
 )
 @click.option(
-    "--method", type=click.Choice(_METHODS), help="Whose beta the theory takes. Default: labels, if enough tell of it."
+    "--method", type=click.Choice(METHODS), help="Whose beta the theory takes. Default: labels, if enough tell of it."
 )
 @click.option("--top", type=click.IntRange(1), default=5, show_default=True, help="How many systems to separate.")
 @click.option(
@@ -52,7 +52,7 @@ _METHODS = ("found", "runs", "labels")
     help="Of the intervals.",
 )  # fmt: skip
 @click.option("--resamples", type=click.IntRange(1), default=1000, show_default=True, help="Bootstrap samples.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap.")
+@seed_option("Of the bootstrap.")
 @click.option(
     "--format", "form", type=click.Choice(FORMATS),
     help="Form of the output; by default that of --out's suffix, else table.",
@@ -101,11 +101,9 @@ def command(
         raise click.BadParameter(f"expected one of {', '.join(report.TABLES)}, got {table!r}", param_hint="--table")
     if (form == "csv") != (table is not None):
         raise click.UsageError("--format csv and --table go together: a CSV file holds one table")
-    paths = files_of(systems)
-    refuse_twice(judged, paths)
+    paths, holds_ranks = systems_of(judged, systems)
     sparse, complete, weight = _judged(judged, labels)
     others = {name: None if path is None else _qrels(path) for name, path in (("known", known), ("truth", truth))}
-    holds_ranks = [holds_ranks_of(path) for path in paths]
     with progress("reading", len(paths), "systems") as advance:
         found = estimate_missing(
             sparse, complete, counting(read_systems(paths, holds_ranks), advance), list(measures) or MEASURES,

@@ -72,3 +72,47 @@ def test_densities_that_are_no_numbers_are_refused(made: Path, capsys: pytest.Ca
         main(["openworld", "curve", str(made / "W"), str(made / "ranks"), "--densities", "half"])
     assert left.value.code == 2
     assert "expected numbers, such as 0.1 0.5 0.9, got 'half'" in capsys.readouterr().err
+
+
+def test_a_single_system_has_a_report_without_a_table_of_pairs(made: Path, capsys: pytest.CaptureFixture[str]):
+    out = made / "one"
+    system = next((made / "ranks").glob("rules*.ranks.parquet"))
+    options = ["--densities", "0.5", "-m", "micro.MRR", "--out", str(out)]
+    main(["openworld", "curve", str(made / "W"), str(system), *options])
+    printed, told = capsys.readouterr()
+    assert "There are no pairs to put in the wrong order, as there is one system only." in printed
+    assert told.endswith(f"wrote {out}\n")
+    assert (out / "report.html").is_file()
+    header = "correlation,density,measure,pairs,told,wrong,tied,mean_gap,max_gap\n"
+    assert (out / "inconsistency.csv").read_text() == header
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+):
+    """Neither the collection nor the ranks exist, and it is the folder that is told."""
+    out = tmp_path / "out"
+    if kind == "file":
+        out.write_text("mine")
+    else:
+        out.mkdir()
+        (out / "mine.txt").write_text("mine")
+    with pytest.raises(SystemExit) as left:
+        main(["openworld", "curve", str(tmp_path / "W"), str(tmp_path / "ranks"), "--out", str(out)])
+    assert left.value.code == 2
+    told = {
+        "file": "expected a folder to write, found a file",
+        "folder": "expected an empty or new folder, found one with other files, which would be lost; choose another",
+    }[kind]
+    assert capsys.readouterr().err == f"error: {out}: {told}\n"
+    assert (out if kind == "file" else out / "mine.txt").read_text() == "mine"
+
+
+def test_a_reference_that_is_no_system_is_refused_where_nothing_is_correlated_too(
+    made: Path, capsys: pytest.CaptureFixture[str]
+):
+    with pytest.raises(SystemExit) as left:
+        main(["openworld", "curve", str(made / "W"), str(made / "ranks"), "--reference", "rule@1"])
+    assert left.value.code == 2
+    assert capsys.readouterr().err.endswith("found 'rule@1'; did you mean rules@1 or rules@3 or rules@2?\n")

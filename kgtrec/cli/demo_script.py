@@ -12,7 +12,7 @@ from pathlib import Path
 from kgtrec.cli import cli
 
 
-class Steps:
+class Script:
     """Commands of the program, run one after the other in the folder at hand, and kept for a script."""
 
     def __init__(self) -> None:
@@ -26,13 +26,16 @@ class Steps:
         return output.getvalue().decode()
 
     def copy(self, source: str, target: str) -> None:
+        """Copy a file."""
         self.lines.append(f"cp {source} {target}")
         shutil.copyfile(source, target)
 
     def note(self, text: str) -> None:
+        """Say what the commands that follow are for."""
         self.lines.append(f"\n# {text}")
 
-    def script(self, made_by: str) -> str:
+    def text(self, made_by: str) -> str:
+        """The commands as a file for a shell."""
         return (
             "# What kgtrec demo did, step by step, with the files in kg/ and filled/. Run it in this folder.\n"
             f"# They came from: {made_by}\n"

@@ -1,0 +1,177 @@
+"""What a figure shows, in words: for those who cannot see it.
+
+Each function takes the rows of a figure, or of one of its panels, and the figure's options.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from kgtrec.errors import MeasureError
+from kgtrec.measures.names import parse_measure
+from kgtrec.report.cells import count_text, number_text
+
+Rows = Mapping[str, list[Any]]  # column -> values
+_TOLD = 8  # series whose gist is told; the others are counted
+
+
+def better_of(measure: str) -> str:
+    """Which way a measure is better; higher, where the name is one of the caller's own."""
+    try:
+        return parse_measure(measure).record.better
+    except MeasureError:
+        return "higher"
+
+
+def _told(sentences: Sequence[str], more: str) -> str:
+    if len(sentences) > _TOLD:
+        sentences = [*sentences[:_TOLD], f"{count_text(len(sentences) - _TOLD)} more {more}"]
+    return "; ".join(sentences) + "."
+
+
+def _series(rows: Rows, by: str, *names: str) -> dict[str, list[tuple[Any, ...]]]:
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for label, *cells in zip(rows[by], *(rows[name] for name in names), strict=True):
+        found.setdefault(label, []).append(tuple(cells))
+    return found
+
+
+def _of_lines(rows: Rows, options: Mapping[str, Any], x: str, y: str) -> str:
+    sentences = []
+    for label, points in _series(rows, "measure", x, y).items():
+        known = sorted(point for point in points if not math.isnan(point[1]))
+        if not known:
+            sentences.append(f"{label}: undefined")
+            continue
+        (first_x, first), (last_x, last) = known[0], known[-1]
+        text = f"{label}: from {number_text(first, 3)} at {_at(options, first_x)}"
+        text += f" to {number_text(last, 3)} at {_at(options, last_x)}" if len(known) > 1 else ""
+        lowest_x, lowest = min(known, key=lambda point: point[1])
+        if lowest < min(first, last) - 0.0005:
+            text += f", lowest {number_text(lowest, 3)} at {_at(options, lowest_x)}"
+        sentences.append(text)
+    return _told(sentences, "measures")
+
+
+def _at(options: Mapping[str, Any], x: float) -> str:
+    return f"{x:.0%}" if options["at"] == "share" else f"{options['at']} {x:g}"
+
+
+def of_depths(rows: Rows, options: Mapping[str, Any]) -> str:
+    """Where each measure's correlation begins, ends and is lowest, by pool depth."""
+    return _of_lines(rows, options, "depth", "tau")
+
+
+def of_shares(rows: Rows, options: Mapping[str, Any]) -> str:
+    """The same by share of the test triples."""
+    return _of_lines(rows, options, "share", "mean")
+
+
+def of_p_values(rows: Rows, options: Mapping[str, Any]) -> str:
+    """How many pairs each measure tells apart, and its mean p."""
+    sentences = []
+    for label, points in _series(rows, "measure", "p").items():
+        known = [p for (p,) in points if not math.isnan(p)]
+        below = sum(p < options["level"] for p in known)
+        mean = f", mean p {number_text(sum(known) / len(known), 3)}" if known else ""
+        pairs = f"{count_text(below)} of {count_text(len(points))} pairs below {options['level']:g}"
+        sentences.append(f"{label}: {pairs}{mean}")
+    return _told(sentences, "measures")
+
+
+def of_cells(rows: Rows, options: Mapping[str, Any]) -> str:
+    """The highest and the lowest cell, and the mean of each column."""
+    known = [
+        cell
+        for cell in zip(rows["value"], rows["system"], rows["category"], rows["side"], strict=True)
+        if not math.isnan(cell[0])
+    ]
+    if not known:
+        return "All values are undefined."
+    ends = []
+    for what, (value, system, category, side) in (
+        ("highest", max(known, key=lambda cell: cell[0])),
+        ("lowest", min(known, key=lambda cell: cell[0])),
+    ):
+        ends.append(f"{what} {number_text(value, 3)} ({system}, {category}, {side})")
+    means = [
+        f"{side} {category} {number_text(math.fsum(values) / len(values), 3)}"
+        for side in dict.fromkeys(cell[3] for cell in known)
+        for category in dict.fromkeys(cell[2] for cell in known if cell[3] == side)
+        if (values := [cell[0] for cell in known if cell[2:] == (category, side)])
+    ]
+    return f"{options['value']}: {', '.join(ends)}. Means: {_told(means, 'groups')}"
+
+
+def of_growth(rows: Rows, options: Mapping[str, Any]) -> str:
+    """Triples and true ones at the first and the last depth."""
+    new = "" if "triples" in rows else "new_"
+    parts = []
+    for place in sorted({0, len(rows["depth"]) - 1}):
+        triples, positives = rows[f"{new}triples"][place], rows[f"{new}positives"][place]
+        share = f" ({positives / triples:.1%})" if triples else ""
+        counted = f"{count_text(triples)} {'more ' if new else ''}triples, {count_text(positives)} of them true"
+        parts.append(f"depth {rows['depth'][place]:g}: {counted}{share}")
+    return _told(parts, "depths")
+
+
+def of_ties(rows: Rows, options: Mapping[str, Any]) -> str:
+    """The widest span of each measure, and whose it is."""
+    widest: dict[str, tuple[float, str]] = {}
+    for place, value in enumerate(rows["value"]):
+        if not math.isnan(value):
+            widest.setdefault(rows["measure"][place], (-1.0, ""))
+    for (measure, system), values in _pairs(rows).items():
+        spread = max(values) - min(values)
+        if spread > widest[measure][0]:
+            widest[measure] = (spread, system)
+    sentences = [
+        f"{measure}: policies are at most {number_text(spread, 4)} apart ({system})"
+        for measure, (spread, system) in widest.items()
+    ]
+    return _told(sentences, "measures") if sentences else "All values are undefined."
+
+
+def _pairs(rows: Rows) -> dict[tuple[str, str], list[float]]:
+    found: dict[tuple[str, str], list[float]] = {}
+    for measure, system, value in zip(rows["measure"], rows["system"], rows["value"], strict=True):
+        if not math.isnan(value):
+            found.setdefault((measure, system), []).append(value)
+    return found
+
+
+def of_scores(rows: Rows, options: Mapping[str, Any]) -> str:
+    """The best and the last system of each measure."""
+    sentences = []
+    for measure, points in _series(rows, "measure", "system", "value").items():
+        known = [point for point in points if not math.isnan(point[1])]
+        if not known:
+            sentences.append(f"{measure}: undefined")
+            continue
+        sign = -1 if better_of(measure) == "lower" else 1
+        best, worst = max(known, key=lambda point: sign * point[1]), min(known, key=lambda point: sign * point[1])
+        text = f"{measure}: best {best[0]} with {number_text(best[1], 4)}"
+        text += f", last {worst[0]} with {number_text(worst[1], 4)}" if len(known) > 1 else ""
+        sentences.append(text)
+    return _told(sentences, "measures")
+
+
+def of_curves(rows: Rows, options: Mapping[str, Any]) -> str:
+    """The range of each line, and how many neighbours it turns round."""
+    sentences = []
+    named = [f"{missing}, {density:.0%} labelled"
+             for missing, density in zip(rows["missing"], rows["density"], strict=True)]  # fmt: skip
+    for label, points in _series({**rows, "named": named}, "named", "full", "sparse").items():
+        known = sorted(point for point in points if not any(map(math.isnan, point)))
+        if not known:
+            sentences.append(f"{label}: undefined")
+            continue
+        ends = [number_text(of(cells), 3) for cells in zip(*known, strict=True) for of in (min, max)]
+        text = f"{label}: sparse {' to '.join(ends[2:])} for full {' to '.join(ends[:2])}"
+        told = [(low, high) for low, high in pairwise(known) if low[0] < high[0]]
+        wrong = sum(low[1] > high[1] for low, high in told)
+        sentences.append(f"{text}, {wrong} of {len(told)} neighbours turned round")
+    return _told(sentences, "densities")

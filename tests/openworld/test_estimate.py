@@ -1,0 +1,588 @@
+"""Missing labels estimated out of a judged pool: a world by hand, laws, and kgtrec.evaluate as the oracle of scores."""
+
+from __future__ import annotations
+
+import json
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtrec.baselines import baseline_checkpoints, score_blocks
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.decisions import Decisions
+from kgtrec.data.open_world import OpenWorld
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import CollectionError, KgtrecError, MeasureError
+from kgtrec.evaluation import evaluate
+from kgtrec.kernels.capture_recapture import FoundAnswers, estimates, question_sums
+from kgtrec.openworld import estimate as module
+from kgtrec.openworld.estimate import estimate_missing, judged_answers
+from kgtrec.openworld.family_tree import family_tree, hide_facts
+from kgtrec.openworld.labels import TrueFacts, found_answers, hide_labels
+from kgtrec.openworld.mixture import MixedWorld
+from kgtrec.openworld.theory import expected_score, questions_needed
+from kgtrec.openworld.weights import named_weights
+from kgtrec.pooling import pool_runs
+from kgtrec.questions import build_questions
+from kgtrec.ranking import rank_scores
+from kgtrec.report.missing_estimate import estimate_json
+from tests.test_sampled_estimates import STRATA, judged, world
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+FOUND, RUNS, LABELS = range(3)
+
+
+def qrels(**questions):
+    """Judgements of questions, each a text of single-letter answers; ``-`` before a letter: judged wrong."""
+    rows = []
+    for question, text in questions.items():
+        grade = 1
+        for letter in text:
+            if letter == "-":
+                grade = 0
+                continue
+            rows.append((question, letter, grade))
+            grade = 1
+    return Qrels.from_frame(pd.DataFrame(rows, columns=["query_id", "doc_id", "relevance"]))
+
+
+def run(name="one", **questions):
+    """A run that lists single-letter candidates in order; ``=`` before a letter: it ties with the one above."""
+    rows = []
+    for question, text in questions.items():
+        score = 100.0
+        tied = False
+        for letter in text:
+            if letter == "=":
+                tied = True
+                continue
+            score -= not tied
+            tied = False
+            rows.append((question, letter, score))
+    return Run.from_frame(pd.DataFrame(rows, columns=["query_id", "doc_id", "score"]), name)
+
+
+LABELLED = qrels(q1="ab", q2="e", q3="g")
+JUDGED = qrels(q1="acd-x", q2="ef-x", q3="h", q9="a")
+ONE = run("one", q1="acxb", q2="fe", q3="x")
+TWO = run("two", q1="cdxa", q2="fxe", q3="x")
+
+
+def test_a_world_by_hand():
+    """b, a label that no system finds to rank 3, stands for as many as are beside the found labels: 5 to 1."""
+    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", depth=3, resamples=20)
+    assert (found.n_questions, found.n_labels, found.found_labels, found.found_missing) == (3, 4, 2, 3)
+    assert (found.set_aside, found.label_pairs) == (1, 1)
+    assert (found.systems, found.measures, found.method) == (("one", "two"), ("micro.MRR",), "runs")
+    # listed to rank 3: a c x, f e, x of the first, c d x, f x e, x of the second; nobody judged x for q3
+    np.testing.assert_allclose(found.judged, [5 / 6, 6 / 7])
+    np.testing.assert_allclose(found.answers.value, [7, 7, 4 + 3 + 5 * 1])
+    np.testing.assert_allclose(found.share.value, [3 / 7, 3 / 7, 8 / 12])
+    np.testing.assert_allclose(found.missing.value, [5 / 7, 5 / 7, 5 / 6])
+    # one: a, b, e, g as they stand; with c, d, f out of the lists; and these with the labels out
+    np.testing.assert_allclose(found.sparse[0], [(1 + 1 / 3 + 1 / 2 + 0) / 4, (1 / 4 + 0 + 1 / 3 + 0) / 4])
+    np.testing.assert_allclose(found.filtered.value[0], [(1 + 1 / 2 + 1 + 0) / 4, (1 / 2 + 0 + 1 / 2 + 0) / 4])
+    np.testing.assert_allclose(found.completed.value[0], [(2.5 + 2) / 7, (1 + 3) / 7])
+    np.testing.assert_allclose(found.estimated.value[0], [(4.5 + 5 * 1 / 2) / 12, (4 + 5 * 0) / 12])
+    assert math.isnan(found.true_answers)
+    assert np.isnan(found.true).all()
+
+
+def test_known_answers_count_as_judged_true():
+    """b and d, known otherwise, are found or set aside as what was judged is."""
+    bare = qrels(q1="ac-x", q2="ef-x")
+    known = qrels(q1="abd", q3="h", q7="z")
+    found = estimate_missing(LABELLED, bare, [ONE, TWO], "MRR", depth=3, resamples=1, known=known)
+    expected = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", depth=3, resamples=1)
+    assert estimate_json(found) == estimate_json(expected)
+
+
+def test_the_truth_is_told_beside_and_is_not_a_judgement():
+    """Answers that only the truth knows change no estimate, and do not pass for judged."""
+    truth = qrels(q1="abcdi", q2="ef", q3="ghx")
+    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", depth=3, resamples=5, truth=truth)
+    bare = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", depth=3, resamples=5)
+    assert found.true_answers == 10
+    assert found.true_share == pytest.approx(6 / 10)
+    assert found.true_missing == pytest.approx((2 * 3 + 1 * 1 + 1 * 2) / (2 * 3 + 1 * 1 + 1 * 2 + 2))
+    # one: of the labels a, b and e; of the others c, f and the x of q3, each with all that is true out of the list
+    np.testing.assert_allclose(found.true_filtered[0], [(1 + 1 / 2 + 1) / 4, (1 / 2 + 1 / 2) / 4])
+    np.testing.assert_allclose(found.true[0], [(2.5 + 1 + 1 + 1) / 10, (1 + 1 + 1 + 1 + 1) / 10])
+    for name in ("answers", "share", "missing", "filtered", "completed", "estimated", "strength"):
+        for end in ("value", "low", "high"):
+            np.testing.assert_array_equal(getattr(getattr(found, name), end), getattr(getattr(bare, name), end))
+    np.testing.assert_array_equal(found.judged, bare.judged)
+
+
+def test_ties_at_the_cut_are_not_found():
+    """c, d and x tie for places 2 to 4: at depth 3 none of them is found for sure, at depth 4 all are."""
+    labels, everything = qrels(q="ab"), qrels(q="abcd-x")
+    one = run(q="ac=d=xb")
+    cut, whole = (estimate_missing(labels, everything, one, "MRR", depth=depth, resamples=1) for depth in (3, 4))
+    assert (cut.found_missing, cut.set_aside) == (0, 2)
+    assert (whole.found_missing, whole.set_aside) == (2, 0)
+    assert cut.judged.tolist() == [1.0]
+    with pytest.raises(KgtrecError, match="expected a question with two labels, one of which is found"):
+        estimate_missing(labels, everything, run(q="x=ab"), depth=1, method="labels")
+
+
+def test_a_run_without_judged_wrong_rows_does_not_tell_what_was_judged():
+    found = estimate_missing(LABELLED, qrels(q1="acd", q2="ef"), ONE, depth=3, resamples=1)
+    assert np.isnan(found.judged).all()
+
+
+def test_questions_of_one_side_only():
+    """Judgements of no question of the labels add nothing, and need not be there."""
+    found = estimate_missing(LABELLED, qrels(q8="a"), [ONE, TWO], "MRR", depth=3, resamples=1)
+    assert (found.n_questions, found.found_missing) == (3, 0)
+    assert found.share.value[FOUND] == 0
+    np.testing.assert_array_equal(found.sparse, found.completed.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": qrels(q1="-a")}, "expected labels with at least one answer, found none"),
+        ({"labels": qrels(q1="x")}, r"expected labels that are not judged wrong, found \(q1, x\)"),
+        ({"truth": qrels(q1="a", q2="e", q3="g")}, r"expected every label in the truth, found \(q1, b\) in the labels"),
+        ({"truth": qrels(q1="ab", q2="-e", q3="g")}, r"every label in the truth, found \(q2, e\)"),
+        ({"weight": np.ones(3)}, "expected a weight for each of 9 judgements, found 3"),
+        ({"method": "truth"}, "expected a method of found, runs, labels, found 'truth'"),
+        ({"method": "run"}, "did you mean runs"),
+        ({"systems": ONE, "method": "runs"}, "expected two systems for the method 'runs', found none"),
+        ({"labels": qrels(q1="a"), "method": "found"}, "expected a question with two labels for the method 'found'"),
+        ({"labels": qrels(q1="a"), "method": "runs"}, "expected a question with two labels for the method 'runs'"),
+        ({"labels": qrels(q1="a"), "method": "labels"}, "expected a question with two labels, one of which is found"),
+        ({"depth": 0}, "expected depth to be a whole number from 1 on, found 0"),
+        ({"depth": True}, "expected depth to be a whole number from 1 on, found True"),
+        ({"top": 0}, "expected top to be a whole number from 1 on, found 0"),
+        ({"resamples": 0}, "expected resamples to be a whole number from 1 on, found 0"),
+        ({"p": 0.5}, "expected a probability of a wrong order between 0 and 0.5, found 0.5"),
+        ({"confidence": 1}, "expected a confidence between 0 and 1, found 1"),
+        ({"systems": []}, "expected at least one system, found none"),
+        ({"systems": [ONE, ONE]}, "expected systems of different names, found 'one' twice"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(change, message):
+    options = {"labels": LABELLED, "judged": JUDGED, "systems": [ONE, TWO], "depth": 3} | change
+    with pytest.raises(KgtrecError, match=message):
+        estimate_missing(**options)
+
+
+def test_measures_that_are_no_means_over_answers_are_refused():
+    for measure in ("MR", "macro.MRR", "MRR(seen)"):
+        with pytest.raises(MeasureError):
+            estimate_missing(LABELLED, JUDGED, ONE, measure)
+
+
+def test_the_method_is_the_one_asked_for_or_the_best_that_there_is():
+    """Ten pairs of labels tell of "labels"; with fewer it is "runs", and of one system "found"."""
+    many = {f"q{i}": "ab" for i in range(5)}
+    labels, everything = qrels(**many), qrels(**dict.fromkeys(many, "abc"))
+    one, two = (run(name, **dict.fromkeys(many, "abc")) for name in ("one", "two"))
+    assert estimate_missing(labels, everything, one, resamples=1).method == "labels"
+    assert estimate_missing(labels, everything, [one, two], resamples=1, method="runs").method == "runs"
+    assert estimate_missing(LABELLED, JUDGED, ONE, depth=3, resamples=1).method == "found"
+    assert estimate_missing(LABELLED, JUDGED, [ONE, TWO], depth=3, resamples=1, method="labels").method == "labels"
+
+
+def test_without_two_labels_of_a_question_beta_and_strength_are_not_known():
+    """One label a question, as in many campaigns: counts and scores are there, nothing pretends that beta is 1."""
+    found = estimate_missing(qrels(q="a", r="a"), qrels(q="ac", r="ad"), run(q="ac", r="da"), "MRR", resamples=9)
+    assert np.isnan(found.missing.value).all()
+    assert np.isnan(found.strength.value).all()
+    assert found.answers.value[FOUND] == 4
+    np.testing.assert_allclose(found.filtered.value, 1.0)
+    assert found.separations == ()
+
+
+# -- systems of random scores: laws and oracles
+
+
+def random_world(seed, n_questions=12, n_entities=30, n_systems=3):
+    """Labels among what is true, and untied scores of systems that know a little of it; nobody lists anything else."""
+    rng = np.random.default_rng(seed)
+    shape = (n_questions, n_entities)
+    true = rng.random(shape) < 0.2
+    true[:, 0] = True
+    labelled = true & (rng.random(shape) < 0.5)
+    labelled[0, 0] = True
+    scores = [rng.random(shape) + true * rng.uniform(0.2, 1.0) for _ in range(n_systems)]
+    return true, labelled, scores
+
+
+def names(shape):
+    return Vocabulary.of([f"q{i}" for i in range(shape[0])]), Vocabulary.of([f"e{i}" for i in range(shape[1])])
+
+
+def qrels_of(grades, there=None):
+    question, entity = np.nonzero(np.ones(grades.shape, bool) if there is None else there)
+    return Qrels.of(
+        question.astype(np.int32), entity.astype(np.int32), grades[question, entity].astype(np.int32),
+        *names(grades.shape),
+    )  # fmt: skip
+
+
+def run_of(name, scores):
+    question, entity = (axis.ravel().astype(np.int32) for axis in np.indices(scores.shape))
+    return Run.of(name, question, entity, scores.ravel(), *names(scores.shape))
+
+
+def ranks_of(name, scores, answers, rows=None):
+    """Answer ranks, counted one by one: rows of the answers, or of more, which then are further judged pairs."""
+    question, entity = np.nonzero(answers if rows is None else rows)
+    other = [~answers[q] & (np.arange(scores.shape[1]) != e) for q, e in zip(question, entity, strict=True)]
+    own = scores[question, entity]
+    above, tied = (
+        np.array([compare(scores[q][o], s).sum() for q, o, s in zip(question, other, own, strict=True)], np.int32)
+        for compare in (np.greater, np.equal)
+    )
+    return AnswerRanks(
+        name, question.astype(np.int32), entity.astype(np.int32), answers[question, entity], above, tied,
+        np.array([o.sum() for o in other], np.int32), own, *names(scores.shape), ("train", "valid", "test"), "",
+    )  # fmt: skip
+
+
+def runs_of(scores):
+    return [run_of(f"s{place}", own) for place, own in enumerate(scores)]
+
+
+def found_by(scores, depth):
+    """(questions, entities) who is within the depth of any system."""
+    return np.any([(np.argsort(np.argsort(-own, axis=1), axis=1) < depth) for own in scores], axis=0)
+
+
+OPTIONS = {"depth": 5, "resamples": 20}
+
+
+def estimated(labelled, true, systems, measures="MRR Hits@3", **options):
+    return estimate_missing(qrels_of(labelled * 1), qrels_of(true * 1), systems, measures, **(OPTIONS | options))
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=15)
+def test_scores_are_those_of_evaluate(seed):
+    """Sparse on the labels alone; filtered on labels and found, over the labels; completed on both; and the truth."""
+    true, labelled, scores = random_world(seed)
+    asked = labelled.any(axis=1)
+    found = estimated(labelled, true, runs_of(scores), truth=qrels_of(true * 1))
+    used = (labelled | (true & found_by(scores, 5))) & asked[:, None]
+    for answers, whole, of_labels in ((labelled, found.sparse, None), (used, found.completed.value, None),
+                                      (used, found.filtered.value, labelled),
+                                      (true & asked[:, None], found.true, None),
+                                      (true & asked[:, None], found.true_filtered, labelled)):  # fmt: skip
+        ranks = [ranks_of(f"s{place}", own, answers) for place, own in enumerate(scores)]
+        values = evaluate(qrels_of(answers * 1, answers), ranks, ["micro.MRR", "micro.Hits@3"], per="answer").values
+        own = np.ones(answers.sum(), bool) if of_labels is None else of_labels[answers]
+        np.testing.assert_allclose(whole, values[:, :, own].mean(axis=2).T, rtol=1e-12)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=15)
+def test_answer_ranks_say_what_runs_say(seed):
+    """Whatever was known when scores were ranked: all that is true, the labels, or nothing; shares judged apart."""
+    true, labelled, scores = random_world(seed)
+    expected = json.loads(estimate_json(estimated(labelled, true, runs_of(scores))))
+    for answers in (true, labelled):
+        ranks = [ranks_of(f"s{place}", own, answers, true) for place, own in enumerate(scores)]
+        got = json.loads(estimate_json(estimated(labelled, true, ranks)))
+        assert set(got.pop("judged").values()) == {None}
+        assert got == {name: value for name, value in expected.items() if name != "judged"}
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=15)
+def test_the_order_of_rows_files_and_systems_does_not_matter(seed):
+    """The same bytes, intervals included, for one seed; of systems in another order but for the last digits."""
+    true, labelled, scores = random_world(seed)
+    scores[2] = scores[1].copy()  # two that tie
+
+    def shuffled(frame):
+        return frame.sample(frac=1, random_state=seed)
+
+    labels, everything = qrels_of(labelled * 1), qrels_of(true * 1)
+    runs = runs_of(scores)
+    expected = estimate_missing(labels, everything, runs, **OPTIONS)
+    again = estimate_missing(
+        Qrels.from_frame(shuffled(labels.to_frame())), Qrels.from_frame(shuffled(everything.to_frame())),
+        [Run.from_frame(shuffled(one.to_frame()), one.name) for one in runs], **OPTIONS,
+    )  # fmt: skip
+    assert estimate_json(again) == estimate_json(expected)
+    turned = estimate_missing(labels, everything, runs[::-1], **OPTIONS)  # their rows come in that order
+    assert turned.separations_table().equals(expected.separations_table())
+    for name in ("missing", "answers"):
+        for end in ("value", "low", "high"):
+            one, other = (getattr(getattr(estimate, name), end) for estimate in (turned, expected))
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+    for name in ("filtered", "completed", "estimated", "strength"):
+        for end in ("value", "low", "high"):
+            one, other = (getattr(getattr(estimate, name), end) for estimate in (turned, expected))
+            np.testing.assert_allclose(one[:, ::-1], other, rtol=1e-9)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=10)
+def test_where_all_that_is_true_is_found_all_methods_agree_with_the_truth(seed):
+    """To the last rank: found, labels and truth are one, and completed and estimated are the true scores."""
+    true, labelled, scores = random_world(seed)
+    labelled[:, 0] = True
+    labelled[0, 1] = true[0, 1] = True  # a pair
+    found = estimated(labelled, true, runs_of(scores), depth=30, truth=qrels_of(true * 1))
+    for interval, expected in ((found.answers, found.true_answers), (found.share, found.true_share),
+                               (found.missing, found.true_missing)):  # fmt: skip
+        np.testing.assert_allclose(interval.value[[FOUND, LABELS]], expected, rtol=1e-12)
+    np.testing.assert_allclose(found.completed.value, found.true, rtol=1e-12)
+    np.testing.assert_allclose(found.estimated.value, found.true, rtol=1e-12)
+    np.testing.assert_allclose(found.filtered.value, found.true_filtered, rtol=1e-12)
+    assert found.set_aside == 0
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=10)
+def test_intervals_hold_their_values_and_grow_with_confidence(seed):
+    true, labelled, scores = random_world(seed, n_questions=40)
+    narrow, wide = (
+        estimated(labelled, true, runs_of(scores), resamples=200, confidence=confidence) for confidence in (0.5, 0.99)
+    )
+    for name in ("answers", "share", "missing", "filtered", "completed", "estimated", "strength"):
+        inner, outer = getattr(narrow, name), getattr(wide, name)
+        assert np.array_equal(inner.value, outer.value, equal_nan=True)
+        known = np.isfinite(outer.value)
+        assert (outer.low[known] <= outer.value[known]).all()
+        assert (outer.value[known] <= outer.high[known]).all()
+        assert (outer.low[known] <= inner.low[known]).all()
+        assert (inner.high[known] <= outer.high[known]).all()
+
+
+def test_a_bigger_weight_is_more_of_the_same_answer():
+    """A found answer that stands for three is worth three, to counts and to scores; a label is worth one."""
+    weight = np.ones(len(JUDGED))
+    pairs = [(JUDGED.questions[q], JUDGED.entities[e]) for q, e in zip(JUDGED.question, JUDGED.entity, strict=True)]
+    weight[pairs.index(("q2", "f"))] = 3.0
+    weight[pairs.index(("q1", "a"))] = 50.0
+    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", depth=3, resamples=1, weight=weight)
+    assert found.found_missing == 5
+    np.testing.assert_allclose(found.answers.value, [9, 9, 4 + 5 + 7 * 1])  # beside labels 2 . 2 + 1 . 3, to one pair
+    np.testing.assert_allclose(found.completed.value[0], [(2.5 + 1 + 3) / 9, (1 + 1 + 1 + 3) / 9])
+
+
+# -- strengths and separations
+
+
+@pytest.mark.parametrize(("method", "factor"), [("found", 1.0), ("runs", 1.125), ("labels", 4 / 3)])
+def test_the_model_has_as_many_answers_as_the_method_says(method, factor):
+    """Beside what was found: as many as found; 3/4 . 2 . 1 / (2 . 2) more by runs; 4 pairs of labels to 3 that begin
+    with a found one by labels. An answer in parts counts for the whole numbers on both sides."""
+    answers = FoundAnswers(
+        np.array([0, 0, 0, 0, 0, 1, 1]), np.array([True, True, False, False, False, True, True]),
+        np.array([1, 1, 1, 1, 2, 0, 1]), np.ones(7),
+    )  # fmt: skip
+    none = np.zeros((2, 1, 1))
+    totals = module._Totals(question_sums(answers, 2), none, none, none, np.ones(2), 4)
+    beyond = estimates(totals.sums.sum(axis=0), 4)
+    model = module._mixed_world(totals, method)
+    assert model.missing == beyond.missing[("found", "runs", "labels").index(method)]
+    assert model.share.sum() == pytest.approx(2)
+    assert float(model.share @ model.n_answers) == pytest.approx(4 + factor * 3)
+    assert set(model.n_answers.tolist()) <= {2, int(2 + factor * 3), int(2 + factor * 3) + 1}
+
+
+def test_strengths_of_an_estimate_give_its_sparse_scores():
+    """With beta by the method, and its ends for the interval."""
+    true, labelled, scores = random_world(3, n_questions=60)
+    found = estimated(labelled, true, runs_of(scores), method="found")
+    below = found.sparse < 1
+    size = np.bincount((labelled | (true & found_by(scores, 5)))[labelled.any(axis=1)].sum(axis=1))
+    sizes = np.flatnonzero(size)
+    model = MixedWorld(sizes, size[sizes].astype(float), float(found.missing.value[FOUND]))
+    for place, weights in enumerate(named_weights("MRR Hits@3").values()):
+        got = model.expected(weights, found.strength.value[place])
+        reached = below[place] & (found.strength.value[place] < 1)
+        assert reached.any()
+        np.testing.assert_allclose(got[reached], found.sparse[place][reached], atol=1e-9)
+    assert (found.strength.low <= found.strength.value).all()
+    assert (found.strength.value <= found.strength.high).all()
+
+
+def test_of_questions_of_one_size_strengths_and_separations_are_those_of_theory():
+    """Two labels and two found missing answers each: 4 answers, beta 4 / (2 + 4), and kgtrec.openworld.theory."""
+    every = [f"q{i}" for i in range(30)]
+    labels, everything = qrels(**dict.fromkeys(every, "ab")), qrels(**dict.fromkeys(every, "abcd"))
+    orders = ["abcdx", "cxdab", "xcadb", "dxcba"]
+    one = run("one", **{name: orders[i % 3] for i, name in enumerate(every)})
+    two = run("two", **{name: orders[i % 4] for i, name in enumerate(every)})
+    found = estimate_missing(labels, everything, [one, two], "MRR", depth=5, method="found", resamples=1)
+    assert found.missing.value[FOUND] == pytest.approx(2 / 3)
+    model = OpenWorld(4, 2 / 3)
+    np.testing.assert_allclose(expected_score(model, "MRR", found.strength.value[0]), found.sparse[0], atol=1e-9)
+    (pair,) = found.separations
+    assert (pair.measure, pair.higher, pair.lower) == ("micro.MRR", "one", "two")
+    assert pair.difference == pytest.approx(found.sparse[0, 0] - found.sparse[0, 1])
+    strong, weak = found.strength.value[0]
+    assert pair.by_theory == questions_needed(model, "MRR", weak, strong, p=0.05)
+
+
+def test_questions_by_data_come_of_the_clustered_variance_of_paired_differences():
+    """Labels of a question go together: as a regression on a constant with errors clustered by question says."""
+    import statsmodels.api as sm
+
+    true, labelled, scores = random_world(11, n_questions=50, n_systems=4)
+    found = estimated(labelled, true, runs_of(scores), "MRR Hits@3", top=3, p=0.1)
+    assert len(found.separations) == 2 * 2
+    ranks = [ranks_of(f"s{place}", own, labelled) for place, own in enumerate(scores)]
+    values = evaluate(qrels_of(labelled * 1, labelled), ranks, list(found.measures), per="answer").values
+    question = np.nonzero(labelled)[0]
+    for pair in found.separations:
+        measure = found.measures.index(pair.measure)
+        high, low = (values[found.systems.index(name), measure] for name in (pair.higher, pair.lower))
+        fit = sm.OLS(high - low, np.ones(len(high))).fit(
+            cov_type="cluster", cov_kwds={"groups": question, "use_correction": False}
+        )
+        assert pair.difference == pytest.approx(fit.params[0])
+        n = len(set(question.tolist()))
+        needed = n * fit.bse[0] ** 2 * (NormalDist().inv_cdf(0.9) / fit.params[0]) ** 2
+        assert pair.by_data == math.ceil(needed)
+
+
+def test_systems_that_score_the_same_are_never_separated():
+    """Put in the order of their names, whichever is given first."""
+    same = [ONE.renamed(name) for name in ("b", "c", "a")]
+    found = estimate_missing(LABELLED, JUDGED, same, "MRR", depth=3, resamples=3)
+    told = [(pair.higher, pair.lower, pair.difference, pair.by_data, pair.by_theory) for pair in found.separations]
+    assert told == [("a", "b", 0.0, None, None), ("b", "c", 0.0, None, None)]
+    assert estimate_missing(LABELLED, JUDGED, same, "MRR", depth=3, resamples=3, top=1).separations == ()
+
+
+# -- judged pools
+
+
+def test_judged_answers_of_a_sample_recover_the_pool_on_average():
+    """60 samples: the mean of what settled positives stand for is the number of positives of the whole pool."""
+    collection, runs, true = world()
+    whole = pool_runs(collection, runs, depth=40)
+    seeds = collection.qrels
+    everything, weight = judged_answers(whole, seeds, judged(whole, true))
+    assert (weight == 1).all()
+    positive = everything.grade >= 1
+    totals = []
+    for seed in range(60):
+        pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)
+        rows, own = judged_answers(pool, seeds, judged(pool, true))
+        seed_rows = rows.question == rows.entity  # question i has the seed i
+        assert (own[seed_rows] == 1).all()
+        totals.append(float(own[rows.grade >= 1].sum()))
+    error = np.std(totals) / np.sqrt(len(totals))
+    assert 0 < error < 3
+    assert abs(np.mean(totals) - positive.sum()) < 4 * error
+
+
+def test_a_sampled_pool_gives_the_estimates_of_the_whole_one_on_average():
+    """The same labels and systems: what was found, and the completed score, over 60 samples."""
+    collection, runs, true = world(2)
+    whole = pool_runs(collection, runs, depth=40)
+    seeds = collection.qrels
+
+    def of(pool):
+        rows, weight = judged_answers(pool, seeds, judged(pool, true))
+        return estimate_missing(seeds, rows, runs, "Hits@10", depth=40, weight=weight, resamples=1)
+
+    expected = of(whole)
+    found = [of(pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)) for seed in range(60)]
+    for values, truth in (
+        ([one.found_missing for one in found], expected.found_missing),
+        ([one.answers.value[FOUND] for one in found], expected.answers.value[FOUND]),
+    ):
+        assert abs(np.mean(values) - truth) < 4 * np.std(values) / np.sqrt(len(values))
+    ratio = [one.completed.value[0, 0] for one in found]  # each answer's own rank hangs on the sample: a little biased
+    assert abs(np.mean(ratio) - expected.completed.value[0, 0]) < 0.05
+
+
+def test_judgements_that_are_not_settled_are_stood_for():
+    """Of a pool that was judged by half, the settled half counts twice; seeds count once."""
+    collection, runs, _ = world()
+    pool = pool_runs(collection, runs, depth=10)
+    half = np.arange(len(pool)) % 2 == 0
+    decisions = Decisions(np.full(len(pool), 2, np.int8), np.where(half, 1, -1).astype(np.int8))
+    rows, weight = judged_answers(pool, collection.qrels, decisions)
+    seeds = rows.question == rows.entity
+    assert (weight[seeds] == 1).all()
+    np.testing.assert_allclose(weight[~seeds], len(pool) / half.sum())
+
+
+def test_an_empty_pool_leaves_the_seeds():
+    """All that the systems put on top was known: nothing is missing as far as they tell."""
+    collection, runs, _ = world()
+    pool = pool_runs(collection, runs, depth=5)
+    nothing = np.zeros(0, np.int32)
+    empty = Pool.of(pool.triples.take(np.zeros(0, np.intp)), nothing, nothing, nothing, nothing, ["a"], pool.questions)
+    rows, weight = judged_answers(empty, collection.qrels, Decisions(np.zeros(0, np.int8), np.zeros(0, np.int8)))
+    assert len(rows) == len(collection.qrels)
+    assert (weight == 1).all()
+    found = estimate_missing(collection.qrels, rows, runs, weight=weight, resamples=1)
+    assert found.share.value[FOUND] == 0
+
+
+def test_answer_ranks_without_a_row_for_what_was_judged_true_are_refused():
+    true, labelled, scores = random_world(5)
+    with pytest.raises(CollectionError, match=r"s has no rank for .* \(kgtrec rank --judged\)"):
+        estimated(labelled, true, [ranks_of("s", scores[0], labelled)])
+
+
+# -- a world in which everything is known
+
+
+@pytest.fixture(scope="module")
+def tree():
+    """The complete collection of 300 people, and four systems ranked for it."""
+    hidden = hide_facts(family_tree(300).facts, hidden=0.5, density=1.0)
+    complete = build_questions(hidden.splits.train, hidden.splits.valid, hidden.complete)
+    models = [
+        (name, model)
+        for name, options in (("rules", {"most": [1, 4]}), ("svd", {"factors": [10, 40]}))
+        for _, model in baseline_checkpoints(name, complete.train, **options)
+    ]
+    ranks = [
+        rank_scores(complete, score_blocks(model, complete), name=f"{name}{place}", depth=0).answer_ranks
+        for place, (name, model) in enumerate(models)
+    ]
+    return TrueFacts.of(complete), ranks
+
+
+def betas(tree, correlation):
+    """(draws, 3) beta by each method, and the true one, of ten draws of labels of a third of the facts."""
+    true, ranks = tree
+    everything = hide_labels(true, 1.0).qrels()
+    found = found_answers(true, ranks[1]) if correlation else None
+    rows = []
+    for draw in range(10):
+        labels = hide_labels(true, 1 / 3, found=found, correlation=correlation, draw=draw).qrels()
+        told = estimate_missing(labels, everything, ranks, "MRR", resamples=1, truth=everything)
+        rows.append([*told.missing.value, told.true_missing])
+    return np.array(rows)
+
+
+def test_labels_missing_at_random_tell_how_many_are_missing(tree):
+    """Two of three: the mean of ten draws is within 3 standard errors, or half a percent where these are tiny."""
+    by_found, _, by_labels, of_truth = betas(tree, 0.0).T
+    error = by_labels.std(ddof=1) / np.sqrt(10)
+    assert abs(by_labels.mean() - 2 / 3) < 3 * error + 0.005
+    assert abs((by_labels - of_truth).mean()) < 0.01
+    assert by_found.mean() < by_labels.mean()  # not all is found
+
+
+@pytest.mark.parametrize(("correlation", "sign"), [(0.3, 1), (-0.3, -1)])
+def test_labels_missing_with_what_is_found_tell_too_many_and_the_other_way_round_too_few(tree, correlation, sign):
+    """What systems find is what "labels" looks at: it takes the share that is missing there for the share of all."""
+    *_, by_labels, of_truth = betas(tree, correlation).T
+    apart = sign * (by_labels - of_truth)
+    assert apart.min() > 0
+    assert apart.mean() > 0.02

@@ -1,0 +1,56 @@
+"""What is checked of numbers that callers give."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtrec.errors import KgtrecError, is_number, whole_number
+
+
+@given(st.integers(), st.integers(0, 100), st.integers(0, 100))
+def test_a_whole_number_is_taken_between_its_ends_and_refused_beyond(value, below, above):
+    assert whole_number("n", value, value - below, value + above) == value
+    assert whole_number("n", value, least=None) == value
+    with pytest.raises(KgtrecError, match="expected n to be a whole number"):
+        whole_number("n", value, value + 1)
+    with pytest.raises(KgtrecError, match="expected n to be a whole number"):
+        whole_number("n", value, None, value - 1)
+
+
+@pytest.mark.parametrize("value", [np.int8(3), np.uint64(3), np.array(3), 3])
+def test_whole_numbers_of_any_type_become_int(value):
+    found = whole_number("n", value)
+    assert (found, type(found)) == (3, int)
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_, 2.0, np.float64(2), "2", None, [2], Decimal(2), float("nan")])
+def test_what_is_no_whole_number_is_refused(value):
+    told = rf"^expected n to be a whole number from 0 on, found {re.escape(repr(value))}$"
+    with pytest.raises(KgtrecError, match=told):
+        whole_number("n", value)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "told"),
+    [(None, None, ""), (1, None, " from 1 on"), (None, 9, " up to 9"), (0, 1_000_000, " from 0 to 1,000,000")],
+)
+def test_the_range_is_told(least, most, told):
+    with pytest.raises(KgtrecError, match=rf"^expected n to be a whole number{told}, found 'x'$"):
+        whole_number("n", "x", least, most)
+
+
+@pytest.mark.parametrize("value", [0, -1.5, np.float16(0.5), np.float32(0.5), np.int8(1), Fraction(1, 3)])
+def test_finite_real_numbers_are_numbers(value):
+    assert is_number(value)
+
+
+@pytest.mark.parametrize("value", [float("inf"), np.float32("nan"), True, np.True_, 1j, "1", None, [1.0], np.ones(1)])
+def test_what_is_not_finite_or_real_is_no_number(value):
+    assert not is_number(value)
