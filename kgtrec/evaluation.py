@@ -364,7 +364,7 @@ def _items_of_questions(
                 f"{measure.label} knows the chance level of binary grades only, and these qrels have grades above 1"
             )
         value = measure(seen.ranking) if seen.tied_ranking is None else measure.expected(seen.tied_ranking)
-    # added up in byte order of the ids, as trec_eval does: the last bit then hangs on no file's line order
+    # added up in byte order of the ids, as trec_eval does: the last bit then depends on no file's line order
     order = np.argsort(qrels.questions.byte_order).astype(np.int32)
     if missing == "skip":
         order = order[seen.ranking.num_retrieved[order] > 0]

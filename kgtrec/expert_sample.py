@@ -34,7 +34,7 @@ def draw_sample(
     size : int, triples
         At least 2.
     seed : int
-        The sample hangs on it, on the labels of the settled triples and on nothing else.
+        The sample depends on it, on the labels of the settled triples and on nothing else.
     with_automatic : bool
         Whether triples that a rule judged N are among those to draw from. Default: only what people settled.
 

@@ -55,8 +55,8 @@ class Asker:
     about again: its verdict counts for the run at once and costs nothing. A doubt ("unsure") counts neither for nor
     against the run.
 
-    What is asked next hangs on the seed, labels, ranks and verdicts alone. So an asker with the same arguments that is
-    given the verdicts (``judged``) stands where the first one stood.
+    What is asked next depends on the seed, labels, ranks and verdicts alone. So an asker with the same arguments that
+    is given the verdicts (``judged``) stands where the first one stood.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class JudgedSystem:
 
     name: str
     ties: str
-    ranking: JudgedRanking  # under "expected" that of the realistic rule, for what hangs on no order
+    ranking: JudgedRanking  # under "expected" that of the realistic rule, for what depends on no order
     tied_ranking: TiedRanking | None  # under "expected" what measures are given instead; None under all other rules
     answers: RankedAnswers | None  # None for a run, which is cut and so has no exact ranks
     group_size: NDArray[np.int64]  # (r,) of each relevant, retrieved entity: how many candidates tie, itself included
@@ -77,7 +77,7 @@ def judge(system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None, seed
         labels of all tied candidates, default to ``realistic`` and take all others. ``expected`` leaves the order of
         tied candidates open, and ``nondeterministic`` draws one at random.
     seed : int
-        Of the random order; that hangs on seed and labels alone.
+        Of the random order; that depends on seed and labels alone.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Hashes of labels: what orders and draws triples, so that neither hangs on the order of rows or codes."""
+"""Hashes of labels: what orders and draws triples, so that neither depends on the order of rows or codes."""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ def _run_scores(
 ) -> NDArray[np.float64]:
     """The same for a run, which is long: where the judged entities stand in it is looked up once.
 
-    Places are those of trec_eval's order, which hangs on no grade. So the run is held against qrels whose grades are
+    Places are those of trec_eval's order, which depends on no grade. So the run is held against qrels whose grades are
     their own row numbers, which then tell which rows of what was found to leave out.
     """
     numbered = replace(qrels, grade=np.arange(len(qrels), dtype=np.int32))

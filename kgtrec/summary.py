@@ -224,7 +224,7 @@ class Intervals:
     """Percentile bootstrap intervals of any number of measures and systems, from the same samples.
 
     Questions are drawn with all their items (or single answers, if told so), as many as there are, with replacement.
-    What is drawn hangs on the seed and on how many questions there are, and so is the same for every system and
+    What is drawn depends on the seed and on how many questions there are, and so is the same for every system and
     measure.
 
     Parameters

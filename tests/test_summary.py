@@ -64,7 +64,7 @@ def test_equal_copies_in_a_question_tell_no_more_than_one():
 
 
 def test_the_same_seed_gives_the_same_bytes():
-    """Through evaluate; another seed gives others; the numbers themselves do not hang on the seed."""
+    """Through evaluate; another seed gives others; the numbers themselves do not depend on the seed."""
     rng = np.random.default_rng(3)
     table = Table((9,) * 30, tuple(tuple(rng.integers(0, 10, 1 + i % 3).tolist()) for i in range(30)))
     qrels, ranks = table.inputs()

@@ -45,7 +45,7 @@ def command(
 ) -> None:
     """Tell what chance would give on COLLECTION: expectation and variance of every measure, for each side and both.
 
-    It takes no system, only the triples: the numbers hang on how many candidates and answers each question has. With
+    It takes no system, only the triples: the numbers depend on how many candidates and answers each question has. With
     them, numbers that others published can be adjusted afterwards (kgtrec adjust).
 
     A collection has the questions of its test triples. For numbers on valid or train triples give the three files

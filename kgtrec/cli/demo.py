@@ -112,7 +112,7 @@ def command(out: str, people: int, hidden: float, density: float, error: float, 
 
 def _evaluate_baselines(script: Script, seed: int) -> None:
     """Rank and evaluate all baselines on sparse and on complete labels."""
-    # what is pooled must not hang on how a library compresses: the checksums of the runs are kept with the pool
+    # what is pooled must not depend on how a library compresses: the checksums of the runs are kept with the pool
     for labels, test, form in (("sparse", "test", "run"), ("complete", "complete", "run.gz")):
         script.note(_EXPLAINED[labels])
         script.run("questions", "kg/train.tsv", "kg/valid.tsv", f"kg/{test}.tsv", "--out", labels, "--force")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
-_TIES_WORTH_TELLING = 0.001  # share of tied answers from which a table of four decimals may hang on the tie rule
+_TIES_WORTH_TELLING = 0.001  # share of tied answers from which a table of four decimals may depend on the tie rule
 
 
 def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -259,7 +259,7 @@ def _report_ties(scores: Scores, ties: str | None) -> None:
         if share >= _TIES_WORTH_TELLING:
             say(
                 f"note: {share:.1%} of the relevant entities of {system} tie with another candidate"
-                + ("" if ties else "; kgtrec ties shows how much hangs on it")
+                + ("" if ties else "; kgtrec ties shows how much depends on it")
             )
 
 

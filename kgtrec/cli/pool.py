@@ -364,7 +364,7 @@ def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
 def _told(
     parameters: Sequence[str], reading: dict[str, Any], options: dict[str, Any], *, budget: bool
 ) -> dict[str, Any]:
-    """The options that the pool hangs on, for the record."""
+    """The options that the pool depends on, for the record."""
     told: dict[str, Any] = {"depth": reading["depth"], "cut": reading["cut"]}
     if budget:
         told["budget"] = options["budget"]

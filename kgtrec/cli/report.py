@@ -77,17 +77,9 @@ def write_report(study: Path, page: Path, formats: Sequence[str], *, beside: boo
 
 def _data_names(tables: Iterable[str]) -> list[str]:
     """The files of tables PART/LABELS and PART/FIRST/SECOND: of each its own, also where labels hold dashes."""
-    taken: set[str] = set()
-    names = []
-    for table in tables:
-        name = plain = table.replace("/", "-")
-        number = 1
-        while name.casefold() in taken:
-            number += 1
-            name = f"{plain}-{number}"
-        taken.add(name.casefold())
-        names.append(f"data/{name}.csv")
-    return names
+    from kgtrec.report.cells import numbered
+
+    return [f"data/{name}.csv" for name in numbered(table.replace("/", "-") for table in tables)]
 
 
 def _remove_earlier(folder: Path, files: Iterable[str]) -> None:

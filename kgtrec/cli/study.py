@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgtrec.cli.common import naming, say
+from kgtrec.cli.options import workers_option
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
@@ -24,8 +25,7 @@ _VERSIONS = ("kgtrec", "numpy", "scipy", "pyarrow", "pandas", "ir-measures", "py
 @click.command(name="study")
 @click.argument("config", type=click.Path())
 @click.option("--out", type=click.Path(), help="Folder of the study. Default: the one that CONFIG names.")
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True,
-              help="Processes that share the work; any number gives the same bytes.")  # fmt: skip
+@workers_option("Processes", 1)
 @click.option("--prune", is_flag=True, help="Remove steps of earlier inputs or options in the end.")
 def command(config: str, out: str | None, workers: int, prune: bool) -> None:
     """Run a whole study, from triples and scores to the report, as CONFIG, a TOML file, says.
@@ -35,7 +35,7 @@ def command(config: str, out: str | None, workers: int, prune: bool) -> None:
     tables. docs/study.md tells what CONFIG may hold.
 
     Each step is kept with the checksums of what it was made of, and is not computed again: a study that was stopped
-    goes on where it was when the command is given again, and after a change only what hangs on it is computed.
+    goes on where it was when the command is given again, and after a change only what depends on it is computed.
 
     \b
     kgtrec study study.toml

@@ -32,7 +32,7 @@ from kgtrec.formats.studies import COLLECTION, FACTS, NOTES, STEPS, step_table, 
 
 _PARTS = ("side", "category")  # what the systems are ranked on apart
 _ALL = "all"
-_LONGEST = 50  # signs of a system's name in that of a step, of which UTF-8 makes at most 200 bytes
+_LONGEST = 50  # characters of a system's name in that of a step, of which UTF-8 makes at most 200 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,7 +450,7 @@ class StudyRun:
         return self._ranked[base]
 
     def _inputs(self, *several: LabelSet) -> dict[str, str]:
-        """What scores under label sets hang on."""
+        """What scores under label sets depend on."""
         found = {}
         for labels in several:
             found[f"labels {labels.name}"] = Steps.key_of(self.label_steps[labels.name])
@@ -700,7 +700,7 @@ def _qrels_name(depth: int | None) -> str:
 
 def _plain(name: str) -> str:
     """A name as one of a step, which a long one only begins; the key after it tells them apart."""
-    return "".join(sign if sign.isalnum() or sign in "._@-" else "_" for sign in name)[:_LONGEST]
+    return "".join(character if character.isalnum() or character in "._@-" else "_" for character in name)[:_LONGEST]
 
 
 def _spelled(measures: Iterable[str]) -> list[str]:

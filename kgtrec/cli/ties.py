@@ -42,7 +42,9 @@ def command(
     form: str | None,
     out: str | None,
 ) -> None:
-    """Show how far the scores of SYSTEMS (runs, answer ranks, or folders of them) hang on the order of tied candidates.
+    """Show how far the scores of SYSTEMS depend on the order of tied candidates.
+
+    SYSTEMS are runs, answer ranks, or folders of them.
 
     First how many relevant entities tie with another candidate, in groups of which size; then each measure with the
     relevant entities last among those they tie with (pessimistic), midway (realistic), on average over all orders

@@ -179,7 +179,7 @@ class AlignmentStudy:
         """Mean over repeats, and the interval that the middle share ``interval`` of the repeats lies in.
 
         Columns system, measure, size, repeats, mean, low, high; sizes innermost. The interval tells how much the value
-        hangs on which alignments are in the test set; for the whole test set it has no width.
+        depends on which alignments are in the test set; for the whole test set it has no width.
         """
         sizes = np.unique(self.size)
         tail = (1 - interval) / 2

@@ -45,7 +45,7 @@ class MissingEstimate:
     found_labels: int  # of them
     found_missing: float  # true answers found without a label; a sampled one counts as what it stands for
     set_aside: int  # true answers without a label that no system finds
-    label_pairs: int  # of a found label and another one of its question, that "labels" hangs on
+    label_pairs: int  # of a found label and another one of its question, that "labels" depends on
     judged: Floats  # (s,) share of what a system ranks so high that is judged; NaN where that cannot be told
     answers: Interval  # (3,) true answers of the questions
     share: Interval  # (3,) of them that lack a label

@@ -34,7 +34,7 @@ class OpenWorld:
         beta, the probability that one lacks its label, in [0, 1).
     correlation : float
         rho, between an answer's label being missing and its being found by the system: above 0 if systems find what is
-        missing more easily than what is labelled. What is possible hangs on the system's strength.
+        missing more easily than what is labelled. What is possible depends on the system's strength.
 
     Raises
     ------

@@ -20,7 +20,7 @@ Resample = Literal["question", "item"]
 #: what the last two can draw and shuffle as one; the first is the usual one
 RESAMPLES: tuple[Resample, ...] = get_args(Resample)
 #: which of them a summary speaks of, the first that was made
-_SPEAKING = ("clustered", "t", "bootstrap", "tukey")
+SPEAKING = ("clustered", "t", "bootstrap", "tukey")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +98,7 @@ class Power:
     @property
     def speaking(self) -> str:
         """The test that speaks for a measure: where there is a choice, the one that knows of questions."""
-        return next(test for test in _SPEAKING if test in self.tests)
+        return next(test for test in SPEAKING if test in self.tests)
 
     def curve(self, measure: str, test: str | None = None) -> NDArray[np.float64]:
         """P-values of one measure in descending order, those that are undefined left out.

@@ -68,7 +68,7 @@ class Steps:
         inputs : mapping of str to str, optional
             What the step reads -> its checksum; see :func:`kgtrec.formats.files.sha256_of` and :meth:`key_of`.
         options : mapping, optional
-            All else that the result hangs on, as JSON can hold it.
+            All else that the result depends on, as JSON can hold it.
 
         Raises
         ------

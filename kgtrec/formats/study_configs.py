@@ -8,6 +8,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -187,16 +188,16 @@ class _Reader:
         parts = {name: self._section(name) for name in ("stability", "power", "ties")}
         for name, options in parts.items():
             self._check_names(options.get("labels", ()), names, name)
-        for pair in correlation.get("pairs", ()):
+        pairs = correlation.get("pairs", list(combinations(names, 2)))
+        for pair in pairs:
             self._check_names(pair, names, "correlation", "pairs")
             if pair[0] == pair[1]:
                 raise self._wrong(f"expected two label sets, found {pair[0]!r} twice", "correlation", "pairs")
-        usual = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
         return StudyConfig(
             found["title"], self._own_folder(found.get("out", self.path.stem)), data, systems, labels,
             found.get("subtitle", ""), tuple(found.get("about", ())), found.get("seed", 0),
             tuple(measures.get("names", ())), tuple(measures.get("main", ())), measures.get("ties"),
-            measures.get("resamples", 1000), tuple((one, other) for one, other in correlation.get("pairs", usual)),
+            measures.get("resamples", 1000), tuple((one, other) for one, other in pairs),
             correlation.get("fixed_relations", True), self._options(), parts,
             tuple(self._section("report").get("formats", ())), found, self.written,
         )  # fmt: skip
@@ -412,13 +413,15 @@ class _Reader:
     def _file(self, text: str, section: str, key: str, place: int | None = None) -> Source:
         found = self._source(text, section, key, place)
         if (what := _kind_of(found.path)) != "a file":
-            raise self._wrong(f"expected a file for {key}, found {what}: {_short(found.path)}", section, key, place)
+            raise self._wrong(f"expected a file for {key}, found {what}: {_cut(str(found.path))}", section, key, place)
         return found
 
     def _folder(self, text: str, section: str, key: str, place: int | None = None) -> Source:
         found = self._source(text.rstrip("/") or text, section, key, place)
         if (what := _kind_of(found.path)) != "a folder":
-            raise self._wrong(f"expected a folder for {key}, found {what}: {_short(found.path)}", section, key, place)
+            raise self._wrong(
+                f"expected a folder for {key}, found {what}: {_cut(str(found.path))}", section, key, place
+            )
         return found
 
     def _files(self, options: Mapping[str, Any], key: str, endings: Sequence[str]) -> tuple[Source, ...]:
@@ -489,8 +492,7 @@ class _Reader:
 
 def _quoted(value: Any) -> str:
     """A value as a message shows it."""
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return _cut(repr(value))
 
 
 def _depths(value: bool | Sequence[int]) -> tuple[int, ...] | None:
@@ -510,11 +512,10 @@ def _kind_of(path: Path) -> str:
         return f"what cannot be looked at ({error.strerror})"
 
 
-def _short(path: Path) -> str:
-    text = str(path)
+def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _can_be_told(path: str) -> bool:
     """Whether a path can be written to a file of text, and be one."""
-    return "\0" not in path and not any("\ud800" <= sign <= "\udfff" for sign in path)
+    return "\0" not in path and not any("\ud800" <= character <= "\udfff" for character in path)

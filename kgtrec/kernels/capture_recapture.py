@@ -5,7 +5,7 @@ these are found, and C are found and true without a label. Three ways to say how
 
 - "found": those found are all there are.
 - "runs": systems find independently of each other; those found by one alone, against those found by two, tell how many
-  none has found (Chao's estimate for incidence).
+  none has found (Chao2, the estimate for incidence).
 - "labels": labels are a random sample of what is true; systems may find whatever they find.
 
 For "labels", a question is asked because it has a label, so its labels tell too much of it. What stands beside one of
@@ -35,6 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+#: the columns of :func:`question_sums`
+LABELS, FOUND, ONCE, TWICE, PAIRS, BESIDE, FOUND_PAIRS, MORE = range(8)
 
 
 class FoundAnswers(NamedTuple):
@@ -65,8 +67,9 @@ def standing_for_more(answers: FoundAnswers, n_questions: int) -> NDArray[np.boo
 def question_sums(answers: FoundAnswers, n_questions: int) -> Floats:
     """(n_questions, 8) per question what :func:`estimates` adds up.
 
-    Labels; missing answers found, by any, by one, by two systems; ordered pairs of two labels, of a label and a found
-    missing one, of a found label and another one; labels that stand for more.
+    ``LABELS``; missing answers that any system found, exactly one, exactly two (``FOUND``, ``ONCE``, ``TWICE``);
+    ordered pairs of two labels (``PAIRS``), of a label and a found missing answer (``BESIDE``), of a found label and
+    another label (``FOUND_PAIRS``); labels that stand for more (``MORE``).
     """
     question, labelled, times, weight = answers
 

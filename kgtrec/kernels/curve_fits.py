@@ -18,7 +18,7 @@ class Fit(NamedTuple):
     intercept: float
     slope: float
     r2: float  # each point predicted from the others: 1 - their squared errors / the squares about the mean
-    aic: float  # Akaike's criterion, up to a constant that hangs on the number of points alone; NaN of an exact fit
+    aic: float  # Akaike's criterion, up to a constant that depends on the number of points alone; NaN of an exact fit
 
 
 def fitted(x: Floats, y: Floats) -> Fit:

@@ -1,7 +1,8 @@
 """Questions of few answers on subsamples, every case of which is looked at beforehand.
 
-What a question scores hangs on which of its own answers are kept. One of three answers has seven cases in which any is
-left; once each case is scored, a subsample takes its number from there. Most questions of a knowledge graph are such.
+What a question scores depends on which of its own answers are kept. One of three answers has seven cases in which any
+is left; once each case is scored, a subsample takes its number from there. Most questions of a knowledge graph are of
+that kind.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Seeded questions whose answers lack labels at random, and what systems of given strengths score on them.
 
 Every number is drawn from a stream of its own purpose at a place that only the question and the answer decide, so what
-comes out hangs neither on how many questions are held at a time nor on how many there are after them. The answers of a
-question stand in a random order from the start; found ones come first in it, the others follow, so no order is drawn
+comes out depends neither on how many questions are held at a time nor on how many there are after them. The answers of
+a question stand in a random order from the start; found ones come first in it, the others follow, so no order is drawn
 again for another system.
 """
 
@@ -71,7 +71,7 @@ def simulated_sums(
         Every system has labels of its own, answers that it finds and orders of its own; False: systems that are alike
         find the same.
     cells : int
-        Answers held at a time; nothing hangs on it but speed.
+        Answers held at a time; nothing depends on it but speed.
 
     Returns
     -------

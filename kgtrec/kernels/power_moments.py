@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-Exponent = Floats | float  # one for each count, or the same for all: then whatever hangs on it alone is one number
+Exponent = Floats | float  # one for each count, or the same for all: then whatever depends on it alone is one number
 Form = Callable[[NDArray[np.int64], Exponent], Floats]
 
 DIRECT = 16  # from this many candidates on, the expansion replaces the sum

@@ -1,7 +1,7 @@
 """One random order of tied candidates, out of a seed and the candidates' labels, and of nothing else.
 
 Every candidate gets a key, a hash of seed, question label and entity label, and keys order those that tie. So an order
-hangs neither on the order of rows, questions or codes nor on how work is split.
+depends neither on the order of rows, questions or codes nor on how work is split.
 """
 
 from __future__ import annotations

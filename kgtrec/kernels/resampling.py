@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 _CELLS = 1 << 21  # counts held at a time, 16 MB
 _KEPT = 1 << 28  # counts kept for further use, a byte each
-_COLUMNS = 16  # that are added up together; always as many, so that the last bit of one does not hang on the others
+_COLUMNS = 16  # that are added up together; always as many, so that the last bit of one does not depend on the others
 
 
 def bootstrap_counts(n: int, repeats: int, seed: int) -> Iterator[NDArray[np.float64]]:

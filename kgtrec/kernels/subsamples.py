@@ -2,7 +2,7 @@
 
 Answers of all systems are numbered alike, so a subsample is one mask over them. From where each answer stands when all
 are judged follows where it stands when only those of the subsample are: no list is sorted again but where ties ask for
-it. Every result hangs on its own subsample alone, to the last bit.
+it. Every result depends on its own subsample alone, to the last bit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def drawn(hashes: NDArray[np.uint64], size: int, seed: int, repeat: int) -> Mask
     size : int
         From 1 to n.
     seed, repeat : int
-        With the size and the hashes, all that the subset hangs on: neither the order of the things nor which other
+        With the size and the hashes, all that the subset depends on: neither the order of the things nor which other
         subsets are drawn matters.
 
     Returns
@@ -67,7 +67,7 @@ def subsample_means(kept: Mask, value: Floats) -> Floats:
     Returns
     -------
     (b, k) float array
-        Values are added in the order of the rows, so that the last bit hangs on nothing else.
+        Values are added in the order of the rows, so that the last bit depends on nothing else.
 
     Examples
     --------

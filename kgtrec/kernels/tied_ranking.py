@@ -31,7 +31,7 @@ class TiedRanking:
     judged_grade: NDArray[np.int32]  # (j,)
 
     def in_some_order(self) -> JudgedRanking:
-        """One order that could be, for what hangs on none: counts, sets, the best possible list."""
+        """One order that could be, for what depends on none: counts, sets, the best possible list."""
         groups = groups_of(self, np.ones(len(self.question)))
         starts = np.cumsum(groups.members) - groups.members
         position = (self.first + np.arange(len(self.first)) - np.repeat(starts, groups.members)).astype(np.float64)

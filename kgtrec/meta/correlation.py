@@ -458,7 +458,7 @@ class _Draws:
         both = pair.items[0], pair.items[1]
         if paired and len(union) < len(one) + len(other):
             drawn = BootstrapSamples(len(union), how.repeats, how.seed)
-            # by the ids' order, so that a sample hangs on no file's line order
+            # by the ids' order, so that a sample depends on no file's line order
             place = union.byte_order
             return cls(pair.systems, both, (place[: len(one)], place[union.encode(other.labels)]), (drawn, drawn))
         own_seed = int(np.random.SeedSequence([how.seed, 1]).generate_state(1)[0])

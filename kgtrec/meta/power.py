@@ -56,7 +56,7 @@ def power(
     resample : {"question", "item"}
         What those two draw and shuffle as one.
     seed : int
-        The result hangs on seed and labels, not on the order of systems, questions or answers, nor on ``workers``.
+        The result depends on seed and labels, not on the order of systems, questions or answers, nor on ``workers``.
     workers : int, optional
         Threads. Default: as many as there are processors.
     progress : callable, optional
@@ -139,7 +139,7 @@ def _check_options(alpha: float, repeats: int, resample: str, workers: int | Non
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedSample:
-    """What is averaged under one measure, in an order that hangs on labels alone."""
+    """What is averaged under one measure, in an order that depends on labels alone."""
 
     value: Floats  # (systems, n) higher where the measure's number is
     cluster: NDArray[np.int64]  # (n,) question of each item, by the bytes of its label
@@ -204,7 +204,7 @@ def _tested(
 ) -> Power:
     every = list(item_scores.values())
     systems = every[0].systems
-    # by name, so that shuffles do not hang on the order in which the systems came
+    # by name, so that shuffles do not depend on the order in which the systems came
     by_name = np.array(sorted(range(len(systems)), key=systems.__getitem__), np.intp)
 
     def outcome(task: tuple[PairedSample, ItemScores, str]) -> tuple[Floats, Floats]:

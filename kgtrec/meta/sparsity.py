@@ -1,4 +1,4 @@
-"""The same systems under sparser and fuller labels: how far a measure's ranking of them hangs on what is judged."""
+"""The same systems under sparser and fuller labels: how far a measure's ranking of them depends on what is judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Systems on ever smaller test sets: how far a measure's ranking of them hangs on which triples happen to be in it."""
+"""Systems on ever smaller test sets: how far a measure's ranking of them depends on which triples are in it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def stability(
     repeats : int
         Subsamples of each size.
     seed : int
-        A subsample hangs on the seed, its size, its number and the labels of the triples, and on nothing else.
+        A subsample depends on the seed, its size, its number and the labels of the triples, and on nothing else.
     micro : {"kept", "recount"}
         Each answer keeps the filtered rank that it has in the full set; or the discarded ones are candidates again,
         and those that score higher push it down. Ranks that were not filtered by test triples are the same either way.
@@ -274,7 +274,7 @@ def _parsed(measures: Any) -> list[ParsedMeasure]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TestSet:
-    """The judgements, in an order that hangs on labels alone."""
+    """The judgements, in an order that depends on labels alone."""
 
     rows: JudgedRows
     row: NDArray[np.intp]  # (judgements,) place of each row of the qrels in it

@@ -29,7 +29,7 @@ def annotate(
 ) -> Tasks:
     """Tasks filled in by somebody who knows the truth, errs at a given rate and sometimes cannot tell.
 
-    Mistakes hang on the seed, the person and the triple alone: two people err independently of each other, and the
+    Mistakes depend on the seed, the person and the triple alone: two people err independently of each other, and the
     same person in the same way whatever else they are asked.
 
     Parameters
@@ -102,7 +102,7 @@ def _are_true(tasks: Tasks, truth: Triples) -> NDArray[np.bool_]:
 
 
 def _draws(tasks: Tasks, person: str, seed: int, what: int) -> NDArray[np.float64]:
-    """(n,) numbers of [0, 1), one per triple, that hang on seed, person and triple."""
+    """(n,) numbers of [0, 1), one per triple, that depend on seed, person and triple."""
     asked = Triples.of_columns(tasks.head, tasks.relation, tasks.tail)
     key = triple_keys(asked, seed, what, label_hashes(Vocabulary.of([person])))
     return (key >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -192,7 +192,7 @@ def degradation(curve: OpenWorldCurve) -> pa.Table:
         line, log = fitted(x, y), _logarithm(x, y)
         order = np.argsort(x, kind="stable")
         half = (len(x) + 1) // 2
-        lower, upper = (fitted(x[rows], y[rows]).slope for rows in (order[:half], order[len(x) - half :]))
+        lower, upper = (fitted(x[part], y[part]).slope for part in (order[:half], order[len(x) - half :]))
         rows.append(
             {
                 "correlation": curve.correlations[c],

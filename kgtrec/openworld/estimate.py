@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.decisions import Decisions
 from kgtrec.data.missing_estimate import METHODS, Interval, MissingEstimate, Separation
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, whole_number
-from kgtrec.evaluation import System, different_systems, each_system
+from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
+from kgtrec.evaluation import System
 from kgtrec.judged_qrels import question_level
-from kgtrec.judging import judge
-from kgtrec.kernels.capture_recapture import FoundAnswers, estimates, question_sums, standing_for_more
+from kgtrec.kernels.capture_recapture import (
+    FOUND,
+    FOUND_PAIRS,
+    LABELS,
+    MORE,
+    PAIRS,
+    FoundAnswers,
+    estimates,
+    question_sums,
+    standing_for_more,
+)
 from kgtrec.kernels.open_world import Weights
-from kgtrec.kernels.positions import higher_and_equal
 from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval
+from kgtrec.openworld.known_answers import KnownAnswers, Placings
 from kgtrec.openworld.mixture import MixedWorld, needed_questions
 from kgtrec.openworld.weights import named_weights
 from kgtrec.sampled_estimates import triple_weights
@@ -35,7 +41,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 MEASURES = ("micro.MRR", "micro.Hits@10")
 _FEWEST_PAIRS = 10  # of labels, for "labels" to be assumed unless asked for
@@ -59,11 +64,42 @@ def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrel
         See :func:`kgtrec.judged_qrels.question_level`.
     weight : (n,) float array
         1 for seeds.
+
+    Raises
+    ------
+    KgtrecError
+        If none of the triples of one inclusion probability is settled.
+    CollectionError
+        If seeds or decisions are of another pool, or a seed is pooled too.
+
+    References
+    ----------
+    Horvitz, Thompson (1952), Journal of the American Statistical Association 47.
+
+    Examples
+    --------
+    Ann likes tea, which was known. Of two other answers that were pooled, one is settled, and stands for both.
+
+    >>> from kgtrec.data.decisions import AGREED, OPEN
+    >>> from kgtrec.data.questions import Questions
+    >>> from kgtrec.data.triples import Triples
+    >>> triples = Triples.of([("ann", "likes", thing) for thing in ("tea", "jam", "pie")])
+    >>> question = Questions(Vocabulary.of(["q"]), np.array([False]), np.array([0]), np.array([0]), triples.entities,
+    ...                      triples.relations)
+    >>> tea = Qrels.of(np.array([0]), triples.tail[:1], np.array([1]), question.ids, triples.entities)
+    >>> which, none = np.array([0, 1]), np.zeros(2, int)
+    >>> pool = Pool.of(triples.take(which + 1), which, none, none, none + 1, ["mine"], question)
+    >>> judged, weight = judged_answers(pool, tea, Decisions(np.array([AGREED, OPEN]), np.array([1, -1])))
+    >>> [judged.entities[entity] for entity in judged.entity], weight.tolist()
+    (['tea', 'jam'], [1.0, 2.0])
     """
     judged = question_level(pool, seeds, decisions)
-    triples = pool.questions.triples(judged.question, judged.entity)
-    row = pool.rows(triples.head, triples.relation, triples.tail)
-    return judged, np.where(row >= 0, triple_weights(pool, decisions)[row], 1.0) if len(pool) else np.ones(len(judged))
+    weight = np.ones(len(judged))
+    if len(pool):
+        triples = pool.questions.triples(judged.question, judged.entity)
+        row = pool.rows(triples.head, triples.relation, triples.tail)
+        weight[row >= 0] = triple_weights(pool, decisions)[row[row >= 0]]
+    return judged, weight
 
 
 def estimate_missing(
@@ -89,7 +125,7 @@ def estimate_missing(
     judgements should go that far. Judgements of what no system found are set aside. Three methods are put side by side:
 
     - "found": what was found is all there is, a lower bound;
-    - "runs": systems find independently of each other, Chao's estimate; they do not, so it is a lower bound as well;
+    - "runs": systems find independently of each other, Chao's estimate; they find alike, so that it is usually too low;
     - "labels": labels are a random sample of what is true. It needs questions with two labels, and is off where labels
       and systems favour the same answers.
 
@@ -101,7 +137,7 @@ def estimate_missing(
     - estimated: of all true answers of these questions. A label that no system found stands for
       :math:`1 / (1 - \beta)` answers. Questions with many answers are more likely to be asked, and count for all of
       them, so that this is another average than that of the labels.
-    - strength: what gives the sparse score in the open-world model, an estimate of filtered that hangs on nothing but
+    - strength: what gives the sparse score in the open-world model, an estimate of filtered that depends on nothing but
       beta and the numbers of answers.
 
     Parameters
@@ -111,14 +147,15 @@ def estimate_missing(
     judged : Qrels
         What judging added: grade 1 or more is true. Questions without a label are left out.
     systems : Run or AnswerRanks, or several of them
-        Those that were pooled. What a run does not list counts 0; answer ranks need a row for every true answer
-        (``kgtrec rank --judged``).
+        Those that were pooled. What a run does not list counts 0, and what ties stands in the order of labels; answer
+        ranks need a row for every true answer (``kgtrec rank --judged``), and are realistic.
     measures : str, measure, function, or several of them
         Means over answers of a function of ranks; see :func:`kgtrec.openworld.weights.weights_of`.
     depth : int, ranks
         Of the pool.
     weight : (n,) float array, optional
-        How many answers each row of ``judged`` stands for, if a sample was judged; see :func:`judged_answers`.
+        How many answers each row of ``judged`` stands for, if a sample was judged; see :func:`judged_answers`. What
+        ``labels`` or ``known`` hold counts once.
     known : Qrels, optional
         Answers that are known to be true otherwise, such as those of a whole test set that labels were sampled from.
     truth : Qrels, optional
@@ -161,9 +198,9 @@ def estimate_missing(
     ([0.333, nan, 0.333], [0.5, nan, 0.5])
     """
     weights = named_weights(measures)
-    _require(depth=depth, top=top, p=p, method=method, confidence=confidence, resamples=resamples)
-    answers = _Answers.of(labels, judged, weight, known, truth)
-    places = _Places.of(answers, systems, depth)
+    _require(depth=depth, top=top, p=p, method=method, confidence=confidence, resamples=resamples, seed=seed)
+    answers = KnownAnswers.of(labels, judged, weight, known, truth)
+    places = Placings.of(answers, systems, depth)
     question, n_questions, labelled = answers.qrels.question, len(answers.qrels.questions), answers.labelled
     times = places.found.sum(axis=0)
     used = labelled | (answers.known & (times > 0))
@@ -193,142 +230,6 @@ def estimate_missing(
         p=p, confidence=confidence, seed=seed, true_answers=true_answers, true_share=true_share,
         true_missing=true_missing, **_true_scores(answers, places, weights),
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Answers:
-    """Everything that labels, judgements and the truth hold of the questions that have a label."""
-
-    qrels: Qrels  # grade 1: true by one of them
-    labelled: Mask  # (n,)
-    judged: Mask  # (n,) labelled, judged, or known otherwise
-    known: Mask  # (n,) of them, what is true
-    weight: Floats  # (n,)
-    true: Mask | None  # (n,)
-
-    @classmethod
-    def of(
-        cls, labels: Qrels, judged: Qrels, weight: Floats | None, known: Qrels | None, truth: Qrels | None
-    ) -> _Answers:
-        row = np.flatnonzero(labels.grade >= 1)
-        if len(row) == 0:
-            raise KgtrecError("expected labels with at least one answer, found none")
-        parts = [labels, judged, *([] if known is None else [known]), *([] if truth is None else [truth])]
-        asked = _sorted(Vocabulary(labels.questions.decode(np.unique(labels.question[row]))))
-        everything = pa.concat_arrays([part.entities.labels for part in parts])
-        entities = _sorted(Vocabulary.encoding(everything)[0])
-        code = entities.encode(everything)
-        starts = np.cumsum([0, *(len(part.entities) for part in parts)])
-        keys, grades = [], []
-        for part, start in zip(parts, starts, strict=False):
-            question = asked.encode(part.questions.labels)[part.question].astype(np.int64)
-            key = question * len(entities) + code[start + part.entity]
-            keys.append(np.where((question >= 0) & (part.grade >= 0), key, -1))
-            grades.append(part.grade >= 1)
-        pairs = np.unique(np.concatenate(keys))
-        pairs = pairs[pairs >= 0]
-
-        def among(place: int, *, value: bool) -> Mask:
-            there: Mask = np.isin(pairs, keys[place][grades[place] == value])
-            return there
-
-        labelled, found = among(0, value=True), among(1, value=True)
-        if (both := labelled & among(1, value=False)).any():
-            raise KgtrecError(f"expected labels that are not judged wrong, found {_pair(asked, entities, pairs[both])}")
-        is_known = labelled | found | (among(2, value=True) if known is not None else False)
-        is_judged = np.isin(pairs, np.concatenate(keys[: len(parts) - (truth is not None)]))
-        true = None if truth is None else among(len(parts) - 1, value=True)
-        if true is not None and (labelled & ~true).any():
-            raise KgtrecError(
-                f"expected every label in the truth, found {_pair(asked, entities, pairs[labelled & ~true])} in the "
-                "labels alone"
-            )
-        stands = np.ones(len(pairs))
-        if weight is not None:
-            if len(weight) != len(judged):
-                raise KgtrecError(f"expected a weight for each of {len(judged):,} judgements, found {len(weight):,}")
-            there = np.flatnonzero((keys[1] >= 0) & grades[1])
-            stands[np.searchsorted(pairs, keys[1][there])] = weight[there]
-            stands[labelled] = 1.0
-        question, entity = np.divmod(pairs, len(entities))
-        grade = is_known if true is None else is_known | true
-        qrels = Qrels(
-            question.astype(np.int32), entity.astype(np.int32), grade.astype(np.int32), asked, entities
-        )  # fmt: skip
-        return cls(qrels, labelled, is_judged, is_known, stands, true)
-
-
-def _sorted(labels: Vocabulary) -> Vocabulary:
-    """By bytes: what is drawn, and the last bit of what is added up, then hangs on no file's order of lines."""
-    return Vocabulary(labels.decode(np.argsort(labels.byte_order)))
-
-
-def _pair(questions: Vocabulary, entities: Vocabulary, pairs: NDArray[np.int64]) -> str:
-    question, entity = divmod(int(pairs[0]), len(entities))
-    return f"({questions[question]}, {entities[entity]})"
-
-
-def _listed(run: Run, qrels: Qrels, depth: int) -> int:
-    """How many candidates of the questions a run lists within the depth in every order of what ties."""
-    new = np.r_[True, run.question[1:] != run.question[:-1]][: len(run)]
-    starts = np.flatnonzero(new)
-    lengths = np.diff(np.append(starts, len(run)))
-    asked = qrels.questions.encode(run.questions.labels)[run.question[starts]] >= 0
-    starts, lengths, depth = starts[asked], lengths[asked], min(depth, len(run))
-    cut = starts[lengths > depth]
-    first_of_tied = np.flatnonzero(new | np.r_[True, run.score[1:] != run.score[:-1]][: len(run)])
-    ends = first_of_tied[np.searchsorted(first_of_tied, cut + depth, side="right") - 1]  # what ties there is cut too
-    return int(lengths[lengths <= depth].sum() + (ends - cut).sum())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Places:
-    """Where the systems rank what is true or judged, in the lists as they are."""
-
-    systems: tuple[str, ...]
-    rank: Floats  # (s, n) infinite where the system does not list it
-    key: Floats  # (s, n) what orders the list: equal where two tie
-    found: Mask  # (s, n) listed within the depth in every order of what ties
-    judged: Floats  # (s,) share of what is so listed that is judged; NaN for answer ranks, and without grades of 0
-
-    @classmethod
-    def of(cls, answers: _Answers, systems: Any, depth: int) -> _Places:
-        qrels = answers.qrels
-        names, ranks, keys, found, judged = [], [], [], [], []
-        knows_wrong = bool((answers.judged & ~answers.known).any())
-        for system in different_systems(each_system(systems), None):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", KgtrecWarning)  # of non-answers without a rank, and questions not asked
-                seen = judge(system, qrels)
-            places = seen.places
-            rank, key = np.full((2, len(qrels)), np.inf)
-            if seen.ties == "trec":
-                rank[places.judged] = key[places.judged] = places.position
-            else:
-                rank[places.judged], key[places.judged] = places.first + (places.size - 1) / 2, places.first
-            within = np.zeros(len(qrels), np.bool_)
-            within[places.judged] = places.first + places.size - 1 <= depth
-            listed = _listed(system, qrels, depth) if isinstance(system, Run) and knows_wrong else 0
-            names.append(seen.name)
-            ranks.append(rank)
-            keys.append(key)
-            found.append(within)
-            judged.append((within & answers.judged).sum() / listed if listed else np.nan)
-        return cls(tuple(names), np.stack(ranks), np.stack(keys), np.stack(found), np.array(judged))
-
-    def worth(self, weights: Mapping[str, Weights], question: NDArray[np.int32], used: Mask) -> Floats:
-        """(m, s, u) what each used answer is worth, the others of them taken out of the lists.
-
-        Ranks are realistic where candidates tie; what a system does not list is worth nothing.
-        """
-        worth = np.zeros((len(weights), len(self.systems), int(used.sum())))
-        for place, (rank, key) in enumerate(zip(self.rank, self.key, strict=True)):
-            higher, equal = higher_and_equal(question, -key, used)
-            listed = np.isfinite(rank)[used]
-            filtered = (rank - higher - equal / 2)[used][listed]
-            for measure, own in enumerate(weights.values()):
-                worth[measure, place, listed] = own(filtered)
-        return worth
 
 
 def _summed(group: NDArray[np.intp], value: Floats, n: int) -> Floats:
@@ -363,11 +264,11 @@ class _Totals:
 
     @property
     def found_missing(self) -> float:
-        return float(self.sums[:, 1].sum())
+        return float(self.sums[:, FOUND].sum())
 
     @property
     def label_pairs(self) -> int:
-        return int(self.sums[:, 6].sum())
+        return int(self.sums[:, FOUND_PAIRS].sum())
 
     def intervals(self, samples: BootstrapSamples, confidence: float) -> dict[str, Interval]:
         """The estimates, with percentiles of what samples of the questions say."""
@@ -397,9 +298,9 @@ class _Totals:
         odds = by_method.odds[..., None]
         with np.errstate(invalid="ignore", divide="ignore"):
             scores = {
-                "filtered": labelled / sums[..., :1],
+                "filtered": labelled / sums[..., LABELS, None],
                 "completed": known / weight,
-                "estimated": (known + odds * standing) / (weight + odds * sums[..., 7:8]),
+                "estimated": (known + odds * standing) / (weight + odds * sums[..., MORE, None]),
             }
         by_name = {name: score.reshape(*columns.shape[:-1], *shape) for name, score in scores.items()}
         return by_name | {"answers": by_method.answers, "share": by_method.share, "missing": by_method.missing}
@@ -425,13 +326,12 @@ def _mixed_world(totals: _Totals, method: str) -> MixedWorld:
     """
     sums = totals.sums.sum(axis=0)
     found = estimates(sums, totals.n_systems)
-    labels, missing, pairs, found_pairs = totals.sums[:, 0], totals.sums[:, 1], sums[4], sums[6]
-    factor = 1.0
+    place, factor = METHODS.index(method), 1.0
     if method == "labels":
-        factor = pairs / found_pairs
-    elif method == "runs" and missing.sum() > 0:
-        factor = (found.answers[1] - labels.sum()) / missing.sum()
-    return MixedWorld.of(labels + factor * missing, found.missing[METHODS.index(method)])
+        factor = sums[PAIRS] / sums[FOUND_PAIRS]
+    elif method == "runs" and sums[FOUND] > 0:
+        factor = (found.answers[place] - sums[LABELS]) / sums[FOUND]
+    return MixedWorld.of(totals.sums[:, LABELS] + factor * totals.sums[:, FOUND], found.missing[place])
 
 
 def _separations(
@@ -445,8 +345,7 @@ def _separations(
     p: float,
 ) -> Iterator[Separation]:
     """Systems next to each other by what the (m, s, labels) labels are worth to them, best first."""
-    labels = np.bincount(question)
-    asked = labels > 0
+    labels = np.bincount(question)  # every question has one
     names = Vocabulary.of(systems).byte_order
     for measure, (name, own) in enumerate(weights.items()):
         score = worth[measure].mean(axis=1)
@@ -455,7 +354,7 @@ def _separations(
             difference = float(score[first] - score[second])
             apart = np.bincount(question, worth[measure, first] - worth[measure, second])
             # the part of a ratio of sums over questions that is linear, as in the theory
-            linear = (apart - difference * labels)[asked] / labels[asked].mean()
+            linear = (apart - difference * labels) / labels.mean()
             strengths = strength[measure, [first, second]]
             yield Separation(
                 name, systems[first], systems[second], difference, needed_questions(float(linear.var()), difference, p),
@@ -463,7 +362,7 @@ def _separations(
             )  # fmt: skip
 
 
-def _true_missing(answers: _Answers) -> tuple[float, float, float]:
+def _true_missing(answers: KnownAnswers) -> tuple[float, float, float]:
     """Number of true answers, share of them without a label, and beta; NaN where there is no truth."""
     if answers.true is None:
         return math.nan, math.nan, math.nan
@@ -475,7 +374,7 @@ def _true_missing(answers: _Answers) -> tuple[float, float, float]:
     return float(found.answers[0]), float(found.share[0]), float(found.missing[0])
 
 
-def _true_scores(answers: _Answers, places: _Places, weights: Mapping[str, Weights]) -> dict[str, Floats]:
+def _true_scores(answers: KnownAnswers, places: Placings, weights: Mapping[str, Weights]) -> dict[str, Floats]:
     """(m, s) scores of the labels, and of all true answers, with all of these taken out of the lists."""
     if answers.true is None:
         unknown = np.full((len(weights), len(places.systems)), np.nan)
@@ -484,12 +383,14 @@ def _true_scores(answers: _Answers, places: _Places, weights: Mapping[str, Weigh
     return {"true_filtered": worth[:, :, answers.labelled[answers.true]].mean(axis=2), "true": worth.mean(axis=2)}
 
 
-def _require(*, depth: int, top: int, p: float, method: str | None, confidence: float, resamples: int) -> None:
-    for name, value in (("depth", depth), ("top", top), ("resamples", resamples)):
-        whole_number(name, value, 1)
-    if not 0 < p < 0.5:
+def _require(
+    *, depth: int, top: int, p: float, method: str | None, confidence: float, resamples: int, seed: int
+) -> None:
+    for name, value, least in (("depth", depth, 1), ("top", top, 1), ("resamples", resamples, 1), ("seed", seed, 0)):
+        whole_number(name, value, least)
+    if not (is_number(p) and 0 < p < 0.5):
         raise KgtrecError(f"expected a probability of a wrong order between 0 and 0.5, found {p!r}")
-    if not 0 < confidence < 1:
+    if not (is_number(confidence) and 0 < confidence < 1):
         raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence!r}")
     if method is not None and method not in METHODS:
         raise KgtrecError(f"expected a method of {', '.join(METHODS)}, found {method!r}{nearest(method, METHODS)}")

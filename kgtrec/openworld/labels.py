@@ -162,10 +162,10 @@ def hide_labels(
         Which answers a system finds, see :func:`found_answers`.
     correlation : float
         Between an answer's label being missing and its being found; 0: facts are missing at random. What can be
-        hangs on the density and on how much is found.
+        depends on the density and on how much is found.
     seed, draw : int
-        With the labels of the facts, all that chance hangs on. With correlation 0, labels of a lower density are among
-        those of a higher.
+        With the labels of the facts, all that chance depends on. With correlation 0, labels of a lower density are
+        among those of a higher.
 
     Returns
     -------

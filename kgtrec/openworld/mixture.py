@@ -25,12 +25,12 @@ class MixedWorld:
     """The open-world model for questions of several numbers of answers."""
 
     n_answers: NDArray[np.int64]  # (k,)
-    share: Floats  # (k,) of the questions with a label
+    share: Floats  # (k,) of the questions with a label, of any scale
     missing: float  # beta
 
     @classmethod
     def of(cls, size: Floats, missing: float) -> MixedWorld:
-        """Questions of these numbers of answers; one between two whole numbers counts for both.
+        """Questions of these (q,) numbers of answers; one between two whole numbers counts for both, in parts.
 
         Examples
         --------
@@ -53,7 +53,14 @@ class MixedWorld:
         return mixed_mean(weights, self.n_answers, self.share, self.missing, strength, strength, per_label=True)
 
     def strengths(self, weights: Mapping[str, Weights], score: Floats) -> Floats:
-        """(m, s) strengths whose expected scores these are; 1 where none is enough, NaN where beta is not known."""
+        """(m, s) strengths whose expected scores these are; 1 where none is enough, NaN where beta is not known.
+
+        By false position in the Illinois form, all systems at once.
+
+        References
+        ----------
+        Dowell, Jarratt (1971), BIT 11, A modified regula falsi method for computing the root of an equation.
+        """
         return np.stack([self._strength(own, row) for own, row in zip(weights.values(), score, strict=True)])
 
     def _strength(self, weights: Weights, score: Floats) -> Floats:

@@ -54,7 +54,7 @@ def simulate(
         (rho = 0), in the same order, so that a curve over strengths is smooth. "labels": the same labels, with answers
         found and ordered independently. "nothing": questions of its own for every system.
     seed : int
-        At least 0. The same seed gives the same bytes. Systems' numbers hang on their places in ``strength``, and a
+        At least 0. The same seed gives the same bytes. Systems' numbers depend on their places in ``strength``, and a
         repeat's on ``n_questions`` and the repeats before it, not on those after it.
 
     Returns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,26 @@ def key_text(text: str) -> str:
     ('all-of-fb15k-237', '')
     """
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def numbered(texts: Iterable[str]) -> list[str]:
+    """The texts, each its own even where case does not count, as in names of files: -2, -3 ... behind a repeated one.
+
+    Examples
+    --------
+    >>> numbered(["a", "b", "A", "a"])
+    ['a', 'b', 'A-2', 'a-3']
+    """
+    taken: set[str] = set()
+    own = []
+    for text in texts:
+        name, number = text, 1
+        while name.casefold() in taken:
+            number += 1
+            name = f"{text}-{number}"
+        taken.add(name.casefold())
+        own.append(name)
+    return own
 
 
 def is_number_column(table: Table, column: Column) -> bool:

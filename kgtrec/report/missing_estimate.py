@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import pyarrow as pa
 
 from kgtrec.data.missing_estimate import MissingEstimate
@@ -61,7 +62,7 @@ def _counted(found: MissingEstimate) -> list[str]:
         f"({found.found_labels / found.n_labels:.1%}) and {_several(found.found_missing, 'true answer')} without a "
         "label"
     ]
-    known = found.judged[~(found.judged != found.judged)]
+    known = found.judged[~np.isnan(found.judged)]
     if len(known) and known.min() < _ALL_JUDGED:
         lines.append(
             f"judged of a system's first {found.depth:,}: {known.min():.1%} to {known.max():.1%}; an unjudged "
@@ -70,7 +71,7 @@ def _counted(found: MissingEstimate) -> list[str]:
     if found.set_aside:
         lines.append(f"set aside: {_several(found.set_aside, 'true answer')} without a label that no system found")
     lines.append(
-        f'"labels" hangs on {_several(found.label_pairs, "pair")} of a found label and another label of its question'
+        f'"labels" depends on {_several(found.label_pairs, "pair")} of a found label and another label of its question'
         + ("" if found.label_pairs else ", so that it says nothing")
     )
     return lines

@@ -11,12 +11,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import CATEGORIES
+from kgtrec.data.power import SPEAKING
 from kgtrec.data.report import Block, Column, Facts, Items, Report, Section, Table, Text
 from kgtrec.data.scores import Scores
 from kgtrec.data.study import Study
 from kgtrec.errors import KgtrecError
 from kgtrec.report import figures
-from kgtrec.report.cells import count_text, key_text, number_text
+from kgtrec.report.cells import count_text, key_text, number_text, numbered
 from kgtrec.report.score_tables import score_table
 
 _COEFFICIENTS = {"tau": "Kendall's tau-b", "tau_ap": "tau_AP", "spearman": "Spearman's rho", "rbo": "RBO"}
@@ -80,7 +81,7 @@ class _Composer:
             ("depths", "What does judging deeper change?", self._depths),
             ("stability", "How many test triples does a measure need?", self._stability),
             ("power", "Which measures tell systems apart?", self._power),
-            ("ties", "How much hangs on ties?", self._ties),
+            ("ties", "How much depends on ties?", self._ties),
         ]
         # the findings gather meanwhile
         sections = [Section(key, title, blocks) for key, title, made in parts if (blocks := tuple(made()))]
@@ -208,8 +209,7 @@ class _Composer:
             yield from self._swaps(key, one, other)
 
     def _correlations(self, key: str, one: str, other: str, table: pa.Table) -> Table:
-        rows = {measure: {"measure": measure} for measure in self.study.measures}
-        wide: dict[str, dict[str, Any]] = {measure: dict(row) for measure, row in rows.items()}
+        wide: dict[str, dict[str, Any]] = {measure: {"measure": measure} for measure in self.study.measures}
         for row in table.to_pylist():
             wide[row["measure"]][row["coefficient"]] = row["value"]
             for end in ("low", "high"):
@@ -298,8 +298,8 @@ class _Composer:
     # depths
 
     def _depths(self) -> Iterator[Block]:
-        name_of = _COEFFICIENTS
         coefficient = self.study.options.coefficients[0]
+        correlation = _COEFFICIENTS[coefficient]
         for name, table in self.study.part("depths").items():
             key = self.keys[name]
             if (grown := self.study.part("growth").get(name)) is not None and grown.num_rows:
@@ -312,7 +312,7 @@ class _Composer:
             })  # fmt: skip
             yield figures.tau_by_depth(
                 drawn, key=f"tau-by-depth-{key}", title=f"The ranking of the systems by pool depth of {name}",
-                correlation=name_of[coefficient], reference=f"the labels of depth {depths[0]}",
+                correlation=correlation, reference=f"the labels of depth {depths[0]}",
             )  # fmt: skip
             rows: dict[str, dict[str, Any]] = {measure: {"measure": measure} for measure in self.study.measures}
             for row in own.to_pylist():
@@ -322,7 +322,7 @@ class _Composer:
                 each: pa.array([row.get(each, math.nan) for row in rows.values()]) for each in names
             }})  # fmt: skip
             yield Table(
-                f"depths-{key}", f"{name_of[coefficient]} to depth {depths[0]} by pool depth of {name}",
+                f"depths-{key}", f"{correlation} to depth {depths[0]} by pool depth of {name}",
                 "The same numbers; intervals are in the data.", data,
                 (Column("measure"), *(Column(each, each, 3) for each in names)),
             )  # fmt: skip
@@ -356,12 +356,12 @@ class _Composer:
     # stability
 
     def _stability(self) -> Iterator[Block]:
-        name_of = _COEFFICIENTS[self.study.options.coefficient]
+        correlation = _COEFFICIENTS[self.study.options.coefficient]
         for name, table in self.study.part("stability").items():
             key = self.keys[name]
             yield figures.stability(
                 table, key=f"stability-{key}", title=f"The ranking of the systems on samples of {name}",
-                correlation=name_of,
+                correlation=correlation,
             )  # fmt: skip
             by_measure: dict[str, Rows] = {}
             for row in table.to_pylist():
@@ -386,7 +386,7 @@ class _Composer:
                 shown.append(Column(label, f"{share:.0%}", 3, "higher", f"{label} low", f"{label} high"))
             repeats = table.column("repeats").to_pylist()[0]
             yield Table(
-                f"stability-{key}", f"{name_of} of samples of {name} with all of it",
+                f"stability-{key}", f"{correlation} of samples of {name} with all of it",
                 f"Mean over {count_text(repeats)} random samples of each size, and the middle 95% of them beneath. "
                 f"Needed: the least size from which on the mean is at least {_STABLE:g}.",
                 pa.table(columns), tuple(shown),
@@ -487,7 +487,7 @@ class _Composer:
             return
         top = max(rows, key=lambda row: row["apart"])
         if top["apart"] == 0:
-            self.findings.append(f"On {name}, no score hangs on how ties are broken.")
+            self.findings.append(f"On {name}, no score depends on how ties are broken.")
             return
         most = "less than 0.0001" if top["apart"] < 1e-4 else f"{number_text(top['apart'], 4)} at most"
         self.findings.append(
@@ -531,7 +531,7 @@ def _without_repeats(table: pa.Table) -> pa.Table:
 
 def _speaking(table: pa.Table) -> str:
     there = set(table.column("test").to_pylist())
-    return next(test for test in _TESTS if test in there)
+    return next(test for test in SPEAKING if test in there)
 
 
 def _needed(rows: Rows) -> tuple[float | None, int | None]:
@@ -580,12 +580,5 @@ def _verb(verb: str, names: Sequence[str]) -> str:
 
 def _keys(names: Iterable[str]) -> dict[str, str]:
     """Name of a label set -> what stands for it in the names of tables and figures."""
-    found: dict[str, str] = {}
-    for name in names:
-        key = key_text(name) or "labels"
-        number, own = 1, key
-        while own in found.values():
-            number += 1
-            own = f"{key}-{number}"
-        found[name] = own
-    return found
+    several = list(names)
+    return dict(zip(several, numbered(key_text(name) or "labels" for name in several), strict=True))

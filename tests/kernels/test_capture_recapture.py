@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtrec.kernels.capture_recapture import FoundAnswers, estimates, question_sums, standing_for_more
-
-LABELS, FOUND, ONCE, TWICE, PAIRS, BESIDE, FOUND_PAIRS, MORE = range(8)
+from kgtrec.kernels.capture_recapture import (
+    BESIDE,
+    FOUND,
+    FOUND_PAIRS,
+    MORE,
+    PAIRS,
+    FoundAnswers,
+    estimates,
+    question_sums,
+    standing_for_more,
+)
 
 
 def answers_of(*questions, weight=None):

@@ -32,7 +32,7 @@ def test_seed_size_and_repeat_each_matter():
 
 @given(st.integers(1, 6), st.integers(1, 40), st.integers(0, 1000))
 def test_means_are_those_of_the_kept_rows(n_samples, n, seed):
-    """To the last digits, and no row hangs on the others."""
+    """To the last digits, and no row depends on the others."""
     rng = np.random.default_rng(seed)
     kept = rng.random((n_samples, n)) < 0.5
     kept[:, rng.integers(n)] = True

@@ -22,7 +22,7 @@ DIRECTED = [pytest.param(measure, id=measure.name) for measure in registered() i
 KNOWING_CHANCE = [measure for measure in registered() if measure.has_chance]
 few = settings(max_examples=8)
 
-# their kernels subtract sums that run over all questions, so that the last bit hangs on the questions before
+# their kernels subtract sums that run over all questions, so that the last bit depends on the questions before
 LAST_BIT_HANGS_ON_ORDER = ("ndcg_rel", "Rndcg")
 
 

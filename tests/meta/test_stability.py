@@ -285,13 +285,13 @@ def test_at_full_size_the_correlation_is_exactly_one(coefficient):
 
 
 def test_the_full_scores_are_those_of_evaluate():
-    """To the last digits that hang on the order of sums."""
+    """To the last digits that depend on the order of sums."""
     found = stability(*STUDY, MEASURES, sizes=[0.5], repeats=1)
     np.testing.assert_allclose(found.full.T, evaluate(*STUDY, MEASURES).values[:, :, 0], rtol=1e-13)
 
 
 def test_any_number_of_workers_gives_the_same_bytes():
-    """Processes share out the repeats; what they find does not hang on who did which."""
+    """Processes share out the repeats; what they find does not depend on who did which."""
     one, two = (stability(*STUDY, MEASURES, sizes=[0.2, 0.7], repeats=23, workers=n) for n in (1, 2))
     assert one.scores.tobytes() == two.scores.tobytes()
     assert one.correlation.tobytes() == two.correlation.tobytes()

@@ -166,8 +166,11 @@ def test_questions_of_one_side_only():
         ({"depth": True}, "expected depth to be a whole number from 1 on, found True"),
         ({"top": 0}, "expected top to be a whole number from 1 on, found 0"),
         ({"resamples": 0}, "expected resamples to be a whole number from 1 on, found 0"),
+        ({"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
         ({"p": 0.5}, "expected a probability of a wrong order between 0 and 0.5, found 0.5"),
+        ({"p": "0.1"}, "expected a probability of a wrong order between 0 and 0.5, found '0.1'"),
         ({"confidence": 1}, "expected a confidence between 0 and 1, found 1"),
+        ({"confidence": None}, "expected a confidence between 0 and 1, found None"),
         ({"systems": []}, "expected at least one system, found none"),
         ({"systems": [ONE, ONE]}, "expected systems of different names, found 'one' twice"),
     ],
@@ -375,6 +378,15 @@ def test_a_bigger_weight_is_more_of_the_same_answer():
     np.testing.assert_allclose(found.completed.value[0], [(2.5 + 1 + 3) / 9, (1 + 1 + 1 + 3) / 9])
 
 
+def test_what_is_known_otherwise_counts_once_though_a_sample_of_it_was_judged():
+    """All of it is there by itself, so what was sampled of it stands for nothing else."""
+    options = {"known": JUDGED, "depth": 3, "resamples": 5}
+    expected = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", **options)
+    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", weight=np.full(len(JUDGED), 2.5), **options)
+    assert found.found_missing == 3
+    assert estimate_json(found) == estimate_json(expected)
+
+
 # -- strengths and separations
 
 
@@ -502,7 +514,9 @@ def test_a_sampled_pool_gives_the_estimates_of_the_whole_one_on_average():
         ([one.answers.value[FOUND] for one in found], expected.answers.value[FOUND]),
     ):
         assert abs(np.mean(values) - truth) < 4 * np.std(values) / np.sqrt(len(values))
-    ratio = [one.completed.value[0, 0] for one in found]  # each answer's own rank hangs on the sample: a little biased
+    ratio = [
+        one.completed.value[0, 0] for one in found
+    ]  # each answer's own rank depends on the sample: a little biased
     assert abs(np.mean(ratio) - expected.completed.value[0, 0]) < 0.05
 
 

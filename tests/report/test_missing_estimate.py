@@ -36,7 +36,7 @@ def test_text_tells_what_was_counted(found):
         "judged of a system's first 3: 83.3% to 85.7%; an unjudged candidate counts as not true, so that all estimates "
         "are too low",
         "set aside: 1 true answer without a label that no system found",
-        '"labels" hangs on 1 pair of a found label and another label of its question',
+        '"labels" depends on 1 pair of a found label and another label of its question',
     ]
     assert lines[4] == ""
 
@@ -57,7 +57,7 @@ def test_text_holds_methods_systems_and_separations(found):
 
 def test_text_of_what_is_not_known_has_dashes(little):
     lines = estimate_text(little).splitlines()
-    assert '"labels" hangs on 0 pairs' in lines[1]
+    assert '"labels" depends on 0 pairs' in lines[1]
     assert lines[1].endswith("so that it says nothing")
     by_name = {line.split()[0]: line for line in lines if line}
     assert by_name["found"].split()[-1] == "-"

@@ -223,7 +223,7 @@ def ties(*apart: float) -> pa.Table:
             "ties move a score by 0.1235 at most (macro.MRR of <b>two</b>, of whose answers 25.00% tie).",
         ),
         ((0.00001, math.nan), "ties move a score by less than 0.0001 (macro.MRR of one, of whose answers 25.00% tie)."),
-        ((0.0, 0.0), "no score hangs on how ties are broken."),
+        ((0.0, 0.0), "no score depends on how ties are broken."),
     ],
 )
 def test_the_most_that_ties_move_a_score_is_told(apart: tuple[float, ...], told: str):

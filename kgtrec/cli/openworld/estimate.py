@@ -9,7 +9,7 @@ import click
 
 from kgtrec.cli.common import counting, naming, progress, say
 from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, systems_of
-from kgtrec.cli.options import measure_option, out_option, seed_option
+from kgtrec.cli.options import format_option, measure_option, out_option, seed_option
 from kgtrec.data.collection import Collection
 from kgtrec.data.missing_estimate import METHODS
 from kgtrec.errors import KgtrecError
@@ -53,10 +53,7 @@ FORMATS = ("table", "csv", "json")
 )  # fmt: skip
 @click.option("--resamples", type=click.IntRange(1), default=1000, show_default=True, help="Bootstrap samples.")
 @seed_option("Of the bootstrap.")
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS),
-    help="Form of the output; by default that of --out's suffix, else table.",
-)  # fmt: skip
+@format_option(FORMATS)
 @click.option("--table", help="Which table to write as CSV: missing, scores or separations.")
 @out_option
 def command(
@@ -85,8 +82,8 @@ def command(
     (completed); on all true answers of the questions (estimated); and by theory (strength). And how many questions
     would separate the best systems. docs/open-world-estimate.md tells what to believe.
 
-    SYSTEMS are runs, answer ranks, or folders of them. Answer ranks need rows for what was judged: kgtrec rank
-    --judged.
+    SYSTEMS are runs, answer ranks, or folders of them. What a run does not list counts 0. Answer ranks need rows for
+    what was judged: kgtrec rank --judged.
 
     \b
     kgtrec openworld estimate CAMPAIGN ranks/*.run.gz
@@ -129,7 +126,8 @@ def _judged(path: str, labels: str | None) -> tuple[Qrels, Qrels, NDArray[np.flo
     if not Path(path, SETTINGS).exists():
         if labels is None:
             raise KgtrecError(
-                f"{path}: expected a campaign, whose seeds are the labels, or --labels beside qrels, found neither"
+                f"{path}: expected a campaign, whose seeds are the labels, or --labels beside qrels; "
+                "there is no campaign, and no --labels"
             )
         return _qrels(labels), _qrels(path), None
     campaign = read_campaign(path)

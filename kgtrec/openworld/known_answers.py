@@ -1,0 +1,165 @@
+"""What labels, judgements and the truth say of the asked questions, and where systems rank it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.evaluation import different_systems, each_system
+from kgtrec.judging import judge
+from kgtrec.kernels.open_world import Weights
+from kgtrec.kernels.positions import higher_and_equal
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownAnswers:
+    """Everything that labels, judgements and the truth hold of the questions that have a label, in order of bytes."""
+
+    qrels: Qrels  # grade 1: true by one of them
+    labelled: Mask  # (n,)
+    judged: Mask  # (n,) labelled, judged, or known otherwise
+    known: Mask  # (n,) of them, what is true
+    weight: Floats  # (n,) how many answers each stands for; 1 but for those that only a sample was judged of
+    true: Mask | None  # (n,) None: the truth was not given
+
+    @classmethod
+    def of(
+        cls, labels: Qrels, judged: Qrels, weight: Floats | None, known: Qrels | None, truth: Qrels | None
+    ) -> KnownAnswers:
+        """The arguments of :func:`kgtrec.openworld.estimate.estimate_missing`, put together; it tells the errors."""
+        row = np.flatnonzero(labels.grade >= 1)
+        if len(row) == 0:
+            raise KgtrecError("expected labels with at least one answer, found none")
+        parts = {"labels": labels, "judged": judged, "known": known, "truth": truth}
+        given = {name: part for name, part in parts.items() if part is not None}
+        asked = _sorted(Vocabulary(labels.questions.decode(np.unique(labels.question[row]))))
+        everything = pa.concat_arrays([part.entities.labels for part in given.values()])
+        entities = _sorted(Vocabulary.encoding(everything)[0])
+        keys = {name: _keys(part, asked, entities) for name, part in given.items()}
+        pairs = np.unique(np.concatenate(list(keys.values())))
+        pairs = pairs[pairs >= 0]
+
+        def among(name: str, *, true: bool = True) -> Mask:
+            there: Mask = np.isin(pairs, keys[name][(given[name].grade >= 1) == true])
+            return there
+
+        labelled = among("labels")
+        if (both := labelled & among("judged", true=False)).any():
+            raise KgtrecError(f"expected labels that are not judged wrong, found {_pair(asked, entities, pairs[both])}")
+        is_whole = labelled if known is None else labelled | among("known")
+        is_known = is_whole | among("judged")
+        is_judged = np.isin(pairs, np.concatenate([key for name, key in keys.items() if name != "truth"]))
+        true = None if truth is None else among("truth")
+        if true is not None and (labelled & ~true).any():
+            raise KgtrecError(
+                f"expected every label in the truth, found {_pair(asked, entities, pairs[labelled & ~true])} in the "
+                "labels alone"
+            )
+        stands = np.ones(len(pairs))
+        if weight is not None:
+            if len(weight) != len(judged):
+                raise KgtrecError(f"expected a weight for each of {len(judged):,} judgements, found {len(weight):,}")
+            there = (keys["judged"] >= 0) & (judged.grade >= 1)
+            stands[np.searchsorted(pairs, keys["judged"][there])] = weight[there]
+            stands[is_whole] = 1.0  # these are all there; sampled ones among them stand for no others
+        question, entity = np.divmod(pairs, len(entities))
+        grade = is_known if true is None else is_known | true
+        qrels = Qrels(
+            question.astype(np.int32), entity.astype(np.int32), grade.astype(np.int32), asked, entities
+        )  # fmt: skip
+        return cls(qrels, labelled, is_judged, is_known, stands, true)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placings:
+    """Where the systems rank what is true or judged, in the lists as they are."""
+
+    systems: tuple[str, ...]
+    rank: Floats  # (s, n) infinite where the system does not list it
+    key: Floats  # (s, n) what orders the list: equal where two tie
+    found: Mask  # (s, n) listed within the depth in every order of what ties
+    judged: Floats  # (s,) share of what is so listed that is judged; NaN for answer ranks, and without grades of 0
+
+    @classmethod
+    def of(cls, answers: KnownAnswers, systems: Any, depth: int) -> Placings:
+        """Those of every system; CollectionError if one has no question of the answers."""
+        qrels = answers.qrels
+        names, ranks, keys, found, judged = [], [], [], [], []
+        knows_wrong = bool((answers.judged & ~answers.known).any())
+        for system in different_systems(each_system(systems), None):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", KgtrecWarning)  # of non-answers without a rank, and questions not asked
+                seen = judge(system, qrels)
+            places = seen.places
+            rank, key = np.full((2, len(qrels)), np.inf)
+            if seen.ties == "trec":
+                rank[places.judged] = key[places.judged] = places.position
+            else:
+                rank[places.judged], key[places.judged] = places.first + (places.size - 1) / 2, places.first
+            within = np.zeros(len(qrels), np.bool_)
+            within[places.judged] = places.first + places.size - 1 <= depth
+            listed = _listed(system, qrels, depth) if isinstance(system, Run) and knows_wrong else 0
+            names.append(seen.name)
+            ranks.append(rank)
+            keys.append(key)
+            found.append(within)
+            judged.append((within & answers.judged).sum() / listed if listed else np.nan)
+        return cls(tuple(names), np.stack(ranks), np.stack(keys), np.stack(found), np.array(judged))
+
+    def worth(self, weights: Mapping[str, Weights], question: NDArray[np.int32], used: Mask) -> Floats:
+        """(m, s, u) what each used answer is worth, the others of them taken out of the lists.
+
+        Where candidates tie, runs have them by label, as in TREC, and answer ranks are realistic. What a system does
+        not list is worth nothing.
+        """
+        worth = np.zeros((len(weights), len(self.systems), int(used.sum())))
+        for place, (rank, key) in enumerate(zip(self.rank, self.key, strict=True)):
+            higher, equal = higher_and_equal(question, -key, used)
+            listed = np.isfinite(rank)[used]
+            filtered = (rank - higher - equal / 2)[used][listed]
+            for measure, own in enumerate(weights.values()):
+                worth[measure, place, listed] = own(filtered)
+        return worth
+
+
+def _sorted(labels: Vocabulary) -> Vocabulary:
+    """By bytes: what is drawn, and the last bit of what is added up, then depends on no file's order of lines."""
+    return Vocabulary(labels.decode(np.argsort(labels.byte_order)))
+
+
+def _keys(part: Qrels, asked: Vocabulary, entities: Vocabulary) -> NDArray[np.int64]:
+    """(n,) one integer per question and entity; -1 where the question is not asked, or the grade is below 0."""
+    question = asked.encode(part.questions.labels)[part.question].astype(np.int64)
+    key = question * len(entities) + entities.encode(part.entities.labels)[part.entity]
+    return np.where((question >= 0) & (part.grade >= 0), key, -1)
+
+
+def _pair(questions: Vocabulary, entities: Vocabulary, pairs: NDArray[np.int64]) -> str:
+    question, entity = divmod(int(pairs[0]), len(entities))
+    return f"({questions[question]}, {entities[entity]})"
+
+
+def _listed(run: Run, qrels: Qrels, depth: int) -> int:
+    """How many candidates of the questions a run lists within the depth in every order of what ties."""
+    new = np.r_[True, run.question[1:] != run.question[:-1]][: len(run)]
+    starts = np.flatnonzero(new)
+    lengths = np.diff(np.append(starts, len(run)))
+    asked = qrels.questions.encode(run.questions.labels)[run.question[starts]] >= 0
+    starts, lengths, depth = starts[asked], lengths[asked], min(depth, len(run))
+    cut = starts[lengths > depth]
+    first_of_tied = np.flatnonzero(new | np.r_[True, run.score[1:] != run.score[:-1]][: len(run)])
+    ends = first_of_tied[np.searchsorted(first_of_tied, cut + depth, side="right") - 1]  # what ties there is cut too
+    return int(lengths[lengths <= depth].sum() + (ends - cut).sum())
