@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
-from kgtrec.data.decisions import Decisions
+from kgtrec.data.decisions import AUTOMATIC, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
@@ -28,25 +28,31 @@ GROUPS = ("all", "relation", "stratum")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Strata:
-    """The strata of a sampled pool: triples of one probability are of one stratum."""
+    """The strata of a sampled pool: triples of one probability are of one, and those judged by a rule of another."""
 
     stratum: NDArray[np.intp]  # (n,) per triple of the pool
     drawn: NDArray[np.int64]  # (h,) judged triples
     population: NDArray[np.int64]  # (h,) triples that the sample was drawn from
     probability: NDArray[np.float64]  # (h,) as it was drawn
+    by_rule: NDArray[np.bool_]  # (h,) judged by a rule
 
     @classmethod
-    def of(cls, pool: Pool, verdict: NDArray[np.int8]) -> _Strata:
-        probability, stratum = np.unique(pool.probability, return_inverse=True)
+    def of(cls, pool: Pool, decisions: Decisions) -> _Strata:
+        # rules judge all that they apply to, people perhaps a part: verdicts of rules tell nothing of what is left
+        by_rule = decisions.state == AUTOMATIC
+        pairs = np.stack([pool.probability, by_rule])
+        (probability, is_by_rule), stratum = np.unique(pairs, axis=1, return_inverse=True)
+        stratum = stratum.ravel()
         size = np.bincount(stratum, minlength=len(probability))
-        drawn = np.bincount(stratum[verdict >= 0], minlength=len(probability))
+        drawn = np.bincount(stratum[decisions.verdict >= 0], minlength=len(probability))
         if np.any(drawn == 0):
             place = int(np.argmin(drawn))
             raise KgtrecError(
                 f"expected a settled triple in each stratum, found none among the {size[place]:,} that were drawn with "
                 f"probability {probability[place]:.4g}; judge some first"
             )
-        return cls(stratum, drawn, np.round(size / probability).astype(np.int64), probability)
+        population = np.round(size / probability).astype(np.int64)
+        return cls(stratum, drawn, population, probability, is_by_rule > 0)
 
 
 def triple_weights(pool: Pool, decisions: Decisions) -> NDArray[np.float64]:
@@ -62,7 +68,7 @@ def triple_weights(pool: Pool, decisions: Decisions) -> NDArray[np.float64]:
     Horvitz, Thompson (1952), Journal of the American Statistical Association 47.
     """
     verdict = _verdicts(pool, decisions)
-    strata = _Strata.of(pool, verdict)
+    strata = _Strata.of(pool, decisions)
     weight: NDArray[np.float64] = (strata.population / strata.drawn)[strata.stratum]
     return np.where(verdict >= 0, weight, 0.0)
 
@@ -71,7 +77,7 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
     """How many positives the pool that was sampled from holds.
 
     Triples of one inclusion probability are taken for one stratum, sampled at random without replacement, and within
-    it those without a verdict for missing at random.
+    it those without a verdict for missing at random; those that a rule has judged are a stratum of their own.
 
     Parameters
     ----------
@@ -106,7 +112,7 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
     if by not in GROUPS:
         raise KgtrecError(f"expected groups by {', '.join(GROUPS)}, found {by!r}{nearest(str(by), GROUPS)}")
     verdict = _verdicts(pool, decisions)
-    strata = _Strata.of(pool, verdict)
+    strata = _Strata.of(pool, decisions)
     settled = verdict >= 0
     group, labels = _groups(pool, strata, by)
     found = estimated_totals(
@@ -170,7 +176,7 @@ def estimate_ap(
         raise KgtrecError(f"expected a value for each question or one for all (by None), found {by!r}")
     verdict = _verdicts(pool, decisions)
     judged = (
-        _sampled_rows(collection, pool, verdict)
+        _sampled_rows(collection, pool, decisions)
         if whole is None
         else _whole_rows(collection, pool, verdict, whole, bounds)
     )
@@ -208,8 +214,9 @@ class _JudgedRows:
         return sampled_ap(ranking, self.stratum[rows], self.stratum[judged], self.drawn, self.population)
 
 
-def _sampled_rows(collection: Collection, pool: Pool, verdict: NDArray[np.int8]) -> _JudgedRows:
-    strata = _Strata.of(pool, verdict)
+def _sampled_rows(collection: Collection, pool: Pool, decisions: Decisions) -> _JudgedRows:
+    verdict = decisions.verdict
+    strata = _Strata.of(pool, decisions)
     certain = len(strata.drawn)
     kept = verdict >= 0
     qrels, triple = _qrels(collection, pool, kept)
@@ -277,7 +284,11 @@ def _qrels(collection: Collection, pool: Pool, kept: NDArray[np.bool_]) -> tuple
 def _groups(pool: Pool, strata: _Strata, by: str) -> tuple[NDArray[np.intp], pa.StringArray]:
     """(n,) the group of each triple, and the labels of the groups."""
     if by == "stratum":
-        return strata.stratum, pa.array([f"{share:.6g}" for share in strata.probability], pa.string())
+        labels = [
+            f"{share:.6g}, by rule" if by_rule else f"{share:.6g}"
+            for share, by_rule in zip(strata.probability, strata.by_rule, strict=True)
+        ]
+        return strata.stratum, pa.array(labels, pa.string())
     if by == "relation":
         codes, group = np.unique(pool.triples.relation, return_inverse=True)
         return group, pool.triples.relations.decode(codes)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgtrec.data.decisions import Decisions
+from kgtrec.data.decisions import AGREED, AUTOMATIC, OPEN, Decisions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.evaluation import evaluate
 from kgtrec.pooling import pool_runs
-from kgtrec.sampled_estimates import estimate_ap, estimate_positives
+from kgtrec.sampled_estimates import estimate_ap, estimate_positives, triple_weights
 from tests.collections_by_hand import collection_of
 
 N_QUESTIONS, N_ENTITIES = 6, 60
@@ -143,3 +143,16 @@ def test_what_does_not_belong_together_is_refused():
         estimate_ap(collection, runs, pool, decisions, whole=whole, bounds=[5, 30])
     with pytest.raises(CollectionError, match="expected a sample of the whole pool, found"):
         estimate_ap(collection, runs, pool, decisions, whole=whole.at_depth(6), bounds=[5, 40])
+
+
+def test_verdicts_of_rules_tell_nothing_of_what_people_have_left():
+    """Four triples: a rule has judged two N, people one of two Y; that one stands for both, not for all four."""
+    collection, runs, _ = world()
+    pool = pool_runs(collection, runs, depth=1)
+    pool = pool.where(np.isin(pool.triple, np.arange(4)))
+    decisions = Decisions(np.array([AUTOMATIC, AUTOMATIC, AGREED, OPEN], np.int8), np.array([0, 0, 1, -1], np.int8))
+    assert triple_weights(pool, decisions).tolist() == [1, 1, 2, 0]
+    assert estimate_positives(pool, decisions).positives.tolist() == [2]
+    by_stratum = estimate_positives(pool, decisions, by="stratum")
+    assert by_stratum.groups.to_pylist() == ["1", "1, by rule"]
+    assert by_stratum.positives.tolist() == [2, 0]

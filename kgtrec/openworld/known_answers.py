@@ -59,6 +59,11 @@ class KnownAnswers:
         labelled = among("labels")
         if (both := labelled & among("judged", true=False)).any():
             raise KgtrecError(f"expected labels that are not judged wrong, found {_pair(asked, entities, pairs[both])}")
+        if known is None and not np.isin(pairs, keys["judged"][keys["judged"] >= 0])[~labelled].any():
+            raise KgtrecError(
+                "expected judgements of candidates that have no label, found none for the questions of the labels; "
+                "judge some first, or are labels and judgements the wrong way round?"
+            )
         is_whole = labelled if known is None else labelled | among("known")
         is_known = is_whole | among("judged")
         is_judged = np.isin(pairs, np.concatenate([key for name, key in keys.items() if name != "truth"]))
@@ -72,7 +77,7 @@ class KnownAnswers:
         if weight is not None:
             if len(weight) != len(judged):
                 raise KgtrecError(f"expected a weight for each of {len(judged):,} judgements, found {len(weight):,}")
-            there = (keys["judged"] >= 0) & (judged.grade >= 1)
+            there = keys["judged"] >= 0
             stands[np.searchsorted(pairs, keys["judged"][there])] = weight[there]
             stands[is_whole] = 1.0  # these are all there; sampled ones among them stand for no others
         question, entity = np.divmod(pairs, len(entities))
@@ -91,7 +96,10 @@ class Placings:
     rank: Floats  # (s, n) infinite where the system does not list it
     key: Floats  # (s, n) what orders the list: equal where two tie
     found: Mask  # (s, n) listed within the depth in every order of what ties
-    judged: Floats  # (s,) share of what is so listed that is judged; NaN for answer ranks, and without grades of 0
+    judged: (
+        Floats  # (s,) share of what is so listed that judgements stand for; NaN for answer ranks, and without grades
+    )
+    # of 0
 
     @classmethod
     def of(cls, answers: KnownAnswers, systems: Any, depth: int) -> Placings:
@@ -116,7 +124,8 @@ class Placings:
             ranks.append(rank)
             keys.append(key)
             found.append(within)
-            judged.append((within & answers.judged).sum() / listed if listed else np.nan)
+            covered = answers.weight[within & answers.judged].sum()
+            judged.append(min(covered / listed, 1.0) if listed else np.nan)
         return cls(tuple(names), np.stack(ranks), np.stack(keys), np.stack(found), np.array(judged))
 
     def worth(self, weights: Mapping[str, Weights], question: NDArray[np.int32], used: Mask) -> Floats:

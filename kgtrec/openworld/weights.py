@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -62,11 +63,17 @@ def weights_of(measure: Any) -> tuple[str, Weights]:
 
 
 def named_weights(measures: Any) -> dict[str, Weights]:
-    """Several measures by name: one, or an iterable of them."""
+    """Several measures by name: one, or an iterable of them; a text may hold several, with blanks between.
+
+    Examples
+    --------
+    >>> list(named_weights(["MRR", "Hits@1 Hits@10"]))
+    ['micro.MRR', 'micro.Hits@1', 'micro.Hits@10']
+    """
     single = isinstance(measures, str | ParsedMeasure) or callable(measures)
-    many: Iterable[Any] = measures.split() if isinstance(measures, str) else [measures] if single else measures
+    many: Iterable[Any] = [measures] if single else measures
     named: dict[str, Weights] = {}
-    for measure in many:
+    for measure in chain.from_iterable(one.split() if isinstance(one, str) else [one] for one in many):
         name, weights = weights_of(measure)
         if name in named and callable(measure):
             raise MeasureError(f"expected functions of different names, found {name!r} twice")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.data.missing_estimate import MissingEstimate
+from kgtrec.data.missing_estimate import METHODS, MissingEstimate
 from kgtrec.report.records import table_csv, tables_json
 from kgtrec.report.tables import aligned, decimals, number_of
 
@@ -68,6 +68,11 @@ def _counted(found: MissingEstimate) -> list[str]:
             f"judged of a system's first {found.depth:,}: {known.min():.1%} to {known.max():.1%}; an unjudged "
             "candidate counts as not true, so that all estimates are too low"
         )
+    elif not len(known):
+        lines.append(
+            "how much is judged is not known (answer ranks, or nothing judged wrong); an unjudged candidate counts as "
+            "not true"
+        )
     if found.set_aside:
         lines.append(f"set aside: {_several(found.set_aside, 'true answer')} without a label that no system found")
     lines.append(
@@ -103,7 +108,8 @@ def _within(row: Mapping[str, float], key: str, shown: Callable[[float], str], n
 
 def _scores(found: MissingEstimate, measure: int) -> str:
     name = found.measures[measure]
-    names = ["sparse", "filtered", "completed", "estimated", "strength"]
+    names = ["sparse", "filtered", "completed"]
+    names += [key for key in ("estimated", "strength") if not np.isnan(getattr(found, key).value).all()]
     header = [*names, *(("true filtered", "true") if found.knows_truth else ())]
     rows = [[name, *header]]
     for row in found.scores_table().to_pylist():
@@ -121,8 +127,8 @@ def _separations(found: MissingEstimate) -> str:
     for one in found.separations:
         needed = ("-" if count is None else f"{count:,}" for count in (one.by_data, one.by_theory))
         rows.append([one.measure, one.higher, one.lower, number_of(one.difference, one.measure), *needed])
-    title = (
-        f"questions that keep a wrong order of sparse scores below {found.p:g}, here {found.n_questions:,}; "
-        f"theory with beta by {found.method}\n"
+    is_known = not math.isnan(found.missing.value[METHODS.index(found.method)])
+    title = f"questions that keep a wrong order of sparse scores below {found.p:g}, here {found.n_questions:,}; " + (
+        f"theory with beta by {found.method}\n" if is_known else "no theory, as beta is not known\n"
     )
-    return title + aligned(rows, 3)
+    return title + aligned(rows if is_known else [row[:-1] for row in rows], 3)

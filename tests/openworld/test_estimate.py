@@ -140,9 +140,15 @@ def test_a_run_without_judged_wrong_rows_does_not_tell_what_was_judged():
     assert np.isnan(found.judged).all()
 
 
-def test_questions_of_one_side_only():
-    """Judgements of no question of the labels add nothing, and need not be there."""
-    found = estimate_missing(LABELLED, qrels(q8="a"), [ONE, TWO], "MRR", depth=3, resamples=1)
+@pytest.mark.parametrize("judged", [qrels(q8="a"), LABELLED])
+def test_nothing_is_estimated_where_nothing_without_a_label_was_judged(judged):
+    """Judgements of other questions, or the labels themselves: there would be nothing missing, whatever is."""
+    with pytest.raises(KgtrecError, match="expected judgements of candidates that have no label, found none"):
+        estimate_missing(LABELLED, judged, [ONE, TWO], "MRR", depth=3, resamples=1)
+
+
+def test_questions_without_a_judged_candidate_need_not_be_there():
+    found = estimate_missing(LABELLED, qrels(q1="-x"), [ONE, TWO], "MRR", depth=3, resamples=1)
     assert (found.n_questions, found.found_missing) == (3, 0)
     assert found.share.value[FOUND] == 0
     np.testing.assert_array_equal(found.sparse, found.completed.value)
@@ -382,7 +388,8 @@ def test_what_is_known_otherwise_counts_once_though_a_sample_of_it_was_judged():
     """All of it is there by itself, so what was sampled of it stands for nothing else."""
     options = {"known": JUDGED, "depth": 3, "resamples": 5}
     expected = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", **options)
-    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", weight=np.full(len(JUDGED), 2.5), **options)
+    weight = np.where(JUDGED.grade >= 1, 2.5, 1.0)
+    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", weight=weight, **options)
     assert found.found_missing == 3
     assert estimate_json(found) == estimate_json(expected)
 
@@ -533,7 +540,7 @@ def test_judgements_that_are_not_settled_are_stood_for():
 
 
 def test_an_empty_pool_leaves_the_seeds():
-    """All that the systems put on top was known: nothing is missing as far as they tell."""
+    """All that the systems put on top was known: nothing was judged, so that nothing is told."""
     collection, runs, _ = world()
     pool = pool_runs(collection, runs, depth=5)
     nothing = np.zeros(0, np.int32)
@@ -541,8 +548,8 @@ def test_an_empty_pool_leaves_the_seeds():
     rows, weight = judged_answers(empty, collection.qrels, Decisions(np.zeros(0, np.int8), np.zeros(0, np.int8)))
     assert len(rows) == len(collection.qrels)
     assert (weight == 1).all()
-    found = estimate_missing(collection.qrels, rows, runs, weight=weight, resamples=1)
-    assert found.share.value[FOUND] == 0
+    with pytest.raises(KgtrecError, match="judge some first"):
+        estimate_missing(collection.qrels, rows, runs, weight=weight, resamples=1)
 
 
 def test_answer_ranks_without_a_row_for_what_was_judged_true_are_refused():

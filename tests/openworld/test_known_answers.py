@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,16 +29,25 @@ def test_rows_are_in_order_of_bytes_and_of_questions_with_a_label(answers):
     assert answers.judged.tolist() == [False, True, True, True, True, True]
     assert answers.known.tolist() == [False, True, True, False, True, True]
     assert answers.true.tolist() == [True, True, True, False, False, True]
-    assert answers.weight.tolist() == [1, 3, 1, 1, 1, 1]  # only what is judged true stands for more
+    assert answers.weight.tolist() == [
+        1,
+        3,
+        1,
+        3,
+        1,
+        1,
+    ]  # what is judged stands for more, labels and what is known do not
 
 
 def test_places_are_those_of_the_list_and_worth_is_filtered(answers):
-    """a: z x y v, b: w x, u not listed; to rank 2 there are 4 candidates, of which w is not judged."""
+    """a: z x y v, b: w x, u not listed; to rank 2 there are 4 candidates, of which w is not judged; z stands for it."""
     found = Placings.of(answers, [run("one", a="zxyv", b="wx")], 2)
     assert found.systems == ("one",)
     assert found.rank.tolist() == [[4, 2, 3, 1, np.inf, 2]]
     assert found.found.tolist() == [[False, True, False, True, False, True]]
-    assert found.judged.tolist() == [3 / 4]
+    assert found.judged.tolist() == [1]
+    once = replace(answers, weight=np.ones(6))
+    assert Placings.of(once, [run("one", a="zxyv", b="wx")], 2).judged.tolist() == [3 / 4]
     weights = named_weights("MRR Hits@1")
     question = answers.qrels.question
     assert found.worth(weights, question, answers.labelled).tolist() == [[[1 / 3, 1 / 2]], [[0, 0]]]

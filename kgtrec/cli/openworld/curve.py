@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import progress, say
-from kgtrec.cli.evaluate import files_of, refuse_twice
+from kgtrec.cli.evaluate import files_of, holds_ranks_of, refuse_twice
 from kgtrec.cli.options import measure_option, seed_option, ties_option
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.open_world_curve import DENSITIES
+from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.files import replacing_folder, require_replaceable, write_text
 
@@ -92,6 +93,10 @@ def command(
     paths = files_of(systems)
     refuse_twice(collection, paths)
     complete = read_questions(collection)
+    if run := next((path for path in paths if not holds_ranks_of(path)), None):
+        raise KgtrecError(
+            f"{run}: expected answer ranks (NAME.ranks.parquet of kgtrec rank); a run does not tell all ranks"
+        )
     ranks = [read_answer_ranks(path) for path in paths]
     total = len(ranks) * len(densities) * len(correlations) * draws
     with progress("curve", total, "scorings") as advance:

@@ -14,6 +14,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.missing_estimate import METHODS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import writing
+from kgtrec.formats.runs import default_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from kgtrec.data.qrels import Qrels
 
 FORMATS = ("table", "csv", "json")
+_DEPTH = 10  # of a pool that nothing is known of
 
 
 @click.command(name="estimate")
@@ -37,8 +39,9 @@ FORMATS = ("table", "csv", "json")
 )
 @measure_option("Measure to estimate; may be repeated, or hold several. Default: micro.MRR and micro.Hits@10.")
 @click.option(
-    "--depth", type=click.IntRange(1), default=10, show_default=True, help="Rank to which the systems were pooled."
-)
+    "--depth", type=click.IntRange(1),
+    help="Rank to which the systems were pooled. Default: the deepest of the campaign's pool; 10 with qrels.",
+)  # fmt: skip
 @click.option(
     "--method", type=click.Choice(METHODS), help="Whose beta the theory takes. Default: labels, if enough tell of it."
 )
@@ -63,7 +66,7 @@ def command(
     known: str | None,
     truth: str | None,
     measures: tuple[str, ...],
-    depth: int,
+    depth: int | None,
     method: str | None,
     top: int,
     p: float,
@@ -97,16 +100,20 @@ def command(
     if table is not None and table not in report.TABLES:
         raise click.BadParameter(f"expected one of {', '.join(report.TABLES)}, got {table!r}", param_hint="--table")
     if (form == "csv") != (table is not None):
-        raise click.UsageError("--format csv and --table go together: a CSV file holds one table")
+        raise click.UsageError(
+            f"--format csv and --table go together: a CSV file holds one table, of {', '.join(report.TABLES)}"
+        )
     paths, holds_ranks = systems_of(judged, systems)
-    sparse, complete, weight = _judged(judged, labels)
+    sparse, complete, weight, pooled = _judged(judged, labels, known)
     others = {name: None if path is None else _qrels(path) for name, path in (("known", known), ("truth", truth))}
     with progress("reading", len(paths), "systems") as advance:
         found = estimate_missing(
             sparse, complete, counting(read_systems(paths, holds_ranks), advance), list(measures) or MEASURES,
-            depth=depth, weight=weight, method=method, top=top, p=p, confidence=confidence, resamples=resamples,
-            seed=seed, **others,
+            depth=depth or pooled, weight=weight, method=method, top=top, p=p, confidence=confidence,
+            resamples=resamples, seed=seed, **others,
         )  # fmt: skip
+    if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
+        say(f"note: cut runs, in which an answer that is not listed counts 0: {', '.join(cut)}")
     text = (
         report.estimate_csv(found, str(table))
         if form == "csv"
@@ -116,8 +123,8 @@ def command(
         stream.write(text.encode())
 
 
-def _judged(path: str, labels: str | None) -> tuple[Qrels, Qrels, NDArray[np.float64] | None]:
-    """Labels, judgements, and how many answers each judgement stands for."""
+def _judged(path: str, labels: str | None, known: str | None) -> tuple[Qrels, Qrels, NDArray[np.float64] | None, int]:
+    """Labels, judgements, how many answers each judgement stands for, and the depth of the pool."""
     from kgtrec.adjudicate import decisions_of
     from kgtrec.formats.campaigns import read_campaign
     from kgtrec.formats.pools import SETTINGS
@@ -129,14 +136,25 @@ def _judged(path: str, labels: str | None) -> tuple[Qrels, Qrels, NDArray[np.flo
                 f"{path}: expected a campaign, whose seeds are the labels, or --labels beside qrels; "
                 "there is no campaign, and no --labels"
             )
-        return _qrels(labels), _qrels(path), None
+        return _qrels(labels), _qrels(path), None, _DEPTH
     campaign = read_campaign(path)
     with naming(Path(path)):
         decisions = decisions_of(campaign)
         judged, weight = judged_answers(campaign.pool, campaign.seeds, decisions)
     if waiting := int((decisions.verdict < 0).sum()):
-        say(f"note: {waiting:,} of {len(decisions):,} triples are not settled yet; the others stand for them")
-    return (campaign.seeds if labels is None else _qrels(labels)), judged, weight
+        say(
+            f"note: {waiting:,} of {len(decisions):,} triples are not settled; those that people have settled stand "
+            "for them, as if chosen at random"
+        )
+    made = campaign.settings.get("pool", {}).get("command", {})
+    of_seeds = made.get("questions") == "seeds" if isinstance(made, dict) else made == "campaign import-kgc-sparsity"
+    if known is None and of_seeds:
+        say(
+            "note: the pool was made for seeds, perhaps of a larger test set; --known QRELS counts the answers that "
+            "the whole of it knows"
+        )
+    depth = int(campaign.pool.rank.max(initial=1))
+    return (campaign.seeds if labels is None else _qrels(labels)), judged, weight, depth
 
 
 def _qrels(path: str) -> Qrels:

@@ -110,7 +110,7 @@ def test_a_depth_beyond_all_lists_is_the_whole_lists(files: Path, capsys: pytest
         ((*QRELS, "-m", "nDCG"), "unknown measure 'micro.nDCG'"),
         ((*QRELS, "-m", "MR"), "micro.MR: expected a measure that is the mean of what each answer's rank is worth"),
         ((*QRELS[:2], "--labels", "labels.txt", "--method", "runs"), "expected two systems for the method 'runs'"),
-        (("lone.txt", "one.run", "--labels", "lone.txt", "--method", "labels"), "expected a question with two labels"),
+        (("lone.txt", "one.run", "--labels", "lone.txt"), "expected judgements of candidates that have no label"),
         ((*QRELS, "--out", "o.xlsx"), "--out o.xlsx: expected a name that ends in .txt, .csv, .json"),
     ],
 )  # fmt: skip
@@ -180,18 +180,29 @@ def test_a_campaign_brings_its_labels_and_is_told_apart_from_qrels(tmp_path, mon
     assert [row["missing"] for row in whole["missing"]] == [None] * 3
     # other labels: two of question tail0
     (tmp_path / "two.txt").write_text("tail0 0 e0 1\ntail0 0 e4 1\n")
-    other = json.loads(estimated(capsys, "C", "up.run", "--labels", "two.txt", "--resamples", "9", "--format", "json"))
+    other = json.loads(estimated(capsys, "C", "up.run", "--labels", "two.txt", "--depth", "6", "--format", "json"))
     assert (other["n_questions"], other["n_labels"], other["found_missing"]) == (1, 2, 2)
     assert other["missing"][2]["missing"] == pytest.approx(4 / 6)
+
+
+def test_the_depth_is_that_of_the_campaigns_pool_unless_told(tmp_path, monkeypatch, capsys):
+    """Five triples a question; and several measures may come in one option, as in the help."""
+    monkeypatch.chdir(tmp_path)
+    campaign_of(tmp_path / "C", 20)
+    runs_in(tmp_path)
+    options = ("C", "up.run", "-m", "micro.MRR micro.logMRR", "--format", "json")
+    found = json.loads(estimated(capsys, *options))
+    assert (found["depth"], json.loads(estimated(capsys, *options, "--depth", "2"))["depth"]) == (5, 2)
+    assert {row["measure"] for row in found["scores"]} == {"micro.MRR", "micro.logMRR"}
 
 
 def test_a_campaign_judged_by_half_lets_the_settled_half_stand_for_all(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     campaign_of(tmp_path / "C", 10)
     runs_in(tmp_path)
-    main(["openworld", "estimate", "C", "up.run", "--resamples", "9", "--format", "json"])
+    main(["openworld", "estimate", "C", "up.run", "--depth", "6", "--resamples", "9", "--format", "json"])
     out, error = capsys.readouterr()
-    assert "note: 10 of 20 triples are not settled yet; the others stand for them\n" in error
+    assert "note: 10 of 20 triples are not settled; those that people have settled stand for them, as if" in error
     assert json.loads(out)["found_missing"] == 5 * 2
     campaign_of(tmp_path / "D", 0)
     assert "expected a settled triple in each stratum" in refused(capsys, "D", "up.run")
