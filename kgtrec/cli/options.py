@@ -65,6 +65,16 @@ def format_option(forms: Sequence[str]) -> Callable[[Command], Command]:
     )  # fmt: skip
 
 
+def require_table(form: str, table: str | None, tables: Sequence[str]) -> None:
+    """Refuse a ``--table`` that is none of ``tables``, and CSV without one, or another form with one."""
+    if table is not None and table not in tables:
+        raise click.BadParameter(f"expected one of {', '.join(tables)}, got {table!r}", param_hint="--table")
+    if (form == "csv") != (table is not None):
+        raise click.UsageError(
+            f"--format csv and --table go together: a CSV file holds one table, of {', '.join(tables)}"
+        )
+
+
 def direction_options(command: Command) -> Command:
     """The options ``--higher`` and ``--lower``; see :func:`directions`."""
     for way in ("lower", "higher"):

@@ -225,9 +225,8 @@ class StudyRun:
                     f"label set {name!r} is a sample of test triples: expected train, valid and test in [data], found "
                     "a collection"
                 )
-            collection = data.collection
-            assert collection is not None  # noqa: S101 (the reader sees to it that there is one of the two)
-            files = [collection.within(path.name) for path in sorted(collection.path.iterdir()) if path.is_file()]
+            ready = data.ready
+            files = [ready.within(path.name) for path in sorted(ready.path.iterdir()) if path.is_file()]
         else:
             files = [split.beside(path) for split in data.splits for path in input_files(split.path)]
         if labels is not None:
@@ -252,7 +251,7 @@ class StudyRun:
 
         data = self.config.data
         if data.splits is None:
-            return read_collection(data.collection.path)  # type: ignore[union-attr]
+            return read_collection(data.ready.path)
         train, valid, test = (read_triples(source.path, columns=data.columns) for source in data.splits)
         sample: Any = None
         if labels is not None:
@@ -304,12 +303,11 @@ class StudyRun:
         if labels.kind == "qrels":
             from kgtrec.formats.qrels import read_qrels
 
-            path = labels.source.path  # type: ignore[union-attr]
-            qrels = read_qrels(path)
+            qrels = read_qrels(labels.path)
             try:
                 collection.topics_of(qrels.questions)
             except CollectionError as error:
-                raise FormatError(str(error), path=path) from None
+                raise FormatError(str(error), path=labels.path) from None
             return {None: qrels}
         return {None: collection.qrels}
 
@@ -317,17 +315,16 @@ class StudyRun:
         if labels.name not in self._pools:
             from kgtrec.adjudicate import decide, decisions_of
 
-            path = labels.source.path  # type: ignore[union-attr]
             if labels.kind == "campaign":
                 from kgtrec.formats.campaigns import read_campaign
 
-                read = read_campaign(path)
+                read = read_campaign(labels.path)
                 self._pools[labels.name] = read.pool, decisions_of(read), read.seeds
             else:
                 from kgtrec.formats.kgc_sparsity import read_kgc_sparsity
 
                 topics = self._collection_step(labels.collection) / COLLECTION / "topics.tsv"
-                published = read_kgc_sparsity(path, topics=topics)
+                published = read_kgc_sparsity(labels.path, topics=topics)
                 decisions = decide(published.pool, published.automatic, published.judgements, per_triple=1)
                 self._pools[labels.name] = published.pool, decisions, published.seeds
         return self._pools[labels.name]

@@ -46,6 +46,13 @@ class StudyData:
     columns: str = "hrt"
     options: Mapping[str, Any] = field(default_factory=dict)  # of kgtrec.questions.build_questions
 
+    @property
+    def ready(self) -> Source:
+        """The collection; only where there are no splits."""
+        if self.collection is None:
+            raise ValueError("the collection of this study is built of its splits")
+        return self.collection
+
 
 @dataclass(frozen=True, slots=True)
 class StudySystems:
@@ -75,6 +82,13 @@ class LabelSet:
     size: int | float | None = None  # of a sample that is drawn
     seed: int = 0
     depths: tuple[int, ...] | None = None  # of the pool, to be looked at one by one; None: all of them; (): none
+
+    @property
+    def path(self) -> Path:
+        """The folder or file that it comes from; only of a kind that is read."""
+        if self.source is None:
+            raise ValueError(f"label set {self.name} is not read from a file")
+        return self.source.path
 
     @property
     def collection(self) -> str:

@@ -25,6 +25,7 @@ from kgtrec.kernels.capture_recapture import (
     LABELS,
     MORE,
     PAIRS,
+    Estimates,
     FoundAnswers,
     estimates,
     question_sums,
@@ -34,6 +35,7 @@ from kgtrec.kernels.open_world import Weights
 from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval
 from kgtrec.openworld.known_answers import KnownAnswers, Placings
 from kgtrec.openworld.mixture import MixedWorld, needed_questions
+from kgtrec.openworld.theory import wrong_order_quantile
 from kgtrec.openworld.weights import named_weights
 from kgtrec.sampled_estimates import triple_weights
 
@@ -267,6 +269,11 @@ class _Totals:
         return float(self.sums[:, FOUND].sum())
 
     @property
+    def whole(self) -> Estimates:
+        """What all questions together say."""
+        return estimates(self.sums.sum(axis=0), self.n_systems)
+
+    @property
     def label_pairs(self) -> int:
         return int(self.sums[:, FOUND_PAIRS].sum())
 
@@ -312,7 +319,7 @@ def _chosen(method: str | None, totals: _Totals) -> str:
         if totals.label_pairs >= _FEWEST_PAIRS:
             return "labels"
         return "runs" if totals.n_systems > 1 else "found"
-    if np.isnan(estimates(totals.sums.sum(axis=0), totals.n_systems).missing[METHODS.index(method)]):
+    if np.isnan(totals.whole.missing[METHODS.index(method)]):
         pair = "a question with two labels" + (", one of which is found" if method == "labels" else "")
         needs = "two systems" if method == "runs" and totals.n_systems == 1 else pair
         raise KgtrecError(f"expected {needs} for the method {method!r}, found none; choose another method")
@@ -324,8 +331,7 @@ def _mixed_world(totals: _Totals, method: str) -> MixedWorld:
 
     Each question has those that were found in it times a factor.
     """
-    sums = totals.sums.sum(axis=0)
-    found = estimates(sums, totals.n_systems)
+    sums, found = totals.sums.sum(axis=0), totals.whole
     place, factor = METHODS.index(method), 1.0
     if method == "labels":
         factor = sums[PAIRS] / sums[FOUND_PAIRS]
@@ -388,8 +394,7 @@ def _require(
 ) -> None:
     for name, value, least in (("depth", depth, 1), ("top", top, 1), ("resamples", resamples, 1), ("seed", seed, 0)):
         whole_number(name, value, least)
-    if not (is_number(p) and 0 < p < 0.5):
-        raise KgtrecError(f"expected a probability of a wrong order between 0 and 0.5, found {p!r}")
+    wrong_order_quantile(p)
     if not (is_number(confidence) and 0 < confidence < 1):
         raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence!r}")
     if method is not None and method not in METHODS:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.open_world import Weights, mixed_mean, moments
+from kgtrec.openworld.theory import wrong_order_quantile
 
 Floats = NDArray[np.float64]
 
@@ -100,6 +100,6 @@ def needed_questions(variance: float, difference: float, p: float) -> int | None
     """
     if not difference > 0:
         return None
-    scale = NormalDist().inv_cdf(p) / difference
+    scale = wrong_order_quantile(p) / difference
     number = max(variance, 0.0) * scale * scale
     return max(1, math.ceil(number)) if number <= _MOST_QUESTIONS else None

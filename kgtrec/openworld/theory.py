@@ -269,7 +269,7 @@ def questions_needed(
     [13556, 866]
     """
     gap, variance = _difference(world, measure, weaker, stronger, average, shared_labels=shared_labels)
-    z = _quantile(p)
+    z = wrong_order_quantile(p)
     if not gap > 0:
         raise KgtrecError(
             f"expected the system of strength {stronger:g} to score higher than that of {weaker:g}, found a difference "
@@ -318,7 +318,7 @@ def questions_needed_by_logarithm(
     elif not (is_number(variance) and variance >= 0):
         raise KgtrecError(f"expected a variance of at least 0, found {variance!r}")
     found = float(strengths_of(strength)[0])
-    scale = world.missing * found * (world.n_answers + 1) * _quantile(p) / gap
+    scale = world.missing * found * (world.n_answers + 1) * wrong_order_quantile(p) / gap
     return _whole_questions(2 * variance, scale)
 
 
@@ -392,8 +392,8 @@ def _whole_questions(variance: float, scale: float) -> int:
     return max(1, math.ceil(number))
 
 
-def _quantile(p: float) -> float:
-    """What a standard normal variable exceeds with probability p."""
+def wrong_order_quantile(p: float) -> float:
+    """What a standard normal variable exceeds with probability p of a wrong order; an error unless 0 < p < 0.5."""
     from scipy.special import ndtri
 
     if not (is_number(p) and 0 < p < 0.5):

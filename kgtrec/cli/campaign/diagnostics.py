@@ -6,7 +6,7 @@ import click
 
 from kgtrec.cli.common import counting, progress, say
 from kgtrec.cli.evaluate import files_of, form_of, holds_ranks_of, read_systems
-from kgtrec.cli.options import measure_option
+from kgtrec.cli.options import measure_option, require_table
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import writing
 from kgtrec.formats.runs import default_name
@@ -59,10 +59,7 @@ def command(
     from kgtrec.report import diagnostics as report
 
     form = form or form_of(out, FORMATS)
-    if table is not None and table not in report.TABLES:
-        raise click.BadParameter(f"expected one of {', '.join(report.TABLES)}, got {table!r}", param_hint="--table")
-    if (form == "csv") != (table is not None):
-        raise click.UsageError("--format csv and --table go together: a CSV file holds one table")
+    require_table(form, table, list(report.TABLES))
     systems = files_of(systems)
     _refuse_same_names(systems)
     read = read_campaign(campaign)

@@ -9,7 +9,7 @@ import click
 
 from kgtrec.cli.common import counting, naming, progress, say
 from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, systems_of
-from kgtrec.cli.options import format_option, measure_option, out_option, seed_option
+from kgtrec.cli.options import format_option, measure_option, out_option, require_table, seed_option
 from kgtrec.data.collection import Collection
 from kgtrec.data.missing_estimate import METHODS
 from kgtrec.errors import KgtrecError
@@ -97,12 +97,7 @@ def command(
     from kgtrec.report import missing_estimate as report
 
     form = form or form_of(out, FORMATS)
-    if table is not None and table not in report.TABLES:
-        raise click.BadParameter(f"expected one of {', '.join(report.TABLES)}, got {table!r}", param_hint="--table")
-    if (form == "csv") != (table is not None):
-        raise click.UsageError(
-            f"--format csv and --table go together: a CSV file holds one table, of {', '.join(report.TABLES)}"
-        )
+    require_table(form, table, list(report.TABLES))
     paths, holds_ranks = systems_of(judged, systems)
     sparse, complete, weight, pooled = _judged(judged, labels, known)
     others = {name: None if path is None else _qrels(path) for name, path in (("known", known), ("truth", truth))}
