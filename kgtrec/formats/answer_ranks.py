@@ -70,7 +70,7 @@ def read_answer_ranks(path: PathLike) -> AnswerRanks:
     FormatError
         If the file is damaged, is no table of answer ranks, or its numbers contradict each other.
     """
-    metadata = metadata_of(read_schema(path))
+    metadata = metadata_of(path, read_schema(path))
     if metadata.get("format") != FORMAT:
         found = metadata.get("format", "a Parquet file of another tool")
         raise FormatError(f"expected answer ranks, as kgtrec rank writes them, found {found}", path=path)

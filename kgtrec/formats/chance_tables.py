@@ -5,14 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.errors import FormatError, nearest
-from kgtrec.formats.files import PathLike, reading, write_text
+from kgtrec.formats.csv_text import csv_rows, csv_text
+from kgtrec.formats.files import PathLike, write_text
+from kgtrec.formats.trec_text import shown
 
+_COUNT = re.compile("[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COLUMNS = ["measure", "side", "items", "expectation", "variance"]
 
 
@@ -52,29 +57,40 @@ def read_chance_table(name: PathLike) -> ChanceTable:
             f"no such file, and no data set of that name{nearest(str(name), known)}; there are {', '.join(known)}",
             path=str(name),
         )
-    with reading(name) as stream:
-        return _parsed(stream.read().decode("utf-8", "replace"), str(name))
+    return _parsed(csv_text(name, "a chance table"), str(name))
 
 
 def _parsed(text: str, path: str) -> ChanceTable:
-    lines = csv.reader(io.StringIO(text))
-    header = next(lines, [])
+    lines = csv_rows(path, text)
+    first, header = next(lines, (1, []))
     if header != _COLUMNS:
         raise FormatError(
-            f"expected the columns {', '.join(_COLUMNS)}, found {', '.join(header) or 'none'}", path=path, line=1
+            f"expected the columns {', '.join(_COLUMNS)}, found {', '.join(header) or 'none'}", path=path, line=first
         )
-    rows = []
-    for number, line in enumerate(lines, 2):
-        try:
-            measure, side, items, expectation, variance = line
-            rows.append((measure, side, int(items), float(expectation or "nan"), float(variance or "nan")))
-        except ValueError:
+    rows: list[tuple[str, str, int, float, float]] = []
+    places: dict[tuple[str, str], int] = {}
+    for number, row in lines:
+        if not row:
+            continue
+        if len(row) != len(_COLUMNS) or not _COUNT.fullmatch(row[2]) or not all(map(_is_moment, row[3:])):
             raise FormatError(
-                f"expected {', '.join(_COLUMNS)}, found {','.join(line)[:100]!r}", path=path, line=number
-            ) from None
+                f"expected {', '.join(_COLUMNS)}, found {shown(','.join(row).encode())}", path=path, line=number
+            )
+        measure, side, items, expectation, variance = row
+        if places.setdefault((measure, side), number) != number:
+            raise FormatError(
+                f"expected one row of {measure}, {side}, found another (the first is line {places[measure, side]})",
+                path=path, line=number,
+            )  # fmt: skip
+        rows.append((measure, side, int(items), float(expectation or "nan"), float(variance or "nan")))
     if not rows:
         raise FormatError("expected rows of a chance table, found none", path=path)
     return ChanceTable.of(rows)
+
+
+def _is_moment(cell: str) -> bool:
+    """Whether a cell holds a finite number, or none."""
+    return not cell or bool(_NUMBER.fullmatch(cell) and math.isfinite(float(cell)))
 
 
 def chance_csv(table: ChanceTable) -> str:

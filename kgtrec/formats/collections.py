@@ -34,11 +34,14 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecWarning
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, folder_beside, kgtrec_version, reading, sha256_of, write_text, writing
+from kgtrec.formats.json_text import read_json
+from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.qrels import read_qrels, write_qrels
 from kgtrec.formats.topics import ENTITY_IDS, ENTITY_LABELS, read_entity_labels, read_topics, write_topics
+from kgtrec.formats.trec_text import NUMBER, shown
 
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
@@ -138,8 +141,8 @@ def read_collection(folder: PathLike) -> Collection:
 def is_collection(folder: PathLike) -> bool:
     """Whether a folder holds the manifest of a collection."""
     try:
-        manifest = json.loads((Path(folder) / MANIFEST).read_bytes())
-    except (OSError, ValueError):
+        manifest = read_json(Path(folder) / MANIFEST)
+    except (OSError, FormatError):
         return False
     return isinstance(manifest, dict) and "collection_format" in manifest
 
@@ -237,10 +240,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise FormatError(
             f"expected the folder of a collection, found no {MANIFEST} in it; make one with kgtrec questions", path=path
         )
-    try:
-        manifest = json.loads((path / MANIFEST).read_bytes())
-    except ValueError as error:
-        raise FormatError(f"expected JSON, found something else ({error})", path=path / MANIFEST) from None
+    manifest = read_json(path / MANIFEST, way_out="build the collection anew with kgtrec questions")
     needed = {"collection_format", "fingerprint", "files"}
     if not isinstance(manifest, dict) or not needed <= manifest.keys() or not isinstance(manifest["files"], dict):
         raise FormatError(
@@ -278,54 +278,85 @@ def _require_files(path: Path, manifest: dict[str, Any]) -> None:
 def _read_lines(path: Path, n_columns: int) -> list[list[str]]:
     """The TAB-separated fields of every line; labels are taken as they are."""
     with reading(path) as stream:
-        lines = stream.read().decode().split("\n")
-    rows = [line.split("\t") for line in lines[:-1]]
+        data = stream.read()
+    try:
+        lines = data.decode().split("\n")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise FormatError("expected text in UTF-8, found other bytes", path=path, line=line) from None
+    rows = [line.split("\t") for line in (lines[:-1] if lines[-1] == "" else lines)]
     for number, row in enumerate(rows, start=1):
         if len(row) != n_columns:
             raise FormatError(f"expected {n_columns} TAB-separated columns, found {len(row)}", path=path, line=number)
     return rows
 
 
+def _labels(path: Path, labels: Sequence[str]) -> Vocabulary:
+    try:
+        return Vocabulary.of(labels)
+    except KgtrecError as error:
+        raise FormatError(str(error), path=path) from None
+
+
 def _read_entities(path: Path, *, by_ids: bool) -> tuple[Vocabulary, Vocabulary | None]:
     if by_ids:
-        rows = _read_lines(path / ENTITY_IDS, 2)
-        return Vocabulary.of([row[0] for row in rows]), Vocabulary.of([row[1] for row in rows])
+        place = path / ENTITY_IDS
+        rows = _read_lines(place, 2)
+        return _labels(place, [row[0] for row in rows]), _labels(place, [row[1] for row in rows])
     return read_entity_labels(path / ENTITY_LABELS), None
 
 
 def _read_relations(path: Path) -> tuple[Vocabulary, RelationCategories]:
-    rows = _read_lines(path, len(_RELATION_COLUMNS))[1:]
+    header, *rows = _read_lines(path, len(_RELATION_COLUMNS)) or [[]]
+    if tuple(header) != _RELATION_COLUMNS:
+        raise FormatError(
+            f"expected the header line {' '.join(_RELATION_COLUMNS)}, separated by tabs, found "
+            f"{shown(' '.join(header).encode())}", path=path, line=1,
+        )  # fmt: skip
     codes = {name: code for code, name in enumerate(CATEGORIES)} | {_NO_CATEGORY: -1}
+    for number, (_, name, *means) in enumerate(rows, start=2):
+        if name not in codes:
+            raise FormatError(f"expected a category of {', '.join(codes)}, found {name[:40]!r}", path=path, line=number)
+        for mean, column in zip(means, _RELATION_COLUMNS[2:], strict=True):
+            if not _is_mean(mean) and (mean, name) != ("nan", _NO_CATEGORY):
+                raise FormatError(
+                    f"expected a number of at least 0 as {column}, found {mean[:40]!r}", path=path, line=number
+                )
     category = np.array([codes[row[1]] for row in rows], np.int8)
     tails, heads = (np.array([float(row[i]) for row in rows]) for i in (2, 3))
-    return Vocabulary.of([row[0] for row in rows]), RelationCategories(category, tails, heads)
+    return _labels(path, [row[0] for row in rows]), RelationCategories(category, tails, heads)
+
+
+def _is_mean(text: str) -> bool:
+    """Whether it is a mean number of entities."""
+    return bool(NUMBER.fullmatch(text.encode())) and 0 <= float(text) < np.inf
 
 
 def _read_topics(path: Path, entities: Vocabulary, relations: Vocabulary) -> Questions:
     topics = read_topics(path)
-    return Questions(
-        topics.ids,
-        pc.starts_with(topics.ids.labels, SIDES[0]).to_numpy(zero_copy_only=False),
-        relations.encode(topics.relation),
-        entities.encode(topics.anchor),
-        entities,
-        relations,
-    )
+    relation, anchor = relations.encode(topics.relation), entities.encode(topics.anchor)
+    is_side = np.any([_begins(topics.ids, side) for side in SIDES], axis=0)
+    for wrong, expected, found in (
+        (~is_side, f"ids that begin with {' or '.join(SIDES)}", topics.ids.labels),
+        (relation < 0, "relations of relations.tsv", topics.relation),
+        (anchor < 0, "entities of the collection as anchors", topics.anchor),
+    ):
+        if wrong.any():
+            raise FormatError(f"expected {expected}, found {found[int(np.argmax(wrong))].as_py()!r}", path=path)
+    return Questions(topics.ids, _begins(topics.ids, SIDES[0]), relation, anchor, entities, relations)
+
+
+def _begins(ids: Vocabulary, side: str) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = pc.starts_with(ids.labels, side).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _read_codes(path: Path, schema: pa.Schema, bounds: tuple[int, ...]) -> list[NDArray[Any]]:
-    import pyarrow.parquet as pq
-
-    with reading(path) as stream:
-        try:
-            table = pq.read_table(stream)
-        except (pa.ArrowException, OSError) as error:
-            raise FormatError(
-                f"expected a whole Parquet file, found damaged or other data ({error})", path=path
-            ) from None
-    if not table.schema.equals(schema):
+    table = read_whole_table(path)
+    if not table.schema.equals(schema) or any(column.null_count for column in table.columns):
         found = ", ".join(f"{field.name} {field.type}" for field in table.schema)
-        raise FormatError(f"expected the columns {', '.join(schema.names)}, found {found}", path=path)
+        expected = ", ".join(f"{field.name} {field.type}" for field in schema)
+        raise FormatError(f"expected the columns {expected}, with a value in every row, found {found}", path=path)
     columns = [column.to_numpy() for column in table.columns]
     for name, column, bound in zip(schema.names, columns, bounds, strict=True):
         if len(column) and not 0 <= column.min() <= column.max() < bound:

@@ -1,17 +1,69 @@
-"""numpy's own files: a matrix that is mapped, an archive of arrays that is read."""
+"""numpy's own files: a matrix that is mapped, an archive of arrays that is read.
+
+Only arrays of plain numbers are taken, and the header that tells their type and shape is matched against what such a
+header can hold: numpy's own reader evaluates it as Python, and lets through whatever error that ends in.
+"""
 
 from __future__ import annotations
 
+import errno
+import lzma
+import math
+import re
+import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.trec_text import shown
+
+_MAGIC = b"\x93NUMPY"
+_ARCHIVE_MAGIC = b"PK"
+_LENGTH_OF_HEADER = {(1, 0): "<H", (2, 0): "<I", (3, 0): "<I"}  # version -> how the header's length is stored
+_LONGEST_HEADER = 1 << 16  # a few hundred bytes describe any array of numbers
+_MOST_DIMENSIONS = 32
+_ITEM = rb"""(?:["']descr["']\s*:\s*["'](?P<type>[^"']*)["']
+    |["']fortran_order["']\s*:\s*(?P<order>True|False)
+    |["']shape["']\s*:\s*\((?P<shape>[0-9L,\s]*)\))\s*(?:,\s*|(?=\}))"""
+_HEADER = re.compile(rb"\s*\{\s*(?:" + _ITEM + rb"){3}\}\s*", re.VERBOSE)
+_SHAPE = re.compile(rb"(?:|(?:[0-9]+L?\s*,\s*)+(?:[0-9]+L?)?)\s*")  # L: of Python 2
+_NUMBERS = re.compile(r"[<>=|]?[biuf][0-9]{1,2}")  # true and false among them
+_PIECE = 1 << 20  # bytes of an archive that are read at a time
+_DAMAGES = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, ValueError, OverflowError, IndexError,
+    RuntimeError,  # of zipfile: encrypted, or compressed in a way that it does not know
+)  # fmt: skip
+
+
+class _ArrayError(Exception):
+    """What is wrong with an array: in brackets behind what was expected, or as a whole message."""
+
+    def __init__(self, found: str, *, is_whole: bool = False) -> None:
+        super().__init__(found)
+        self.is_whole = is_whole
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """What the header of an array says, and how long it is."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    order: Literal["C", "F"]
+    offset: int  # bytes before the first number
+
+    @property
+    def n_bytes(self) -> int:
+        return self.offset + math.prod(self.shape) * self.dtype.itemsize
 
 
 def mapped_matrix(path: PathLike) -> NDArray[Any]:
@@ -22,19 +74,17 @@ def mapped_matrix(path: PathLike) -> NDArray[Any]:
     FormatError
         If the file is missing, damaged, or holds something else.
     """
-    with reading(path):
-        pass  # a missing or unreadable file is reported the same way for every format
-    try:
-        matrix: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise FormatError(
-            f"expected a whole .npy matrix of numbers, found other or cut-off data ({error})", path=path
-        ) from None
-    if not isinstance(matrix, np.ndarray):
-        raise FormatError("expected a .npy matrix, found an .npz archive", path=path)
-    if matrix.ndim != 2:
-        raise FormatError(f"expected a .npy matrix, found an array of shape {matrix.shape}", path=path)
-    return matrix
+    with reading(path) as stream:
+        try:
+            found = _header(stream, "the matrix")
+            size = Path(path).stat().st_size
+            if size != found.n_bytes:
+                raise _ArrayError(f"{size:,} bytes, where its header of shape {found.shape} tells {found.n_bytes:,}")
+        except _ArrayError as wrong:
+            raise _refusal(path, "a whole .npy matrix of numbers", "cut-off", wrong) from None
+    if len(found.shape) != 2:
+        raise FormatError(f"expected a .npy matrix, found an array of shape {found.shape}", path=path)
+    return np.memmap(Path(path), found.dtype, "r", found.offset, found.shape, found.order)
 
 
 def archived_arrays(path: PathLike, needed: Sequence[str], optional: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -43,26 +93,113 @@ def archived_arrays(path: PathLike, needed: Sequence[str], optional: Sequence[st
     Raises
     ------
     FormatError
-        If the file is missing, damaged or no archive, or lacks a needed array.
+        If the file is missing, damaged or no archive, lacks a needed array or has one of them twice, or holds one that
+        is encrypted, has other values than numbers, or does not fit in memory.
     """
     with reading(path) as stream:
         try:
-            archive = np.load(stream, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise FormatError("expected an .npz archive, found a single array", path=path)
-            names = archive.files
-            arrays = {name: archive[name] for name in (*needed, *optional) if name in names}
-        except FormatError:
-            raise
-        except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error, KeyError) as error:
-            raise FormatError(
-                f"expected a whole .npz archive of numbers, found other or damaged data ({error})", path=path
-            ) from None
-    if any(name not in arrays for name in needed):
+            if stream.read(len(_MAGIC)) == _MAGIC:
+                raise _ArrayError("expected an .npz archive, found a single array", is_whole=True)
+            stream.seek(0)
+            with zipfile.ZipFile(stream) as archive:
+                names = [info.filename.removesuffix(".npy") for info in archive.infolist()]
+                _require_names(names, needed, optional)
+                arrays = {
+                    name: _member(archive, info, name)
+                    for name, info in zip(names, archive.infolist(), strict=True)
+                    if name in needed or name in optional
+                }
+        except _ArrayError as wrong:
+            raise _refusal(path, "a whole .npz archive of numbers", "damaged", wrong) from None
+        except OSError as error:
+            if error.errno not in (None, errno.EINVAL):  # EINVAL: a place before the beginning of the file
+                raise  # the disk failed
+            raise _refusal(path, "a whole .npz archive of numbers", "damaged", _ArrayError(str(error))) from None
+        except _DAMAGES as error:
+            raise _refusal(path, "a whole .npz archive of numbers", "damaged", _ArrayError(str(error))) from None
+    return {name: arrays[name] for name in (*needed, *optional) if name in arrays}
+
+
+def _refusal(path: PathLike, expected: str, damage: str, wrong: _ArrayError) -> FormatError:
+    if wrong.is_whole:
+        return FormatError(str(wrong), path=path)
+    return FormatError(f"expected {expected}, found other or {damage} data ({wrong})", path=path)
+
+
+def _require_names(names: Iterable[str], needed: Sequence[str], optional: Sequence[str]) -> None:
+    counts = Counter(names)
+    if any(name not in counts for name in needed):
         wanted = " and ".join(filter(None, [", ".join(needed[:-1]), needed[-1]]))
-        raise FormatError(
+        raise _ArrayError(
             f"expected the arrays {wanted} (and {', '.join(optional)}, if there is one), "
-            f"found {', '.join(names) or 'none'}",
-            path=path,
-        )
-    return arrays
+            f"found {', '.join(counts) or 'none'}", is_whole=True,
+        )  # fmt: skip
+    if twice := next((name for name in (*needed, *optional) if counts[name] > 1), None):
+        raise _ArrayError(f"expected the array {twice} once, found it {counts[twice]} times", is_whole=True)
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> NDArray[Any]:
+    """One array of an archive."""
+    with archive.open(info) as member:
+        found = _header(member, name)
+        if info.file_size != found.n_bytes:
+            raise _ArrayError(
+                f"{name} has {info.file_size:,} bytes, where its header of shape {found.shape} tells {found.n_bytes:,}"
+            )
+        try:
+            array = np.empty(found.shape, found.dtype, found.order)
+        except MemoryError:
+            raise _ArrayError(
+                f"expected arrays that fit in memory, found {name} of shape {found.shape}", is_whole=True
+            ) from None
+        values = array.ravel("K").view(np.uint8)
+        for first in range(0, len(values), _PIECE):
+            piece = values[first : first + _PIECE]
+            data = member.read(len(piece))
+            if len(data) < len(piece):
+                raise _ArrayError(f"{name} ends too early")
+            piece[:] = np.frombuffer(data, np.uint8)
+        member.read(1)  # at its end the checksum is looked at
+    return array
+
+
+def _header(stream: BinaryIO | IO[bytes], name: str) -> _Array:
+    """What an array is like, from its first bytes."""
+    start = stream.read(len(_MAGIC) + 2)
+    if not start.startswith(_MAGIC) or len(start) < len(_MAGIC) + 2:
+        if start.startswith(_ARCHIVE_MAGIC):
+            raise _ArrayError("expected a .npy matrix, found an .npz archive", is_whole=True)
+        raise _ArrayError(f"{name} does not begin as an array of numpy: {shown(start)}" if start else "no bytes")
+    layout = _LENGTH_OF_HEADER.get((start[-2], start[-1]))
+    if layout is None:
+        raise _ArrayError(f"{name} is of format version {start[-2]}.{start[-1]}")
+    length = stream.read(struct.calcsize(layout))
+    if len(length) < struct.calcsize(layout):
+        raise _ArrayError(f"{name} ends within its header")
+    (n_bytes,) = struct.unpack(layout, length)
+    if n_bytes > _LONGEST_HEADER:
+        raise _ArrayError(f"{name} has a header of {n_bytes:,} bytes")
+    text = stream.read(n_bytes)
+    if len(text) < n_bytes:
+        raise _ArrayError(f"{name} ends within its header")
+    dtype, shape, order = _parsed(text, name)
+    return _Array(dtype, shape, order, len(start) + len(length) + n_bytes)
+
+
+def _parsed(text: bytes, name: str) -> tuple[np.dtype[Any], tuple[int, ...], Literal["C", "F"]]:
+    match = _HEADER.fullmatch(text)
+    if match is None or None in (match["type"], match["order"], match["shape"]):
+        raise _ArrayError(f"{name} has the header {shown(text)}, which is none of an array of numbers")
+    kind = match["type"].decode("latin-1")
+    try:
+        dtype = np.dtype(kind) if _NUMBERS.fullmatch(kind) else None
+    except TypeError:
+        dtype = None
+    if dtype is None:
+        raise _ArrayError(f"expected numbers in {name}, found {shown(match['type'])[1:-1]}", is_whole=True)
+    sizes = [size.strip().rstrip(b"L") for size in match["shape"].split(b",")]
+    shape = tuple(int(size) for size in sizes if 0 < len(size) < 20)
+    fits = _SHAPE.fullmatch(match["shape"]) and len(shape) == len(list(filter(None, sizes))) <= _MOST_DIMENSIONS
+    if not fits or math.prod(size or 1 for size in shape) * dtype.itemsize > np.iinfo(np.int64).max:
+        raise _ArrayError(f"{name} has the shape ({shown(match['shape'])[1:-1]})")
+    return dtype, shape, "F" if match["order"] == b"True" else "C"

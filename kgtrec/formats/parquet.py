@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.json_text import json_value
 from kgtrec.formats.trec_text import joined_codes
 
 MAGIC = b"PAR1"
 _KEY = b"kgtrec"
+_FEW_ROWS = 1 << 24  # are read in a moment, however few bytes they come from
+_ROWS_PER_BYTE = 8  # a row that tells anything takes a bit at the least
+_MOST_SUCH_ROWS = 100_000_000
+_ROWS_AT_A_TIME = 1 << 20
 
 
 def is_parquet(path: PathLike) -> bool:
@@ -23,13 +31,18 @@ def is_parquet(path: PathLike) -> bool:
     return Path(path).suffix.lower() == ".parquet"
 
 
-def metadata_of(schema: pa.Schema) -> dict[str, Any]:
-    """What kgtrec wrote about the file; empty for a file of another tool."""
-    try:
-        found = json.loads((schema.metadata or {}).get(_KEY, b"{}"))
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+def metadata_of(path: PathLike, schema: pa.Schema) -> dict[str, Any]:
+    """What kgtrec wrote about the file; empty for a file of another tool.
+
+    Raises
+    ------
+    FormatError
+        If it is no JSON object.
+    """
+    found = json_value((schema.metadata or {}).get(_KEY, b"{}"), path, where="in the file's metadata")
+    if not isinstance(found, dict):
+        raise FormatError("expected a JSON object in the file's metadata, found another value", path=path)
+    return found
 
 
 def with_metadata(schema: pa.Schema, metadata: Mapping[str, Any]) -> pa.Schema:
@@ -38,26 +51,28 @@ def with_metadata(schema: pa.Schema, metadata: Mapping[str, Any]) -> pa.Schema:
 
 
 def read_schema(path: PathLike) -> pa.Schema:
-    """The columns and metadata of a Parquet file."""
-    import pyarrow.parquet as pq
+    """The columns and metadata of a Parquet file.
 
+    Raises
+    ------
+    FormatError
+        If the file is damaged, or its columns have names that are no text, or the same name twice.
+    """
     with reading(path) as stream:
-        try:
-            return pq.read_schema(stream)
-        except (pa.ArrowException, OSError) as error:
-            raise _damaged(path, error) from None
+        return _opened(path, stream).schema_arrow
 
 
 def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pa.Table:
     """The columns of a Parquet file under our names, given under which others they may be found.
 
+    The first two are labels, of which each pair is to stand once.
+
     Raises
     ------
     FormatError
-        If the file is damaged, a column is missing, or a value is.
+        If the file is damaged, a column is missing or there twice, or a value is missing; or if it has more rows than
+        pairs of labels, or than so few bytes can tell anything of. That is seen before such rows are read.
     """
-    import pyarrow.parquet as pq
-
     schema = read_schema(path)
     found = {}
     for ours, others in names.items():
@@ -67,12 +82,11 @@ def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> 
             raise FormatError(f"expected a column {wanted}, found {', '.join(schema.names) or 'no columns'}", path=path)
         found[present[0]] = ours
     texts = [name for name in found if pa.types.is_string(schema.field(name).type)]
-    with reading(path) as stream:
-        try:
-            # not read_table, which imports pandas by way of pyarrow.dataset
-            table = pq.ParquetFile(stream, read_dictionary=texts).read(columns=list(found))
-        except (pa.ArrowException, OSError) as error:
-            raise _damaged(path, error) from None
+    with reading(path) as stream, _refusing_damage(path):
+        file = _opened(path, stream, texts)
+        if _is_swollen(path, file):
+            _require_distinct_pairs(path, file, list(found)[:2])
+        table = file.read(columns=list(found))
     table = table.select(list(found)).rename_columns(list(found.values())).replace_schema_metadata(schema.metadata)
     for name in table.column_names:
         if table.column(name).null_count:
@@ -81,6 +95,91 @@ def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> 
     if table.num_rows == 0:
         raise FormatError("expected rows, found an empty table", path=path)
     return table
+
+
+def read_whole_table(path: PathLike) -> pa.Table:
+    """All columns of a Parquet file that is not about pairs of labels.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged, has a column twice, or more rows than so few bytes can tell anything of.
+    """
+    with reading(path) as stream, _refusing_damage(path):
+        file = _opened(path, stream)
+        if _is_swollen(path, file):
+            raise _swollen(path, file.metadata.num_rows)
+        table = file.read()
+        table.validate(full=True)
+    return table
+
+
+def _opened(path: PathLike, stream: BinaryIO, dictionaries: Sequence[str] = ()) -> Any:
+    """The file, of which only the end has been read; ``dictionaries``: the columns that come as codes of labels."""
+    import pyarrow.parquet as pq  # not its read_table, which imports pandas by way of pyarrow.dataset
+
+    with _refusing_damage(path):
+        file = pq.ParquetFile(stream, read_dictionary=list(dictionaries))
+        counts = Counter(file.schema_arrow.names)
+    if twice := next((name for name, count in counts.items() if count > 1), None):
+        raise FormatError(f"expected each column once, found {twice!r} {counts[twice]} times", path=path)
+    return file
+
+
+@contextmanager
+def _refusing_damage(path: PathLike) -> Iterator[None]:
+    """Turn what Arrow says of damaged data into our error."""
+    try:
+        yield
+    except pa.ArrowMemoryError:
+        raise
+    except (pa.ArrowException, UnicodeDecodeError, OverflowError) as error:
+        raise _damaged(path, error) from None
+    except OSError as error:
+        if error.errno is not None:
+            raise  # the disk failed
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: PathLike, error: Exception) -> FormatError:
+    return FormatError(f"expected a whole Parquet file, found damaged or other data ({error})", path=path)
+
+
+def _is_swollen(path: PathLike, file: Any) -> bool:
+    """Whether a file has many rows of less than a bit each, as one of nothing but repetition."""
+    n_rows = file.metadata.num_rows
+    return bool(n_rows > _FEW_ROWS and n_rows > _ROWS_PER_BYTE * Path(path).stat().st_size)
+
+
+def _swollen(path: PathLike, n_rows: int) -> FormatError:
+    return FormatError(
+        f"expected at least a bit a row, found {n_rows:,} rows in {Path(path).stat().st_size:,} bytes, which can only "
+        "repeat one another; create the file anew",
+        path=path,
+    )
+
+
+def _require_distinct_pairs(path: PathLike, file: Any, pair: Sequence[str]) -> None:
+    """Refuse more rows than there are pairs of labels, as soon as that shows; and too many to be of any use."""
+    if file.metadata.num_rows > _MOST_SUCH_ROWS:
+        raise _swollen(path, file.metadata.num_rows)
+    labels: list[pa.Array | None] = [None, None]
+    n_rows = 0
+    for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=list(pair)):
+        n_rows += batch.num_rows
+        for place, name in enumerate(pair):
+            column = batch.column(batch.schema.get_field_index(name))
+            own = column.dictionary if pa.types.is_dictionary(column.type) else pc.unique(column)
+            before = labels[place]
+            if before is None or not own.equals(before):
+                labels[place] = own if before is None else pc.unique(pa.concat_arrays([before, own]))
+        sizes = [len(found) for found in labels if found is not None]
+        if n_rows > sizes[0] * sizes[1]:
+            raise FormatError(
+                f"expected each pair of {pair[0]} and {pair[1]} once, found {n_rows:,} rows of {sizes[0]:,} x "
+                f"{sizes[1]:,} such labels",
+                path=path,
+            )
 
 
 def value_type(table: pa.Table, name: str) -> pa.DataType:
@@ -94,10 +193,9 @@ def label_column(path: PathLike, table: pa.Table, name: str) -> tuple[Vocabulary
     column, kind = table.column(name), value_type(table, name)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         raise FormatError(f"expected text in column {name}, found {kind}; store labels as strings", path=path)
-    if column.type != pa.dictionary(pa.int32(), pa.string()):
-        column = column.cast(pa.string()).dictionary_encode()
+    with _refusing_damage(path):
+        if column.type != pa.dictionary(pa.int32(), pa.string()):
+            column = column.cast(pa.string()).dictionary_encode()
+        for chunk in column.chunks:
+            chunk.validate(full=True)  # codes without a label, and labels that are no UTF-8
     return joined_codes(column.chunks)
-
-
-def _damaged(path: PathLike, error: Exception) -> FormatError:
-    return FormatError(f"expected a whole Parquet file, found damaged or other data ({error})", path=path)

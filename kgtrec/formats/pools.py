@@ -36,7 +36,8 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import PathLike, folder_beside, kgtrec_version, reading, sha256_of, write_text, writing
+from kgtrec.formats.files import PathLike, folder_beside, kgtrec_version, sha256_of, write_text, writing
+from kgtrec.formats.json_text import read_json
 from kgtrec.formats.qrels import read_qrels, write_qrels
 from kgtrec.formats.topics import read_topics, write_topics
 from kgtrec.formats.trec_text import shown
@@ -335,11 +336,7 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
     if not (path / SETTINGS).is_file():
         found = f"no {SETTINGS} in it" if path.is_dir() else "a file" if path.exists() else "nothing"
         raise FormatError(f"expected the folder of a campaign, found {found}; make one with kgtrec pool", path=path)
-    try:
-        with reading(path / SETTINGS) as stream:
-            settings = json.loads(stream.read())
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"expected JSON, found something else ({error})", path=path / SETTINGS) from None
+    settings = read_json(path / SETTINGS)
     if not isinstance(settings, dict) or not isinstance(settings.get("files"), dict):
         raise FormatError("expected the settings of a campaign with files, found another file", path=path / SETTINGS)
     if settings.get("campaign_format") != FORMAT_VERSION:

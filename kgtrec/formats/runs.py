@@ -125,7 +125,9 @@ def _read_parquet(path: PathLike, name: str | None) -> Run:
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         raise FormatError(f"expected numbers in column score, found {kind}", path=path)
     score = values_of(table.column("score").cast(pa.float64(), safe=False))
-    name = name or metadata_of(table.schema).get("name") or Path(path).with_suffix("").stem
+    name = name or metadata_of(path, table.schema).get("name") or Path(path).with_suffix("").stem
+    if not isinstance(name, str):
+        raise FormatError(f"expected a text as the run's name in the file's metadata, found {name!r}", path=path)
     try:
         return Run.of(name, question, entity, score, questions, entities)
     except KgtrecError as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +10,7 @@ import numpy as np
 
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.formats.csv_text import csv_rows, csv_text
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.trec_text import shown
 
@@ -23,7 +22,6 @@ _ENDS = ("low", "high")  # of intervals, which are not read
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _UNDEFINED = ("", "nan")
 _LONGEST_HEADER = 1 << 20
-_ZERO_BYTE = "a table of scores is plain text"
 
 
 def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | None = None) -> ScoreTable:
@@ -56,8 +54,10 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
     (<ScoreTable: published: 1 systems x 2 measures per Depth (2)>, [0.3, 0.2])
     """
     place = str(path)
-    rows = _rows(place, _text(path))
-    header_line, header = next(rows)
+    rows = _rows(place, csv_text(path, "a table of scores"))
+    header_line, header = next(rows, (0, []))
+    if not header:
+        raise FormatError("expected a table with a column System and columns of measures, found none", path=place)
     columns = _columns(place, header_line, header, keys)
     systems: list[str] = []
     measures: list[str] = []
@@ -187,42 +187,7 @@ def _excerpt(cells: Sequence[str]) -> str:
     return shown(",".join(cells).encode("utf-8", "replace"))
 
 
-def _text(path: PathLike) -> str:
-    with reading(path) as stream:
-        data = stream.read()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        begin = data.rfind(b"\n", 0, error.start) + 1
-        end = data.find(b"\n", error.start)
-        wrong = shown(data[begin : end if end >= 0 else len(data)])
-        raise FormatError(f"expected UTF-8 text, found {wrong}", path=str(path), line=line) from None
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise FormatError(f"expected text, found a zero byte; {_ZERO_BYTE}", path=str(path), line=line)
-    if not text.strip():
-        raise FormatError("expected a table with a column System and columns of measures, found none", path=str(path))
-    return text
-
-
 def _rows(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
     """The rows, header first, each with the line that it begins on."""
-    first = next(line for line in text.splitlines() if line.strip())
-    delimiter = "\t" if first.count("\t") > first.count(",") else ","
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    begun = False
-    while True:
-        line = rows.line_num + 1
-        try:
-            row = next(rows, None)
-        except csv.Error as error:
-            raise FormatError(
-                f"expected cells with quotes doubled inside quotes, found a row that breaks off ({error})",
-                path=path, line=line,
-            ) from None  # fmt: skip
-        if row is None:
-            return
-        if begun or any(cell.strip() for cell in row):
-            begun = True
-            yield line, row
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return csv_rows(path, text, "\t" if first.count("\t") > first.count(",") else ",")

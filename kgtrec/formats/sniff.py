@@ -96,7 +96,7 @@ def read_any(path: PathLike, kind: Kind | None = None) -> RunFile | QrelsFile | 
 
 def _kind_of_parquet(path: PathLike) -> Kind:
     schema = read_schema(path)
-    names, said = set(schema.names), metadata_of(schema).get("format")
+    names, said = set(schema.names), metadata_of(path, schema).get("format")
     if said in ("run", "qrels"):
         return cast(Kind, said)
     if {"above", "tied", "n_other"} <= names:

@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, folder_beside, kgtrec_version, sha256_of, write_text
+from kgtrec.formats.json_text import read_json
 
 STEP = "step.json"
 _KEY_DIGITS = 16
@@ -113,14 +114,14 @@ def _files(folder: Path) -> list[Path]:
 def _is_whole(place: Path, about: Mapping[str, Any]) -> bool:
     """Whether a step is there, with every file as it was written."""
     try:
-        found = json.loads((place / STEP).read_text(encoding="utf-8"))
+        found = read_json(place / STEP)
         files = found.pop("files")
         return bool(
             found == json.loads(json.dumps(about))
             and {str(file.relative_to(place)) for file in _files(place)} == {*files, STEP}
             and all(sha256_of(place / name) == digest for name, digest in files.items())
         )
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+    except (OSError, FormatError, KeyError, AttributeError, TypeError):
         return False
 
 

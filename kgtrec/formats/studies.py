@@ -23,6 +23,8 @@ from kgtrec.data.study import LabelFacts, Study, StudyOptions
 from kgtrec.errors import FormatError
 from kgtrec.formats.collections import MANIFEST as COLLECTION_MANIFEST
 from kgtrec.formats.files import PathLike, sha256_of, write_text
+from kgtrec.formats.json_text import read_json
+from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.steps import STEP
 
 MANIFEST, CONFIG, STEPS, LOCK = "manifest.json", "study.toml", "steps", ".lock"
@@ -111,23 +113,18 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 
 def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except OSError:
-        raise FormatError("expected a file of the study, found none; run kgtrec study again", path=path) from None
-    except ValueError:
-        raise FormatError("expected JSON, found something else; run kgtrec study again", path=path) from None
+    if not path.is_file():
+        raise FormatError("expected a file of the study, found none; run kgtrec study again", path=path)
+    return read_json(path, way_out="run kgtrec study again")
 
 
 def _table(path: Path, sha256: str) -> pa.Table:
-    import pyarrow.parquet as pq
-
     if not (path.parent / STEP).is_file():
         raise FormatError("expected a step of the study, found none; run kgtrec study again", path=path.parent)
     try:
         if sha256_of(path) != sha256:
             raise FormatError("expected the table that the study computed, found another; run kgtrec study again",
                               path=path)  # fmt: skip
-        return pq.read_table(path)
-    except (OSError, pa.ArrowInvalid):
+    except OSError:
         raise FormatError("expected a table, found a damaged file; run kgtrec study again", path=path) from None
+    return read_whole_table(path)

@@ -184,7 +184,7 @@ def test_the_report_may_go(folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m: "{", "manifest.json: expected JSON, found something else"),
+        (lambda m: "{", "manifest.json:1: expected JSON, found something else"),
         (lambda m: "[]", "manifest.json: expected the manifest of a collection with collection_format, files, finger"),
         (
             lambda m: json.dumps(m | {"collection_format": 9}),

@@ -79,7 +79,7 @@ def test_a_folder_without_a_manifest_is_no_study_yet(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{", "expected JSON, found something else; run kgtrec study again"),
+        (b"{", r"manifest.json:1: expected JSON, found something else \(.*\); run kgtrec study again"),
         (b"\xff\xfe", "expected JSON, found something else"),
         (b"[]", "expected a study of format 1, found another file"),
         (b'{"study_format": 2}', "expected a study of format 1, found another file"),
@@ -135,5 +135,5 @@ def test_a_table_that_is_no_longer_the_same_is_told(folder: Path):
 
 def test_damaged_notes_are_told(folder: Path):
     next((folder / STEPS).glob(f"scores-*/{NOTES}")).write_text("[")
-    with pytest.raises(FormatError, match=r"notes\.json: expected JSON, found something else"):
+    with pytest.raises(FormatError, match=r"notes\.json:1: expected JSON, found something else"):
         read_study(folder)
