@@ -197,9 +197,11 @@ def _parsed(text: bytes, name: str) -> tuple[np.dtype[Any], tuple[int, ...], Lit
         dtype = None
     if dtype is None:
         raise _ArrayError(f"expected numbers in {name}, found {shown(match['type'])[1:-1]}", is_whole=True)
-    sizes = [size.strip().rstrip(b"L") for size in match["shape"].split(b",")]
-    shape = tuple(int(size) for size in sizes if 0 < len(size) < 20)
-    fits = _SHAPE.fullmatch(match["shape"]) and len(shape) == len(list(filter(None, sizes))) <= _MOST_DIMENSIONS
-    if not fits or math.prod(size or 1 for size in shape) * dtype.itemsize > np.iinfo(np.int64).max:
+    sizes = re.findall(rb"[0-9]+", match["shape"]) if _SHAPE.fullmatch(match["shape"]) else None
+    # longer numbers are beyond any array, and Python may refuse to read them
+    if sizes is None or len(sizes) > _MOST_DIMENSIONS or any(len(size) > 19 for size in sizes):
+        raise _ArrayError(f"{name} has the shape ({shown(match['shape'])[1:-1]})")
+    shape = tuple(map(int, sizes))
+    if math.prod(size or 1 for size in shape) * dtype.itemsize > np.iinfo(np.int64).max:
         raise _ArrayError(f"{name} has the shape ({shown(match['shape'])[1:-1]})")
     return dtype, shape, "F" if match["order"] == b"True" else "C"

@@ -121,8 +121,8 @@ def _opened(path: PathLike, stream: BinaryIO, dictionaries: Sequence[str] = ()) 
     with _refusing_damage(path):
         file = pq.ParquetFile(stream, read_dictionary=list(dictionaries))
         counts = Counter(file.schema_arrow.names)
-    if twice := next((name for name, count in counts.items() if count > 1), None):
-        raise FormatError(f"expected each column once, found {twice!r} {counts[twice]} times", path=path)
+    if twice := [name for name, count in counts.items() if count > 1]:
+        raise FormatError(f"expected each column once, found {twice[0]!r} {counts[twice[0]]} times", path=path)
     return file
 
 
