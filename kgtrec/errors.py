@@ -6,9 +6,17 @@ import difflib
 import math
 import operator
 import os
+import re
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any, TypeGuard
+
+# controls, marks of direction, signs that nobody sees, line separators and halves of characters; but not the joiners,
+# which Persian and Indic scripts are written with
+_STEERING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
 
 
 class KgtrecError(ValueError):
@@ -62,6 +70,17 @@ def nearest(name: str, choices: Iterable[str], *, limit: int = 3) -> str:
     return f"; did you mean {' or '.join(by_folded[key] for key in found)}?" if found else ""
 
 
+def legible(text: str) -> str:
+    r"""A text on one line, with whatever would steer a terminal or turn the direction of reading as an escape.
+
+    Examples
+    --------
+    >>> print(legible("caf\u00e9\x1b[31m \u202eevil\nnext"))
+    café\x1b[31m \u202eevil\nnext
+    """
+    return text if text.isprintable() else _STEERING.sub(lambda sign: repr(sign[0])[1:-1], text)
+
+
 def whole_number(what: str, value: Any, least: int | None = 0, most: int | None = None) -> int:
     """A whole number of any integer type, as int.
 
@@ -95,6 +114,19 @@ def whole_number(what: str, value: Any, least: int | None = 0, most: int | None 
         below = "" if most is None else f" to {most:,}" if above else f" up to {most:,}"
         raise KgtrecError(f"expected {what} to be a whole number{above}{below}, found {value!r}")
     return number
+
+
+def kind_of(thing: object) -> str:
+    """What an error calls the type of something: with its module, since others have a Run too.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> kind_of([]), kind_of(datetime.date(2022, 3, 17))
+    ('list', 'datetime.date')
+    """
+    kind = type(thing)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def is_number(value: object) -> TypeGuard[float]:

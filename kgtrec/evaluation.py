@@ -20,7 +20,7 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError, nearest
+from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError, kind_of, nearest
 from kgtrec.judging import JudgedSystem, judge
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 from kgtrec.summary import Bootstrap, Intervals, Items, Resample, summarise
@@ -450,13 +450,13 @@ def each_system(systems: Any) -> Iterator[System]:
         for name, system in systems.items():
             yield _named(name, system)
     elif not isinstance(systems, Iterable):
-        raise KgtrecError(f"expected a Run, AnswerRanks or data frame, or several, found {type(systems).__name__}")
+        raise KgtrecError(f"expected a Run, AnswerRanks or data frame, or several, found {_found(systems)}")
     else:
         for system in systems:
             if not isinstance(system, Run | AnswerRanks):
                 raise KgtrecError(
-                    f"expected a Run or AnswerRanks, found {type(system).__name__}; give data frames as a mapping "
-                    "from names, and read files with read_run or read_answer_ranks"
+                    f"expected a Run or AnswerRanks, found {_found(system)}; give data frames as a mapping from names, "
+                    "and read files with read_run or read_answer_ranks"
                 )
             yield system
 
@@ -468,7 +468,15 @@ def _named(name: str, system: Any) -> System:
         return Run.from_frame(system, name)
     if isinstance(system, Run | AnswerRanks):
         return system.renamed(name)
-    raise KgtrecError(f"expected a Run, AnswerRanks or data frame as {name!r}, found {type(system).__name__}")
+    raise KgtrecError(f"expected a Run, AnswerRanks or data frame as {name!r}, found {_found(system)}")
+
+
+def _found(thing: Any) -> str:
+    """The type of what is no system, and how a run of ranx becomes one."""
+    if type(thing).__module__.partition(".")[0] == "ranx":
+        way_out = "Run.from_frame(run.to_dataframe().rename(columns={'q_id': 'query_id'}), run.name)"
+        return f"{kind_of(thing)}; convert a run of ranx with {way_out}"
+    return kind_of(thing)
 
 
 def _in_float32(run: Run) -> Run:

@@ -15,7 +15,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
-from kgtrec.errors import KgtrecError, whole_number
+from kgtrec.errors import KgtrecError, kind_of, whole_number
 from kgtrec.kernels.categories import relation_category, relation_fanout
 from kgtrec.kernels.divergence import kl_divergence
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
@@ -106,6 +106,12 @@ def build_questions(
         "unseen_relations": unseen_relations,
     }
     _require_options(policies, threshold, categories_from, seed)
+    for name, triples in (("train", train), ("valid", valid), ("test", test)):
+        if not isinstance(triples, Triples):
+            raise KgtrecError(
+                f"expected Triples as {name}, found {kind_of(triples)}; make them with Triples.of(rows) or "
+                "read_triples(path)"
+            )
     splits = Splits.of(train, valid, test)
     _require_labels(splits, ids)
     report: Report = {
@@ -248,7 +254,7 @@ def _require_options(policies: dict[str, str], threshold: float, categories_from
         if policy not in POLICIES:
             raise KgtrecError(f"expected {name} to be one of {', '.join(POLICIES)}, found {policy!r}")
     whole_number("seed", seed)
-    if not threshold > 1:
+    if not 1 < threshold < np.inf:
         raise KgtrecError(f"expected a threshold above 1 (no mean is below 1), found {threshold}")
     if not categories_from or not set(categories_from) <= set(SPLITS):
         raise KgtrecError(

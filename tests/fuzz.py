@@ -25,7 +25,7 @@ import traceback
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -211,7 +211,14 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
 
         made[name] = build
 
-    file("runs as text", "a.run", _read_labels(read_run), RUN, "# a\n" + RUN.replace(" ", "\t"), RUN.replace("\n", "\r\n"))
+    file(
+        "runs as text",
+        "a.run",
+        _read_labels(read_run),
+        RUN,
+        "# a\n" + RUN.replace(" ", "\t"),
+        RUN.replace("\n", "\r\n"),
+    )
     file("runs as gzip", "a.run.gz", _read_labels(read_run), gzip.compress(RUN.encode(), mtime=0))
     file("runs as zstd", "a.run.zst", _read_labels(read_run), _zstd(RUN.encode()))
     file("runs as Parquet", "a.parquet", _read_labels(read_run), *_parquets(RUN_TABLE, {"format": "run", "name": "a"}))
@@ -220,8 +227,18 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
     file("topics", "topics.tsv", read_topics, TOPICS)
     file("files of any kind", "file", lambda path: (sniff(path), read_any(path)), RUN, QRELS, TOPICS)
     file("triples as text", "train.tsv", read_triples, TRIPLES, TRIPLES.replace("\n", "\r\n"))
-    file("triples between blanks", "train.txt", partial(read_triples, delimiter="whitespace"), TRIPLES.replace("\t", "  "))
-    file("triples between commas", "train.csv", partial(read_triples, delimiter=",", columns="htr"), TRIPLES.replace("\t", ","))
+    file(
+        "triples between blanks",
+        "train.txt",
+        partial(read_triples, delimiter="whitespace"),
+        TRIPLES.replace("\t", "  "),
+    )
+    file(
+        "triples between commas",
+        "train.csv",
+        partial(read_triples, delimiter=",", columns="htr"),
+        TRIPLES.replace("\t", ","),
+    )
     file("N-Triples", "kg.nt", partial(read_triples, literals="keep"), NTRIPLES)
     file("score tables", "scores.csv", lambda path: (looks_like_table(path), read_score_table(path)), *SCORE_TABLES)
     file("chance tables", "chance.csv", read_chance_table, chance_csv(chance_table(_collection())))
@@ -229,15 +246,32 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
     file("entity types", "types.tsv", read_entity_types, "ann\tperson\nann\tpoet\ntea\tdrink\n")
     file("relation types", "types.tsv", read_relation_types, "likes\tperson\tdrink\nknows\tperson\tperson\n")
     file("alignments", "test.tsv", lambda path: read_pairs(path, 3, 4), "0\t2\n1\t0\n\n2\t3\n")
-    file("labelled alignments", "test.tsv", lambda path: read_pairs(path, Vocabulary.of("abc"), Vocabulary.of("xyz")), "a\tx\nb\tz\n")
+    file(
+        "labelled alignments",
+        "test.tsv",
+        lambda path: read_pairs(path, Vocabulary.of("abc"), Vocabulary.of("xyz")),
+        "a\tx\nb\tz\n",
+    )
     file("similarities", "a.npy", lambda path: read_alignment_system(path).shape, *_npys(np.eye(3, 4)))
-    file("label lists", "e.txt", lambda path: (read_label_lines(path), read_label_lines(path, first_column=True)), "ann\tx\nbob\ty\ntea\tz\n")
+    file(
+        "label lists",
+        "e.txt",
+        lambda path: (read_label_lines(path), read_label_lines(path, first_column=True)),
+        "ann\tx\nbob\ty\ntea\tz\n",
+    )
     file("study configurations", "study.toml", partial(read_study_config, environment={}), *STUDY_CONFIGS)
     file("Label Studio exports", "export.json", partial(read_label_studio, users=USERS), *_exports())
     file("Label Studio users", "users.tsv", read_users, "user\tperson\n3\tann\nbob@example.org\tbob\n4\tbob\n")
-    file("names", "names.tsv", partial(read_names, entities=Vocabulary.of(["fr", "de"])), "label\tname\nfr\tFrance\nde\tGermany\n")
+    file(
+        "names",
+        "names.tsv",
+        partial(read_names, entities=Vocabulary.of(["fr", "de"])),
+        "label\tname\nfr\tFrance\nde\tGermany\n",
+    )
     file("people", "people.tsv", read_people, "person\trole\tactive\nann\tannotator\tyes\nbob\texpert\tno\n")
-    file("templates", "templates.tsv", read_templates, "relation\ttemplate\ncapital\tIs {tail} the capital of {head}?\n")
+    file(
+        "templates", "templates.tsv", read_templates, "relation\ttemplate\ncapital\tIs {tail} the capital of {head}?\n"
+    )
     file("sources", "sources.txt", read_sources, "# where to look\nen.wikipedia.org\nwikidata.org\n")
     file("families", "runs.tsv", read_families, "run\tfamily\ntranse\ttranslation\nrotate\n")
     for kind in ("csv", "jsonl"):
@@ -269,14 +303,21 @@ RUN = "".join(f"{q} Q0 {e} {r} {s} transe\n" for q in ("head0", "tail1") for r, 
 QRELS = "head0 0 ann 1\nhead0 0 007 0\ntail1 0 caf\u00e9 -1\ntail1 0 NA 2\n"
 TOPICS = "# id anchor relation\nhead0\tice cream\tlikes\ntail1\tann\tborn in\n"
 TRIPLES = "ann\tlikes\ttea\nbob\tlikes\tjam\ncid\tknows\tann\n\u77e5\tknows\tbob\n"
-NTRIPLES = '<http://x/a> <http://x/p> <http://x/b> .\n_:b0 <http://x/p> "lit\\u00e9ral"@en .\n# note\n<http://x/b> <http://x/q> _:b0 .\n'
+NTRIPLES = (
+    '<http://x/a> <http://x/p> <http://x/b> .\n_:b0 <http://x/p> "lit\\u00e9ral"@en .\n# note\n'
+    "<http://x/b> <http://x/q> _:b0 .\n"
+)
 SCORE_TABLES = (
     "System,Depth,micro_mrr,map\ntranse,0,0.3,0.4\ntranse,1,0.2,\nrotate,0,.5,1e-3\n",
     'system,measure,side,value,low,high\n"a,b",RR,head,0.5,0.1,0.9\n"a,b",RR,tail,0.25,,\n',
     "System\tmap\na\t0.5\nb\t0.25\n",
 )
-RUN_TABLE = pa.table({"question": ["head0", "head0", "tail1"], "entity": ["ann", "bob", "ann"], "score": [0.5, 0.25, 1.0]})
-QRELS_TABLE = pa.table({"question": ["head0", "head0", "tail1"], "entity": ["ann", "bob", "ann"], "grade": pa.array([1, 0, 2], pa.int32())})
+RUN_TABLE = pa.table(
+    {"question": ["head0", "head0", "tail1"], "entity": ["ann", "bob", "ann"], "score": [0.5, 0.25, 1.0]}
+)
+QRELS_TABLE = pa.table(
+    {"question": ["head0", "head0", "tail1"], "entity": ["ann", "bob", "ann"], "grade": pa.array([1, 0, 2], pa.int32())}
+)
 STUDY_CONFIGS = (
     """title = "T"
 subtitle = "s"
@@ -364,8 +405,8 @@ def _parquets(table: pa.Table, metadata: dict[str, object]) -> list[bytes]:
     """The table plain, compressed, without dictionaries, with codes, and as several groups of rows."""
     about = {b"kgtrec": json.dumps({"version": 1, **metadata}).encode()}
     named = table.replace_schema_metadata(about)
-    codes = pa.table([column.dictionary_encode() if pa.types.is_string(column.type) else column for column in named.columns],
-                     names=named.column_names).replace_schema_metadata(about)  # fmt: skip
+    columns = [column.dictionary_encode() if pa.types.is_string(column.type) else column for column in named.columns]
+    codes = pa.table(columns, named.column_names).replace_schema_metadata(about)
     return [
         _parquet(named, compression="none", use_dictionary=False), _parquet(named, compression="none"),
         _parquet(named, compression="zstd"), _parquet(codes, compression="none", row_group_size=2),
@@ -384,7 +425,9 @@ def _npys(*arrays: np.ndarray) -> list[bytes]:
 
 
 def _exports() -> list[bytes]:
-    full = [task(annotation(1, 3, *YES), annotation(2, {"id": 9, "email": "Bob@Example.org"}, region("verdict", "Unsure")))]
+    full = [
+        task(annotation(1, 3, *YES), annotation(2, {"id": 9, "email": "Bob@Example.org"}, region("verdict", "Unsure")))
+    ]
     return [json.dumps(each).encode() for each in (full, [minimal(1, 3, 4, verdict="Yes", source="https://a.b/c")])]
 
 
@@ -412,7 +455,12 @@ def _factors(collection: Collection) -> dict[str, np.ndarray]:
     asked = np.stack([questions.is_head, questions.relation, questions.anchor], axis=1).astype(np.int32)
     rng = np.random.default_rng(3)
     n = len(collection.entities)
-    return {"E": rng.random((n, 3), np.float32), "Q": rng.random((len(asked), 3)), "b": rng.random(n), "questions": asked}
+    return {
+        "E": rng.random((n, 3), np.float32),
+        "Q": rng.random((len(asked), 3)),
+        "b": rng.random(n),
+        "questions": asked,
+    }
 
 
 def _archive(folder: Path) -> Target:
@@ -466,7 +514,11 @@ def _ranks(folder: Path) -> Target:
     )  # fmt: skip
     write_answer_ranks(path, ranks)
     table = pq.read_table(path)
-    examples = [path.read_bytes(), _parquet(table, compression="none"), _parquet(table, compression="none", use_dictionary=False)]
+    examples = [
+        path.read_bytes(),
+        _parquet(table, compression="none"),
+        _parquet(table, compression="none", use_dictionary=False),
+    ]
     return Target(examples, path.write_bytes, lambda: _read_labels(read_answer_ranks)(path))
 
 
@@ -480,7 +532,11 @@ def _metadata(folder: Path) -> Target:
     def read() -> object:
         return list(read_run(path).questions) if sniff(path) == "run" else target.read()
 
-    return Target(said, lambda data: pq.write_table(table.replace_schema_metadata({b"kgtrec": data}), path, compression="none"), read)
+    return Target(
+        said,
+        lambda data: pq.write_table(table.replace_schema_metadata({b"kgtrec": data}), path, compression="none"),
+        read,
+    )
 
 
 def _schemas(folder: Path) -> Target:
@@ -490,8 +546,9 @@ def _schemas(folder: Path) -> Target:
     kinds = {
         b"t": pa.array(["a", "b"]), b"d": pa.array(["a", "b"]).dictionary_encode(), b"i": pa.array([1, 0], pa.int32()),
         b"f": pa.array([0.5, 1.5]), b"n": pa.array([None, "a"]), b"N": pa.nulls(2), b"b": pa.array([True, False]),
-        b"L": pa.array([["a"], []]), b"s": pa.array([{"question": "a"}, {"question": "b"}]), b"T": pa.array(["a", "b"], pa.large_string()),
-        b"y": pa.array([b"\xff", b"a"]), b"h": pa.array([0.5, 1.5], pa.float16()), b"u": pa.array([1, 2**63], pa.uint64()),
+        b"L": pa.array([["a"], []]), b"s": pa.array([{"question": "a"}, {"question": "b"}]),
+        b"T": pa.array(["a", "b"], pa.large_string()), b"y": pa.array([b"\xff", b"a"]),
+        b"h": pa.array([0.5, 1.5], pa.float16()), b"u": pa.array([1, 2**63], pa.uint64()),
         b"c": pa.array(["1.5", "2.5"]).cast(pa.decimal128(5, 2)), b"m": pa.array([1, 2], pa.timestamp("us")),
         b"D": pa.array([1.5, 2.5]).dictionary_encode(), b"x": pa.array([float("nan"), 1.0]),
     }  # fmt: skip
@@ -504,13 +561,16 @@ def _schemas(folder: Path) -> Target:
 
     def read() -> object:
         for reader in (read_run, read_qrels, read_answer_ranks, sniff):
-            try:
+            with suppress(FormatError):
                 reader(path)
-            except FormatError:
-                pass
         return None
 
-    one = [f"question,{q}\nentity,{e}\nscore,{s}\ngrade,{s}\n".encode() for q in "tdTLsyi" for e in "tdnN" for s in "fihucmDxbt"]
+    one = [
+        f"question,{q}\nentity,{e}\nscore,{s}\ngrade,{s}\n".encode()
+        for q in "tdTLsyi"
+        for e in "tdnN"
+        for s in "fihucmDxbt"
+    ]
     ranks = b"question,d\nentity,d\nanswer,b\nabove,i\ntied,i\nn_other,i\nscore,f\n"
     return Target([*one, ranks, b"query_id,t\ndoc_id,t\nrelevance,i\n"], put, read)
 
@@ -518,13 +578,28 @@ def _schemas(folder: Path) -> Target:
 def _numbered_triples(folder: Path, kind: str) -> Target:
     folder.mkdir(parents=True)
     files = {
-        "openke": {"train2id.txt": "2\n0 1 0\n1 2 1\n", "entity2id.txt": "3\nann\t0\nbob\t1\ntea\t2\n", "relation2id.txt": "2\nr\t0\ns\t1\n"},
-        "libkge": {"train.del": "0\t0\t1\n1\t1\t2\n", "entity_ids.del": "0\tann\n1\tbob\n2\ttea\n", "relation_ids.del": "0\tr\n1\ts\n"},
-    }[kind]  # fmt: skip
-    return _parts(folder, {name: text.encode() for name, text in files.items()}, lambda: read_triples(folder / next(iter(files))))
+        "openke": {
+            "train2id.txt": "2\n0 1 0\n1 2 1\n",
+            "entity2id.txt": "3\nann\t0\nbob\t1\ntea\t2\n",
+            "relation2id.txt": "2\nr\t0\ns\t1\n",
+        },
+        "libkge": {
+            "train.del": "0\t0\t1\n1\t1\t2\n",
+            "entity_ids.del": "0\tann\n1\tbob\n2\ttea\n",
+            "relation_ids.del": "0\tr\n1\ts\n",
+        },
+    }[kind]
+    return _parts(
+        folder, {name: text.encode() for name, text in files.items()}, lambda: read_triples(folder / next(iter(files)))
+    )
 
 
-def _parts(folder: Path, files: dict[str, bytes], read: Callable[[], object], after: Callable[[str], object] = lambda name: None) -> Target:
+def _parts(
+    folder: Path,
+    files: dict[str, bytes],
+    read: Callable[[], object],
+    after: Callable[[str], object] = lambda name: None,
+) -> Target:
     """A folder of several files, one of which is changed; the examples begin with its name and a line end."""
     for name, data in files.items():
         (folder / name).write_bytes(data)
@@ -577,12 +652,17 @@ def _campaign_parts(folder: Path) -> Target:
 def _campaign_settings(folder: Path) -> Target:
     folder_of(campaign_of(), folder)
     path = folder / "campaign.json"
-    return Target([path.read_bytes()], path.write_bytes, lambda: (read_settings(folder), read_pool(folder), read_campaign(folder)))
+    return Target(
+        [path.read_bytes()], path.write_bytes, lambda: (read_settings(folder), read_pool(folder), read_campaign(folder))
+    )
 
 
 def _judgements(folder: Path) -> Target:
-    events = [(0, "ann", "annotator", "Y", "https://en.wikipedia.org/a", "n\u00e9"), (1, "bob", "annotator", "N", "", ""),
-              (1, "cid", "adjudicator", "Y", "", '"x"')]  # fmt: skip
+    events = [
+        (0, "ann", "annotator", "Y", "https://en.wikipedia.org/a", "n\u00e9"),
+        (1, "bob", "annotator", "N", "", ""),
+        (1, "cid", "adjudicator", "Y", "", '"x"'),
+    ]
     folder_of(campaign_of(events), folder)
     pool = read_pool(folder).pool
     path = folder / JUDGEMENTS
@@ -672,7 +752,9 @@ def _study_table(folder: Path) -> Target:
                 step["files"][path.name] = sha256(data).hexdigest()
         (folder / MANIFEST).write_text(json.dumps(manifest))
 
-    return Target([path.read_bytes(), _parquet(SCORES, compression="none", use_dictionary=False)], put, lambda: read_study(folder))
+    return Target(
+        [path.read_bytes(), _parquet(SCORES, compression="none", use_dictionary=False)], put, lambda: read_study(folder)
+    )
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import click
 
-from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
+from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest
 
 _TRACE = "KGTREC_TRACE"
 COMMANDS = {
@@ -53,6 +53,11 @@ class LazyGroup(click.Group):
         if cmd_name not in self.commands_of:
             return None
         command: click.Command = import_module(f"{self.package}.{cmd_name.replace('-', '_')}").command
+        from kgtrec.cli.options import Text
+
+        for param in command.params:
+            if param.type is click.STRING:
+                param.type = Text()
         return command
 
     def resolve_command(
@@ -83,14 +88,9 @@ def cli() -> None:
     """
 
 
-def _on_one_line(message: str) -> str:
-    """A message without what would end the line or steer the terminal, whatever the labels of files hold."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in message)
-
-
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, KgtrecWarning):
-        click.echo(f"warning: {_on_one_line(str(message))}", err=True)
+        click.echo(f"warning: {legible(str(message))}", err=True)
 
 
 def run() -> NoReturn:
@@ -133,14 +133,14 @@ def main(args: list[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except KgtrecError as error:
-        click.echo(f"error: {_on_one_line(str(error))}", err=True)
+        click.echo(f"error: {legible(str(error))}", err=True)
         sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()  # the reader, such as head, has seen enough
         sys.exit(0)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        click.echo(f"error: {place}{error.strerror or error}", err=True)
+        click.echo(f"error: {legible(f'{place}{error.strerror or error}')}", err=True)
         sys.exit(2)
     except MemoryError:
         click.echo("error: out of memory; try a smaller --block, --depth, --repeats or --resamples", err=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from kgtrec.chance import SIDES, adjust
+from kgtrec.cli.options import Number
 from kgtrec.formats.chance_tables import read_chance_table
 from kgtrec.report.tables import aligned, number_of
 
 
 @click.command(name="adjust")
 @click.option("--measure", required=True, help="Its name in the chance table, such as micro.MRR; MRR means micro.MRR.")
-@click.option("--value", required=True, type=float, help="The number to adjust.")
+@click.option("--value", required=True, type=Number(), help="The number to adjust.")
 @click.option(
     "--chance",
     "table",

@@ -11,7 +11,7 @@ import click
 
 from kgtrec.alignment import CANDIDATES, Candidates, align, alignment_collection
 from kgtrec.cli.common import naming, progress, say
-from kgtrec.cli.options import measure_option
+from kgtrec.cli.options import COUNT, SEED, measure_option, samples
 from kgtrec.data.alignments import Alignments, AlignmentStudy
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
@@ -65,11 +65,11 @@ def _sizes(_: click.Context, __: click.Parameter, text: str | None) -> list[int 
 @click.option("--study", "sizes", metavar="SIZES", callback=_sizes,
               help="Also score test sets of these sizes, drawn from the test alignments: numbers (500) or fractions "
               "(0.1,0.5,1.0).")  # fmt: skip
-@click.option("--repeats", type=click.IntRange(min=1), default=10, show_default=True,
+@click.option("--repeats", type=samples(1), default=10, show_default=True,
               help="Test sets per size of --study.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of --study.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --study.")
 @measure_option("Measure of --study; may be repeated. Default: MR, Hits@1, MRR and AMRI (micro).")
-@click.option("--block", type=click.IntRange(min=1),
+@click.option("--block", type=COUNT,
               help="Questions at a time, which bounds memory. Default: as many as fill 64 MiB.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the collection in --out, if there is another one.")
 def command(

@@ -6,6 +6,7 @@ import click
 
 from kgtrec.baselines import BASELINES, Baseline, baseline, baseline_blocks, baseline_checkpoints, score_blocks
 from kgtrec.cli.common import say
+from kgtrec.cli.options import SEED
 from kgtrec.cli.systems import read_questions, system_options, write_system, written
 from kgtrec.errors import KgtrecError, nearest
 
@@ -42,7 +43,7 @@ def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
 @system_options
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=SEED,
     default=0,
     show_default=True,
     help="Of whatever the baseline draws; same seed, same files.",

@@ -15,7 +15,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, KgtrecError, legible
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.pools import POOL, SETTINGS
 from kgtrec.formats.qrels import QrelsFile
@@ -67,9 +67,9 @@ def command(files: tuple[str, ...]) -> None:
         read.wrong[finding.source].append(_placed(finding, read))
     for file, wrong in read.wrong.items():
         for line in wrong:
-            click.echo(line)
+            click.echo(legible(line))
         if not wrong:
-            click.echo(f"{file}: ok, {read.about[file]}")
+            click.echo(legible(f"{file}: ok, {read.about[file]}"))
     if any(read.wrong.values()):
         sys.exit(2)
 

@@ -10,14 +10,14 @@ from typing import TypeVar
 
 import click
 
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, KgtrecError, legible
 
 _Item = TypeVar("_Item")
 
 
 def say(message: str) -> None:
-    """One line for the person at the terminal; standard output stays for results."""
-    click.echo(message, err=True)
+    """A line or some for the person at the terminal; standard output stays for results."""
+    click.echo("\n".join(map(legible, message.split("\n"))), err=True)
 
 
 def counted(number: int, noun: str) -> str:

@@ -15,6 +15,7 @@ from kgtrec.cli.demo_campaign import run_campaign
 from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_study import STUDY, run_study
 from kgtrec.cli.demo_world import write_world
+from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples
 from kgtrec.formats.campaigns import read_campaign
@@ -47,34 +48,34 @@ _EXPLAINED = {
 )
 @click.option(
     "--people",
-    type=click.IntRange(min=20),
+    type=Whole(20, MOST_PEOPLE),
     default=200,
     show_default=True,
     help="Entities of the family tree. 6004 gives about 190,000 facts, and takes minutes.",
 )
 @click.option(
     "--hidden",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     default=0.3,
     show_default=True,
     help="Share of the true facts that systems do not see.",
 )
 @click.option(
     "--density",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=Real(0, 1, min_open=True),
     default=0.25,
     show_default=True,
     help="Share of the hidden facts that become sparse labels; the others are true but unlabelled.",
 )
 @click.option(
     "--error",
-    type=click.FloatRange(0, 1),
+    type=Real(0, 1),
     default=0.05,
     show_default=True,
     help="How often an annotator says the opposite of the truth, beside 3% unsure; an adjudicator errs a quarter as "
     "often.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+@click.option("--seed", type=SEED, default=0, show_default=True,
               help="Same seed, same folder.")  # fmt: skip
 def command(out: str, people: int, hidden: float, density: float, error: float, seed: int) -> None:
     """Run the whole job on a made-up family tree; needs no data and no network.

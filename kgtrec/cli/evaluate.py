@@ -13,7 +13,15 @@ import click
 from click.core import ParameterSource
 
 from kgtrec.cli.common import counting, naming, progress, say
-from kgtrec.cli.options import collection_option, measure_option, missing_option, seed_option, ties_option
+from kgtrec.cli.options import (
+    SHARE,
+    collection_option,
+    measure_option,
+    missing_option,
+    samples,
+    seed_option,
+    ties_option,
+)
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.formats.files import suffixes, writing
@@ -70,7 +78,7 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 )
 @click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     help="Add percentile bootstrap intervals of this level, such as 0.95.",
 )
 @click.option(
@@ -80,9 +88,7 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     show_default=True,
     help="What the bootstrap draws: questions with all their answers, or single answers.",
 )
-@click.option(
-    "--resamples", type=click.IntRange(2), default=1000, show_default=True, help="How many bootstrap samples."
-)
+@click.option("--resamples", type=samples(2), default=1000, show_default=True, help="How many bootstrap samples.")
 @click.option("--list-measures", is_flag=True, is_eager=True, expose_value=False, callback=_list_measures,
               help="List the measures and leave.")  # fmt: skip
 def command(

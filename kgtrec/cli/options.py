@@ -2,18 +2,97 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, legible
 from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.meta.known_measures import Better
 
 Command = Callable[..., Any]
+
+#: the most that an option takes, which is more than anybody needs: beyond it arrays and generators break
+MOST_SEED = 2**63 - 1
+MOST_SAMPLES = 1_000_000  # repeats and resamples, as in the configuration of a study
+MOST_WORKERS = 1_024
+MOST_PER_TRIPLE = 100
+MOST_DRAWS = 100_000  # sets of labels
+MOST_PEOPLE = 1_000_000  # of a family tree
+MOST_COUNT = 1_000_000_000  # ranks, rows, triples, tasks, questions
+
+
+class Text(click.types.StringParamType):
+    """A text, of which the command line may have given bytes that are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        text = super().convert(value, param, ctx)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.fail(f"expected text in UTF-8, found {legible(text)}", param, ctx)
+        return text
+
+
+class Whole(click.IntRange):
+    """A whole number from ``least`` to ``most``; help tells the least alone."""
+
+    def __init__(self, least: int, most: int) -> None:
+        super().__init__(min=least)
+        self.least, self.most = least, most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            number = int(value)
+        except ValueError:
+            number = self.least - 1
+        if not self.least <= number <= self.most:
+            found = str(value)
+            shown = found if len(found) <= 40 else f"{found[:40]}... ({len(found)} characters)"
+            self.fail(f"expected a whole number from {self.least:,} to {self.most:,}, found {shown}", param, ctx)
+        return number
+
+
+class Real(click.FloatRange):
+    """A finite number of a range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return _finite(self, super().convert(value, param, ctx), value, param, ctx)
+
+
+class Number(click.types.FloatParamType):
+    """A finite number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return _finite(self, super().convert(value, param, ctx), value, param, ctx)
+
+
+def _finite(
+    kind: click.ParamType[Any], number: float, value: Any, param: click.Parameter | None, ctx: click.Context | None
+) -> float:
+    if not math.isfinite(number):
+        kind.fail(f"expected a finite number, found {value}", param, ctx)
+    return number
+
+
+SEED = Whole(0, MOST_SEED)
+COUNT = Whole(1, MOST_COUNT)
+SHARE = Real(0, 1, min_open=True, max_open=True)
+
+
+def at_least(least: int) -> Whole:
+    """A number of ranks, rows, triples, tasks or questions."""
+    return Whole(least, MOST_COUNT)
+
+
+def samples(least: int) -> Whole:
+    """A number of repeats or resamples."""
+    return Whole(least, MOST_SAMPLES)
+
 
 out_option = click.option("--out", type=click.Path(), help="File to write instead of standard output.")
 
@@ -45,14 +124,14 @@ def collection_option(about: str) -> Callable[[Command], Command]:
 
 def seed_option(about: str = "Of all that is random.") -> Callable[[Command], Command]:
     """The option ``--seed``, with what its help says."""
-    return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help=about)
+    return click.option("--seed", type=SEED, default=0, show_default=True, help=about)
 
 
 def workers_option(what: str, default: int | None) -> Callable[[Command], Command]:
     """The option ``--workers``, which counts threads or processes; None stands for all cores."""
     about = f"{what} that share the work; any number gives the same bytes."
     return click.option(
-        "--workers", type=click.IntRange(1), default=default, show_default=default is not None,
+        "--workers", type=Whole(1, MOST_WORKERS), default=default, show_default=default is not None,
         help=about if default is not None else f"{about} Default: all cores.",
     )  # fmt: skip
 

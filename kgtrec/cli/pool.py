@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.cli.common import progress, say
+from kgtrec.cli.options import COUNT, SEED, Real
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.collection import Collection
@@ -69,10 +70,8 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
     "--strategy", type=click.Choice(tuple(STRATEGIES)), default="depth", show_default=True,
     help="What is pooled; see --list-strategies.",
 )  # fmt: skip
-@click.option(
-    "--depth", type=click.IntRange(1), help="Last rank that is looked at. Default: 10 for depth, 100 for others."
-)
-@click.option("--budget", type=click.IntRange(1), help="How many triples, for the strategies that take a number.")
+@click.option("--depth", type=COUNT, help="Last rank that is looked at. Default: 10 for depth, 100 for others.")
+@click.option("--budget", type=COUNT, help="How many triples, for the strategies that take a number.")
 @click.option(
     "--cut", type=click.Choice(CUTS), default="filtered", show_default=True,
     help="Known triples leave the lists before ranks are given (filtered), or after the cut (raw).",
@@ -87,12 +86,12 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
     "--family", "families", multiple=True, metavar="PATTERN=NAME|FILE",
     help="Family of the runs whose name fits the pattern, or a file of run TAB family with a header; may be repeated.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of ties, turns and samples.")
-@click.option("--rrf-k", "k", type=click.FloatRange(0), default=60.0, show_default=True, help="k of strategy rrf.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of ties, turns and samples.")
+@click.option("--rrf-k", "k", type=Real(0), default=60.0, show_default=True, help="k of strategy rrf.")
 @click.option(
     "--rbp-p",
     "p",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=Real(0, 1, max_open=True),
     default=0.8,
     show_default=True,
     help="p of strategy rbp.",

@@ -12,6 +12,7 @@ import click
 from kgtrec.cli.common import say
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import POLICIES, SPLITS, Triples
+from kgtrec.cli.options import Number
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import require_writable, write_collection
@@ -85,7 +86,11 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     "--ids", is_flag=True, help="Name entities e0, e1, ... with entities.tsv beside; for labels with white space."
 )
 @click.option(
-    "--threshold", default=1.5, show_default=True, help="A relation's side is N from this mean number of entities on."
+    "--threshold",
+    type=Number(),
+    default=1.5,
+    show_default=True,
+    help="A relation's side is N from this mean number of entities on.",
 )
 @click.option("--categories-from", default="train,valid,test", show_default=True, callback=_splits,
               help="Splits whose triples decide relation categories.")  # fmt: skip

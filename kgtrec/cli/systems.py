@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from kgtrec.cli.common import progress
+from kgtrec.cli.options import COUNT, at_least
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
@@ -47,12 +48,12 @@ def system_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options ``--out``, ``--depth``, ``--filter``, ``--run-format`` and ``--block`` of a command."""
     options = (
         click.option("--out", required=True, type=click.Path(), help="Folder for each NAME.ranks.parquet and run."),
-        click.option("--depth", type=click.IntRange(min=0), default=1000, show_default=True,
+        click.option("--depth", type=at_least(0), default=1000, show_default=True,
                      help="Length of the lists in the run; 0 writes no run. Answer ranks are exact at any depth."),
         splits_option,
         click.option("--run-format", type=click.Choice(RUN_FORMATS), default="run.gz", show_default=True,
                      help="Form of the run, by its suffix."),
-        click.option("--block", type=click.IntRange(min=1),
+        click.option("--block", type=COUNT,
                      help="Questions scored at a time, which bounds memory. Default: as many as fill some 50 MiB."),
     )  # fmt: skip
     for option in reversed(options):

@@ -38,6 +38,17 @@ def suffixes(path: PathLike) -> tuple[str, str]:
     return (name.with_suffix("").suffix.lower(), last) if last in (".gz", ".zst") else (last, "")
 
 
+def name_as_text(name: str) -> str:
+    r"""A file's name as output can hold it: bytes of it that are no UTF-8 become escapes.
+
+    Examples
+    --------
+    >>> name_as_text("caf\u00e9.run"), name_as_text("caf\udce9.run")
+    ('café.run', 'caf\\xe9.run')
+    """
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 @contextmanager
 def reading(path: PathLike) -> Iterator[BinaryIO]:
     """The bytes of a file, decompressed if it is ``.gz`` or ``.zst``; ``-`` is standard input.

@@ -17,7 +17,7 @@ from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.run import Run
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
-from kgtrec.formats.files import PathLike, reading, writing
+from kgtrec.formats.files import PathLike, name_as_text, reading, writing
 from kgtrec.formats.parquet import is_parquet, label_column, metadata_of, read_named_columns, value_type, with_metadata
 from kgtrec.formats.trec_labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec_text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
@@ -300,7 +300,7 @@ def default_name(path: PathLike) -> str:
     >>> default_name("ranks/transe.run.gz"), default_name("a.b.ranks.parquet"), default_name("run")
     ('transe', 'a.b', 'run')
     """
-    stem = Path(path).name
+    stem = name_as_text(Path(path).name)
     while (suffix := Path(stem).suffix.lower()) in _SUFFIXES:
         stem = stem[: -len(suffix)]
     return stem

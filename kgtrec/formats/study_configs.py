@@ -38,6 +38,7 @@ _SYNTAX = re.compile(r"(.*) \(at line (\d+), column \d+\)")
 # those of kgtrec.kernels.positions, which no format may import; a test holds them together
 _TIES = ("trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic")
 _MOST = 1_000_000  # repeats and resamples
+_MOST_SEED = 2**63 - 1
 _LONGEST = 200  # characters of a value that a message quotes
 
 _Check = tuple[str, Callable[[Any], bool]]  # what is expected, and whether a value is that
@@ -77,7 +78,7 @@ def _some_of(choices: Sequence[str]) -> _Check:
 _TEXT: _Check = ("a text", _is_text)
 _TEXTS: _Check = ("a list of texts", lambda value: _is_list(value, _is_text))
 _FLAG: _Check = ("true or false", lambda value: isinstance(value, bool))
-_SEED: _Check = ("a whole number from 0 on", _is_whole)
+_SEED: _Check = (f"a whole number from 0 to {_MOST_SEED:,}", lambda value: _is_whole(value, 0, _MOST_SEED))
 _COUNT: _Check = (f"a whole number from 1 to {_MOST:,}", lambda value: _is_whole(value, 1, _MOST))
 _RESAMPLES: _Check = (f"a whole number from 2 to {_MOST:,}", lambda value: _is_whole(value, 2, _MOST))
 _SHARE: _Check = ("a number between 0 and 1", _is_share)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import PathLike, sha256_of, suffixes, writing
+from kgtrec.formats.files import PathLike, name_as_text, sha256_of, suffixes, writing
 from kgtrec.formats.triples_ids import LIBKGE_DICTIONARIES, OPENKE_DICTIONARIES, beside, read_libkge, read_openke
 from kgtrec.formats.triples_rdf import LITERALS, read_ntriples
 from kgtrec.formats.triples_text import WHITESPACE, Lines, read_fields
@@ -168,7 +168,7 @@ def describe_input(path: PathLike, **more: Any) -> dict[str, Any]:
     """Name and SHA-256 of a file as it is stored, for a manifest; the folder is left out, since it says nothing."""
     if os.fspath(path) == "-":
         return {"name": "-", "sha256": None, **more}
-    return {"name": Path(path).name, "sha256": sha256_of(path), **more}
+    return {"name": name_as_text(Path(path).name), "sha256": sha256_of(path), **more}
 
 
 def format_of(path: PathLike) -> str:

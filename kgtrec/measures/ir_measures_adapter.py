@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from kgtrec.measures.record import Aggregate, Items, Measure
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_MOST = 2**31 - 1  # what a cutoff or grade is held in
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +116,12 @@ def provided(label: str, name: str, arguments: Mapping[str, Any], at: Any) -> Pr
     needed = [key for key, rule in base.SUPPORTED_PARAMS.items() if rule.required and key not in given]
     if needed:
         raise MeasureError(f"{label}: {name} needs {' and '.join(needed)}{_takes(base)}")
-    if parameters.get("cutoff", 1) < 1:
-        raise MeasureError(f"{label}: expected a whole number of at least 1 as cutoff, found {parameters['cutoff']!r}")
+    for key, value in parameters.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise MeasureError(f"{label}: expected a finite number as {key}, found {value!r}")
+        least = 1 if key == "cutoff" else -_MOST
+        if type(value) is int and not least <= value <= _MOST:
+            raise MeasureError(f"{label}: expected a whole number from {least:,} to {_MOST:,} as {key}, found {value}")
     return _provided(base(**parameters), label)
 
 

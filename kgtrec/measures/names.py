@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 _FORM = re.compile(r"(?P<name>[^\s()@,]+)\s*(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s()@,]+))?", re.DOTALL)
+_LONG_NUMBER = re.compile(r"\d{40,}")  # no float is written with so many digits
+_MOST = 2**31 - 1  # a grade or place
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
 
 
@@ -117,6 +119,11 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
             return found
         measure = str(measure)
     label = measure.strip()
+    if long := _LONG_NUMBER.search(label):
+        raise MeasureError(
+            f"{label[:40]}...: expected numbers below {_MOST + 1:,} in a measure's name, found one of "
+            f"{len(long[0]):,} digits"
+        )
     name, arguments, at = _split(label)
     known = lookup(name)
     if known is not None:
@@ -234,7 +241,7 @@ def _arguments(label: str, text: str) -> dict[str, Any]:
         if not isinstance(call, ast.Call) or call.args or any(word.arg is None for word in call.keywords):
             raise ValueError
         return {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-    except (SyntaxError, ValueError, TypeError):
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):  # the last two: of deep nesting
         raise MeasureError(
             f"{label}: expected parameters as (name=value, ...) with numbers, True, False, quoted texts "
             f"or {{grade: gain}} as values, found ({text})"
@@ -300,7 +307,12 @@ def _checked(measure: Measure, label: str, name: str, value: Any) -> Any:
             type(part) is int and _fits(part) for pair in value.items() for part in pair
         ):
             return value
-        raise MeasureError(f"{label}: expected {name} as {{grade: gain, ...}} in whole numbers, found {value!r}")
+        raise MeasureError(
+            f"{label}: expected {name} as {{grade: gain, ...}} in whole numbers up to {_MOST:,}, found {value!r}"
+        )
+    if rule.type is int and type(value) in (int, float) and abs(value) > _MOST:
+        least = -_MOST if rule.low is None else rule.low
+        raise MeasureError(f"{label}: expected a whole number from {least:,} to {_MOST:,} as {name}, found {value}")
     if rule.type is float and type(value) is int:
         value = float(value)
     fits = type(value) is rule.type and _fits(value)
@@ -319,7 +331,7 @@ def _fits(value: Any) -> bool:
     """Whether a number is one that arrays of grades and places can be compared with."""
     if isinstance(value, float):
         return math.isfinite(value)
-    return not isinstance(value, int) or abs(value) < 2**31
+    return not isinstance(value, int) or abs(value) <= _MOST
 
 
 def _expected(rule: Rule) -> str:

@@ -12,16 +12,14 @@ def queue_text(tasks: Tasks) -> str:
     n_verdicts = sum(name.startswith("verdict_") for name in shown)
     rows = [["task", "question", "verdict", "source", "note"]]
     for place, (task, question) in enumerate(zip(tasks.task, tasks.question.to_pylist(), strict=True)):
-        label = [str(task), _printable(question)]
+        label = [str(task), _on_one_line(question)]
         for nth in range(1, n_verdicts + 1):
             if verdict := shown[f"verdict_{nth}"][place]:
                 texts = (shown[f"source_{nth}"][place], shown[f"note_{nth}"][place])
-                rows.append([*label, verdict, *map(_printable, texts)])
+                rows.append([*label, verdict, *map(_on_one_line, texts)])
                 label = ["", ""]
     return aligned(rows, len(rows[0]))
 
 
-def _printable(text: str) -> str:
-    """On one line, and without what a terminal would obey."""
-    plain = " ".join(text.split())
-    return "".join(sign if sign.isprintable() else f"\\u{ord(sign):04x}" for sign in plain)
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())

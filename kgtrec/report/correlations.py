@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kgtrec.data.correlations import Correlations, Swaps
-from kgtrec.errors import MeasureError
+from kgtrec.errors import MeasureError, legible
 from kgtrec.report.records import table_csv, table_json
 from kgtrec.report.tables import aligned, booktabs, decimals, number_of
 
@@ -20,7 +20,7 @@ def correlations_text(found: Correlations) -> str:
     told.append(f"{len(found.systems)} systems")
     if found.low is not None and found.confidence is not None:
         told.append(f"{found.confidence * 100:g}% intervals")
-    return "; ".join(told) + "\n\n" + aligned(cells, left)
+    return legible("; ".join(told)) + "\n\n" + aligned(cells, left)
 
 
 def correlations_latex(found: Correlations) -> str:
@@ -85,7 +85,7 @@ def sparsity_text(found: Correlations) -> str:
     """An aligned table for each coefficient: measures (and parts) down, label sets across."""
     parts = []
     for place, coefficient in enumerate(found.coefficients):
-        told = f"{coefficient} to {found.rows['first'][0]}; {len(found.systems)} systems"
+        told = f"{coefficient} to {legible(found.rows['first'][0])}; {len(found.systems)} systems"
         parts.append(f"{told}\n\n{aligned(*_sparsity_cells(found, place))}")
     return "\n".join(parts)
 
@@ -107,7 +107,8 @@ def swaps_text(found: Swaps, names: tuple[str, str] = ("first", "second")) -> st
     counts = [["measure", "swapped", "pairs"]]
     for measure, n_pairs in found.n_pairs.items():
         counts.append([measure, f"{found.rows['measure'].count(measure):,}", f"{n_pairs:,}"])
-    told = f"differences of better less worse, under {names[0]} (first) and {names[1]} (second)\n\n"
+    first, second = map(legible, names)
+    told = f"differences of better less worse, under {first} (first) and {second} (second)\n\n"
     return told + aligned(counts, 1) + ("\n" + aligned(*_swap_cells(found)) if len(found) else "")
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kgtrec.data.open_world_curve import OpenWorldCurve
 from kgtrec.data.report import Column, Facts, Figure, Report, Section, Table, Text
+from kgtrec.errors import legible
 from kgtrec.openworld.curve import degradation, inconsistency
 from kgtrec.report.cells import key_text
 from kgtrec.report.figures import sparse_against_full
@@ -102,7 +103,7 @@ def _head(found: OpenWorldCurve) -> str:
 
 
 def _correlation(found: OpenWorldCurve, correlation: float) -> str:
-    return _missing(correlation) + (f" with what {found.reference} finds" if correlation else "")
+    return _missing(correlation) + (f" with what {legible(found.reference)} finds" if correlation else "")
 
 
 def _missing(correlation: float) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.scores import Scores
+from kgtrec.errors import legible
 from kgtrec.measures.names import parse_measure
 from kgtrec.report.records import table_json
 
@@ -134,7 +135,7 @@ def _best(scores: Scores) -> NDArray[np.bool_]:
 def to_table(scores: Scores, *, width: int | None = None, bold: bool = False) -> str:
     """An aligned table; ``width`` turns it where it then fits better, ``bold`` marks the best values."""
     grid = _grid(scores)
-    cells, left = [grid.header, *grid.rows], grid.n_labels
+    cells, left = [[legible(text) for text in row] for row in (grid.header, *grid.rows)], grid.n_labels
     marks = np.vstack([np.zeros(len(grid.header), np.bool_), grid.best])
     if width is not None and not scores.items and _width(cells) > width and len(grid.rows) < len(scores.measures):
         cells = [list(column) for column in zip(*cells, strict=True)]
@@ -143,14 +144,17 @@ def to_table(scores: Scores, *, width: int | None = None, bold: bool = False) ->
 
 
 def aligned(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] | None = None) -> str:
-    """Rows of text in columns, the first ``left`` of them flush left and the others right; ``bold``: which cells are.
+    r"""Rows of text in columns, the first ``left`` of them flush left and the others right; ``bold``: which cells are.
+
+    Whatever steers a terminal stands as an escape, see :func:`kgtrec.errors.legible`.
 
     Examples
     --------
-    >>> print(aligned([["system", "RR"], ["a", "0.5"]], 1), end="")
-    system   RR
-    a       0.5
+    >>> print(aligned([["system", "RR"], ["a\x1b[2J", "0.5"]], 1), end="")
+    system       RR
+    a\x1b[2J    0.5
     """
+    cells = [[legible(text) for text in row] for row in cells]
     widths = [max(_cells(row[column]) for row in cells) for column in range(len(cells[0]))]
     lines = [
         "  ".join(
@@ -198,6 +202,9 @@ def to_latex(scores: Scores) -> str:
 def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] | None = None) -> str:
     r"""A LaTeX table of text, a header first, the first ``left`` columns flush left; ``bold``: which cells are.
 
+    A row that begins with a bracket or a star follows an empty group: they would belong to the rule or the line break
+    above, as its argument or its starred form.
+
     Examples
     --------
     >>> print(booktabs([["system", "RR"], ["a_b", "0.5"]], 1), end="")
@@ -214,7 +221,8 @@ def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] 
         texts = (
             _latex_cell(text, bold=bold is not None and bool(bold[place, column])) for column, text in enumerate(row)
         )
-        lines.append(" & ".join(texts) + r" \\")
+        line = " & ".join(texts) + r" \\"
+        lines.append("{}" + line if line.lstrip().startswith(("[", "*")) else line)
     columns = "l" * left + "r" * (len(cells[0]) - left)
     return "\n".join(
         [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule",
@@ -223,5 +231,5 @@ def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] 
 
 
 def _latex_cell(text: str, *, bold: bool) -> str:
-    escaped = "--" if text == "-" else text.translate(_LATEX)
+    escaped = "--" if text == "-" else legible(text).translate(_LATEX)
     return rf"\textbf{{{escaped}}}" if bold else escaped

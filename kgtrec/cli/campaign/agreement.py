@@ -7,6 +7,7 @@ from typing import Literal
 import click
 
 from kgtrec.cli.evaluate import form_of
+from kgtrec.cli.options import SEED, SHARE, samples
 from kgtrec.formats.files import writing
 
 FORMATS = ("table", "csv", "json", "latex")
@@ -22,7 +23,7 @@ FORMATS = ("table", "csv", "json", "latex")
 @click.option("--leave-out-unsure", is_flag=True, help="Take unsure for no verdict. Default: for one like Y and N.")
 @click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     default=0.95,
     show_default=True,
     help="Of the bootstrap intervals.",
@@ -34,8 +35,8 @@ FORMATS = ("table", "csv", "json", "latex")
     show_default=True,
     help="What is drawn for the intervals. The candidates of a question are judged together.",
 )
-@click.option("--resamples", type=click.IntRange(1), default=1000, show_default=True, help="Bootstrap samples.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the samples.")
+@click.option("--resamples", type=samples(1), default=1000, show_default=True, help="Bootstrap samples.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples.")
 @click.option(
     "--format",
     "form",

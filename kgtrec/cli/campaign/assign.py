@@ -9,6 +9,7 @@ import click
 
 from kgtrec.assigning import assign
 from kgtrec.cli.common import say
+from kgtrec.cli.options import MOST_PER_TRIPLE, SEED, Whole
 from kgtrec.formats.campaigns import read_campaign, require_initialised, write_assignments, write_settings
 from kgtrec.formats.files import alone_in
 from kgtrec.report.campaigns import loads_text, much_text, next_text, work_text
@@ -19,11 +20,11 @@ from kgtrec.tracking import track
 @click.argument("campaign", type=click.Path())
 @click.option(
     "--per-triple",
-    type=click.IntRange(min=1),
+    type=Whole(1, MOST_PER_TRIPLE),
     metavar="N",
     help="Annotators per triple. Default: as before, at first 2.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Of orders and ties. Default: as before, at first the pool's.")
+@click.option("--seed", type=SEED, help="Of orders and ties. Default: as before, at first the pool's.")
 def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
     """Share the open triples of CAMPAIGN out among its active annotators, and print how much each of them has.
 

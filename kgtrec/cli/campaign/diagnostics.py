@@ -6,7 +6,7 @@ import click
 
 from kgtrec.cli.common import counting, progress, say
 from kgtrec.cli.evaluate import files_of, form_of, holds_ranks_of, read_systems
-from kgtrec.cli.options import measure_option, require_table
+from kgtrec.cli.options import COUNT, measure_option, require_table
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import writing
 from kgtrec.formats.runs import default_name
@@ -18,9 +18,7 @@ FORMATS = ("table", "csv", "json")
 @click.argument("campaign", type=click.Path())
 @click.argument("systems", nargs=-1, type=click.Path(), metavar="[RUNS]...")
 @measure_option("Measure of the systems; may be repeated, or hold several. Default: AP@20 and nDCG@20.")
-@click.option(
-    "--judged-at", type=click.IntRange(min=1), default=10, show_default=True, metavar="K", help="The k of Judged@k."
-)
+@click.option("--judged-at", type=COUNT, default=10, show_default=True, metavar="K", help="The k of Judged@k.")
 @click.option(
     "--format",
     "form",

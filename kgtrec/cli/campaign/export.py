@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.common import counted, say
+from kgtrec.cli.options import COUNT
 from kgtrec.errors import KgtrecError
 
 FORMATS = ("csv", "jsonl", "label-studio")
@@ -22,7 +23,7 @@ FORMATS = ("csv", "jsonl", "label-studio")
     "--format", "form", type=click.Choice(FORMATS), help="Form of the tasks; by default that of --out's suffix."
 )
 @click.option("--all", "everything", is_flag=True, help="Write judged tasks too, with the annotator's own verdicts.")
-@click.option("--first", type=click.IntRange(min=1), metavar="N", help="Write the first N tasks only.")
+@click.option("--first", type=COUNT, metavar="N", help="Write the first N tasks only.")
 @click.option("--guidelines", metavar="URL", help="Link to the guidelines, shown in Label Studio.")
 def command(
     campaign: str, annotator: str | None, out: str, form: str | None, everything: bool, first: int | None,

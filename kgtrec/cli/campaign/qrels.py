@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgtrec.cli.common import naming, say
+from kgtrec.cli.options import at_least
 from kgtrec.data.qrels_report import LEVELS
 from kgtrec.errors import KgtrecError
 
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     metavar="TOPICS",
     help="For --level triple without a collection: topics whose ids the questions get that were not pooled for.",
 )
-@click.option("--depth", type=click.IntRange(min=0), help="Use triples down to this pool depth. Default: all.")
+@click.option("--depth", type=at_least(0), help="Use triples down to this pool depth. Default: all.")
 @click.option("--force", is_flag=True, help="Replace qrels that were written before.")
 def command(
     campaign: str, out: str, level: str, folder: str | None, known: tuple[str, ...], topics: str | None,

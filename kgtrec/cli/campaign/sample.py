@@ -8,6 +8,7 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.cli.evaluate import form_of
+from kgtrec.cli.options import SEED, SHARE, at_least
 from kgtrec.errors import KgtrecError, nearest
 from kgtrec.formats.files import writing
 
@@ -19,15 +20,15 @@ FORMATS = ("table", "csv", "json")
 
 @click.command(name="sample")
 @click.argument("campaign", type=click.Path())
-@click.option("--size", type=click.IntRange(2), default=200, show_default=True, help="Triples to draw.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draw.")
+@click.option("--size", type=at_least(2), default=200, show_default=True, help="Triples to draw.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the draw.")
 @click.option("--with-automatic", is_flag=True, help="Draw from the triples that a rule judged N too.")
 @click.option("--expert", metavar="PERSON", help="Who judges them, of people.tsv; written into the tasks.")
 @click.option("--force", is_flag=True, help="Draw another sample than the one that was drawn before.")
 @click.option("--report", is_flag=True, help="Tell how good the labels are by what experts said of the sample.")
 @click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     default=0.95,
     show_default=True,
     help="Of the report's intervals.",

@@ -15,11 +15,14 @@ from kgtrec.cli.evaluate import (
     refuse_twice,
 )
 from kgtrec.cli.options import (
+    SHARE,
+    at_least,
     collection_option,
     format_option,
     measure_option,
     missing_option,
     out_option,
+    samples,
     seed_option,
     ties_option,
 )
@@ -39,20 +42,18 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @click.argument("second", type=click.Path())
 @measure_option("Measure to compare; may be repeated, or hold several. Default: those of kgtrec evaluate.")
 @click.option("--by", metavar="MEASURE", help="Measure that groups and questions are shown for. Default: no rank.")
-@click.option("--top", type=click.IntRange(0), default=20, show_default=True, help="How many questions to show.")
-@click.option(
-    "--relations", type=click.IntRange(0), default=10, show_default=True, help="How many relations the page shows."
-)
+@click.option("--top", type=at_least(0), default=20, show_default=True, help="How many questions to show.")
+@click.option("--relations", type=at_least(0), default=10, show_default=True, help="How many relations the page shows.")
 @click.option("--names", type=click.Path(), help="File of entity TAB name, to show names instead of labels.")
 @collection_option("that tells sides, relations and categories, if QRELS is a file.")
 @click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     default=0.95,
     show_default=True,
     help="Of the bootstrap intervals.",
 )
-@click.option("--resamples", type=click.IntRange(2), default=1000, show_default=True, help="Bootstrap samples.")
+@click.option("--resamples", type=samples(2), default=1000, show_default=True, help="Bootstrap samples.")
 @seed_option("Of the samples.")
 @ties_option
 @missing_option

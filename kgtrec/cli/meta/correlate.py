@@ -11,12 +11,14 @@ import click
 from kgtrec.cli.common import naming
 from kgtrec.cli.evaluate import files_of, form_of, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
+    SHARE,
     direction_options,
     directions,
     format_option,
     measure_option,
     missing_option,
     out_option,
+    samples,
     seed_option,
     ties_option,
 )
@@ -43,7 +45,7 @@ FORMATS = ("table", "csv", "json", "latex")
 @click.option("--coefficient", "coefficients", multiple=True, type=click.Choice(COEFFICIENTS),
               help="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. "
               "Default: all.")  # fmt: skip
-@click.option("--persistence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9,
+@click.option("--persistence", type=SHARE, default=0.9,
               show_default=True, help="RBO's p.")  # fmt: skip
 @click.option("--key", "keys", multiple=True, metavar="COLUMN",
               help="Column of a table that tells several rows of one system apart. Depth, QuestionType, RelationType, "
@@ -53,13 +55,11 @@ FORMATS = ("table", "csv", "json", "latex")
               "with SECOND.")  # fmt: skip
 @direction_options
 @click.option("--swaps", "wants_swaps", is_flag=True, help="List the pairs of systems in opposite order instead.")
-@click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
+@click.option("--alpha", type=SHARE, default=0.05, show_default=True,
               help="Below which the difference of a swapped pair is significant.")  # fmt: skip
-@click.option("--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+@click.option("--confidence", type=SHARE,
               help="Add bootstrap intervals of this level, such as 0.95; needs qrels and systems.")  # fmt: skip
-@click.option(
-    "--resamples", type=click.IntRange(2), default=1000, show_default=True, help="How many bootstrap samples."
-)
+@click.option("--resamples", type=samples(2), default=1000, show_default=True, help="How many bootstrap samples.")
 @click.option("--unpaired", is_flag=True, help="Questions of one id are not the same question in FIRST and SECOND.")
 @ties_option
 @missing_option

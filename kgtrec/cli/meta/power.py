@@ -9,11 +9,13 @@ import click
 from kgtrec.cli.common import progress
 from kgtrec.cli.evaluate import form_of, read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
+    SHARE,
     collection_option,
     format_option,
     measure_option,
     missing_option,
     out_option,
+    samples,
     seed_option,
     ties_option,
     workers_option,
@@ -42,14 +44,14 @@ FORMATS = ("table", "csv", "json", "latex")
 )
 @click.option(
     "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     default=0.05,
     show_default=True,
     help="Level below which p counts as significant.",
 )
 @click.option(
     "--repeats",
-    type=click.IntRange(1),
+    type=samples(1),
     default=1000,
     show_default=True,
     help="Samples of --test bootstrap, and shuffles of --test tukey.",

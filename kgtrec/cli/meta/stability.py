@@ -9,11 +9,13 @@ import click
 from kgtrec.cli.common import progress
 from kgtrec.cli.evaluate import form_of, read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
+    SHARE,
     collection_option,
     format_option,
     measure_option,
     missing_option,
     out_option,
+    samples,
     seed_option,
     ties_option,
     workers_option,
@@ -57,7 +59,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
     metavar="SIZES",
     help='Sizes of the subsamples, such as "1% 5% 50%" or "100 1000" triples. Default: 1%, 5%, 10%, ..., 95%.',
 )
-@click.option("--repeats", type=click.IntRange(1), default=50, show_default=True, help="Subsamples of each size.")
+@click.option("--repeats", type=samples(1), default=50, show_default=True, help="Subsamples of each size.")
 @seed_option("Of the subsamples.")
 @click.option(
     "--micro",
@@ -84,7 +86,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
 @missing_option
 @click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     default=0.95,
     show_default=True,
     help="Share of the repeats that the interval of a CSV or JSON file holds.",

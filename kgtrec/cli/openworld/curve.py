@@ -6,7 +6,7 @@ import click
 
 from kgtrec.cli.common import progress, say
 from kgtrec.cli.evaluate import files_of, holds_ranks_of, refuse_twice
-from kgtrec.cli.options import measure_option, seed_option, ties_option
+from kgtrec.cli.options import COUNT, MOST_DRAWS, Whole, measure_option, seed_option, ties_option
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.open_world_curve import DENSITIES
 from kgtrec.errors import KgtrecError
@@ -47,10 +47,12 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
     help="Between an answer's being missing and its being found; 0: missing at random.",
 )
 @click.option("--reference", help="System whose finds missing labels are correlated with. Default: the strongest.")
-@click.option("--draws", type=click.IntRange(1), default=1, show_default=True, help="Sets of labels of each density.")
+@click.option(
+    "--draws", type=Whole(1, MOST_DRAWS), default=1, show_default=True, help="Sets of labels of each density."
+)
 @click.option(
     "--found-at",
-    type=click.IntRange(1),
+    type=COUNT,
     default=1,
     show_default=True,
     help="Rank, among false candidates, at which an answer is found.",

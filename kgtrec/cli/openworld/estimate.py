@@ -9,7 +9,17 @@ import click
 
 from kgtrec.cli.common import counting, naming, progress, say
 from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, systems_of
-from kgtrec.cli.options import format_option, measure_option, out_option, require_table, seed_option
+from kgtrec.cli.options import (
+    COUNT,
+    SHARE,
+    Real,
+    format_option,
+    measure_option,
+    out_option,
+    require_table,
+    samples,
+    seed_option,
+)
 from kgtrec.data.collection import Collection
 from kgtrec.data.missing_estimate import METHODS
 from kgtrec.errors import KgtrecError
@@ -39,22 +49,22 @@ _DEPTH = 10  # of a pool that nothing is known of
 )
 @measure_option("Measure to estimate; may be repeated, or hold several. Default: micro.MRR and micro.Hits@10.")
 @click.option(
-    "--depth", type=click.IntRange(1),
+    "--depth", type=COUNT,
     help="Rank to which the systems were pooled. Default: the deepest of the campaign's pool; 10 with qrels.",
 )  # fmt: skip
 @click.option(
     "--method", type=click.Choice(METHODS), help="Whose beta the theory takes. Default: labels, if enough tell of it."
 )
-@click.option("--top", type=click.IntRange(1), default=5, show_default=True, help="How many systems to separate.")
+@click.option("--top", type=COUNT, default=5, show_default=True, help="How many systems to separate.")
 @click.option(
-    "--wrong-order", "p", type=click.FloatRange(0, 0.5, min_open=True, max_open=True), default=0.05, show_default=True,
+    "--wrong-order", "p", type=Real(0, 0.5, min_open=True, max_open=True), default=0.05, show_default=True,
     help="Probability of a wrong order that is accepted.",
 )  # fmt: skip
 @click.option(
-    "--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True,
+    "--confidence", type=SHARE, default=0.95, show_default=True,
     help="Of the intervals.",
 )  # fmt: skip
-@click.option("--resamples", type=click.IntRange(1), default=1000, show_default=True, help="Bootstrap samples.")
+@click.option("--resamples", type=samples(1), default=1000, show_default=True, help="Bootstrap samples.")
 @seed_option("Of the bootstrap.")
 @format_option(FORMATS)
 @click.option("--table", help="Which table to write as CSV: missing, scores or separations.")

@@ -5,27 +5,26 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import say
+from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole
 
 
 @click.command(name="world")
-@click.option("--people", type=click.IntRange(2), default=6004, show_default=True, help="How many entities.")
+@click.option("--people", type=Whole(2, MOST_PEOPLE), default=6004, show_default=True, help="How many entities.")
 @click.option(
     "--hidden",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     default=0.5,
     show_default=True,
     help="Share of the facts that systems never see: the complete labels.",
 )
 @click.option(
     "--valid",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=Real(0, 1, max_open=True),
     default=0.0,
     show_default=True,
     help="Share of the facts that is set apart as valid.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the tree, and of what is hidden."
-)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the tree, and of what is hidden.")
 @click.option("--out", required=True, type=click.Path(), help="Folder of the collection.")
 @click.option("--force", is_flag=True, help="Replace a collection that is there.")
 def command(people: int, hidden: float, valid: float, seed: int, out: str, force: bool) -> None:
