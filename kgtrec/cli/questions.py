@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from kgtrec.cli.common import say
+from kgtrec.cli.options import Number
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import POLICIES, SPLITS, Triples
-from kgtrec.cli.options import Number
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import require_writable, write_collection
