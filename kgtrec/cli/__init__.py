@@ -93,6 +93,17 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: object, *
         click.echo(f"warning: {legible(str(message))}", err=True)
 
 
+class _Stop:
+    """Whether somebody has asked the program to stop: code that is not Python may turn that into another error."""
+
+    came = False
+
+
+def _stop(*_: object) -> NoReturn:
+    _Stop.came = True
+    raise KeyboardInterrupt
+
+
 def run() -> NoReturn:
     """The program ``kgtrec``: :func:`main`, and out.
 
@@ -101,10 +112,10 @@ def run() -> NoReturn:
     """
     gc.set_threshold(100_000)
     # whoever ends the program from outside has it tidy up as Ctrl-C does
-    for name in ("SIGTERM", "SIGHUP"):
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _stop)
     try:
         main()
         code = 0
@@ -117,12 +128,21 @@ def run() -> NoReturn:
     os._exit(code)
 
 
+def _invoke(args: list[str]) -> None:
+    try:
+        with cli.make_context("kgtrec", args) as context:
+            cli.invoke(context)
+    except Exception:
+        if _Stop.came:
+            raise KeyboardInterrupt from None
+        raise
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the command line; whatever the user got wrong ends in one line and exit code 2."""
     warnings.showwarning = _show_warning
     try:
-        with cli.make_context("kgtrec", list(sys.argv[1:] if args is None else args)) as context:
-            cli.invoke(context)
+        _invoke(list(sys.argv[1:] if args is None else args))
     except click.exceptions.Exit as leaving:
         if leaving.exit_code:
             sys.exit(leaving.exit_code)
@@ -150,8 +170,8 @@ def main(args: list[str] | None = None) -> None:
         if os.environ.get(_TRACE):
             raise
         click.echo(
-            f"error: kgtrec failed unexpectedly ({type(error).__name__}: {error}); please report it with what "
-            f"{_TRACE}=1 kgtrec ... prints",
+            f"error: kgtrec failed unexpectedly ({type(error).__name__}: {legible(str(error))}); please report it "
+            f"with what {_TRACE}=1 kgtrec ... prints",
             err=True,
         )
         sys.exit(1)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import logging
 import math
+import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -113,8 +115,39 @@ def draw(figure: Figure) -> Drawing:
 
 
 @contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C and its like back until the block ends, which takes a second at most.
+
+    Parts of matplotlib that are not Python call Python back. An exception that a signal raises there is lost, so that
+    the program goes on, or becomes a TypeError about arguments that do not fit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals come to the main thread alone
+        return
+    numbers = (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP"))
+    handlers = {number: signal.getsignal(number) for number in numbers if number is not None}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    came: list[int] = []
+    try:
+        for number in handlers:
+            signal.signal(number, lambda number, _: came.append(number))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
+@contextmanager
 def _styled() -> Iterator[None]:
     """The style as we want it whatever the user has set, and as it was afterwards."""
+    with _uninterrupted(), _with_style():
+        yield
+
+
+@contextmanager
+def _with_style() -> Iterator[None]:
     import matplotlib as mpl
 
     fonts = logging.getLogger("matplotlib.font_manager")

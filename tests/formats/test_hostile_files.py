@@ -1,0 +1,435 @@
+"""Damaged and hostile files end in one clear error that names the file; none of them hangs or is misread."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtrec.data.triples import Triples
+from kgtrec.errors import FormatError
+from kgtrec.formats import parquet
+from kgtrec.formats.answer_ranks import read_answer_ranks
+from kgtrec.formats.chance_tables import read_chance_table
+from kgtrec.formats.collections import is_collection, read_collection, write_collection
+from kgtrec.formats.json_text import json_value
+from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
+from kgtrec.formats.pools import read_settings
+from kgtrec.formats.qrels import read_qrels
+from kgtrec.formats.runs import read_run
+from kgtrec.formats.score_tables import read_score_table
+from kgtrec.formats.sniff import sniff
+from kgtrec.formats.steps import STEP, Steps
+from kgtrec.formats.studies import MANIFEST, read_study
+from kgtrec.questions import build_questions
+
+# .npy
+
+
+def npy(header: str | bytes, data: bytes = b"", version: bytes = b"\1\0") -> bytes:
+    text = header.encode() if isinstance(header, str) else header
+    length = len(text).to_bytes(2 if version == b"\1\0" else 4, "little")
+    return b"\x93NUMPY" + version + length + text + data
+
+
+def described(shape: str, kind: str = "<f4", order: str = "False") -> str:
+    return f"{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}"
+
+
+HEADERS = {
+    "unclosed bracket": described("(6, 5"),
+    "unclosed quote": "{'descr': '<f4",
+    "negative": described("(-1, 45)"),
+    "truth values": described("(True, True)"),
+    "no tuple": described("30"),
+    "bracketed number": described("(30)"),
+    "expression": described("(2*3, 5)"),
+    "huge": described("(9223372036854775807, 2)"),
+    "beyond 64 bits": described("(99999999999999999999, 2)"),
+    "5,000 digits": described(f"({'9' * 5000}, 2)"),
+    "two sizes in one": described("(5\f 3)"),
+    "100 dimensions": described(f"({'1, ' * 100})"),
+    "nested": "[" * 10_000,
+    "nested shape": described("(" * 5000),
+    "no type": "{'fortran_order': False, 'shape': (6, 5), }",
+    "type twice": "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, }",
+    "type of no length": described("(6, 5)", "<f3"),
+    "objects": described("(6, 5)", "|O"),
+    "text": described("(6, 5)", "<U4"),
+    "complex": described("(6, 5)", "<c8"),
+    "records": "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6, 5), }",
+    "tokens": "{'descr': '<f4', 'fortran_order': False, 'shape': (6, 5), } $ ?",
+    "code": "__import__('os').getcwd()",
+    "indented": "  \n {\n   'descr'",
+    "other bytes": b"\xff\xfe\0",
+}
+
+
+@pytest.mark.parametrize("case", HEADERS)
+@pytest.mark.parametrize("version", [b"\1\0", b"\2\0", b"\3\0"])
+def test_headers_of_npy_that_are_none(tmp_path: Path, case: str, version: bytes):
+    """What numpy's own parser stumbles over, each as its own kind of exception."""
+    path = tmp_path / "s.npy"
+    path.write_bytes(npy(HEADERS[case], bytes(120), version))
+    with pytest.raises(FormatError, match=r"expected (a whole \.npy matrix of numbers|numbers in)") as told:
+        mapped_matrix(path)
+    assert str(told.value).startswith(f"{path}: ")
+    assert len(str(told.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"", "no bytes"),
+        (b"\x93NUMPY", "does not begin as an array"),
+        (b"\x93NUMPY\1\0", "ends within its header"),
+        (b"\x93NUMPY\2\0\xff\xff\xff\xff", "has a header of 4,294,967,295 bytes"),
+        (b"\x93NUMPY\1\0\xff\xff{'descr'", "ends within its header"),
+        (b"\x93NUMPY\7\0\1\0{", "is of format version 7.0"),
+        (npy(described("(6, 5)"), bytes(119)), "where its header of shape"),
+        (npy(described("(6, 5)"), bytes(121)), "where its header of shape"),
+    ],
+)
+def test_npy_files_that_are_cut_off(tmp_path: Path, data: bytes, found: str):
+    path = tmp_path / "s.npy"
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=found):
+        mapped_matrix(path)
+
+
+@given(
+    st.sampled_from(["<f2", "<f4", ">f8", "|i1", "|b1", "<u2", ">i8"]),
+    st.tuples(st.integers(0, 4), st.integers(0, 4)),
+    st.booleans(),
+    st.sampled_from([(1, 0), (2, 0)]),
+)
+def test_what_numpy_writes_is_what_is_mapped(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, shape: tuple[int, int], fortran: bool, version: tuple[int, int]
+):
+    """Any type of number, order and version."""
+    array = np.arange(shape[0] * shape[1]).reshape(shape).astype(kind)
+    path = tmp_path_factory.mktemp("npy") / "s.npy"
+    with path.open("wb") as stream:
+        np.lib.format.write_array(stream, np.asfortranarray(array) if fortran else array, version)
+    found = mapped_matrix(path)
+    assert (found.dtype, found.shape) == (np.dtype(kind), shape)
+    np.testing.assert_array_equal(found, array)
+
+
+def test_the_header_of_another_writer(tmp_path: Path):
+    """Keys in any order, double quotes, no comma at the end, numbers as of Python 2."""
+    path = tmp_path / "s.npy"
+    path.write_bytes(npy('{"shape": (2L, 1L), "fortran_order":False,"descr":"<i2"}\n', b"\1\0\2\0"))
+    assert mapped_matrix(path).tolist() == [[1], [2]]
+
+
+# .npz
+
+
+def npz(path: Path, *members: tuple[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return path.read_bytes()
+
+
+ONE = npy(described("(100,)"), np.arange(100, dtype="<f4").tobytes())
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"no magic", "E does not begin as an array of numpy: 'no magic'"),
+        (b"", "no bytes"),
+        (npy(described("(100,)"), bytes(399)), "E has 4[0-9]+ bytes, where its header of shape"),
+        (npy(described("(9999999999999,)"), bytes(4)), "where its header of shape"),
+        (npy(described("(1,)", "|O"), b"\x80\4K\1."), r"expected numbers in E, found \|O"),
+        (npy(described("(-1,)"), bytes(4)), "E has the header"),
+    ],
+)
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_members_that_are_no_arrays(tmp_path: Path, data: bytes, found: str, method: int):
+    """However they are compressed; nothing is unpickled."""
+    path = tmp_path / "s.npz"
+    npz(path, ("E.npy", data), method=method)
+    with pytest.raises(FormatError, match=found):
+        archived_arrays(path, ("E",), ())
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_damage_in_compressed_members(tmp_path: Path, method: int):
+    """Every byte of the member in turn; what is read all the same has not changed."""
+    path = tmp_path / "s.npz"
+    data = npz(path, ("E.npy", ONE), method=method)
+    for place in range(40, len(data) - 110, 7):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :])
+        try:
+            assert archived_arrays(path, ("E",), ())["E"].tolist() == list(range(100))
+        except FormatError as error:
+            assert str(error).startswith(f"{path}: expected ")  # noqa: PT017  # most are refused, some flips do nothing
+
+
+def test_a_member_twice_and_one_that_is_encrypted(tmp_path: Path):
+    """Which of the two would count is not to be guessed."""
+    path = tmp_path / "s.npz"
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        data = npz(path, ("E.npy", ONE), ("E.npy", ONE))
+    with pytest.raises(FormatError, match="expected the array E once, found it 2 times"):
+        archived_arrays(path, ("E",), ())
+    data = bytearray(npz(path, ("E.npy", ONE)))
+    data[6] |= 1
+    data[data.index(b"PK\1\2") + 8] |= 1
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=r"found other or damaged data .*encrypted"):
+        archived_arrays(path, ("E",), ())
+
+
+# Parquet
+
+READERS: list[Callable[[Path], object]] = [read_run, read_qrels, read_answer_ranks, sniff]
+RUN = pa.table({"question": ["q", "q"], "entity": ["a", "b"], "score": [0.5, 0.25]})
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("twice", ["question", "score", ""])
+def test_a_column_twice(tmp_path: Path, read: Callable[[Path], object], twice: str):
+    """Whichever of the two is meant."""
+    path = tmp_path / "s.parquet"
+    names = [*RUN.column_names, *["question", "entity", "score"], twice, twice]
+    pq.write_table(pa.Table.from_arrays([RUN.column(0)] * len(names), names), path)
+    with pytest.raises(FormatError, match=r"s\.parquet: expected each column once, found"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "found"),
+    [
+        (b"[" * 100_000, "brackets nested too deeply"),
+        (b"\xff\xfe", r"something else \(not UTF-8\)"),
+        (b"{", "something else"),
+        (b"9" * 5000, "a number too long to read"),
+        (b'{"name": "\\ud800"}', "half a surrogate pair"),
+        (b"[]", "another value"),
+    ],
+)
+@pytest.mark.parametrize("read", [read_run, read_answer_ranks, sniff])
+def test_metadata_of_parquet_that_is_none(tmp_path: Path, metadata: bytes, found: str, read: Callable[[Path], object]):
+    path = tmp_path / "s.parquet"
+    pq.write_table(RUN.replace_schema_metadata({b"kgtrec": metadata}), path)
+    with pytest.raises(FormatError, match=f"s.parquet: expected .* in the file's metadata, found {found}"):
+        read(path)
+
+
+def test_the_name_of_a_run_is_a_text(tmp_path: Path):
+    path = tmp_path / "s.parquet"
+    pq.write_table(RUN.replace_schema_metadata({b"kgtrec": b'{"name": [1]}'}), path)
+    with pytest.raises(FormatError, match=r"expected a text as the run's name in the file's metadata, found \[1\]"):
+        read_run(path)
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_names_and_labels_that_are_no_text(tmp_path: Path, read: Callable[[Path], object]):
+    """Bytes that are no UTF-8, in the name of a column or in a label."""
+    path = tmp_path / "s.parquet"
+    pq.write_table(RUN.rename_columns(["question", "entity", "scorX"]), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"scorX", b"scor\xff"))
+    with pytest.raises(FormatError, match="expected a whole Parquet file, found damaged or other data"):
+        read(path)
+    if read is read_run:
+        labels = pa.table({"question": ["q", "q"], "entity": ["aXa", "b"], "score": [0.5, 0.25]})
+        pq.write_table(labels, path, compression="none", store_schema=False, write_statistics=False)
+        path.write_bytes(path.read_bytes().replace(b"aXa", b"a\xffa"))
+        with pytest.raises(FormatError, match=r"expected a whole Parquet file, found damaged or other data .*UTF"):
+            read(path)
+
+
+def swollen(path: Path, n_rows: int, **columns: pa.Array) -> None:
+    """So many rows, all the same, in a group for each million."""
+    rows = min(n_rows, 1_000_000)
+    table = pa.table({name: array.take(pa.array(np.zeros(rows, np.int32))) for name, array in columns.items()})
+    with pq.ParquetWriter(path, table.schema, compression="zstd") as writer:
+        for _ in range(n_rows // rows):
+            writer.write_table(table)
+
+
+@pytest.mark.parametrize(
+    ("most", "message"),
+    [
+        (100_000_000, "expected each pair of question and entity once, found 1,0[0-9,]+ rows of 1 x 1 such labels"),
+        (10_000_000, "expected at least a bit a row, found 20,000,000 rows in [0-9,]+ bytes"),
+    ],
+)
+def test_millions_of_repeated_rows_are_refused_at_once(
+    tmp_path: Path, most: int, message: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Rows that cannot all be different are not even read; so are more of less than a bit than anybody has."""
+    monkeypatch.setattr(parquet, "_MOST_SUCH_ROWS", most)
+    path = tmp_path / "s.parquet"
+    label = pa.array(["a"]).dictionary_encode()
+    swollen(path, 20_000_000, question=label, entity=label, score=pa.array([0.5]), grade=pa.array([1], pa.int32()))
+    for read in (read_run, read_qrels):
+        began = time.process_time()
+        with pytest.raises(FormatError, match=message):
+            read(path)
+        assert time.process_time() - began < 2
+
+
+def test_repeated_rows_of_any_other_table(tmp_path: Path):
+    """Parts of collections and tables of studies."""
+    path = tmp_path / "known.parquet"
+    swollen(path, 20_000_000, question=pa.array([0], pa.int32()))
+    with pytest.raises(FormatError, match="expected at least a bit a row, found 20,000,000 rows in"):
+        parquet.read_whole_table(path)
+
+
+def test_every_pair_of_some_labels_is_no_repetition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """However well it compresses: the largest table that may come out is read."""
+    monkeypatch.setattr(parquet, "_FEW_ROWS", 10)
+    monkeypatch.setattr(parquet, "_ROWS_PER_BYTE", 0)
+    n = 60
+    path = tmp_path / "s.parquet"
+    labels = np.array([f"e{place}" for place in range(n)])
+    table = pa.table({"question": np.repeat(labels, n), "entity": np.tile(labels, n), "score": np.zeros(n * n)})
+    pq.write_table(table, path)
+    assert len(read_run(path)) == n * n
+    monkeypatch.setattr(parquet, "_ROWS_AT_A_TIME", 100)
+    assert len(read_run(path)) == n * n
+    pq.write_table(pa.concat_tables([table, table.slice(0, 1)]), path)
+    with pytest.raises(FormatError, match="expected each pair of question and entity once, found 3,601 rows of 60 x"):
+        read_run(path)
+
+
+# CSV
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"RR,both,1\r,1,2\n", "2: expected measure, side"),
+        (b"RR,both,1,0.5\r0.1,2\n", "2: expected measure, side"),
+        (b'RR,both,1,0.5,"2\n', "2: expected cells with quotes doubled inside quotes"),
+        (b"RR,both,1,0.5,2,3\n", "2: expected measure, side"),
+        (b"RR,both,1,nan,2\n", "2: expected measure, side"),
+        (b"RR,both,1,inf,2\n", "2: expected measure, side"),
+        (b"RR,both,1_0,1,2\n", "2: expected measure, side"),
+        (b"RR,both," + b"9" * 30 + b",1,2\n", "2: expected measure, side"),
+        (b"RR,both,1,\xff,2\n", "2: expected UTF-8 text"),
+        (b"RR,both,1,1,2\nRR,both,2,1,2\n", r"3: expected one row of RR, both, found another \(the first is line 2\)"),
+    ],
+)
+def test_chance_tables_that_are_none(tmp_path: Path, data: bytes, message: str):
+    """A bare CR, which Python's csv refuses, and numbers that are none."""
+    path = tmp_path / "chance.csv"
+    path.write_bytes(b"measure,side,items,expectation,variance\n" + data)
+    with pytest.raises(FormatError, match=f"chance.csv:{message}"):
+        read_chance_table(path)
+
+
+@pytest.mark.parametrize("data", [b",", b",\n", b" , ,\n,,\n", b"\t"])
+def test_score_tables_of_nothing_but_commas(tmp_path: Path, data: bytes):
+    path = tmp_path / "scores.csv"
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match="expected a table with a column System and columns of measures, found none"):
+        read_score_table(path)
+
+
+# JSON
+
+NESTED = b"[" * 200_000
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    train = Triples.of([("ann", "likes", "tea"), ("bob", "knows", "ann"), ("cat", "likes", "jam")])
+    write_collection(tmp_path / "C", build_questions(train, Triples.of([]), Triples.of([("bob", "likes", "tea")])))
+    return tmp_path / "C"
+
+
+def test_200_000_brackets_as_the_manifest_of_a_collection(collection: Path):
+    (collection / "manifest.json").write_bytes(NESTED)
+    assert not is_collection(collection)
+    with pytest.raises(
+        FormatError, match=r"manifest\.json: expected JSON, found brackets nested too deeply; build the"
+    ):
+        read_collection(collection)
+
+
+def test_200_000_brackets_as_the_settings_of_a_campaign(tmp_path: Path):
+    (tmp_path / "campaign.json").write_bytes(NESTED)
+    with pytest.raises(FormatError, match=r"campaign\.json: expected JSON, found brackets nested too deeply"):
+        read_settings(tmp_path)
+
+
+def test_200_000_brackets_as_the_manifest_of_a_study(tmp_path: Path):
+    (tmp_path / MANIFEST).write_bytes(NESTED)
+    with pytest.raises(
+        FormatError, match=r"manifest\.json: expected JSON, found brackets nested too deeply; run kgtrec"
+    ):
+        read_study(tmp_path)
+
+
+def test_a_step_that_tells_200_000_brackets_is_made_anew(tmp_path: Path):
+    """As one whose files were changed."""
+
+    def make(step: Path) -> None:
+        (step / "a.txt").write_text("1")
+
+    place = Steps(tmp_path).do("squares", make)
+    (place / STEP).write_bytes(NESTED)
+    again = Steps(tmp_path)
+    again.do("squares", make)
+    assert again.done == 1
+
+
+@given(st.binary(max_size=40) | st.text(max_size=40).map(lambda text: text.encode("utf-8", "replace")))
+def test_json_is_a_value_or_an_error(data: bytes):
+    """And a value can be written again."""
+    try:
+        value = json_value(data, "x.json")
+    except FormatError as error:
+        assert str(error).startswith("x.json")  # noqa: PT017
+    else:
+        json.dumps(value, ensure_ascii=False).encode()
+
+
+# relations.tsv of a collection, with its checksum adapted
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("N-1", "2-2", "2: expected a category of 1-1, 1-N, N-1, N-N, -, found '2-2'"),
+        ("1.0", "one", "2: expected a number of at least 0 as tails_per_head, found 'one'"),
+        ("1.0", "nan", "2: expected a number of at least 0 as tails_per_head, found 'nan'"),
+        ("1.0", "1_0", "2: expected a number of at least 0 as tails_per_head, found '1_0'"),
+        ("1.0", "-1", "2: expected a number of at least 0 as tails_per_head, found '-1'"),
+        ("1.0", "1e999", "2: expected a number of at least 0 as tails_per_head, found '1e999'"),
+        ("\t1.5\n", "\n", "2: expected 4 TAB-separated columns, found 3"),
+        ("relation\tcategory", "category\trelation", "1: expected the header line relation category"),
+        ("likes", "knows", " expected distinct labels, found 'knows' more than once"),
+        ("likes", "hates", "topics.tsv: expected relations of relations.tsv, found 'likes'"),
+        ("likes", "\ud800", "expected text in UTF-8"),
+    ],
+)
+def test_an_edited_table_of_relations(collection: Path, old: str, new: str, message: str):
+    """One clear line, although the manifest tells the checksum of what was edited."""
+    path = collection / "relations.tsv"
+    text = path.read_text()
+    first = text.index(old)
+    path.write_bytes((text[:first] + new + text[first + len(old) :]).encode("utf-8", "surrogatepass"))
+    manifest = json.loads((collection / "manifest.json").read_text())
+    manifest["files"]["relations.tsv"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    (collection / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(FormatError) as told:
+        read_collection(collection)
+    assert message in str(told.value)
