@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
+from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation import each_system, evaluate
 from kgtrec.questions import build_questions
 from tests.worlds import World, worlds
 
@@ -229,3 +230,17 @@ def test_intervals_of_single_items_are_refused(per: str):
     built = collection()
     with pytest.raises(KgtrecError, match=f"expected means to give intervals of, found one value per {per}"):
         evaluate(built, ranks_of(built, [0] * len(built.qrels)), "micro.MRR", per=per, confidence=0.9)
+
+
+def test_a_run_of_another_library_is_told_with_its_module_and_how_to_convert_it():
+    """ranx has a Run too: "expected a Run, found Run" helps nobody."""
+    theirs = type("Run", (), {"__module__": "ranx.data_structures.run"})()
+    way_out = "Run.from_frame(run.to_dataframe().rename(columns={'q_id': 'query_id'}), run.name)"
+    for given_so in (theirs, [theirs], {"bm25": theirs}):
+        with pytest.raises(KgtrecError) as told:
+            list(each_system(given_so))
+        assert f"found ranx.data_structures.run.Run; convert a run of ranx with {way_out}" in str(told.value)
+    with pytest.raises(KgtrecError, match=r"^expected a Run, AnswerRanks or data frame, or several, found int$"):
+        list(each_system(3))
+    frame = pd.DataFrame({"q_id": ["q", "q"], "doc_id": ["a", "b"], "score": [0.5, 1.0]})  # what to_dataframe gives
+    assert len(Run.from_frame(frame.rename(columns={"q_id": "query_id"}), "bm25")) == 2

@@ -354,3 +354,20 @@ def test_a_sample_may_be_given_as_triples():
         build_questions(train, valid, test, sample=Triples.of([("c", "r", "x")]))
     with pytest.raises(KgtrecError, match="a sample of at least one test triple"):
         build_questions(train, valid, test, sample=Triples.of([]))
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_lists_of_triples_are_refused_with_the_way_out(place):
+    """Whichever of the three it is."""
+    three = [Triples.of([("a", "r", "b")]) for _ in range(3)]
+    three[place] = [("a", "r", "b")]
+    name = ("train", "valid", "test")[place]
+    with pytest.raises(KgtrecError, match=rf"^expected Triples as {name}, found list; make them with Triples.of\(rows"):
+        build_questions(*three)
+
+
+@pytest.mark.parametrize("threshold", [float("inf"), float("nan"), 1.0])
+def test_a_threshold_is_a_finite_number_above_1(threshold):
+    one = Triples.of([("a", "r", "b")])
+    with pytest.raises(KgtrecError, match="expected a threshold above 1"):
+        build_questions(one, one, one, threshold=threshold)

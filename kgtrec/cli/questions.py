@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import Number
+from kgtrec.cli.options import SEED, Number
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import POLICIES, SPLITS, Triples
 from kgtrec.errors import KgtrecError
@@ -81,7 +81,7 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     callback=_sample,
     help="Make questions of so many test triples, or of that fraction (0.1); the others become known.",
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of --sample.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --sample.")
 @click.option(
     "--ids", is_flag=True, help="Name entities e0, e1, ... with entities.tsv beside; for labels with white space."
 )

@@ -9,6 +9,7 @@ import numpy as np
 from kgtrec.data.decisions import STATES
 from kgtrec.data.judgements import NO, UNSURE, YES
 from kgtrec.data.progress import Progress
+from kgtrec.errors import legible
 from kgtrec.report.tables import aligned
 
 _NAMED = 3
@@ -125,4 +126,6 @@ def _export(progress: Progress, folder: str) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+    return ", ".join(map(legible, names[:_NAMED])) + (
+        f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    )

@@ -222,7 +222,7 @@ def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] 
             _latex_cell(text, bold=bold is not None and bool(bold[place, column])) for column, text in enumerate(row)
         )
         line = " & ".join(texts) + r" \\"
-        lines.append("{}" + line if line.lstrip().startswith(("[", "*")) else line)
+        lines.append("{}" + line.lstrip() if line.lstrip().startswith(("[", "*")) else line)
     columns = "l" * left + "r" * (len(cells[0]) - left)
     return "\n".join(
         [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule",

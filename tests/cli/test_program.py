@@ -82,3 +82,21 @@ def test_a_stopped_demo_leaves_nothing(tmp_path: Path, number: int):
         assert process.wait() == 130
         assert b"stopped" in process.stderr.read()
     assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
+@pytest.mark.parametrize("error", ["TypeError('incompatible function arguments')", "kgtrec.errors.KgtrecError('x')"])
+def test_whatever_a_signal_becomes_on_its_way_the_program_was_stopped(error: str):
+    """Code that is not Python may turn KeyboardInterrupt into another error."""
+    script = (
+        "import os, signal, kgtrec.errors, kgtrec.cli as cli\n"
+        "def interrupted(*_):\n"
+        "    try:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        signal.pause()\n"
+        "    except KeyboardInterrupt:\n"
+        f"        raise {error} from None\n"
+        "cli.cli.invoke = interrupted\n"
+        "cli.run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, "chance"], text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "stopped\n")

@@ -4,14 +4,17 @@ import hashlib
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 import numpy as np
 import pyarrow as pa
 import pytest
+from matplotlib.figure import Figure as Grid
 
 from kgtrec.report import figures
 from kgtrec.report.cells import label_text
@@ -272,3 +275,32 @@ def test_png_is_a_picture_without_the_time():
     assert picture.startswith(b"\x89PNG")
     assert b"Software" not in picture
     assert int.from_bytes(picture[16:20], "big") == 880
+
+
+@pytest.mark.parametrize("make", [svg, pdf, draw])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_until_a_figure_is_drawn(make, number: int, monkeypatch: pytest.MonkeyPatch):
+    """Inside a callback from C its exception would be lost, or become a TypeError."""
+    drawn = []
+
+    def interrupted(self: Grid, *args: object, **more: object) -> object:
+        signal.raise_signal(number)
+        drawn.append(True)
+        return subplots(self, *args, **more)
+
+    subplots = Grid.subplots
+    monkeypatch.setattr(Grid, "subplots", interrupted)
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            make(FIGURES["pool_growth"])
+        assert drawn == [True]
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)
+
+
+def test_a_figure_is_drawn_outside_of_the_main_thread():
+    """Where signals never come, and no handler may be set."""
+    with ThreadPoolExecutor(1) as worker:
+        assert worker.submit(svg, FIGURES["pool_growth"]).result() == svg(FIGURES["pool_growth"])

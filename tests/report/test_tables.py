@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.data.scores import Scores
-from kgtrec.report.tables import to_csv, to_json, to_latex, to_table
+from kgtrec.report.tables import _LATEX, aligned, booktabs, to_csv, to_json, to_latex, to_table
 
 TWO = Scores(("a", "bb"), ("micro.MR", "RR"), np.array([[[12.5], [0.25]], [[3.0], [np.nan]]]))
 
@@ -94,3 +95,51 @@ def test_frame_has_the_long_columns():
     assert TWO.value("bb", "micro.MR") == 3.0
     with pytest.raises(ValueError, match="not in"):
         TWO.value("zz", "micro.MR")
+
+
+def rows_as_tex_reads_them(latex: str) -> list[list[str]]:
+    r"""The cells below the header, by TeX's rules.
+
+    ``\midrule`` and ``\\`` skip blanks and line ends, and take a star or a bracket that follows as theirs.
+    """
+    body = latex.split(r"\midrule", 1)[1].split(r"\bottomrule")[0]
+    rows, rest = [], body
+    while True:
+        rest = rest.lstrip()
+        star = re.match(r"\*\s*", rest) if rows else None  # a rule has no starred form
+        rest = rest[star.end() :] if star else rest
+        argument = re.match(r"\[.*?\]", rest, re.DOTALL)
+        rest = rest[argument.end() :] if argument else rest
+        row, end, rest = rest.partition(r"\\")
+        if not end:
+            return rows
+        rows.append([cell.strip().removeprefix("{}") for cell in row.split("&")])
+
+
+@pytest.mark.parametrize("label", ["[base]", "*star", " [x]", "*", "[", "[]", "**[a]", "base", "a[b]", "\\[x]", "{}"])
+@pytest.mark.parametrize("bold", [False, True])
+def test_a_label_in_a_first_cell_is_no_argument_of_the_row_above(label: str, bold: bool):
+    r"""``[base]`` after ``\midrule`` would be the width of the rule, and ``*`` after ``\\`` would vanish."""
+    cells = [["system", "RR"], [label, "0.5"], [label, "0.25"], ["b", "-"]]
+    latex = booktabs(cells, 1, np.array([[False, False], [bold, False], [False, False], [False, False]]))
+    plain = booktabs([["system", "RR"], ["b", "1"], ["x" + label, "1"]], 1)
+    escaped = rows_as_tex_reads_them(plain)[1][0].removeprefix("x").strip()
+    first = rf"\textbf{{{label.translate(_LATEX)}}}" if bold else escaped
+    assert rows_as_tex_reads_them(latex) == [[first, "0.5"], [escaped, "0.25"], ["b", "--"]]
+
+
+def test_other_rows_are_as_they_were():
+    """No group where none is needed; the header is a row like any other."""
+    assert "{}" not in to_latex(TWO)
+    assert "\\toprule\n{}[a] & [b] \\\\\n\\midrule\nc & [d] \\\\\n" in booktabs([["[a]", "[b]"], ["c", "[d]"]], 2)
+
+
+@given(st.lists(st.text(max_size=5), min_size=1, max_size=4), st.integers(0, 1))
+def test_a_table_shows_any_labels_on_a_line_each(labels: list[str], left: int):
+    """Nothing in it moves the cursor or turns the direction of reading."""
+    lines = aligned([["label"], *([label] for label in labels)], left).split("\n")
+    assert len(lines) == len(labels) + 2
+    for line, label in zip(lines[1:], labels, strict=False):
+        assert not re.search("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]", line)
+        if label.isprintable():
+            assert line.strip() == label.strip()
