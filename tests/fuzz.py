@@ -76,6 +76,7 @@ from kgtrec.formats.topics import read_topics
 from kgtrec.formats.triples import read_triples
 from kgtrec.phrasing import tasks_for
 from kgtrec.questions import build_questions
+from kgtrec.report.study import study_report
 from tests.campaign_folders import folder_of
 from tests.campaigns_by_hand import campaign_of
 from tests.formats.test_label_studio import USERS, YES, annotation, minimal, region, task
@@ -719,7 +720,7 @@ def _study_manifest(folder: Path) -> Target:
     _study(folder)
     places = [folder / MANIFEST, *folder.glob(f"{STEPS}/*/{NOTES}"), *folder.glob(f"{STEPS}/*/*/{MANIFEST}")]
     files = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(places)}
-    return _parts(folder, files, lambda: read_study(folder))
+    return _parts(folder, files, lambda: study_report(read_study(folder)))
 
 
 def _step(folder: Path) -> Target:

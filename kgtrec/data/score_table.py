@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -16,6 +17,15 @@ from kgtrec.errors import KgtrecError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_MANY_CELLS = 1 << 24
+_CELLS_PER_VALUE = 1_000
+
+
+def _size(digits: str) -> tuple[int, str]:
+    """What orders whole numbers of any length, which Python reads to 4,300 digits only."""
+    significant = digits.lstrip("0")
+    return len(significant), significant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +64,7 @@ class ScoreTable:
         Raises
         ------
         KgtrecError
-            If a system has two values for one measure and key.
+            If a system has two values for one measure and key, or nearly all cells would be empty.
         """
         places, labels = [], []
         for column in (systems, measures):
@@ -67,9 +77,14 @@ class ScoreTable:
         for row in ordered:
             rows.setdefault(row, len(rows))
         if rows and columns and all(label.isascii() and label.isdigit() for row in rows for label in row):
-            rows = {row: place for place, row in enumerate(sorted(rows, key=lambda row: tuple(map(int, row))))}
+            rows = {row: place for place, row in enumerate(sorted(rows, key=lambda row: tuple(map(_size, row))))}
         places.append(np.array([rows[row] for row in ordered], np.int64))
         shape = (len(labels[0]), len(labels[1]), len(rows))
+        if math.prod(shape) > max(_MANY_CELLS, _CELLS_PER_VALUE * len(value)):
+            raise KgtrecError(
+                f"expected a table in which systems have measures and keys in common, found {len(value):,} values of "
+                f"{shape[0]:,} systems, {shape[1]:,} measures and {shape[2]:,} keys"
+            )
         cell = np.ravel_multi_index(tuple(places), shape) if len(value) else np.empty(0, np.int64)
         used, first, count = np.unique(cell, return_index=True, return_counts=True)
         if len(used) < len(cell):

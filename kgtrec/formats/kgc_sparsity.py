@@ -57,6 +57,7 @@ HUMAN = "FB-Test-S-C/supplementary/human_labeled.txt"
 FILTERED = "FB-Test-S-C/supplementary/filtered.txt"
 KINDS = ("repeated", "empty", "padded", "contradicted", "in both", "no line feed")
 
+_MOST_DEPTH = np.iinfo(np.int32).max
 _Triple = tuple[str, str, str]
 _CODES = {"N": NO, "Y": YES}
 
@@ -367,8 +368,10 @@ def _pool(path: Path, names: _Names, questions: Questions, depths: _Table) -> Po
     rank = np.zeros(len(depths.rows), np.int32)
     for place, lines in enumerate(depths.rows.values()):
         line, text = lines[0]
-        if not (text.isascii() and text.isdigit() and 1 <= int(text[:10]) <= np.iinfo(np.int32).max):
-            raise FormatError(f"expected a depth from 1 on, found {text!r}", path=path / DEPTHS, line=line)
+        if not (text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) <= _MOST_DEPTH):
+            raise FormatError(
+                f"expected a depth from 1 to {_MOST_DEPTH:,}, found {text[:40]!r}", path=path / DEPTHS, line=line
+            )
         if wrong := next((other for other, again in lines if again != text), None):
             raise FormatError(f"expected one depth, found another one than on line {line}", path=path / DEPTHS,
                               line=wrong)  # fmt: skip

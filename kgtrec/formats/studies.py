@@ -18,9 +18,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.data.report import Input, Provenance
-from kgtrec.data.study import LabelFacts, Study, StudyOptions
-from kgtrec.errors import FormatError
+from kgtrec.data.study import LABEL_KINDS, LabelFacts, Study, StudyOptions
+from kgtrec.errors import FormatError, is_number
 from kgtrec.formats.collections import MANIFEST as COLLECTION_MANIFEST
 from kgtrec.formats.files import PathLike, sha256_of, write_text
 from kgtrec.formats.json_text import read_json
@@ -82,16 +83,50 @@ def read_study(folder: PathLike) -> Study:
         }
         inputs = tuple(Input(each["name"], each["bytes"], each["sha256"]) for each in manifest["inputs"])
         made = Provenance(manifest["versions"], manifest["settings"], inputs, tuple(manifest["commands"]))
-        return Study(
+        study = Study(
             manifest["title"], tuple(manifest["systems"]), tuple(manifest["measures"]), tuple(manifest["main"]),
             tuple(LabelFacts(**facts) for facts in manifest["labels"]), collections, tables, manifest["subtitle"],
             tuple(manifest["about"]), tuple(dict.fromkeys(notes)), _options(manifest["options"]), made,
         )  # fmt: skip
+        _require_types(study)
+        return study
     except (KeyError, TypeError, AttributeError) as error:
         raise FormatError(
             f"expected what kgtrec study writes, found something else ({type(error).__name__}: {error}); run kgtrec "
             "study again", path=path / MANIFEST,
         ) from None  # fmt: skip
+
+
+def _require_types(study: Study) -> None:
+    """Raise TypeError where a report could not show what the manifest says."""
+    made, options = study.provenance, study.options
+    texts: dict[str, Any] = {
+        "title": study.title, "subtitle": study.subtitle, "systems": study.systems, "measures": study.measures,
+        "main": study.main, "about": study.about, "notes": study.notes, "commands": made.commands,
+        "versions": (*made.versions, *made.versions.values()), "settings": (*made.settings, *made.settings.values()),
+        "inputs": [text for each in made.inputs for text in (each.name, each.sha256)],
+        "labels": [text for one in study.labels for text in (one.name, one.kind, one.collection, one.about)],
+    }  # fmt: skip
+    for name, value in texts.items():
+        if not all(isinstance(text, str) for text in ([value] if name in ("title", "subtitle") else value)):
+            raise TypeError(f"expected texts as {name}, found {value!r}"[:200])
+    counts = [
+        *(each.size for each in made.inputs),
+        *(count for one in study.labels for count in (one.questions, one.answers, one.judged_wrong)),
+        *(count for one in study.labels for count in (one.triples, one.depth) if count is not None),
+    ]
+    if any(type(count) is not int for count in counts):
+        raise TypeError("expected whole numbers as counts of labels and sizes of inputs, found others")
+    if not all(is_number(share) and 0 < share < 1 for share in (options.confidence, options.alpha)):
+        raise TypeError("expected shares between 0 and 1 as confidence and alpha, found others")
+    for chosen, allowed, what in (
+        ((*options.coefficients, options.coefficient), COEFFICIENTS, "coefficients"),
+        ([one.kind for one in study.labels], LABEL_KINDS, "kinds of labels"),
+    ):
+        if unknown := [name for name in chosen if name not in allowed]:
+            raise TypeError(f"expected {what} among {', '.join(allowed)}, found {unknown[0]!r}"[:200])
+    if not all(isinstance(report, Mapping) for report in study.collections.values()):
+        raise TypeError("expected reports of collections, found others")
 
 
 def _options(found: Mapping[str, Any]) -> StudyOptions:

@@ -145,7 +145,7 @@ def test_what_the_files_contradict_each_other_about_is_refused(tmp_path, changed
 def test_a_depth_is_a_whole_number_from_one(tmp_path, depth):
     """Anything else is refused with its line."""
     text = FILES["FB-Test-S-C/supplementary/pooling_depth.txt"].replace("\t3\n", f"\t{depth}\n", 1)
-    with pytest.raises(FormatError, match=r"pooling_depth.txt:3: expected a depth from 1 on"):
+    with pytest.raises(FormatError, match=r"pooling_depth.txt:3: expected a depth from 1 to 2,147,483,647"):
         read_kgc_sparsity(published(tmp_path, pooling_depth=text))
 
 

@@ -169,3 +169,24 @@ def test_of_rows_refuses_a_second_value():
     """Neither of the two is right."""
     with pytest.raises(KgtrecError, match=r"expected one value of each system and measure, found another of s, RR, 1"):
         ScoreTable.of_rows(["s", "s"], ["RR", "RR"], {"Depth": ["1", "1"]}, np.zeros(2))
+
+
+def test_keys_of_any_length_are_put_in_order(tmp_path: Path):
+    """Python reads whole numbers of 4,300 digits at most; as texts they have no end."""
+    labels = ["9" * 5000, "10", "007", "1" + "0" * 5000, "0", "9"]
+    path = written(tmp_path, "System,Depth,map\n" + "".join(f"a,{label},1\n" for label in labels))
+    assert read_score_table(path).keys["Depth"] == ("0", "007", "9", "10", "9" * 5000, "1" + "0" * 5000)
+
+
+@given(st.lists(st.integers(0, 10**6).map(str), min_size=1, unique=True))
+def test_keys_are_put_in_the_order_of_their_numbers(labels: list[str]):
+    made = ScoreTable.of_rows(["s"] * len(labels), ["m"] * len(labels), {"k": labels}, np.zeros(len(labels)))
+    assert made.keys["k"] == tuple(sorted(labels, key=int))
+
+
+def test_a_table_of_nothing_but_gaps_is_refused(tmp_path: Path):
+    """A line each of its own system, measure and key: of 400 lines 64 million cells would come."""
+    lines = "".join(f"s{place},m{place},{place},1\n" for place in range(400))
+    path = written(tmp_path, "system,measure,key,value\n" + lines)
+    with pytest.raises(FormatError, match="expected a table in which systems have measures and keys in common, found"):
+        read_score_table(path)

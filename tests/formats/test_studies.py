@@ -137,3 +137,26 @@ def test_damaged_notes_are_told(folder: Path):
     next((folder / STEPS).glob(f"scores-*/{NOTES}")).write_text("[")
     with pytest.raises(FormatError, match=r"notes\.json:1: expected JSON, found something else"):
         read_study(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"title": 5}, "expected texts as title, found 5"),
+        ({"systems": ["a", None]}, "expected texts as systems, found"),
+        ({"versions": {"kgtrec": 1}}, "expected texts as versions, found"),
+        (
+            {"labels": [asdict(LABELS) | {"kind": "te3t"}]},
+            "expected kinds of labels among test, sample, .*, found 'te3t'",
+        ),
+        ({"labels": [asdict(LABELS) | {"questions": "3"}]}, "expected whole numbers as counts of labels"),
+        ({"options": asdict(OPTIONS) | {"coefficient": "tau2"}}, "expected coefficients among tau, .*, found 'tau2'"),
+        ({"options": asdict(OPTIONS) | {"confidence": 95}}, "expected shares between 0 and 1 as confidence and alpha"),
+        ({"inputs": [{"name": "a", "bytes": 1.5, "sha256": "ab"}]}, "expected whole numbers as counts .* of inputs"),
+    ],
+)
+def test_what_a_report_could_not_show_is_refused(folder: Path, change: dict[str, Any], message: str):
+    """Before a report fails on it."""
+    changed(folder, change)
+    with pytest.raises(FormatError, match=rf"manifest\.json: expected what kgtrec study writes, .*{message}"):
+        read_study(folder)
