@@ -16,7 +16,8 @@ from kgtrec.cli.common import counting, naming, progress, say
 from kgtrec.cli.options import collection_option, measure_option, missing_option, seed_option, ties_option
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning
-from kgtrec.formats.files import suffixes, writing
+from kgtrec.formats.files import suffixes
+from kgtrec.formats.outputs import writing
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.runs import default_name, read_run
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.errors import FormatError, nearest
-from kgtrec.formats.files import PathLike, reading, write_text
+from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.outputs import write_text
 
 _COLUMNS = ["measure", "side", "items", "expectation", "variance"]
 

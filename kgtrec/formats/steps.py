@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import PathLike, folder_beside, kgtrec_version, sha256_of, write_text
+from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
+from kgtrec.formats.outputs import folder_beside, free_names, write_text
 
 STEP = "step.json"
 _KEY_DIGITS = 16
@@ -81,7 +83,8 @@ class Steps:
         key = _digest(about)
         place = self.folder / f"{name}-{key}"
         if not _is_whole(place, about):
-            shutil.rmtree(place, ignore_errors=True)
+            if os.path.lexists(place):  # somebody has changed it, and may want it
+                place.rename(next(free_names(place)))
             self.announce(name)
             with folder_beside(place) as part:
                 make(part)
@@ -98,9 +101,12 @@ class Steps:
         return sha256_of(step / STEP)
 
     def remove_others(self) -> int:
-        """Remove the steps that were not asked for, of earlier inputs or options; how many there were."""
+        """Remove the steps that were not asked for, of earlier inputs or options; how many there were.
+
+        One in which somebody has changed or put anything stays.
+        """
         kept = {step["folder"] for step in self.record}
-        others = [place for place in self.folder.glob("*-*") if (place / STEP).is_file() and place.name not in kept]
+        others = [place for place in self.folder.glob("*-*") if place.name not in kept and _is_whole(place)]
         for place in others:
             shutil.rmtree(place, ignore_errors=True)
         return len(others)
@@ -110,17 +116,17 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def _is_whole(place: Path, about: Mapping[str, Any]) -> bool:
-    """Whether a step is there, with every file as it was written."""
+def _is_whole(place: Path, about: Mapping[str, Any] | None = None) -> bool:
+    """Whether a step is there, of these inputs and options if they are given, with every file as it was written."""
     try:
         found = json.loads((place / STEP).read_text(encoding="utf-8"))
         files = found.pop("files")
         return bool(
-            found == json.loads(json.dumps(about))
+            (about is None or found == json.loads(json.dumps(about)))
             and {str(file.relative_to(place)) for file in _files(place)} == {*files, STEP}
             and all(sha256_of(place / name) == digest for name, digest in files.items())
         )
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return False
 
 

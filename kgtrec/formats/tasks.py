@@ -13,7 +13,8 @@ from typing import Any
 from kgtrec.data.incoming import Incoming
 from kgtrec.data.tasks import COLUMNS, Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import PathLike, reading, suffixes, writing
+from kgtrec.formats.files import PathLike, reading, suffixes
+from kgtrec.formats.outputs import writing
 from kgtrec.formats.trec_text import shown
 
 CSV, JSONL = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson")

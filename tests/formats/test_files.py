@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import alone_in, reading, write_text, writing
+from kgtrec.formats.files import alone_in, reading
+from kgtrec.formats.outputs import write_text, writing
 
 CONTENT = np.random.default_rng(0).bytes(300_000)
 

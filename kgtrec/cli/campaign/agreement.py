@@ -7,7 +7,7 @@ from typing import Literal
 import click
 
 from kgtrec.cli.evaluate import form_of
-from kgtrec.formats.files import writing
+from kgtrec.formats.outputs import writing
 
 FORMATS = ("table", "csv", "json", "latex")
 

@@ -9,7 +9,7 @@ import click
 from kgtrec.cli.common import say
 from kgtrec.cli.evaluate import form_of
 from kgtrec.errors import KgtrecError, nearest
-from kgtrec.formats.files import writing
+from kgtrec.formats.outputs import writing
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
@@ -91,7 +91,8 @@ def _draw(
     from kgtrec.adjudicate import decisions_of
     from kgtrec.data.judgements import EXPERT, NO, YES
     from kgtrec.expert_sample import draw_sample
-    from kgtrec.formats.expert_samples import EXPERT_SAMPLE, is_drawn, read_expert_sample, write_expert_sample
+    from kgtrec.formats.expert_samples import is_drawn, read_expert_sample, write_expert_sample
+    from kgtrec.formats.folders import EXPERT_SAMPLE
     from kgtrec.formats.tasks import write_tasks
     from kgtrec.phrasing import phrase_tasks
 

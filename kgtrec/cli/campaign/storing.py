@@ -66,7 +66,8 @@ def take_in(
         If a file is wrong, or any verdict is refused; nothing is stored then, unless ``keep_going``.
     """
     from kgtrec.acceptance import RefusedError, accept
-    from kgtrec.formats.campaigns import JUDGEMENTS, read_campaign, require_initialised
+    from kgtrec.formats.campaigns import read_campaign, require_initialised
+    from kgtrec.formats.folders import JUDGEMENTS
     from kgtrec.formats.judgements import JudgementWriter, read_judgements
 
     require_initialised(folder)
