@@ -78,7 +78,7 @@ def _run(action: Callable[[], Any], fault: str, number: int) -> tuple[int, bool]
             code = 0
         except SystemExit as leaving:
             code = leaving.code if isinstance(leaving.code, int) else 1
-        except BaseException:  # noqa: BLE001 (whatever ends it)
+        except BaseException:
             code = 3
         finally:
             os._exit(code)

@@ -536,15 +536,16 @@ def _require_folder(
         sums.setdefault(name, set()).add(sha256)
     ours: dict[str, _Stamp] = {}
     others: list[str] = []
+    foreign: list[str] = []  # folders
     changed: list[str] = []
     inhabited = {str(parent) for name in sums for parent in Path(name).parents}
     for entry in _below(target):
         name = str(entry.relative_to(target))
-        if any(is_part(part) for part in Path(name).parts):
+        if any(is_part(part) for part in Path(name).parts) or any(name.startswith(folder) for folder in foreign):
             continue
         if entry.is_dir() and not entry.is_symlink():
             if name not in inhabited:
-                others.append(f"{name}{os.sep}")
+                foreign.append(f"{name}{os.sep}")
         elif entry.is_symlink() or not entry.is_file():
             others.append(name)
         elif entry.name != RECORD and not (entry.parent == target and keeps(name)):
@@ -554,6 +555,7 @@ def _require_folder(
             ours[name] = _Stamp.of(entry)
             if sha256_of(entry) not in sums[name]:
                 changed.append(name)
+    others += foreign
     if others or changed:
         what = f"what kgtrec did not write there: {_listed(others)}" if others else ""
         since = f"what was changed since: {_listed(changed)}" if changed else ""
@@ -826,9 +828,11 @@ def _read_record(folder: Path, path: PathLike | None = None) -> list[tuple[str, 
     return found
 
 
-def _record(folder: Path, rows: Iterable[tuple[str, str, str]]) -> None:
-    """Add to a folder's record, or begin it."""
-    _read_record(folder)  # refuses another file of that name
+def _record(folder: Path, rows: Sequence[tuple[str, str, str]]) -> None:
+    """Add to a folder's record what it lacks, or begin it."""
+    known = set(_read_record(folder))
+    if not (rows := [row for row in rows if row not in known]):
+        return
     handle = os.open(folder / RECORD, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
     try:
         size = os.fstat(handle).st_size

@@ -12,11 +12,12 @@ import hashlib
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
 from kgtrec.formats.outputs import folder_beside, free_names, write_text
 
@@ -83,8 +84,15 @@ class Steps:
         key = _digest(about)
         place = self.folder / f"{name}-{key}"
         if not _is_whole(place, about):
-            if os.path.lexists(place):  # somebody has changed it, and may want it
-                place.rename(next(free_names(place)))
+            if os.path.lexists(place):  # somebody has changed it, and may want what they put there
+                aside = next(free_names(place))
+                place.rename(aside)
+                warnings.warn(
+                    f"{place}: was changed since it was computed, and is computed again; the former is kept as "
+                    f"{aside.name}",
+                    KgtrecWarning,
+                    stacklevel=2,
+                )
             self.announce(name)
             with folder_beside(place) as part:
                 make(part)

@@ -93,9 +93,12 @@ def _draw(
     from kgtrec.expert_sample import draw_sample
     from kgtrec.formats.expert_samples import is_drawn, read_expert_sample, write_expert_sample
     from kgtrec.formats.folders import EXPERT_SAMPLE
-    from kgtrec.formats.tasks import write_tasks
+    from kgtrec.formats.outputs import require_file
+    from kgtrec.formats.tasks import form_of_tasks, write_tasks
     from kgtrec.phrasing import phrase_tasks
 
+    form_of_tasks(out)
+    require_file(out)
     people = read.people
     experts = people.names.decode(people.person[people.role == EXPERT]).to_pylist()
     if expert is not None and expert not in experts:

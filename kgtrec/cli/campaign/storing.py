@@ -117,6 +117,14 @@ def read_returned(path: str, *, role: str, form: str, person: str | None, user_m
     return found
 
 
+def left_text(left: int) -> str:
+    """What a person is told of rows that were filled in and are not among the tasks that are written."""
+    return (
+        f"warning: {counted(left, 'row')} of the file that was there {'is' if left == 1 else 'are'} filled in and no "
+        "longer asked for; import the former file, lest they be forgotten"
+    )
+
+
 def _tell_refused(refused: Sequence[Refusal]) -> None:
     """The refusals, a line each; of many the first ones, and how many there are of each kind."""
     for refusal in refused[:_TOLD]:
