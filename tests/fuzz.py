@@ -276,8 +276,8 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
     file("sources", "sources.txt", read_sources, "# where to look\nen.wikipedia.org\nwikidata.org\n")
     file("families", "runs.tsv", read_families, "run\tfamily\ntranse\ttranslation\nrotate\n")
     for kind in ("csv", "jsonl"):
-        file(f"tasks as {kind}", f"ann.{kind}", partial(read_tasks, person="ann"), *_tasks(folder, kind))
-    file("tasks without a person", "tasks.csv", read_tasks, *_tasks(folder, "csv"))
+        made[f"tasks as {kind}"] = partial(_tasks, folder / kind, kind, "ann")
+    made["tasks without a person"] = partial(_tasks, folder / "anybody", "csv", None)
     made["score matrices"] = partial(_score_matrix, folder / "matrix")
     made["factorised systems"] = partial(_archive, folder / "archive")
     made["arrays in archives"] = partial(_array_in_archive, folder / "arrays")
@@ -432,12 +432,13 @@ def _exports() -> list[bytes]:
     return [json.dumps(each).encode() for each in (full, [minimal(1, 3, 4, verdict="Yes", source="https://a.b/c")])]
 
 
-def _tasks(folder: Path, kind: str) -> list[bytes]:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"example.{kind}"
-    write_tasks(path, tasks_for(campaign_of(), "ann"))
-    data = path.read_bytes()
-    return [data, data.replace(b",,,", b",Y,https://a.b/c,n").replace(b'"verdict":""', b'"verdict":"N"')]
+def _tasks(folder: Path, kind: str, person: str | None) -> Target:
+    folder.mkdir(parents=True)
+    path, example = folder / f"tasks.{kind}", folder / f"example.{kind}"
+    write_tasks(example, tasks_for(campaign_of(), "ann"))
+    data = example.read_bytes()
+    filled = data.replace(b",,,", b",Y,https://a.b/c,n").replace(b'"verdict":""', b'"verdict":"N"')
+    return Target([data, filled], path.write_bytes, lambda: read_tasks(path, person=person))
 
 
 def _score_matrix(folder: Path) -> Target:
@@ -734,6 +735,8 @@ def _step(folder: Path) -> Target:
     text = (whole / STEP).read_bytes()
 
     def put(data: bytes) -> None:
+        for other in set(folder.iterdir()) - {whole}:  # what was changed is kept under another name
+            shutil.rmtree(other) if other.is_dir() else other.unlink()
         whole.mkdir(exist_ok=True)
         (whole / STEP).write_bytes(data)
 

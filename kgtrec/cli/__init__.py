@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import os
 import signal
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import click
 
 from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest
 
 _TRACE = "KGTREC_TRACE"
+_OUTPUTS = {"out", "target", "report_path"}  # parameters that name what is written
 COMMANDS = {
     "questions": "Turn train, valid and test triples into triple questions and qrels.",
     "rank": "Turn a system's scores into answer ranks and a TREC run.",
@@ -58,7 +60,7 @@ class LazyGroup(click.Group):
         for param in command.params:
             if param.type is click.STRING:
                 param.type = Text()
-        return command
+        return command if isinstance(command, click.Group) else _protecting_inputs(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -70,6 +72,29 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(self.commands_of.items()))
+
+
+def _protecting_inputs(command: click.Command) -> click.Command:
+    """The command, which refuses to write to any of the files and folders that it was given to read."""
+
+    def callback(**values: Any) -> Any:
+        from kgtrec.formats.outputs import protecting
+
+        with protecting(_inputs(command.params, values)):
+            return own(**values)
+
+    own = cast("Callable[..., Any]", command.callback)
+    guarded = copy.copy(command)
+    guarded.callback = callback
+    return guarded
+
+
+def _inputs(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) -> Iterator[str]:
+    """The paths among the values of a command's parameters, but for those that it writes to."""
+    for parameter in parameters:
+        if isinstance(parameter.type, click.Path) and parameter.name not in _OUTPUTS:
+            value = values.get(str(parameter.name))
+            yield from [value] if isinstance(value, str) else value or ()
 
 
 @click.group(

@@ -19,7 +19,7 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.alignment import LEFT, RIGHT, AlignmentSystem, read_alignment_system, read_pairs
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import is_collection, read_collection, require_writable, write_collection
-from kgtrec.formats.files import write_text
+from kgtrec.formats.outputs import write_text
 from kgtrec.formats.score_matrix import read_label_lines
 from kgtrec.formats.triples import describe_input
 from kgtrec.kernels.similarity import SIMILARITIES, Similarity

@@ -16,12 +16,12 @@ from kgtrec.data.run import Run
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, legible
+from kgtrec.formats.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS
 from kgtrec.formats.parquet import is_parquet
-from kgtrec.formats.pools import POOL, SETTINGS
 from kgtrec.formats.qrels import QrelsFile
 from kgtrec.formats.runs import RunFile
 from kgtrec.formats.sniff import read_any
-from kgtrec.formats.topics import ENTITY_IDS, ENTITY_LABELS, read_entity_labels
+from kgtrec.formats.topics import read_entity_labels
 
 _ENTITY_FILES = (ENTITY_LABELS, ENTITY_IDS)
 
@@ -119,9 +119,8 @@ def _read(file: str, read: _Input) -> None:
 
 
 def _read_campaign(folder: str, read: _Input) -> None:
-    from kgtrec.formats import campaigns
-    from kgtrec.formats.expert_samples import EXPERT_SAMPLE, is_drawn, read_expert_sample
-    from kgtrec.formats.pools import AUTOMATIC, SEEDS
+    from kgtrec.formats import campaigns, folders
+    from kgtrec.formats.expert_samples import is_drawn, read_expert_sample
 
     try:
         found = campaigns.read_campaign(folder)
@@ -133,20 +132,20 @@ def _read_campaign(folder: str, read: _Input) -> None:
     about = {
         POOL: f"pool: {counted(len(pool), 'triple')} for {counted(len(pool.questions), 'question')} out of "
         f"{counted(len(pool.runs), 'run')}",
-        SEEDS: f"seeds: {counted(len(found.seeds), 'row')}",
-        AUTOMATIC: f"automatic: {counted(automatic, 'triple')}",
+        folders.SEEDS: f"seeds: {counted(len(found.seeds), 'row')}",
+        folders.AUTOMATIC: f"automatic: {counted(automatic, 'triple')}",
     }
     if campaigns.is_initialised(folder):
         about |= {
-            campaigns.PEOPLE: f"people: {counted(len(found.people.names), 'name')}",
-            campaigns.TEMPLATES: f"templates: {counted(len(found.templates), 'relation')}",
-            campaigns.SOURCES: f"sources: {counted(len(found.sources), 'host')}",
-            campaigns.NAMES: f"names: {counted(len(found.names), 'name')} of the pool's entities",
-            campaigns.ASSIGNMENTS: f"assignments: {counted(len(found.assignments), 'task')}",
-            campaigns.JUDGEMENTS: f"judgements: {counted(len(found.judgements), 'event')}",
+            folders.PEOPLE: f"people: {counted(len(found.people.names), 'name')}",
+            folders.TEMPLATES: f"templates: {counted(len(found.templates), 'relation')}",
+            folders.SOURCES: f"sources: {counted(len(found.sources), 'host')}",
+            folders.NAMES: f"names: {counted(len(found.names), 'name')} of the pool's entities",
+            folders.ASSIGNMENTS: f"assignments: {counted(len(found.assignments), 'task')}",
+            folders.JUDGEMENTS: f"judgements: {counted(len(found.judgements), 'event')}",
         }
     if sample is not None:
-        about[EXPERT_SAMPLE] = f"expert sample: {counted(len(sample), 'triple')}"
+        about[folders.EXPERT_SAMPLE] = f"expert sample: {counted(len(sample), 'triple')}"
     for name, text in about.items():
         path = str(Path(folder, name))
         read.wrong[path], read.about[path] = [], text

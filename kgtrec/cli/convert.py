@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import cast
 
 import click
 
 from kgtrec.cli.common import say
 from kgtrec.errors import FormatError
+from kgtrec.formats.outputs import require_file
 from kgtrec.formats.qrels import QrelsFile, write_qrels
 from kgtrec.formats.runs import RunFile, write_run
 from kgtrec.formats.sniff import Kind, read_any
@@ -31,13 +31,7 @@ def command(source: str, target: str, kind: str | None, name: str | None) -> Non
     kgtrec convert transe.parquet transe.run.zst --name transe-2
     zcat transe.run.gz | kgtrec convert - transe.parquet
     """
-    if (
-        "-" not in (source, target)
-        and Path(target).exists()
-        and Path(source).exists()
-        and Path(source).samefile(target)
-    ):
-        raise FormatError("expected another file as OUT than IN, found the same; write to a new name", path=target)
+    require_file(target)
     found = read_any(source, cast("Kind | None", kind))
     if isinstance(found, RunFile):
         if name is None and len(found.tags) > 1:

@@ -20,7 +20,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples
 from kgtrec.formats.campaigns import read_campaign
 from kgtrec.formats.collections import read_collection
-from kgtrec.formats.files import replacing_folder, write_text
+from kgtrec.formats.outputs import write_text, writing_folder
 from kgtrec.formats.qrels import write_qrels
 from kgtrec.kernels.correlation import kendall_tau_b
 from kgtrec.openworld.family_tree import family_tree, hide_facts
@@ -28,6 +28,7 @@ from kgtrec.questions import completions
 from kgtrec.report.label_sets import label_sets_text
 
 SCRIPT = "steps.sh"
+BY = "demo"  # what writes the folder
 _DEPTH = 100
 _COMPARED = ("macro.MRR", "AP@20", "nDCG@20")
 # letter -> file, and what it holds
@@ -99,7 +100,7 @@ def command(out: str, people: int, hidden: float, density: float, error: float, 
     )
     made_by = ["kgtrec", "demo", "--people", str(people), "--hidden", f"{hidden:g}", "--density", f"{density:g}"]
     made_by += ["--error", f"{error:g}", "--seed", str(seed), "--out", "demo"]
-    with replacing_folder(out, made_by=SCRIPT) as folder, contextlib.chdir(folder):
+    with writing_folder(out, by=BY, records=True) as folder, contextlib.chdir(folder):
         write_world(Path("kg"), tree, world, seed)
         script = Script()
         _evaluate_baselines(script, seed)

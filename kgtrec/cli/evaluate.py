@@ -24,7 +24,8 @@ from kgtrec.cli.options import (
 )
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning
-from kgtrec.formats.files import suffixes, writing
+from kgtrec.formats.files import suffixes
+from kgtrec.formats.outputs import writing
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.runs import default_name, read_run
 

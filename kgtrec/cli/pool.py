@@ -21,7 +21,8 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import suffixes, writing
+from kgtrec.formats.files import suffixes
+from kgtrec.formats.outputs import writing
 from kgtrec.formats.pools import read_families, require_writable, write_pool
 from kgtrec.formats.runs import default_name, read_run
 from kgtrec.formats.topics import read_entity_labels

@@ -9,10 +9,10 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.errors import KgtrecError, nearest
-from kgtrec.formats.files import write_text, writing
+from kgtrec.formats.outputs import remove_file, require_file, writing, written_by
 
 FOLDERS = ("figures", "tables", "data")  # beside the page
-_WRITTEN = ".report"  # in a study's folder: the files of its report, a line each
+_BY = "report"  # what writes them
 
 
 def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -66,12 +66,13 @@ def write_report(study: Path, page: Path, formats: Sequence[str], *, beside: boo
     if "csv" in chosen:
         files |= {name: table_csv(table).encode()
                   for name, table in zip(_data_names(found.tables), found.tables.values(), strict=True)}  # fmt: skip
+    targets = {name: page if name == PAGE else page.parent / name for name in files}
+    for target in targets.values():
+        require_file(target, by=_BY)
     if beside:
         _remove_earlier(page.parent, files)
     for name, contents in sorted(files.items(), key=lambda file: file[0] == PAGE):  # the page comes last
-        target = page if name == PAGE else page.parent / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with writing(target) as stream:
+        with writing(targets[name], by=_BY) as stream:
             stream.write(contents)
 
 
@@ -83,13 +84,8 @@ def _data_names(tables: Iterable[str]) -> list[str]:
 
 
 def _remove_earlier(folder: Path, files: Iterable[str]) -> None:
-    """Remove what an earlier report wrote and this one does not; what somebody else put there stays."""
-    from kgtrec.report.files import PAGE
-
-    record = folder / _WRITTEN
-    earlier = record.read_text("utf-8", errors="replace").splitlines() if record.is_file() else []
-    for name in set(earlier) - set(files):
-        own, _, file = name.rpartition("/")
-        if name == PAGE or (own in FOLDERS and file not in ("", ".", "..")):
-            (folder / name).unlink(missing_ok=True)
-    write_text(record, "".join(f"{name}\n" for name in sorted(files)))
+    """Remove what an earlier report wrote and this one does not; what somebody put there or changed stays."""
+    for own in ("", *FOLDERS):
+        for name in written_by(folder / own, _BY):
+            if f"{own}/{name}".removeprefix("/") not in files and not remove_file(folder / own / name, by=_BY):
+                say(f"note: {folder / own / name} is of an earlier report and was changed since; it stays")

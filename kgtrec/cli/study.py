@@ -44,8 +44,9 @@ def command(config: str, out: str | None, workers: int, prune: bool) -> None:
     """
     from kgtrec.cli.report import write_report
     from kgtrec.cli.study_steps import StudyRun
-    from kgtrec.formats.files import writing
-    from kgtrec.formats.studies import CONFIG, write_study_manifest
+    from kgtrec.formats.folders import STUDY_CONFIG
+    from kgtrec.formats.outputs import is_same_file, writing
+    from kgtrec.formats.studies import BY, write_study_manifest
     from kgtrec.formats.study_configs import read_study_config
     from kgtrec.report.files import PAGE
 
@@ -56,8 +57,9 @@ def command(config: str, out: str | None, workers: int, prune: bool) -> None:
         run.check()
     with _alone(folder):
         computed = run.compute()
-        with writing(folder / CONFIG) as stream:
-            stream.write(read.written)  # what was run, should somebody have changed it meanwhile
+        if not is_same_file(config, folder / STUDY_CONFIG):
+            with writing(folder / STUDY_CONFIG, by=BY) as stream:
+                stream.write(read.written)  # what was run, should somebody have changed it meanwhile
         write_study_manifest(folder, _about(read, run) | computed)
         if prune and (removed := run.steps.remove_others()):
             say(f"removed {removed:,} steps of earlier inputs or options")
@@ -67,7 +69,7 @@ def command(config: str, out: str | None, workers: int, prune: bool) -> None:
 
 def _about(config: StudyConfig, run: Any) -> dict[str, Any]:
     """What the manifest says of the study as a whole; no times, and no place of this machine."""
-    from kgtrec.formats.studies import CONFIG
+    from kgtrec.formats.folders import STUDY_CONFIG
 
     settings = {"seed": str(config.seed), "measures": " ".join(run.measures), "ties": config.ties or "usual",
                 "bootstrap": f"{config.resamples:,} samples, {config.options.confidence:.0%} intervals"}  # fmt: skip
@@ -78,7 +80,7 @@ def _about(config: StudyConfig, run: Any) -> dict[str, Any]:
         "title": config.title, "subtitle": config.subtitle, "about": list(config.about),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}},
         "settings": settings,
-        "commands": [f"kgtrec study {CONFIG}"],
+        "commands": [f"kgtrec study {STUDY_CONFIG}"],
         "config": config.settings,
         "options": asdict(config.options),
         "inputs": [
@@ -95,21 +97,15 @@ def _shown(value: Any) -> str:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Hold the folder, so that no second study writes to it; remove what one that was killed had left half done."""
-    import shutil
-
     from kgtrec.cli.report import FOLDERS
     from kgtrec.formats.files import alone_in
-    from kgtrec.formats.studies import LOCK, STEPS
+    from kgtrec.formats.folders import LOCK, STEPS
+    from kgtrec.formats.outputs import claim_folder, clear_parts
+    from kgtrec.formats.studies import BY
 
-    if folder.exists() and not folder.is_dir():
-        raise KgtrecError(f"{folder}: expected a folder to write the study to, found a file; choose another with --out")
+    claim_folder(folder, BY)
     try:
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / STEPS).is_dir():
-            raise KgtrecError(
-                f"{folder}: expected a new or empty folder, or that of a study, found one with other files, which a "
-                "study might overwrite; choose another with --out"
-            )
-        (folder / STEPS).mkdir(parents=True, exist_ok=True)
+        (folder / STEPS).mkdir(exist_ok=True)
     except OSError as error:
         raise KgtrecError(f"{folder}: cannot write the study here: {error.strerror}; choose another folder with --out"
                           ) from None  # fmt: skip
@@ -118,9 +114,6 @@ def _alone(folder: Path) -> Iterator[None]:
             held.enter_context(alone_in(folder / LOCK, wait=False))
         except BlockingIOError:
             raise KgtrecError(f"{folder}: another kgtrec study is writing to it; wait for its end") from None
-        for part in (folder / STEPS).glob(".*.part"):
-            shutil.rmtree(part, ignore_errors=True)
-        for place in (folder, *(folder / name for name in FOLDERS)):
-            for half in place.glob(".*.part"):
-                half.unlink()
+        for place in (folder / STEPS, folder, *(folder / name for name in FOLDERS)):
+            clear_parts(place)
         yield

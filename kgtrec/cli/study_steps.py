@@ -26,9 +26,11 @@ from kgtrec.data.run import Run
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.study import POOLED_KINDS, WHOLE, LabelFacts, LabelSet, Source, StudyConfig
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning, nearest
-from kgtrec.formats.files import sha256_of, write_text
+from kgtrec.formats.files import sha256_of
+from kgtrec.formats.folders import STEPS
+from kgtrec.formats.outputs import write_text
 from kgtrec.formats.steps import Steps
-from kgtrec.formats.studies import COLLECTION, FACTS, NOTES, STEPS, step_table, write_step_table
+from kgtrec.formats.studies import COLLECTION, FACTS, NOTES, step_table, write_step_table
 
 _PARTS = ("side", "category")  # what the systems are ranked on apart
 _ALL = "all"

@@ -18,6 +18,7 @@ from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError, nearest
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import read_collection
+from kgtrec.formats.outputs import require_file
 from kgtrec.formats.runs import RunWriter
 from kgtrec.ranking import joined_answer_ranks, ranked_blocks
 
@@ -94,6 +95,7 @@ def write_system(
     The run is written as the blocks come, so that memory does not grow with it. Neither file appears if ranking fails.
     """
     ranks, run = _paths(out, name, run_format)
+    require_file(ranks)
     parts = []
     with ExitStack() as stack:
         writer = stack.enter_context(RunWriter(run, name)) if depth else None

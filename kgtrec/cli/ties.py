@@ -8,7 +8,7 @@ import click
 
 from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import format_option, measure_option, missing_option, out_option, seed_option
-from kgtrec.formats.files import write_text
+from kgtrec.formats.outputs import write_text
 from kgtrec.kernels.positions import TIE_POLICIES
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from kgtrec.data.arrow import values_of
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import PathLike, writing
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.outputs import writing
 from kgtrec.formats.parquet import label_column, metadata_of, read_named_columns, read_schema, with_metadata
 
 FORMAT = "answer ranks"

@@ -25,19 +25,23 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.templates import check_template
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import PathLike, write_text, writing
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.folders import (
+    ASSIGNMENTS,
+    GUIDELINES,
+    JUDGEMENTS,
+    NAMES,
+    PEOPLE,
+    POOL,
+    SETTINGS,
+    SOURCES,
+    TEMPLATES,
+)
 from kgtrec.formats.judgements import read_judgements
-from kgtrec.formats.pools import POOL, SETTINGS, read_pool
+from kgtrec.formats.outputs import update_text, updating
+from kgtrec.formats.pools import BY, read_pool
 from kgtrec.formats.trec_text import shown
 from kgtrec.formats.triples_text import Lines, read_fields
-
-GUIDELINES = "guidelines.md"
-TEMPLATES = "templates.tsv"
-SOURCES = "sources.txt"
-NAMES = "names.tsv"
-PEOPLE = "people.tsv"
-ASSIGNMENTS = "assignments.tsv"
-JUDGEMENTS = "judgements.jsonl"
 
 SOURCES_COMMENT = """\
 # Hosts whose pages may prove a verdict, one a line; hosts below one count too: wikipedia.org allows en.wikipedia.org.
@@ -156,7 +160,7 @@ def _no_judgements(annotators: Vocabulary) -> Judgements:
 
 def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
     """Write campaign.json with some settings changed, such as how many annotators a triple has."""
-    write_text(Path(folder, SETTINGS), json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
+    update_text(Path(folder, SETTINGS), json.dumps(settings, indent=2, ensure_ascii=False) + "\n", by=BY)
 
 
 def read_people(path: PathLike) -> People:
@@ -280,7 +284,7 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
 
 def write_sources(folder: PathLike, sources: Iterable[str], comment: str = SOURCES_COMMENT) -> None:
     """Write sources.txt: ``comment``, then a host a line."""
-    write_text(Path(folder, SOURCES), comment + "".join(f"{host}\n" for host in sources))
+    update_text(Path(folder, SOURCES), comment + "".join(f"{host}\n" for host in sources), by=BY)
 
 
 def read_names(path: PathLike, entities: Vocabulary) -> dict[str, str]:
@@ -389,7 +393,7 @@ def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) ->
         if pc.any(pc.match_substring_regex(column, "[\t\r\n]")).as_py():
             raise _unwritable(path, next(label for label in column.to_pylist() if set("\t\r\n") & set(label)))
     lines = pc.binary_join_element_wise(*columns, "\t").to_pylist()
-    with writing(path) as stream:
+    with updating(path, by=BY) as stream:
         stream.write("\n".join(["\t".join(_ASSIGNMENT_COLUMNS), *lines, ""]).encode())
 
 
@@ -460,7 +464,7 @@ def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]
             if not text or set("\t\r\n\0") & set(text):
                 raise _unwritable(path, text)
         lines.append("\t".join(row))
-    write_text(path, "\n".join([*lines, ""]))
+    update_text(path, "\n".join([*lines, ""]), by=BY)
 
 
 def _unwritable(path: PathLike, text: str) -> KgtrecError:

@@ -13,7 +13,8 @@ from pathlib import Path
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.errors import FormatError, nearest
 from kgtrec.formats.csv_text import csv_rows, csv_text
-from kgtrec.formats.files import PathLike, write_text
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.outputs import write_text
 from kgtrec.formats.trec_text import shown
 
 _COUNT = re.compile("[0-9]{1,18}")

@@ -36,15 +36,17 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.collection_report import report_text
-from kgtrec.formats.files import PathLike, folder_beside, kgtrec_version, reading, sha256_of, write_text, writing
+from kgtrec.formats.files import PathLike, kgtrec_version, reading, sha256_of
+from kgtrec.formats.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST
 from kgtrec.formats.json_text import read_json
+from kgtrec.formats.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.qrels import read_qrels, write_qrels
-from kgtrec.formats.topics import ENTITY_IDS, ENTITY_LABELS, read_entity_labels, read_topics, write_topics
+from kgtrec.formats.topics import read_entity_labels, read_topics, write_topics
 from kgtrec.formats.trec_text import NUMBER, shown
 
 FORMAT_VERSION = 1
-MANIFEST = "manifest.json"
+BY = "collection"  # what writes the folder
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
 _KNOWN = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
 _TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
@@ -65,8 +67,8 @@ def write_collection(
     Parameters
     ----------
     folder : path
-        Made with its parents if absent. An existing collection is replaced only with ``force``; other files in its
-        folder stay.
+        Made with its parents if absent. An existing collection is replaced only with ``force``, and only if nothing
+        else is in its folder and nobody has changed it.
     collection : Collection
     force : bool
     command : mapping, optional
@@ -77,7 +79,7 @@ def write_collection(
     Raises
     ------
     FormatError
-        If the folder is a file, holds something that is no collection, or holds a collection and ``force`` is False.
+        If the folder is a file, holds anything else, or holds a collection and ``force`` is False.
 
     Examples
     --------
@@ -90,12 +92,20 @@ def write_collection(
     >>> read_collection(folder).fingerprint == collection.fingerprint
     True
     """
-    target = Path(folder).absolute()
-    require_writable(folder, force=force)
-    with folder_beside(folder) as part:
-        _write_parts(collection, part)
-        _write_manifest(collection, part, command or {}, inputs or ())
-        _install(part, target)
+    with writing_folder(folder, by=BY, force=force) as part:
+        write_collection_parts(part, collection, command=command, inputs=inputs)
+
+
+def write_collection_parts(
+    folder: Path,
+    collection: Collection,
+    *,
+    command: Mapping[str, Any] | None = None,
+    inputs: Sequence[Mapping[str, Any]] | None = None,
+) -> None:
+    """Write the files of a collection into an empty folder that is being made."""
+    _write_parts(collection, folder)
+    _write_manifest(collection, folder, command or {}, inputs or ())
 
 
 def read_collection(folder: PathLike) -> Collection:
@@ -149,33 +159,7 @@ def is_collection(folder: PathLike) -> bool:
 
 def require_writable(folder: PathLike, *, force: bool = False) -> None:
     """Raise FormatError if :func:`write_collection` would refuse to write to a folder."""
-    target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise FormatError("expected a folder to write the collection to, found a file", path=target)
-    if not target.exists() or not any(target.iterdir()):
-        return
-    if not is_collection(target):
-        raise FormatError(
-            "expected an empty folder or a new one, found one with other files; name another one", path=target
-        )
-    if not force:
-        raise FormatError(
-            "expected an empty folder or a new one, found a collection; replace it with --force (in Python force=True)",
-            path=target,
-        )
-
-
-def _install(part: Path, target: Path) -> None:
-    """Put the finished files in place; the manifest goes first and comes last, so that no mixture passes for whole."""
-    if not target.exists():
-        part.replace(target)
-        return
-    (target / MANIFEST).unlink(missing_ok=True)
-    for name in (*_ALWAYS, ENTITY_LABELS, ENTITY_IDS, MANIFEST):
-        if (part / name).exists():
-            (part / name).replace(target / name)
-        else:
-            (target / name).unlink(missing_ok=True)
+    require_folder(folder, by=BY, force=force)
 
 
 def _write_parts(collection: Collection, folder: Path) -> None:

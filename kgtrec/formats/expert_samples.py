@@ -11,11 +11,13 @@ from kgtrec.data.expert_sample import ExpertSample
 from kgtrec.data.judgements import VERDICTS
 from kgtrec.data.pool import Pool
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import PathLike, write_text
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.folders import EXPERT_SAMPLE
+from kgtrec.formats.outputs import update_text
+from kgtrec.formats.pools import BY
 from kgtrec.formats.trec_text import shown
 from kgtrec.formats.triples_text import Lines
 
-EXPERT_SAMPLE = "expert_sample.tsv"
 COLUMNS = ("task", "head", "relation", "tail", "verdict", "probability")
 
 
@@ -36,7 +38,7 @@ def write_expert_sample(folder: PathLike, pool: Pool, sample: ExpertSample) -> N
         (repr(chance) for chance in sample.probability.tolist()),
     )
     lines = ["\t".join(COLUMNS), *("\t".join(fields) for fields in zip(*columns, strict=True)), ""]
-    write_text(Path(folder, EXPERT_SAMPLE), "\n".join(lines))
+    update_text(Path(folder, EXPERT_SAMPLE), "\n".join(lines), by=BY)
 
 
 def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:

@@ -1,17 +1,14 @@
-"""Opening and writing files: compression by suffix, standard input as ``-``, and writers that leave no half file."""
+"""Opening files: compression by suffix, standard input as ``-``; for writing see :mod:`kgtrec.formats.outputs`."""
 
 from __future__ import annotations
 
-import errno
 import gzip
 import io
 import os
-import shutil
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -21,7 +18,6 @@ from kgtrec.errors import FormatError
 
 PathLike = str | os.PathLike[str]
 _COMPRESSED = {b"\x1f\x8b": ("gzip", ".gz"), b"\x28\xb5\x2f\xfd": ("zstd", ".zst")}  # first bytes, format, suffix
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _GZIP_LEVEL = 1  # run files are large and compress well at any level; higher ones only cost time
 
 
@@ -118,55 +114,8 @@ def _plain(path: PathLike, stream: BinaryIO) -> BinaryIO:
 
 
 @contextmanager
-def writing(path: PathLike) -> Iterator[BinaryIO]:
-    """A binary stream that becomes the file ``path`` when the block ends well, and vanishes when it does not.
-
-    Compressed by suffix; equal content gives equal bytes. ``-`` is standard output.
-    """
-    if os.fspath(path) == "-":
-        if sys.stdout is None:
-            raise FormatError("expected standard output, found it closed", path="-")
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    target = Path(path)
-    if target.exists() and not target.is_file() and not target.is_dir():
-        # a device or a pipe has no content to keep, and must not be replaced by a file
-        with target.open("wb") as raw, _compressing(raw, suffixes(path)[1]) as stream:
-            yield stream
-        return
-    made = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.is_dir():
-            raise FormatError("expected a file to write, found a folder", path=target)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        raise FormatError(f"cannot write here: {_reason(error, target.parent)}", path=target) from None
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as raw, _compressing(raw, suffixes(path)[1]) as stream:
-            yield stream
-        part.chmod(0o666 & ~_umask())
-        part.replace(target)
-    except BaseException as error:
-        part.unlink(missing_ok=True)
-        with suppress(OSError):  # somebody else may have put something there
-            for folder in made:
-                folder.rmdir()
-        if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
-            error.filename = os.fspath(path)
-        raise
-
-
-def _reason(error: OSError, folder: Path) -> str:
-    """Why a folder cannot be written to; of a file in its place, the system says only that it exists."""
-    files = [place for place in (folder, *folder.parents) if place.exists() and not place.is_dir()]
-    return f"{files[0]} is a file, not a folder" if files else str(error.strerror)
-
-
-@contextmanager
-def _compressing(raw: IO[bytes], compression: str) -> Iterator[BinaryIO]:
+def compressing(raw: IO[bytes], compression: str) -> Iterator[BinaryIO]:
+    """A stream that compresses into ``raw`` as the suffix ``compression`` says; equal content gives equal bytes."""
     if compression == ".gz":
         # no name and no time in the header, so that equal content gives equal bytes
         with gzip.GzipFile(filename="", mode="wb", compresslevel=_GZIP_LEVEL, fileobj=raw, mtime=0) as stream:
@@ -176,78 +125,6 @@ def _compressing(raw: IO[bytes], compression: str) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, stream)
     else:
         yield cast(BinaryIO, raw)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def write_text(path: PathLike, text: str) -> None:
-    """Write ``text`` as UTF-8, atomically."""
-    with writing(path) as stream:
-        stream.write(text.encode())
-
-
-def require_replaceable(path: PathLike, *, made_by: str) -> None:
-    """Raise FormatError if :func:`replacing_folder` would refuse to write to a folder."""
-    target = Path(path)
-    if target.exists() and not target.is_dir():
-        raise FormatError("expected a folder to write, found a file", path=target)
-    if target.is_dir() and any(target.iterdir()) and not (target / made_by).is_file():
-        raise FormatError(
-            "expected an empty or new folder, found one with other files, which would be lost; choose another",
-            path=target,
-        )
-
-
-@contextmanager
-def replacing_folder(path: PathLike, *, made_by: str) -> Iterator[Path]:
-    """A folder to fill, which becomes ``path`` when the block ends well, and vanishes when it does not.
-
-    Parameters
-    ----------
-    path : path
-        Absent, empty, or a folder that was made this way before, which is then replaced.
-    made_by : str
-        A file that every folder made this way holds, and by which an earlier one is known.
-
-    Raises
-    ------
-    FormatError
-        If ``path`` is a file, or a folder with anything else in it.
-    """
-    target = Path(path)
-    require_replaceable(target, made_by=made_by)
-    with folder_beside(target) as part:
-        yield part
-        if target.is_dir():
-            shutil.rmtree(target)
-        part.replace(target)
-
-
-@contextmanager
-def folder_beside(target: PathLike) -> Iterator[Path]:
-    """A new folder in the folder of ``target``, to be renamed once it is full; what is left of it in the end vanishes.
-
-    Raises
-    ------
-    FormatError
-        If it cannot be made.
-    """
-    place = Path(target).absolute()
-    part = place.parent / f".{place.name}.{os.urandom(4).hex()}.part"
-    try:
-        # made inside the block that removes it: a signal may come at any moment
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            part.mkdir()
-        except OSError as error:
-            raise FormatError(f"cannot write here: {_reason(error, place.parent)}", path=target) from None
-        yield part
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 @contextmanager

@@ -24,9 +24,11 @@ from kgtrec.data.incoming import Incoming
 from kgtrec.data.judgements import ROLES
 from kgtrec.data.tasks import Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.files import PathLike, reading, replacing_folder, write_text
+from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.outputs import write_text, writing_folder
 from kgtrec.formats.trec_text import shown
 
+BY = "label-studio"  # what writes the folder
 TASKS, CONFIG, README = "tasks.json", "labelling.xml", "README.md"
 CHOICES = {"Yes": "Y", "No": "N", "Unsure": "unsure"}  # as a person sees them -> verdict
 USER_COLUMNS = ("user", "person")
@@ -98,7 +100,7 @@ def write_label_studio(folder: PathLike, tasks: Tasks, *, guidelines: str | None
         raise KgtrecError(f"{folder}: expected at least one task, found none; nothing is written")
     config = labelling_config(guidelines)
     people = sorted({person for several in tasks.annotators for person in several})
-    with replacing_folder(folder, made_by=CONFIG) as made:
+    with writing_folder(folder, by=BY) as made:
         write_text(made / TASKS, "[\n" + ",\n".join(_records(tasks)) + "\n]\n")
         write_text(made / CONFIG, config)
         named = f"They are: {', '.join(people)}." if people else ""

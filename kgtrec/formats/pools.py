@@ -18,7 +18,8 @@ error. Only families may be edited. Equal pools give equal bytes: no time, no ab
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,21 +37,22 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import PathLike, folder_beside, kgtrec_version, sha256_of, write_text, writing
+from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
+from kgtrec.formats.folders import ASSIGNMENTS, AUTOMATIC, JUDGEMENTS, POOL, RUNS, SEEDS, SETTINGS, TOPICS
 from kgtrec.formats.json_text import read_json
+from kgtrec.formats.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.qrels import read_qrels, write_qrels
 from kgtrec.formats.topics import read_topics, write_topics
 from kgtrec.formats.trec_text import shown
 from kgtrec.formats.triples_text import Lines, read_codes, read_fields
 
 FORMAT_VERSION = 1
-SETTINGS, TOPICS, SEEDS = "campaign.json", "topics.tsv", "seeds.txt"
-POOL, RUNS, AUTOMATIC = "pool.tsv", "runs.tsv", "automatic.tsv"
 GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
+BY = "campaign"  # what writes the folder
+_REPLACED = {SETTINGS, RUNS, *GUARDED, ASSIGNMENTS}
 POOL_COLUMNS = ("question", "entity", "run", "rank", "probability")
 RUN_COLUMNS = ("run", "family")
 AUTOMATIC_COLUMNS = ("head", "relation", "tail", "rule")
-_JUDGEMENTS, _ASSIGNMENTS = "judgements.jsonl", "assignments.tsv"
 _ROWS_AT_A_TIME = 1 << 18  # lines formatted at once: bounds the memory of a writer
 _MOST_RULES = np.iinfo(np.int8).max
 
@@ -121,65 +123,66 @@ def write_pool(
     question    entity      run         rank        probability
     tail0       paris       transe      1           1
     """
-    target = Path(folder).absolute()
-    require_writable(folder, force=force)
     if seed < 0:  # no campaign could be read that has one
         raise KgtrecError(f"expected a whole number from 0 on as seed, found {seed}")
-    with folder_beside(folder) as part:
-        _write_topics(part / TOPICS, pool.questions)
-        _write_seeds(part / SEEDS, seeds)
-        _write_contributions(part / POOL, pool)
-        write_families(part / RUNS, pool, families or {})
-        write_automatic(part / AUTOMATIC, pool, automatic or Automatic.none(len(pool)))
-        settings = {
-            "campaign_format": FORMAT_VERSION,
-            "kgtrec": kgtrec_version(),
-            "fingerprint": fingerprint,
-            "seed": seed,
-            "annotators_per_triple": ANNOTATORS_PER_TRIPLE,
-            "pool": dict(made or {}),
-            "files": {name: sha256_of(part / name) for name in GUARDED},
-        }
-        write_text(part / SETTINGS, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
-        _install(part, target)
+    with writing_campaign(folder, force=force) as part:
+        write_pool_parts(part, pool, seeds, automatic, families, fingerprint=fingerprint, seed=seed, made=made)
+
+
+def write_pool_parts(
+    folder: Path,
+    pool: Pool,
+    seeds: Qrels,
+    automatic: Automatic | None = None,
+    families: Mapping[str, str] | None = None,
+    *,
+    fingerprint: str = "",
+    seed: int = 0,
+    made: Mapping[str, Any] | None = None,
+    annotators_per_triple: int = ANNOTATORS_PER_TRIPLE,
+) -> None:
+    """Write the files of a pool into an empty folder that is being made, see :func:`write_pool`."""
+    _write_topics(folder / TOPICS, pool.questions)
+    _write_seeds(folder / SEEDS, seeds)
+    _write_contributions(folder / POOL, pool)
+    write_families(folder / RUNS, pool, families or {})
+    write_automatic(folder / AUTOMATIC, pool, automatic or Automatic.none(len(pool)))
+    settings = {
+        "campaign_format": FORMAT_VERSION,
+        "kgtrec": kgtrec_version(),
+        "fingerprint": fingerprint,
+        "seed": seed,
+        "annotators_per_triple": annotators_per_triple,
+        "pool": dict(made or {}),
+        "files": {name: sha256_of(folder / name) for name in GUARDED},
+    }
+    write_text(folder / SETTINGS, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]:
+    """A folder to fill with a pool, which becomes ``folder``, or takes the place of the pool in it."""
+    require_writable(folder, force=force)
+    with writing_folder(folder, by=BY, force=force, keeps=_is_kept) as part:
+        yield part
+        require_writable(folder, force=force)  # somebody may have judged meanwhile
 
 
 def require_writable(folder: PathLike, *, force: bool = False) -> None:
     """Raise FormatError if :func:`write_pool` would refuse to write to a folder."""
-    target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise FormatError("expected a folder to write the campaign to, found a file", path=target)
-    if not target.exists() or not any(target.iterdir()):
-        return
-    if not (target / SETTINGS).is_file():
-        raise FormatError(
-            "expected an empty folder or a new one, found one with other files; name another one", path=target
-        )
-    if (target / _JUDGEMENTS).exists() and (target / _JUDGEMENTS).stat().st_size:
+    judgements = Path(folder, JUDGEMENTS)
+    if judgements.exists() and judgements.stat().st_size:
         raise FormatError(
             "expected a campaign that nobody has judged for, found judgements, which belong to its pool; "
-            "name another folder",
-            path=target / _JUDGEMENTS,
+            "choose another folder",
+            path=judgements,
         )
-    if not force:
-        raise FormatError(
-            "expected an empty folder or a new one, found a campaign; replace its pool with --force "
-            "(in Python force=True)",
-            path=target,
-        )
+    require_folder(folder, by=BY, force=force, keeps=_is_kept)
 
 
-def _install(part: Path, target: Path) -> None:
-    """Put the finished files in place, the settings first: they tell what the others must be, so no mixture passes.
-
-    Whoever is stopped on the way leaves a folder that counts as a campaign, and so can be replaced.
-    """
-    if not target.exists():
-        part.replace(target)
-        return
-    (target / _ASSIGNMENTS).unlink(missing_ok=True)  # they name the tasks of the former pool
-    for name in (SETTINGS, RUNS, *GUARDED):
-        (part / name).replace(target / name)
+def _is_kept(name: str) -> bool:
+    """Whether a file of a campaign stays when its pool is replaced: all but the pool, and who was asked what of it."""
+    return name not in _REPLACED
 
 
 def _write_topics(path: Path, questions: Questions) -> None:

@@ -15,7 +15,8 @@ from kgtrec.data.arrow import arrow_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.files import PathLike, reading, writing
+from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.outputs import writing
 from kgtrec.formats.parquet import is_parquet, label_column, read_named_columns, value_type, with_metadata
 from kgtrec.formats.trec_labels import ROWS_AT_A_TIME, LabelGuard, lines_of
 from kgtrec.formats.trec_text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines

@@ -25,31 +25,20 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.topics import Topics
-from kgtrec.errors import FormatError
-from kgtrec.formats.collections import MANIFEST, write_collection
-from kgtrec.formats.files import PathLike, replacing_folder, sha256_of, write_text
+from kgtrec.formats.collections import write_collection_parts
+from kgtrec.formats.files import PathLike, sha256_of
+from kgtrec.formats.folders import MANIFEST, REPORT
+from kgtrec.formats.outputs import require_folder, write_text, writing_folder
 from kgtrec.formats.qrels import write_qrels
 from kgtrec.formats.topics import write_topics
 
-SUMS, REPORT = "SHA256SUMS", "report.txt"
+SUMS = "SHA256SUMS"
+BY = "campaign qrels"  # what writes the folder
 
 
 def require_writable(folder: PathLike, *, force: bool = False) -> None:
     """Raise FormatError if :func:`write_qrels_folder` would refuse to write to a folder."""
-    target = Path(folder)
-    if target.exists() and not target.is_dir():
-        raise FormatError("expected a folder to write, found a file", path=target)
-    if target.is_dir() and any(target.iterdir()):
-        if not (target / SUMS).is_file():
-            raise FormatError(
-                "expected an empty or new folder, found one with other files, which would be lost; choose another",
-                path=target,
-            )
-        if not force:
-            raise FormatError(
-                "expected an empty or new folder, found qrels that were written before; replace them with --force",
-                path=target,
-            )
+    require_folder(folder, by=BY, force=force)
 
 
 def write_qrels_folder(
@@ -70,8 +59,8 @@ def write_qrels_folder(
     Parameters
     ----------
     folder : path
-        Made with its parents if absent. Earlier qrels of the kind are replaced, with all that is beside them, only
-        with ``force``.
+        Made with its parents if absent. Earlier qrels of the kind are replaced only with ``force``, and only if nothing
+        else is in the folder and nobody has changed them.
     questions : Questions
     by_depth : sequence of Qrels
         At depth 0, 1, ...; the last one is ``qrels.txt`` too. A depth at which nothing is judged has an empty file.
@@ -91,10 +80,9 @@ def write_qrels_folder(
     KgtrecError
         If a label cannot stand in a TREC file, or nothing is judged at all.
     """
-    require_writable(folder, force=force)
-    with replacing_folder(folder, made_by=SUMS) as part:
+    with writing_folder(folder, by=BY, force=force) as part:
         if collection is not None:
-            write_collection(part, collection, command=command, inputs=inputs)
+            write_collection_parts(part, collection, command=command, inputs=inputs)
         else:
             write_topics(part / "topics.tsv", Topics.of(questions))
             write_qrels(part / "qrels.txt", by_depth[-1])

@@ -17,7 +17,8 @@ from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.run import Run
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
-from kgtrec.formats.files import PathLike, name_as_text, reading, writing
+from kgtrec.formats.files import PathLike, name_as_text, reading
+from kgtrec.formats.outputs import writing
 from kgtrec.formats.parquet import is_parquet, label_column, metadata_of, read_named_columns, value_type, with_metadata
 from kgtrec.formats.trec_labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec_text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines

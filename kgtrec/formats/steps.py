@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.files import PathLike, folder_beside, kgtrec_version, sha256_of, write_text
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
 from kgtrec.formats.json_text import read_json
+from kgtrec.formats.outputs import folder_beside, free_names, write_text
 
 STEP = "step.json"
 _KEY_DIGITS = 16
@@ -82,7 +85,15 @@ class Steps:
         key = _digest(about)
         place = self.folder / f"{name}-{key}"
         if not _is_whole(place, about):
-            shutil.rmtree(place, ignore_errors=True)
+            if os.path.lexists(place):  # somebody has changed it, and may want what they put there
+                aside = next(free_names(place))
+                place.rename(aside)
+                warnings.warn(
+                    f"{place}: was changed since it was computed, and is computed again; the former is kept as "
+                    f"{aside.name}",
+                    KgtrecWarning,
+                    stacklevel=2,
+                )
             self.announce(name)
             with folder_beside(place) as part:
                 make(part)
@@ -99,9 +110,12 @@ class Steps:
         return sha256_of(step / STEP)
 
     def remove_others(self) -> int:
-        """Remove the steps that were not asked for, of earlier inputs or options; how many there were."""
+        """Remove the steps that were not asked for, of earlier inputs or options; how many there were.
+
+        One in which somebody has changed or put anything stays.
+        """
         kept = {step["folder"] for step in self.record}
-        others = [place for place in self.folder.glob("*-*") if (place / STEP).is_file() and place.name not in kept]
+        others = [place for place in self.folder.glob("*-*") if place.name not in kept and _is_whole(place)]
         for place in others:
             shutil.rmtree(place, ignore_errors=True)
         return len(others)
@@ -111,13 +125,13 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def _is_whole(place: Path, about: Mapping[str, Any]) -> bool:
-    """Whether a step is there, with every file as it was written."""
+def _is_whole(place: Path, about: Mapping[str, Any] | None = None) -> bool:
+    """Whether a step is there, of these inputs and options if they are given, with every file as it was written."""
     try:
         found = read_json(place / STEP)
         files = found.pop("files")
         return bool(
-            found == json.loads(json.dumps(about))
+            (about is None or found == json.loads(json.dumps(about)))
             and {str(file.relative_to(place)) for file in _files(place)} == {*files, STEP}
             and all(sha256_of(place / name) == digest for name, digest in files.items())
         )

@@ -22,13 +22,14 @@ from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.data.report import Input, Provenance
 from kgtrec.data.study import LABEL_KINDS, LabelFacts, Study, StudyOptions
 from kgtrec.errors import FormatError, is_number
-from kgtrec.formats.collections import MANIFEST as COLLECTION_MANIFEST
-from kgtrec.formats.files import PathLike, sha256_of, write_text
+from kgtrec.formats.files import PathLike, sha256_of
+from kgtrec.formats.folders import MANIFEST, STEPS
 from kgtrec.formats.json_text import read_json
+from kgtrec.formats.outputs import write_text
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.steps import STEP
 
-MANIFEST, CONFIG, STEPS, LOCK = "manifest.json", "study.toml", "steps", ".lock"
+BY = "study"  # what keeps the folder
 #: of a step: what was warned of, what a label set holds, a collection; its tables are those of step_table
 NOTES, FACTS, COLLECTION = "notes.json", "facts.json", "collection"
 _FORMAT = 1
@@ -37,7 +38,7 @@ _FORMAT = 1
 def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
     """Write what a study was made of, atomically."""
     text = json.dumps({"study_format": _FORMAT, **manifest}, indent=1, ensure_ascii=False)
-    write_text(Path(folder) / MANIFEST, text + "\n")
+    write_text(Path(folder) / MANIFEST, text + "\n", by=BY)
 
 
 def step_table(part: str) -> str:
@@ -78,7 +79,7 @@ def read_study(folder: PathLike) -> Study:
         tables = {name: _table(path / STEPS / file, sums[file]) for name, file in manifest["tables"].items()}
         notes = [note for step in manifest["steps"] for note in _json(path / STEPS / step["folder"] / NOTES)]
         collections = {
-            name: _json(path / STEPS / step / COLLECTION / COLLECTION_MANIFEST)["report"]
+            name: _json(path / STEPS / step / COLLECTION / MANIFEST)["report"]
             for name, step in manifest["collections"].items()
         }
         inputs = tuple(Input(each["name"], each["bytes"], each["sha256"]) for each in manifest["inputs"])

@@ -6,15 +6,22 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
 
+from kgtrec.data.arrow import labels_of
 from kgtrec.data.incoming import Incoming
 from kgtrec.data.tasks import COLUMNS, Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import PathLike, reading, suffixes, writing
+from kgtrec.formats.files import PathLike, reading, suffixes
+from kgtrec.formats.outputs import FILE, require_file, updating, writing
 from kgtrec.formats.trec_text import shown
+
+Opened = Callable[[PathLike], AbstractContextManager[BinaryIO]]
 
 CSV, JSONL = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson")
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -68,24 +75,84 @@ def unguarded(cell: str) -> str:
     return _GUARDED.sub("", cell) if "'" in cell else cell
 
 
-def write_tasks(path: PathLike, tasks: Tasks) -> None:
-    """Write tasks as CSV or JSON Lines, by suffix; compressed by suffix too.
+def write_tasks(path: PathLike, tasks: Tasks, *, form: str | None = None, merge: bool = False) -> int:
+    """Write tasks as CSV or JSON Lines; compressed by suffix.
+
+    A file in which somebody has worked is never replaced.
+
+    Parameters
+    ----------
+    path : path
+    tasks : Tasks
+    form : {"csv", "jsonl"}, optional
+        Default: by suffix.
+    merge : bool
+        Whether to bring along what is filled in in the file that is there, which stays under another name.
+
+    Returns
+    -------
+    int
+        How many rows of that file have a verdict, a source or a note and are not among ``tasks``.
+
+    Raises
+    ------
+    FormatError
+        If somebody has worked in the file that is there, or it is not one of tasks, see :func:`read_tasks`.
+    KgtrecError
+        If the suffix is of neither, or a label cannot stand in such a file.
+    """
+    form = form or form_of_tasks(path)
+    left = 0
+    if merge and str(path) != "-" and Path(path).exists():
+        tasks, left = _filled_in(tasks, _rows_filled_in(path, form))
+    opened = partial(updating, by=FILE) if merge else writing
+    {"csv": write_tasks_csv, "jsonl": write_tasks_jsonl}[form](path, tasks, opened=opened)
+    return left
+
+
+def form_of_tasks(path: PathLike) -> str:
+    """Which of csv and jsonl a file's name stands for.
 
     Raises
     ------
     KgtrecError
-        If the suffix is of neither, or a label cannot stand in such a file.
+        If it is neither.
     """
     kind = suffixes(path)[0]
     if kind in JSONL:
-        write_tasks_jsonl(path, tasks)
-    elif kind == CSV[0] or str(path) == "-":
-        write_tasks_csv(path, tasks)
-    else:
-        raise KgtrecError(f"{path}: expected a name that ends in .csv or .jsonl; nothing is written")
+        return "jsonl"
+    if kind == CSV[0] or str(path) == "-":
+        return "csv"
+    raise KgtrecError(f"{path}: expected a name that ends in .csv or .jsonl; nothing is written")
 
 
-def write_tasks_csv(path: PathLike, tasks: Tasks) -> None:
+def require_tasks_file(path: PathLike) -> None:
+    """Raise FormatError if :func:`write_tasks` would refuse a file unless it merges."""
+    try:
+        require_file(path)
+    except FormatError as error:
+        if Path(path).is_file():
+            raise FormatError(f"{error}, or bring along what is filled in there with --merge") from None
+        raise
+
+
+def _rows_filled_in(path: PathLike, form: str) -> dict[tuple[str, str, str], tuple[str, str, str]]:
+    """Verdict, source and note of each triple for which a file of tasks has any of them, as they were typed."""
+    back = _Typed(str(path), None, "annotator")
+    {"csv": _read_csv, "jsonl": _read_jsonl}[form](path, back)
+    return back.typed
+
+
+def _filled_in(tasks: Tasks, typed: Mapping[tuple[str, str, str], tuple[str, str, str]]) -> tuple[Tasks, int]:
+    """The tasks with what was typed, and how much of that is about others."""
+    triples = list(zip(*(column.to_pylist() for column in (tasks.head, tasks.relation, tasks.tail)), strict=True))
+    columns = zip(*(column.to_pylist() for column in (tasks.verdict, tasks.source, tasks.note)), strict=True)
+    filled = [typed.get(triple, before) for triple, before in zip(triples, columns, strict=True)]
+    verdict, source, note = (labels_of([row[place] for row in filled]) for place in range(3))
+    return replace(tasks, verdict=verdict, source=source, note=note), len(typed.keys() - set(triples))
+
+
+def write_tasks_csv(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -> None:
     r"""Write tasks for a spreadsheet, atomically: UTF-8 with a byte-order mark, CRLF, nothing that it would calculate.
 
     Raises
@@ -106,7 +173,7 @@ def write_tasks_csv(path: PathLike, tasks: Tasks) -> None:
     task,annotator,question,head,relation,tail,head_name,tail_name,search,verdict,source,note
     7,eve,Is Ann the capital of =B?,ann,capital,'=B,Ann,'=B,Ann capital,,,
     """
-    with writing(path) as stream:
+    with opened(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=False)
         try:
             text.write("\ufeff")
@@ -123,10 +190,10 @@ def write_tasks_csv(path: PathLike, tasks: Tasks) -> None:
                 text.detach()
 
 
-def write_tasks_jsonl(path: PathLike, tasks: Tasks) -> None:
+def write_tasks_jsonl(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -> None:
     """Write tasks as JSON Lines, one object a task, atomically; the keys are the CSV's columns, `task` is a number."""
     names = _columns(tasks)
-    with writing(path) as stream:
+    with opened(path) as stream:
         for row in _rows(tasks):
             record: dict[str, Any] = dict(zip(names, row, strict=True))
             record["task"] = int(record["task"])
@@ -198,6 +265,11 @@ def read_tasks_csv(path: PathLike, *, person: str | None = None, role: str = "an
     ('=b', 'Y', 1)
     """
     back = _Back(str(path), person, role)
+    _read_csv(path, back)
+    return back.returned()
+
+
+def _read_csv(path: PathLike, back: _Back) -> None:
     text = _text(path)
     rows, may_hold_nul = _table(str(path), text), "\0" in text
     line, header = next(rows, (1, []))
@@ -216,7 +288,6 @@ def read_tasks_csv(path: PathLike, *, person: str | None = None, role: str = "an
             raise FormatError(f"expected text, found NUL: {_excerpt(cells)}", path=back.path, line=line)
         number = _NUMBER.fullmatch(row["task"].strip())
         back.add(line, int(number[1]) if number else None, row)
-    return back.returned()
 
 
 def read_tasks_jsonl(path: PathLike, *, person: str | None = None, role: str = "annotator") -> Returned:
@@ -238,6 +309,11 @@ def read_tasks_jsonl(path: PathLike, *, person: str | None = None, role: str = "
     'unsure'
     """
     back = _Back(str(path), person, role)
+    _read_jsonl(path, back)
+    return back.returned()
+
+
+def _read_jsonl(path: PathLike, back: _Back) -> None:
     with reading(path) as stream:
         data = stream.read()
     for line, text in enumerate(data.removeprefix(_UTF8_MARK).split(b"\n"), 1):
@@ -261,7 +337,6 @@ def read_tasks_jsonl(path: PathLike, *, person: str | None = None, role: str = "
                 )
             row[name] = value
         back.add(line, int(number) if is_number else None, row)
-    return back.returned()
 
 
 class _Back:
@@ -308,6 +383,26 @@ class _Back:
 
     def returned(self) -> Returned:
         return Returned(self.incoming, self.not_done, tuple(self.begun))
+
+
+class _Typed(_Back):
+    """Collects what was typed, whatever it is."""
+
+    def __init__(self, path: str, person: str | None, role: str) -> None:
+        super().__init__(path, person, role)
+        self.typed: dict[tuple[str, str, str], tuple[str, str, str]] = {}
+
+    def add(self, line: int, task: int | None, row: Mapping[str, str]) -> None:
+        """Take a row."""
+        typed = row["verdict"], row.get("source", ""), row.get("note", "")
+        if any(text.strip() for text in typed):
+            triple = row["head"], row["relation"], row["tail"]
+            if self.typed.setdefault(triple, typed) != typed:
+                raise FormatError(
+                    f"expected one row for each triple, found another one for {' '.join(triple)[:100]!r} that says "
+                    "something else; remove one of them",
+                    path=self.path, line=line,
+                )  # fmt: skip
 
 
 def _check_columns(path: str, line: int, names: list[str]) -> None:

@@ -11,12 +11,13 @@ from kgtrec.data.arrow import labels_of
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.files import PathLike, reading, writing
+from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.folders import ENTITY_IDS
+from kgtrec.formats.outputs import writing
 from kgtrec.formats.trec_labels import refusal, unwritable_labels
 from kgtrec.formats.trec_text import shown, whole_lines
 
 COLUMNS = ("id", "anchor", "relation")
-ENTITY_LABELS, ENTITY_IDS = "entities.txt", "entities.tsv"  # a label a line; or an id, TAB, and the label
 
 
 def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import PathLike, name_as_text, sha256_of, suffixes, writing
+from kgtrec.formats.files import PathLike, name_as_text, sha256_of, suffixes
+from kgtrec.formats.outputs import writing
 from kgtrec.formats.triples_ids import LIBKGE_DICTIONARIES, OPENKE_DICTIONARIES, beside, read_libkge, read_openke
 from kgtrec.formats.triples_rdf import LITERALS, read_ntriples
 from kgtrec.formats.triples_text import WHITESPACE, Lines, read_fields

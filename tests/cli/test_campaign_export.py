@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from kgtrec.formats.judgements import JudgementWriter
 from kgtrec.formats.pools import write_pool
 from kgtrec.formats.tasks import read_tasks
 from tests.campaigns_by_hand import campaign_of
+from tests.trees import tree
 
 EVENTS = [
     (0, "ann", "annotator", "Y", "https://en.wikipedia.org/wiki/Ann", "said by ann"),
@@ -125,3 +128,81 @@ def test_what_cannot_be_exported(folder: str, tmp_path: Path, capsys: pytest.Cap
     Path(folder, "assignments.tsv").write_text("annotator\ttask\thead\trelation\ttail\n")
     assert "run kgtrec campaign assign first" in refused([folder, "--annotator", "ann", "--out", out], capsys)
     assert [path.name for path in tmp_path.iterdir()] == ["campaign"]
+
+
+# --- files in which somebody has worked
+
+
+def fill_in(path: Path, row: int, verdict: str) -> None:
+    """As somebody who works in the file."""
+    if path.suffix == ".jsonl":
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        records[row] |= {"verdict": verdict, "source": "https://en.wikipedia.org/", "note": "my work"}
+        path.write_text("".join(json.dumps(record, sort_keys=True) + "\n" for record in records))
+    else:
+        text = path.read_text("utf-8-sig")
+        rows = list(csv.reader(io.StringIO(text), delimiter=";" if text.startswith("task;") else ","))
+        rows[row + 1][-3:] = [verdict, "https://en.wikipedia.org/", "my work"]
+        with path.open("w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream, delimiter=";").writerows(rows)
+
+
+@pytest.mark.parametrize("name", ["bob.csv", "bob.jsonl"])
+def test_a_file_in_which_somebody_has_worked_is_never_replaced(folder, name, tmp_path, capsys):
+    """Another name and --merge are offered; one that is as it was written may be written again."""
+    out = tmp_path / name
+    export = [folder, "--annotator", "bob", "--out", str(out)]
+    for _ in range(2):
+        main(["campaign", "export", *export])
+    fill_in(out, 1, "yes")
+    before = out.read_bytes()
+    told = refused(export, capsys)
+    assert "found one that was changed since, and would be lost" in told
+    assert f"choose another name, such as bob.1{out.suffix}" in told
+    assert "or bring along what is filled in there with --merge" in told
+    assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["bob.csv", "bob.jsonl"])
+def test_merge_brings_along_what_is_filled_in(folder, name, tmp_path, capsys):
+    """To the letter; the former file stays, and what is not asked for any more is told."""
+    out = tmp_path / name
+    export = ["campaign", "export", folder, "--annotator", "bob", "--out", str(out)]
+    main(export)
+    tasks = len(read_tasks(out).incoming) + read_tasks(out).not_done
+    for row, verdict in ((1, "yes"), (2, "Perhaps")):
+        fill_in(out, row, verdict)
+    worked = out.read_bytes()
+    capsys.readouterr()
+    main([*export, "--merge"])
+    err = capsys.readouterr().err
+    assert f"kept as bob.1{out.suffix}" in err
+    assert "no longer asked for" not in err
+    assert (tmp_path / f"bob.1{out.suffix}").read_bytes() == worked
+    found = read_tasks(out)
+    assert [(row.verdict, row.source, row.note) for row in found.incoming] == [
+        ("Y", "https://en.wikipedia.org/", "my work"), ("Perhaps", "https://en.wikipedia.org/", "my work"),
+    ]  # fmt: skip
+    assert len(found.incoming) + found.not_done == tasks
+    main([*export, "--merge", "--first", "2"])
+    err = capsys.readouterr().err
+    assert "warning: 1 row of the file that was there is filled in and no longer asked for; import the former" in err
+    assert len(read_tasks(out).incoming) == 1
+
+
+def test_merge_refuses_a_file_that_holds_no_tasks(folder, tmp_path, capsys):
+    (tmp_path / "bob.csv").write_text("thesis\n")
+    assert "expected a header line with the columns" in refused(
+        [folder, "--annotator", "bob", "--out", str(tmp_path / "bob.csv"), "--merge"], capsys
+    )
+    assert (tmp_path / "bob.csv").read_text() == "thesis\n"
+
+
+@pytest.mark.parametrize("name", ["judgements.jsonl", "people.tsv", "pool.tsv", "sub/../judgements.jsonl"])
+def test_a_file_of_the_campaign_is_no_file_of_tasks(folder, name, tmp_path, capsys):
+    """Whatever it holds."""
+    (Path(folder) / "sub").mkdir()
+    before = tree(Path(folder))
+    told = refused([folder, "--annotator", "bob", "--format", "jsonl", "--out", f"{folder}/{name}"], capsys)
+    assert "expected a name of its own, found that of a file of the campaign in this folder" in told
+    assert tree(Path(folder)) == before

@@ -10,6 +10,7 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.formats.campaigns import read_campaign
 from tests.campaign_folders import pool_folder, say_in
+from tests.trees import tree
 
 PEOPLE = ("--annotator", "ann", "--annotator", "bob", "--adjudicator", "eve", "--expert", "xan")
 FILES = {
@@ -30,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return tree(folder)
 
 
 def failing(capsys: pytest.CaptureFixture[str], *args: str) -> str:

@@ -9,6 +9,7 @@ from kgtrec.cli import main
 from kgtrec.formats.collections import read_collection
 from kgtrec.formats.qrels import read_qrels
 from tests.published_labels import published
+from tests.trees import tree
 
 
 def run_line(question, entity, rank):
@@ -44,7 +45,7 @@ def test_question_level(campaign, tmp_path, capsys):
     folder = tmp_path / "q"
     assert printed == (folder / "report.txt").read_text()
     depths = [f"qrels.depth{depth}.txt" for depth in range(4)]
-    assert sorted(path.name for path in folder.iterdir()) == sorted(
+    assert sorted(tree(folder)) == sorted(
         ["README.md", "SHA256SUMS", "qrels.txt", "report.json", "report.txt", "topics.tsv", *depths]
     )
     assert (folder / "qrels.txt").read_text().splitlines() == [
@@ -142,15 +143,15 @@ def test_triple_level_makes_a_collection(campaign, tmp_path, capsys):
 def test_earlier_qrels_are_replaced_only_when_asked(campaign, tmp_path, capsys):
     """Equal inputs give equal bytes; a folder with other files is never touched."""
     main(["campaign", "qrels", "S", "--out", "q"])
-    first = {path.name: path.read_bytes() for path in (tmp_path / "q").iterdir()}
+    first = tree(tmp_path / "q")
     with pytest.raises(SystemExit):
         main(["campaign", "qrels", "S", "--out", "q"])
-    assert "replace them with --force" in capsys.readouterr().err
+    assert "found what kgtrec wrote before (campaign qrels); replace it with --force" in capsys.readouterr().err
     main(["campaign", "qrels", "S", "--out", "q", "--force"])
-    assert {path.name: path.read_bytes() for path in (tmp_path / "q").iterdir()} == first
+    assert tree(tmp_path / "q") == first
     with pytest.raises(SystemExit):
         main(["campaign", "qrels", "S", "--out", "data", "--force"])
-    assert "found one with other files" in capsys.readouterr().err
+    assert "found what kgtrec did not write there: " in capsys.readouterr().err
     main(["campaign", "qrels", "S", "--out", "q1", "--depth", "1"])
     assert not (tmp_path / "q1" / "qrels.depth2.txt").exists()
 
@@ -185,6 +186,4 @@ def test_there_are_no_files_below_the_pool(campaign, tmp_path, capsys):
     """A depth of many digits is that of the deepest triple: no file for each rank in between."""
     main(["campaign", "qrels", "S", "--out", "q", "--depth", str(10**9)])
     main(["campaign", "qrels", "S", "--out", "all"])
-    assert {path.name: path.read_bytes() for path in (tmp_path / "q").iterdir()} == {
-        path.name: path.read_bytes() for path in (tmp_path / "all").iterdir()
-    }
+    assert tree(tmp_path / "q") == tree(tmp_path / "all")

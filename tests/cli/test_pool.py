@@ -114,7 +114,7 @@ def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
         (("empty", "--out", "P"), "expected a folder of NAME.run files, found none"),
         (("a.ranks.parquet", "--out", "P"), "expected a run, found answer ranks"),
         (("-", "--out", "P"), "found standard input"),
-        (("runs", "--out", "C"), "found one with other files"),
+        (("runs", "--out", "C"), "expected a folder of its own, found an input; choose another folder"),
     ],
 )
 def test_what_is_refused(folder, arguments, expected, capsys):

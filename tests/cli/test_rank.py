@@ -14,6 +14,7 @@ from kgtrec.formats.collections import write_collection
 from kgtrec.formats.runs import read_run
 from kgtrec.questions import build_questions
 from kgtrec.ranking import rank_scores
+from tests.trees import tree
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]
 TEST = [("ann", "likes", "jam"), ("bob", "knows", "cid"), ("cid", "likes", "tea")]
@@ -68,7 +69,7 @@ def test_files_hold_what_the_verb_gives(tmp_path, collection, matrix, block):
     )
     written = read_run(tmp_path / "out" / "a.run.gz")
     assert lists(written) == lists(expected.run)
-    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["a.ranks.parquet", "a.run.gz"]
+    assert sorted(tree(tmp_path / "out")) == ["a.ranks.parquet", "a.run.gz"]
 
 
 def test_bytes_do_not_depend_on_the_block(tmp_path, matrix):
@@ -105,7 +106,7 @@ def test_folders_and_several_systems(tmp_path, matrix):
         shutil.copy(tmp_path / "a.npy", tmp_path / "s" / name)
     (tmp_path / "s" / "readme.txt").write_text("not scores")
     assert run(tmp_path / "C", tmp_path / "s", tmp_path / "a.npy", "--out", tmp_path / "o", "--depth", 0) == 0
-    assert sorted(file.name for file in (tmp_path / "o").iterdir()) == [f"{name}.ranks.parquet" for name in "axy"]
+    assert sorted(tree(tmp_path / "o")) == [f"{name}.ranks.parquet" for name in "axy"]
 
 
 def test_judged_pairs_get_rows(tmp_path, collection, matrix):

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
+from tests.trees import tree
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """title = "Cities <script>alert(1)</script>"
@@ -45,7 +46,7 @@ formats = ["html", "svg", "csv", "tex"]
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: held for name, held in tree(folder).items() if not name.endswith("/")}
 
 
 def write_study(folder: Path) -> Path:
@@ -122,9 +123,14 @@ def test_after_a_change_only_what_hangs_on_it_is_computed(whole: Path, tmp_path:
 def test_a_damaged_step_is_computed_again(whole: Path, tmp_path: Path, capsys):
     shutil.copytree(whole, tmp_path / "copy")
     broken = next((tmp_path / "copy" / "study" / "steps").glob("ties-all-*")) / "ties.parquet"
-    broken.write_bytes(b"")
+    broken.write_bytes(b"mine")
     assert run("study", tmp_path / "copy" / "study.toml") == 0
-    assert "1 step computed" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "1 step computed" in err
+    assert "was changed since it was computed, and is computed again; the former is kept as ties-all-" in err
+    aside = broken.parent.with_name(f"{broken.parent.name}.1")
+    assert (aside / "ties.parquet").read_bytes() == b"mine"
+    shutil.rmtree(aside)
     assert files(tmp_path / "copy" / "study") == files(whole / "study")
 
 
@@ -150,11 +156,45 @@ def test_a_study_that_is_killed_goes_on_to_the_same_report(whole: Path, tmp_path
 
 def test_what_a_killed_report_left_half_written_goes(whole: Path, tmp_path: Path):
     shutil.copytree(whole, tmp_path / "copy")
-    half = [tmp_path / "copy" / "study" / name for name in (".report.html.a1.part", "figures/.x.svg.a1.part")]
+    half = [tmp_path / "copy" / "study" / name for name in (
+        ".report.html.0123abcd.kgtrec-part", "figures/.x.svg.0123abcd.kgtrec-part",
+        "steps/.x.0123abcd.kgtrec-part",
+    )]  # fmt: skip
     for path in half:
         path.write_text("half")
     assert run("study", tmp_path / "copy" / "study.toml") == 0
     assert files(tmp_path / "copy" / "study") == files(whole / "study")
+
+
+def test_what_others_put_into_a_study_stays_and_does_not_block_it(whole: Path, tmp_path: Path):
+    """Also under names that look like ours."""
+    shutil.copytree(whole, tmp_path / "copy")
+    study = tmp_path / "copy" / "study"
+    (study / ".x.part").mkdir()
+    (study / "steps" / ".y.part").mkdir()
+    (study / ".x.part" / "thesis.tex").write_text("mine")
+    (study / "steps" / "notes-mine").mkdir()
+    (study / "steps" / "notes-mine" / "step.json").write_text("mine")
+    assert run("study", tmp_path / "copy" / "study.toml", "--prune") == 0
+    assert (study / ".x.part" / "thesis.tex").read_text() == "mine"
+    assert (study / "steps" / ".y.part").is_dir()
+    assert (study / "steps" / "notes-mine" / "step.json").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["report.html", "tables/data.tex", "manifest.json", "study.toml"])
+def test_what_somebody_changed_in_a_study_is_not_overwritten(whole: Path, tmp_path: Path, capsys, name: str):
+    """It is named, before any other file of the report is written."""
+    shutil.copytree(whole, tmp_path / "copy")
+    study = tmp_path / "copy" / "study"
+    changed = study / name if (study / name).exists() else next((study / "tables").glob("*.tex"))
+    changed.write_text("mine")
+    config = tmp_path / "copy" / "study.toml"
+    config.write_text(CONFIG.replace("title = ", "title = 'Another' #"))
+    assert run("study", config) == 2
+    assert f"{changed}: expected a new name, or a file that kgtrec wrote before, found one that was changed" in (
+        capsys.readouterr().err
+    )
+    assert changed.read_text() == "mine"
 
 
 def test_files_of_somebody_else_stay(whole: Path, tmp_path: Path):
@@ -164,7 +204,7 @@ def test_files_of_somebody_else_stay(whole: Path, tmp_path: Path):
     (study / "data" / "my.tsv").write_text("mine")
     config.write_text(CONFIG.replace('"html", "svg", "csv", "tex"', '"svg"'))
     assert run("study", config) == 0
-    assert {path.name for path in (study / "data").iterdir()} == {"my.tsv"}
+    assert set(tree(study / "data")) == {"my.tsv"}
     assert (study / "figures" / "stability-all.svg").is_file()
     assert not (study / "report.html").exists()
 
@@ -172,9 +212,9 @@ def test_files_of_somebody_else_stay(whole: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        (".", ".: expected a new or empty folder, or that of a study, found one with other files"),
-        ("cities", "cities: expected a new or empty folder, or that of a study"),
-        ("study.toml", "study.toml: expected a folder to write the study to, found a file"),
+        (".", ".: expected a new or empty folder, or one of kgtrec study, found one with other files"),
+        ("cities", "cities: expected a new or empty folder, or one of kgtrec study"),
+        ("study.toml", "study.toml: expected a folder to write, found a file"),
     ],
 )
 def test_a_study_goes_to_a_folder_of_its_own(tmp_path: Path, monkeypatch, capsys, out: str, message: str):

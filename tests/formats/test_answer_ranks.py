@@ -14,6 +14,8 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
+from kgtrec.formats.outputs import write_text
+from tests.trees import tree
 from tests.worlds import worlds
 
 COLUMNS = ("answer", "above", "tied", "n_other", "score")
@@ -142,9 +144,9 @@ def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     path = tmp_path / "x.ranks.parquet"
-    path.write_text("old")
+    write_text(path, "old")
     monkeypatch.setattr(pq, "write_table", fill_up)
     with pytest.raises(OSError, match="No space left"):
         write_answer_ranks(path, table())
     assert path.read_text() == "old"
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert list(tree(tmp_path)) == [path.name]

@@ -16,6 +16,7 @@ from kgtrec.errors import FormatError, KgtrecWarning
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import is_collection, read_collection, write_collection
 from kgtrec.questions import build_questions
+from tests.trees import tree
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "tea"), ("ann", "knows", "bob")]
 TEST = [("ann", "likes", "jam"), ("cid", "likes", "tea"), ("ann", "likes", "pie")]
@@ -32,7 +33,7 @@ def folder(tmp_path):
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return tree(folder)
 
 
 def require_equal(found, expected):
@@ -104,31 +105,40 @@ def test_a_failure_leaves_nothing(tmp_path, monkeypatch):
 
 
 def test_an_empty_folder_may_be_filled(tmp_path):
-    """And keeps being the same folder."""
-    (tmp_path / "c").mkdir()
-    inode = (tmp_path / "c").stat().st_ino
+    """By whoever may write to it."""
+    (tmp_path / "c").mkdir(mode=0o750)
     write_collection(tmp_path / "c", built())
-    assert (tmp_path / "c").stat().st_ino == inode
+    assert (tmp_path / "c").stat().st_mode & 0o777 == 0o750
     assert is_collection(tmp_path / "c")
 
 
 def test_an_existing_collection_is_replaced_only_with_force(folder):
-    """Files of others stay; those of the old collection that the new one lacks go."""
-    (folder / "my.run").write_text("mine")
-    with pytest.raises(FormatError, match=r"found a collection; replace it with --force"):
+    """As a whole: what the old one has and the new one lacks goes."""
+    with pytest.raises(FormatError, match=r"found what kgtrec wrote before \(collection\); replace it with --force"):
         write_collection(folder, built(ids=True))
     write_collection(folder, built(ids=True), force=True)
-    assert (folder / "my.run").read_text() == "mine"
     assert not (folder / "entities.txt").exists()
     require_equal(read_collection(folder), built(ids=True))
+
+
+def test_what_others_put_into_a_collection_is_not_lost(folder):
+    """Not even with force; nor are qrels by which somebody replaced those that were written."""
+    (folder / "my.run").write_text("mine")
+    with pytest.raises(FormatError, match=r"what kgtrec did not write there: my.run; choose another folder"):
+        write_collection(folder, built(ids=True), force=True)
+    (folder / "my.run").unlink()
+    (folder / "qrels.txt").write_text("tail0 0 tea 1\n")
+    with pytest.raises(FormatError, match=r"what was changed since: qrels.txt; choose another folder"):
+        write_collection(folder, built(ids=True), force=True)
+    assert (folder / "qrels.txt").read_text() == "tail0 0 tea 1\n"
 
 
 def test_other_folders_and_files_are_never_replaced(tmp_path):
     """Not even with force."""
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(FormatError, match=r"expected an empty folder or a new one, found one with other files"):
+    with pytest.raises(FormatError, match=r"found what kgtrec did not write there: thesis.tex"):
         write_collection(tmp_path, built(), force=True)
-    with pytest.raises(FormatError, match=r"expected a folder to write the collection to, found a file"):
+    with pytest.raises(FormatError, match=r"expected a folder to write, found a file"):
         write_collection(tmp_path / "thesis.tex", built(), force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pytest
 
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import alone_in, reading, write_text, writing
+from kgtrec.formats.files import alone_in, reading
+from kgtrec.formats.outputs import write_text, writing
+from tests.trees import tree
 
 CONTENT = np.random.default_rng(0).bytes(300_000)
 
@@ -92,7 +94,7 @@ def test_a_file_without_permission_is_refused(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     write_text(tmp_path / "x", "x")
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("os.open", refuse)
     with pytest.raises(FormatError, match="cannot write here: Permission denied"):
         write_text(tmp_path / "y", "x")
     monkeypatch.setattr("pathlib.Path.open", refuse)
@@ -105,12 +107,12 @@ def test_a_file_without_permission_is_refused(tmp_path, monkeypatch):
 def test_an_error_while_writing_changes_nothing(suffix, error, tmp_path):
     """The old file stays and no part of the new one is left."""
     path = tmp_path / f"x{suffix}"
-    path.write_bytes(b"before")
+    write_text(path, "before")
+    before = path.read_bytes()
     with pytest.raises(error), writing(path) as stream:  # noqa: PT012 (the block is what is interrupted)
         stream.write(CONTENT)
         raise error
-    assert path.read_bytes() == b"before"
-    assert list(tmp_path.iterdir()) == [path]
+    assert tree(tmp_path) == {path.name: before}
 
 
 def test_folders_made_for_a_file_go_with_it(tmp_path):
@@ -121,7 +123,7 @@ def test_folders_made_for_a_file_go_with_it(tmp_path):
     with pytest.raises(RuntimeError), writing(tmp_path / "a" / "b" / "x"):  # noqa: PT012 (the block is what fails)
         write_text(tmp_path / "a" / "other", "x")
         raise RuntimeError
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["other"]
+    assert list(tree(tmp_path / "a")) == ["other"]
 
 
 def test_a_full_disk_names_the_file(tmp_path):

@@ -13,6 +13,7 @@ from kgtrec.formats.label_studio import labelling_config, read_label_studio, rea
 from kgtrec.phrasing import tasks_for
 from tests.campaigns_by_hand import campaign_of
 from tests.formats.trec_files import written
+from tests.trees import tree
 
 USERS = {"3": "ann", "bob@example.org": "bob", "4": "bob"}
 
@@ -238,7 +239,7 @@ def test_tasks_and_configuration(tmp_path):
     """Labels that are markup elsewhere are plain text in both; the configuration holds none of them."""
     events = [(0, "bob", "annotator", "Y", "https://en.wikipedia.org/secret", "secret")]
     write_label_studio(tmp_path / "out", tasks_for(campaign_of(events)), guidelines='https://x.org/?a&b="<$c>')
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", "labelling.xml", "tasks.json"]
+    assert sorted(tree(tmp_path / "out")) == ["README.md", "labelling.xml", "tasks.json"]
     text = (tmp_path / "out" / "tasks.json").read_text()
     assert "secret" not in text
     data = [record["data"] for record in json.loads(text)]
@@ -269,14 +270,18 @@ def test_guidelines_are_a_link(link):
 
 
 def test_a_folder_with_other_files_is_not_touched(tmp_path):
-    """And one that was written before is replaced."""
+    """And one that was written before is replaced, unless somebody has put anything there."""
     (tmp_path / "thesis.tex").write_text("x")
     tasks = tasks_for(campaign_of())
-    with pytest.raises(FormatError, match="found one with other files"):
+    with pytest.raises(FormatError, match=r"did not write there: thesis.tex"):
         write_label_studio(tmp_path, tasks)
     for _ in range(2):
         write_label_studio(tmp_path / "new", tasks)
-    assert len(list(tmp_path.iterdir())) == 2
+    for name in ("export.json", "users.tsv"):
+        (tmp_path / "new" / name).write_text("mine")
+    with pytest.raises(FormatError, match=r"did not write there: export.json, users.tsv; choose another folder"):
+        write_label_studio(tmp_path / "new", tasks)
+    assert (tmp_path / "new" / "export.json").read_text() == "mine"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtrec.data.campaign import Automatic
+from kgtrec.data.campaign import Assignments, Automatic
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.campaigns import write_assignments
 from kgtrec.formats.files import sha256_of
 from kgtrec.formats.pools import GUARDED, POOL, RUNS, SETTINGS, read_families, read_pool, write_pool
 from kgtrec.pooling import pool_runs, seeds_of
 from tests.pool_worlds import contributions_of, labels_of_triples, pool_worlds
 from tests.test_pooling import ranked, world_of
+from tests.trees import faulty_runs, tree
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*are left out")
 FILES = (*GUARDED, RUNS, SETTINGS)
@@ -168,23 +173,30 @@ def test_families_may_be_edited(folder):
 
 
 def test_a_pool_is_replaced_only_on_demand_and_before_it_is_judged(folder, tmp_path):
-    """Other files stay; assignments, which name the tasks of the former pool, go."""
+    """Other files stay; assignments, which name the tasks of the former pool, go, unless somebody wrote them."""
     world = world_of({"a": ranked("e5")})
     pool = pool_runs(world.collection, world.runs())
     seeds = seeds_of(pool, world.collection)
     (folder / "guidelines.md").write_text("ask")
     (folder / "assignments.tsv").write_text("x")
-    with pytest.raises(FormatError, match="found a campaign; replace its pool with --force"):
+    for force in (False, True):
+        with pytest.raises(FormatError, match=r"what kgtrec did not write there: assignments.tsv"):
+            write_pool(folder, pool, seeds, force=force)
+    (folder / "assignments.tsv").unlink()
+    asked = read_pool(folder).pool
+    write_assignments(folder, asked, Assignments.none(Vocabulary.of(["ann"])))
+    with pytest.raises(FormatError, match=r"found what kgtrec wrote before \(campaign\); replace it with --force"):
         write_pool(folder, pool, seeds)
     write_pool(folder, pool, seeds, force=True)
     assert len(read_pool(folder).pool) == 1
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "guidelines.md"])
+    assert sorted(tree(folder)) == sorted([*FILES, "guidelines.md"])
+    assert (folder / "guidelines.md").read_text() == "ask"
     (folder / "judgements.jsonl").write_text("{}\n")
     with pytest.raises(FormatError, match="expected a campaign that nobody has judged for, found judgements"):
         write_pool(folder, pool, seeds, force=True)
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "x").write_text("")
-    with pytest.raises(FormatError, match="found one with other files"):
+    (tmp_path / "other" / "pool.tsv").write_text("")
+    with pytest.raises(FormatError, match=r"what kgtrec did not write there: pool.tsv"):
         write_pool(tmp_path / "other", pool, seeds, force=True)
 
 
@@ -198,33 +210,25 @@ def test_names_that_the_format_cannot_hold_are_not_written(name, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("there", ["a campaign", "an empty folder"])
-@pytest.mark.parametrize("n_files", range(len(FILES)))
-def test_who_is_stopped_while_a_pool_is_put_in_place_can_run_again(
-    there: str, n_files: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """No mixture of two pools is read, and the folder can be written again."""
-    world = world_of({"a": ranked("e3", "e2"), "c": ranked("e4", "e2")})
-    pool = pool_runs(world.collection, world.runs(), depth=1)
-    target = folder if there == "a campaign" else tmp_path / "E"
-    target.mkdir(exist_ok=True)
-    replace, done = Path.replace, []
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_pool_is_the_old_or_the_new_one_wherever_its_writer_is_stopped(tmp_path):
+    """Killed, interrupted or refused by the disk at any call of the system; what people wrote stays."""
+    target = tmp_path / "C"
+    worlds = [world_of({"a": ranked("e2"), "b": ranked("e4")}), world_of({"a": ranked("e3", "e2"), "c": ranked("e4")})]
+    pools = [pool_runs(world.collection, world.runs(), depth=1) for world in worlds]
 
-    def stopping(path: Path, other: Path) -> Path:
-        if Path(other).parent == target:
-            if len(done) == n_files:
-                raise KeyboardInterrupt
-            done.append(other)
-        return replace(path, other)
+    def reset() -> None:
+        shutil.rmtree(target, ignore_errors=True)
+        write_pool(target, pools[0], seeds_of(pools[0], worlds[0].collection))
+        (target / "guidelines.md").write_text("ask")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", stopping)
-        with pytest.raises(KeyboardInterrupt):
-            write_pool(target, pool, seeds_of(pool, world.collection), force=True)
-    if there == "a campaign" and n_files == 0:
-        assert read_pool(target).pool.runs == ("a", "b")
-    else:
-        with pytest.raises(FormatError):
-            read_pool(target)
-    write_pool(target, pool, seeds_of(pool, world.collection), force=True)
-    assert read_pool(target).pool.runs == ("a", "c")
+    def act() -> None:
+        write_pool(target, pools[1], seeds_of(pools[1], worlds[1].collection), force=True)
+
+    for fault, number, _ in faulty_runs(act, reset):
+        assert read_pool(target).pool.runs in (("a", "b"), ("a", "c")), (fault, number)
+        act()
+        assert read_pool(target).pool.runs == ("a", "c"), (fault, number)
+        assert sorted(tree(target)) == sorted([*FILES, "guidelines.md"])
+        assert (target / "guidelines.md").read_text() == "ask"

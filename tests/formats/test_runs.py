@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.formats.outputs import write_text
 from kgtrec.formats.runs import RunWriter, default_name, read_run, write_run
 from tests.formats.trec_files import (
     HOSTILE,
@@ -32,6 +33,7 @@ from tests.formats.trec_files import (
     spelled_scores,
     written,
 )  # fmt: skip
+from tests.trees import tree
 
 RUN_COLUMNS = [first_labels, st.sampled_from(["Q0", "0"]), labels, st.sampled_from(["1", "x"]), spelled_scores, labels]
 SUFFIXES = [".run", ".run.gz", ".run.zst", ".parquet"]
@@ -293,13 +295,14 @@ def test_unused_labels_may_be_anything(tmp_path):
 
 def test_a_question_in_two_parts_is_refused(tmp_path):
     """Its ranks would start anew; the target stays as it was."""
-    path = written(tmp_path, "x.run", "before")
+    path = tmp_path / "x.run"
+    write_text(path, "before")
     message = "expected the whole list of a question at once, found a question again"
     with pytest.raises(KgtrecError, match=message), RunWriter(path, "s") as out:  # noqa: PT012 (the block is what is interrupted)
         out.write(one_row())
         out.write(one_row())
     assert path.read_text() == "before"
-    assert list(tmp_path.iterdir()) == [path]
+    assert list(tree(tmp_path)) == [path.name]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

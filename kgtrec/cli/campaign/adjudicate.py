@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.cli.campaign.storing import storing_options, take_in
+from kgtrec.cli.campaign.storing import left_text, storing_options, take_in
 from kgtrec.cli.common import say
 from kgtrec.data.judgements import ADJUDICATOR, ROLES
 
@@ -14,13 +14,17 @@ from kgtrec.data.judgements import ADJUDICATOR, ROLES
 @click.option("--out", type=click.Path(), help="File to write what waits to, .csv or .jsonl, for an adjudicator.")
 @click.option("--import", "files", multiple=True, type=click.Path(), metavar="FILE",
               help="File with an adjudicator's verdicts to take in; may be repeated.")  # fmt: skip
+@click.option("--merge", is_flag=True, help="Bring along what is filled in in OUT, which stays under another name.")
 @storing_options
-def command(campaign: str, out: str | None, files: tuple[str, ...], person: str | None, **options: object) -> None:
+def command(
+    campaign: str, out: str | None, files: tuple[str, ...], merge: bool, person: str | None, **options: object
+) -> None:
     """List what waits for an adjudicator in CAMPAIGN: triples on which annotators disagree, or of which one is unsure.
 
     Each comes with what every annotator said, with link and note, but not with who said it. --person leaves out what
     that person has judged as an annotator. --out writes the same as tasks to be filled in, and --import takes them
-    back, checked as by kgtrec campaign import.
+    back, checked as by kgtrec campaign import. A file in which somebody has worked is not replaced: name another one,
+    or bring along what is filled in with --merge.
 
     \b
     kgtrec campaign adjudicate CAMPAIGN
@@ -29,7 +33,7 @@ def command(campaign: str, out: str | None, files: tuple[str, ...], person: str 
     """
     from kgtrec.adjudication_tasks import tasks_for_adjudicator
     from kgtrec.formats.campaigns import read_campaign, require_initialised
-    from kgtrec.formats.tasks import write_tasks
+    from kgtrec.formats.tasks import require_tasks_file, write_tasks
     from kgtrec.report.adjudication import queue_text
 
     if files and out:
@@ -37,10 +41,13 @@ def command(campaign: str, out: str | None, files: tuple[str, ...], person: str 
     if files:
         take_in(campaign, files, role=ROLES[ADJUDICATOR], person=person, **options)  # type: ignore[arg-type]
         return
+    if out and not merge:
+        require_tasks_file(out)
     require_initialised(campaign)
     tasks = tasks_for_adjudicator(read_campaign(campaign), person)
     if out:
-        write_tasks(out, tasks)
+        if left := write_tasks(out, tasks, merge=merge):
+            say(left_text(left))
         say(f"{out}: {len(tasks):,} tasks")
     elif len(tasks):
         click.echo(queue_text(tasks), nl=False)

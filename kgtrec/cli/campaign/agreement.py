@@ -8,7 +8,7 @@ import click
 
 from kgtrec.cli.evaluate import form_of
 from kgtrec.cli.options import SEED, SHARE, samples
-from kgtrec.formats.files import writing
+from kgtrec.formats.outputs import writing
 
 FORMATS = ("table", "csv", "json", "latex")
 

@@ -8,7 +8,7 @@ from kgtrec.cli.common import counting, progress, say
 from kgtrec.cli.evaluate import files_of, form_of, holds_ranks_of, read_systems
 from kgtrec.cli.options import COUNT, measure_option, require_table
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import writing
+from kgtrec.formats.outputs import writing
 from kgtrec.formats.runs import default_name
 
 FORMATS = ("table", "csv", "json")
@@ -52,7 +52,8 @@ def command(
     """
     from kgtrec.adjudicate import decisions_of
     from kgtrec.formats.campaigns import read_campaign
-    from kgtrec.formats.pools import RUNS, read_families
+    from kgtrec.formats.folders import RUNS
+    from kgtrec.formats.pools import read_families
     from kgtrec.pool_diagnostics import MEASURES, diagnose
     from kgtrec.report import diagnostics as report
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from kgtrec.cli.campaign.storing import left_text
 from kgtrec.cli.common import counted, say
 from kgtrec.cli.options import COUNT
 from kgtrec.errors import KgtrecError
@@ -24,10 +25,11 @@ FORMATS = ("csv", "jsonl", "label-studio")
 )
 @click.option("--all", "everything", is_flag=True, help="Write judged tasks too, with the annotator's own verdicts.")
 @click.option("--first", type=COUNT, metavar="N", help="Write the first N tasks only.")
+@click.option("--merge", is_flag=True, help="Bring along what is filled in in OUT, which stays under another name.")
 @click.option("--guidelines", metavar="URL", help="Link to the guidelines, shown in Label Studio.")
 def command(
     campaign: str, annotator: str | None, out: str, form: str | None, everything: bool, first: int | None,
-    guidelines: str | None,
+    merge: bool, guidelines: str | None,
 ) -> None:  # fmt: skip
     """Write an annotator's tasks of CAMPAIGN, to be filled in and taken back by kgtrec campaign import.
 
@@ -37,7 +39,8 @@ def command(
     everybody: with --first 100 both annotators of a triple are mostly given it, so that part of the work can be used.
 
     The CSV is for a spreadsheet: fill in verdict (Y, N or unsure), source and note, and save it as CSV UTF-8. An
-    apostrophe at the beginning of a cell keeps it from being taken for a formula or a number; leave it there.
+    apostrophe at the beginning of a cell keeps it from being taken for a formula or a number; leave it there. A file
+    in which somebody has worked is not replaced: name another one, or bring along what is filled in with --merge.
 
     For Label Studio, OUT holds the tasks, the labelling configuration and a README that tells the steps; see
     docs/label-studio.md. Without --annotator everybody's tasks are in it, each once, with the people it is assigned to.
@@ -45,18 +48,25 @@ def command(
     \b
     kgtrec campaign export CAMPAIGN --annotator ann --out ann.csv
     kgtrec campaign export CAMPAIGN --annotator ann --first 100 --out ann-1.csv
+    kgtrec campaign export CAMPAIGN --annotator ann --merge --out ann.csv
     kgtrec campaign export CAMPAIGN --annotator ann --all --out ann.jsonl
     kgtrec campaign export CAMPAIGN --annotator ann --format label-studio --out ann-label-studio
     """
     from kgtrec.formats.campaigns import read_campaign, require_initialised
     from kgtrec.formats.label_studio import write_label_studio
-    from kgtrec.formats.tasks import write_tasks, write_tasks_csv, write_tasks_jsonl
+    from kgtrec.formats.tasks import form_of_tasks, require_tasks_file, write_tasks
     from kgtrec.phrasing import relations_without_template, tasks_for
 
     if annotator is None and form != FORMATS[-1]:
         raise click.UsageError("expected --annotator PERSON: only --format label-studio can take everybody's tasks")
     if guidelines is not None and form != FORMATS[-1]:
         raise click.UsageError("--guidelines is for --format label-studio only")
+    if merge and form == FORMATS[-1]:
+        raise click.UsageError("--merge is for files in which verdicts are filled in, found --format label-studio")
+    if form != FORMATS[-1]:
+        form = form or form_of_tasks(out)
+        if not merge:
+            require_tasks_file(out)
     require_initialised(campaign)
     read = read_campaign(campaign)
     if len(read.assignments) == 0:
@@ -64,8 +74,8 @@ def command(
     tasks = tasks_for(read, annotator, everything=everything, first=first)
     if form == FORMATS[-1]:
         write_label_studio(out, tasks, guidelines=guidelines)
-    else:
-        {"csv": write_tasks_csv, "jsonl": write_tasks_jsonl, None: write_tasks}[form](out, tasks)
+    elif left := write_tasks(out, tasks, form=form, merge=merge):
+        say(left_text(left))
     if missing := relations_without_template(read):
         relation, n = next(iter(missing.items()))
         total = sum(missing.values())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from pathlib import Path
 
 import click
 
@@ -43,38 +41,32 @@ def command(folder: str, out: str, topics: str | None) -> None:
     import numpy as np
 
     from kgtrec.data.campaign import Assignments
-    from kgtrec.formats import campaigns
-    from kgtrec.formats.files import folder_beside, write_text
+    from kgtrec.formats import campaigns, folders
     from kgtrec.formats.judgements import append_judgements
     from kgtrec.formats.kgc_sparsity import PERSON, SOURCE, read_kgc_sparsity, topics_of
-    from kgtrec.formats.pools import SETTINGS, require_writable, write_pool
+    from kgtrec.formats.outputs import write_text
+    from kgtrec.formats.pools import require_writable, write_pool_parts, writing_campaign
     from kgtrec.report.published_labels import findings_text, guidelines_text, published_labels_text
 
-    target = Path(out)
-    require_writable(target)
+    require_writable(out)
     found = read_kgc_sparsity(folder, topics=topics)
     text = published_labels_text(found.counts, map(str, found.findings))
-    with folder_beside(target) as part:
-        write_pool(
+    with writing_campaign(out) as part:
+        write_pool_parts(
             part, found.pool, found.seeds, found.automatic,
             made={"strategy": "depth", "command": "campaign import-kgc-sparsity", "source": SOURCE},
+            annotators_per_triple=1,  # one label per triple was published
         )  # fmt: skip
-        settings = json.loads((part / SETTINGS).read_bytes())
-        settings["annotators_per_triple"] = 1  # one label per triple was published
-        write_text(part / SETTINGS, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
-        write_text(part / campaigns.GUIDELINES, guidelines_text(SOURCE, PERSON))
+        write_text(part / folders.GUIDELINES, guidelines_text(SOURCE, PERSON))
         campaigns.write_templates(part, {})
         campaigns.write_sources(part, ())
         campaigns.write_names(part, {})
         judged = np.unique(found.judgements.triple).astype(np.int32)
         by = np.zeros(len(judged), np.int32)
         campaigns.write_assignments(part, found.pool, Assignments(by, judged, found.people.names))
-        append_judgements(part / campaigns.JUDGEMENTS, found.pool, found.judgements)
+        append_judgements(part / folders.JUDGEMENTS, found.pool, found.judgements)
         write_text(part / _FINDINGS, text)
         campaigns.write_people(part, found.people)
-        if target.is_dir():
-            target.rmdir()  # it is empty
-        part.replace(target)
     short = findings_text(found.counts, [(finding.kind, str(finding)) for finding in found.findings], _FINDINGS)
     click.echo(short, nl=False)
     folder_given, named = shlex.quote(out), topics or topics_of(folder)

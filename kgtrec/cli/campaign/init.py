@@ -17,13 +17,6 @@ from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, nearest
 from kgtrec.formats.campaigns import (
-    ASSIGNMENTS,
-    GUIDELINES,
-    JUDGEMENTS,
-    NAMES,
-    PEOPLE,
-    SOURCES,
-    TEMPLATES,
     default_guidelines,
     is_initialised,
     read_assignments,
@@ -39,9 +32,11 @@ from kgtrec.formats.campaigns import (
     write_sources,
     write_templates,
 )
-from kgtrec.formats.files import alone_in, write_text
+from kgtrec.formats.files import alone_in
+from kgtrec.formats.folders import ASSIGNMENTS, GUIDELINES, JUDGEMENTS, NAMES, PEOPLE, SOURCES, TEMPLATES
 from kgtrec.formats.judgements import read_judgements
-from kgtrec.formats.pools import read_pool
+from kgtrec.formats.outputs import update_text
+from kgtrec.formats.pools import BY, read_pool
 from kgtrec.report.campaigns import next_text, notes_text
 from kgtrec.tracking import track
 from kgtrec.wording import draft_template
@@ -104,7 +99,7 @@ def command(
     writers: dict[str, Callable[[], None]] = {}
     if _is_due(folder / GUIDELINES, guidelines, force=force):
         text = read_text(guidelines) if guidelines else default_guidelines()
-        writers[GUIDELINES] = partial(write_text, folder / GUIDELINES, text)
+        writers[GUIDELINES] = partial(update_text, folder / GUIDELINES, text, by=BY)
     if _is_due(folder / TEMPLATES, templates, force=force):
         asked = pool.questions.relations.decode(np.unique(pool.triples.relation)).to_pylist()
         drafts = {relation: draft_template(relation) for relation in sorted(asked, key=str.encode)}
@@ -115,7 +110,7 @@ def command(
             writers[SOURCES] = partial(write_sources, folder, ())
         else:
             read_sources(sources)
-            writers[SOURCES] = partial(write_text, folder / SOURCES, read_text(sources))  # with its comments
+            writers[SOURCES] = partial(update_text, folder / SOURCES, read_text(sources), by=BY)  # with its comments
     if _is_due(folder / NAMES, names, force=force):
         known = read_names(names, pool.questions.entities) if names else {}
         writers[NAMES] = partial(write_names, folder, known)

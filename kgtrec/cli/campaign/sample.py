@@ -10,7 +10,7 @@ from kgtrec.cli.common import say
 from kgtrec.cli.evaluate import form_of
 from kgtrec.cli.options import SEED, SHARE, at_least
 from kgtrec.errors import KgtrecError, nearest
-from kgtrec.formats.files import writing
+from kgtrec.formats.outputs import writing
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
@@ -92,10 +92,14 @@ def _draw(
     from kgtrec.adjudicate import decisions_of
     from kgtrec.data.judgements import EXPERT, NO, YES
     from kgtrec.expert_sample import draw_sample
-    from kgtrec.formats.expert_samples import EXPERT_SAMPLE, is_drawn, read_expert_sample, write_expert_sample
-    from kgtrec.formats.tasks import write_tasks
+    from kgtrec.formats.expert_samples import is_drawn, read_expert_sample, write_expert_sample
+    from kgtrec.formats.folders import EXPERT_SAMPLE
+    from kgtrec.formats.outputs import require_file
+    from kgtrec.formats.tasks import form_of_tasks, write_tasks
     from kgtrec.phrasing import phrase_tasks
 
+    form_of_tasks(out)
+    require_file(out)
     people = read.people
     experts = people.names.decode(people.person[people.role == EXPERT]).to_pylist()
     if expert is not None and expert not in experts:

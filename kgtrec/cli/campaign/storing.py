@@ -66,7 +66,8 @@ def take_in(
         If a file is wrong, or any verdict is refused; nothing is stored then, unless ``keep_going``.
     """
     from kgtrec.acceptance import RefusedError, accept
-    from kgtrec.formats.campaigns import JUDGEMENTS, read_campaign, require_initialised
+    from kgtrec.formats.campaigns import read_campaign, require_initialised
+    from kgtrec.formats.folders import JUDGEMENTS
     from kgtrec.formats.judgements import JudgementWriter, read_judgements
 
     require_initialised(folder)
@@ -114,6 +115,14 @@ def read_returned(path: str, *, role: str, form: str, person: str | None, user_m
     readers: dict[str, Any] = {"csv": read_tasks_csv, "jsonl": read_tasks_jsonl, "auto": read_tasks}
     found: Returned = readers[form](path, person=person, role=role)
     return found
+
+
+def left_text(left: int) -> str:
+    """What a person is told of rows that were filled in and are not among the tasks that are written."""
+    return (
+        f"warning: {counted(left, 'row')} of the file that was there {'is' if left == 1 else 'are'} filled in and no "
+        "longer asked for; import the former file, lest they be forgotten"
+    )
 
 
 def _tell_refused(refused: Sequence[Refusal]) -> None:

@@ -27,7 +27,7 @@ from kgtrec.cli.options import (
     ties_option,
 )
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import write_text
+from kgtrec.formats.outputs import write_text
 
 if TYPE_CHECKING:
     from kgtrec.evaluation import Missing

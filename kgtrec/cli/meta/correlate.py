@@ -24,7 +24,8 @@ from kgtrec.cli.options import (
 )
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import suffixes, write_text
+from kgtrec.formats.files import suffixes
+from kgtrec.formats.outputs import write_text
 
 if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
@@ -164,7 +165,7 @@ def _sorted_out(inputs: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _holds_systems(path: str) -> bool:
-    from kgtrec.formats.collections import MANIFEST
+    from kgtrec.formats.folders import MANIFEST
     from kgtrec.formats.sniff import sniff
 
     if Path(path).is_dir():

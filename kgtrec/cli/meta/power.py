@@ -22,7 +22,7 @@ from kgtrec.cli.options import (
 )
 from kgtrec.data.power import POWER_TESTS, RESAMPLES
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import write_text
+from kgtrec.formats.outputs import write_text
 
 if TYPE_CHECKING:
     from kgtrec.data.power import Resample

@@ -23,7 +23,8 @@ from kgtrec.cli.options import (
 )
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import suffixes, write_text
+from kgtrec.formats.files import suffixes
+from kgtrec.formats.outputs import write_text
 
 if TYPE_CHECKING:
     from kgtrec.data.score_table import ScoreTable

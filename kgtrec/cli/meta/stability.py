@@ -23,7 +23,7 @@ from kgtrec.cli.options import (
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.data.stability import MACRO_READINGS, MICRO_READINGS
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import write_text
+from kgtrec.formats.outputs import write_text
 
 if TYPE_CHECKING:
     from kgtrec.data.stability import MacroReading, MicroReading

@@ -11,9 +11,9 @@ from kgtrec.cli.systems import read_questions
 from kgtrec.data.open_world_curve import DENSITIES
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import read_answer_ranks
-from kgtrec.formats.files import replacing_folder, require_replaceable, write_text
+from kgtrec.formats.outputs import require_folder, write_text, writing_folder
 
-_MADE_BY = "points.csv"
+_BY = "openworld curve"  # what writes the folder
 
 
 def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
@@ -91,7 +91,7 @@ def command(
     from kgtrec.report.records import table_csv
 
     if out is not None:
-        require_replaceable(out, made_by=_MADE_BY)
+        require_folder(out, by=_BY)
     paths = files_of(systems)
     refuse_twice(collection, paths)
     complete = read_questions(collection)
@@ -110,7 +110,7 @@ def command(
     click.echo(curve_text(found, tables), nl=False)
     if out is None:
         return
-    with replacing_folder(out, made_by=_MADE_BY) as folder:
+    with writing_folder(out, by=_BY) as folder:
         for name, table in tables.items():
             write_text(folder / f"{name}.csv", table_csv(table))
         for name, content in report_files(curve_report(found, tables), ("html", "svg")).items():

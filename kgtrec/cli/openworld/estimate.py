@@ -23,7 +23,7 @@ from kgtrec.cli.options import (
 from kgtrec.data.collection import Collection
 from kgtrec.data.missing_estimate import METHODS
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import writing
+from kgtrec.formats.outputs import writing
 from kgtrec.formats.runs import default_name
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _judged(path: str, labels: str | None, known: str | None) -> tuple[Qrels, Qr
     """Labels, judgements, how many answers each judgement stands for, and the depth of the pool."""
     from kgtrec.adjudicate import decisions_of
     from kgtrec.formats.campaigns import read_campaign
-    from kgtrec.formats.pools import SETTINGS
+    from kgtrec.formats.folders import SETTINGS
     from kgtrec.openworld.estimate import judged_answers
 
     if not Path(path, SETTINGS).exists():

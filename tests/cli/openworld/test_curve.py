@@ -103,7 +103,8 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(
     assert left.value.code == 2
     told = {
         "file": "expected a folder to write, found a file",
-        "folder": "expected an empty or new folder, found one with other files, which would be lost; choose another",
+        "folder": "expected a new or empty folder, or one in which all is as kgtrec wrote it, found what kgtrec did "
+        "not write there: mine.txt; choose another folder, or move them away",
     }[kind]
     assert capsys.readouterr().err == f"error: {out}: {told}\n"
     assert (out if kind == "file" else out / "mine.txt").read_text() == "mine"

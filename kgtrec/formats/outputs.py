@@ -1,0 +1,921 @@
+"""Writing files and folders: what kgtrec did not write never changes, and what it writes is whole, old or new.
+
+Every folder that something was written to has a record, ``.kgtrec``: JSON Lines, one line a file, with its path below
+the folder, its SHA-256 and what wrote it (``by``). A file is replaced only if the record has it as it is now, and a
+folder only if all that is in it was written by the command that replaces it. Anything else belongs to somebody, and is
+refused by name. What is new is made beside its place, as ``.NAME.XXXXXXXX.kgtrec-part``, and exchanged with what was
+there in one step where the system can do that (Linux), else by renaming with a way back.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from kgtrec.errors import FormatError, KgtrecWarning
+from kgtrec.formats.files import PathLike, compressing, sha256_of, suffixes
+from kgtrec.formats.folders import owner_of
+
+RECORD = ".kgtrec"
+FILE = "file"  # what wrote a file that belongs to no folder of ours
+_HEADER = b'{"kgtrec": "what it wrote in this folder; see docs/files.md", "format": 1}\n'  # the first line of a record
+_PART = re.compile(r"\..+\.[0-9a-f]{8}\.kgtrec-part", re.DOTALL)
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NOT_SUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
+_NAMED = 3  # names in an error
+_NO_REPLACE, _EXCHANGE = 1, 2  # flags of Linux's renameat2
+_BUFFER = 1 << 20
+
+_staging: list[Path] = []  # folders that are being made, in which nothing is there before and nothing is recorded
+_inputs: list[Path] = []  # what the command at hand reads
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """What a file is known by without reading it again."""
+
+    inode: int
+    size: int
+    time: int  # of the last change, ns
+
+    @classmethod
+    def of(cls, path: Path) -> _Stamp:
+        found = path.lstat()
+        return cls(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+@contextmanager
+def protecting(paths: Iterable[PathLike]) -> Iterator[None]:
+    """Refuse, until the block ends, to write to any of these inputs, or to replace a folder that holds one."""
+    before = len(_inputs)
+    _inputs.extend(_real(path) for path in paths if os.fspath(path) != "-")
+    try:
+        yield
+    finally:
+        del _inputs[before:]
+
+
+@contextmanager
+def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
+    """A binary stream that becomes the file ``path`` when the block ends well, and vanishes when it does not.
+
+    Compressed by suffix; equal content gives equal bytes. ``-`` is standard output; a device or pipe is written to.
+
+    Parameters
+    ----------
+    path : path
+        New, empty, or a file that was written this way before and was not changed since; a link stands for what it
+        leads to.
+    by : str
+        What writes it: only what the same wrote before is replaced.
+
+    Raises
+    ------
+    FormatError
+        If the file is somebody's, or an input of the command, or cannot be written; before anything is written.
+    """
+    if os.fspath(path) == "-":
+        if sys.stdout is None:
+            raise FormatError("expected standard output, found it closed", path="-")
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if _is_device(path):  # it has no content to keep, and must not be replaced by a file
+        with Path(path).open("wb") as raw, compressing(raw, suffixes(path)[1]) as stream:
+            yield stream
+        return
+    with _new_file(path, by, lambda target: _require_file(target, path, by)) as stream:
+        yield stream
+
+
+@contextmanager
+def updating(path: PathLike, *, by: str) -> Iterator[BinaryIO]:
+    """The same for a file that commands keep up to date, such as those of a campaign: whatever is there is replaced.
+
+    Where that is not as ``by`` wrote it, since somebody edited it, it stays under another name.
+
+    Warns
+    -----
+    KgtrecWarning
+        With that name.
+    """
+    with _new_file(path, by, _stamp_of, aside=True) as stream:
+        yield stream
+
+
+def write_text(path: PathLike, text: str, *, by: str = FILE) -> None:
+    """Write ``text`` as UTF-8, see :func:`writing`."""
+    with writing(path, by=by) as stream:
+        stream.write(text.encode())
+
+
+def update_text(path: PathLike, text: str, *, by: str) -> None:
+    """Write ``text`` as UTF-8, see :func:`updating`."""
+    with updating(path, by=by) as stream:
+        stream.write(text.encode())
+
+
+def is_same_file(one: PathLike, other: PathLike) -> bool:
+    """Whether two names lead to one file."""
+    with suppress(OSError):
+        return Path(one).samefile(other)
+    return _real(one) == _real(other)
+
+
+def require_file(path: PathLike, *, by: str = FILE) -> None:
+    """Raise FormatError if :func:`writing` would refuse a file."""
+    if os.fspath(path) != "-" and not _is_device(path):
+        _require_file(_real(path), path, by)
+
+
+def remove_file(path: PathLike, *, by: str) -> bool:
+    """Remove a file that ``by`` wrote; whether it is gone: one that somebody changed stays."""
+    target = _real(path)
+    try:
+        _is_ours(target, by)
+        target.unlink()
+    except FileNotFoundError:
+        return True
+    except _SomebodysError:
+        return False
+    return True
+
+
+def claim_folder(folder: PathLike, by: str) -> None:
+    """Record that a folder is kept by ``by``, made with its parents if need be.
+
+    Raises
+    ------
+    FormatError
+        If it is a file, cannot be made, or holds anything and was not claimed before.
+    """
+    target = _real(folder)
+    if (by, ".", "") in _read_record(target, folder):
+        return
+    if os.path.lexists(target) and not target.is_dir():
+        raise FormatError("expected a folder to write, found a file; choose another", path=folder)
+    if target.is_dir() and (others := [entry.name for entry in _children(target)]):
+        raise FormatError(
+            f"expected a new or empty folder, or one of kgtrec {by}, found one with other files: {_listed(others)}; "
+            "choose another folder",
+            path=folder,
+        )
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        _record(target, [(by, ".", "")])
+    except OSError as error:
+        raise FormatError(f"cannot write here: {_reason(error, target)}", path=folder) from None
+
+
+def free_names(path: PathLike) -> Iterator[Path]:
+    """Names like that of a file or folder, ``NAME.1.csv`` and so on, which nothing has yet."""
+    target = Path(path)
+    stem, dot, rest = target.name.partition(".")
+    number = 1
+    while True:
+        name = target.with_name(f"{stem}.{number}{dot}{rest}")
+        if not os.path.lexists(name):
+            yield name
+        number += 1
+
+
+def written_by(folder: PathLike, by: str) -> tuple[str, ...]:
+    """The files in a folder, by their paths below it, that ``by`` wrote according to the folder's record."""
+    found = _read_record(Path(folder))
+    return tuple(dict.fromkeys(path for writer, path, _ in found if writer == by))
+
+
+def require_folder(path: PathLike, *, by: str, force: bool = True, keeps: Callable[[str], bool] | None = None) -> None:
+    """Raise FormatError if :func:`writing_folder` would refuse a folder.
+
+    Parameters
+    ----------
+    path, by, keeps
+        As there.
+    force : bool
+        Whether one that ``by`` wrote before may be replaced.
+    """
+    _require_folder(_real(path), path, by, force, keeps or _keeps_nothing)
+
+
+@contextmanager
+def writing_folder(
+    path: PathLike,
+    *,
+    by: str,
+    force: bool = True,
+    keeps: Callable[[str], bool] | None = None,
+    records: bool = False,
+) -> Iterator[Path]:
+    """A folder to fill, which becomes ``path`` when the block ends well, and vanishes when it does not.
+
+    Parameters
+    ----------
+    path : path
+        Absent, empty, or a folder that ``by`` wrote before, with nothing else in it and nothing changed since.
+    by : str
+        What writes it.
+    force : bool
+        Whether a folder that ``by`` wrote before may be replaced.
+    keeps : callable, optional
+        Tells by its name which file beside our own in the folder stays as it is.
+    records : bool
+        Whether the files written in the block are recorded one by one too, so that they can be replaced later, one by
+        one, by the commands that wrote them. Default: they belong to the folder as a whole.
+
+    Raises
+    ------
+    FormatError
+        If ``path`` is a file, an input or what holds one, or a folder with anything else in it; before and after the
+        block.
+    """
+    kept = keeps or _keeps_nothing
+    target = _real(path)
+    _require_folder(target, path, by, force, kept)
+    _remove_stale(target)
+    in_place = target.is_dir() and _cannot_be_renamed(target)
+    with _part_folder(target, path, inside=in_place) as part:
+        if not records:
+            _staging.append(part)
+        try:
+            yield part
+        finally:
+            if not records:
+                _staging.remove(part)
+        ours = _require_folder(target, path, by, force, kept)  # somebody may have come meanwhile
+        _record_folder(part, by, before=_record_lines(target, kept))
+        if in_place:
+            _fill(part, target, ours)
+        else:
+            _exchange_folder(part, target, ours, kept)
+
+
+@contextmanager
+def folder_beside(target: PathLike) -> Iterator[Path]:
+    """A new folder in the folder of ``target``, to be renamed once it is full; what is left of it in the end vanishes.
+
+    What is written in it is not recorded: it is for folders that vouch for their files themselves.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be made.
+    """
+    place = _real(target)
+    with _part_folder(place, target, inside=False) as part:
+        _staging.append(part)
+        try:
+            yield part
+        finally:
+            _staging.remove(part)
+
+
+def is_part(name: str) -> bool:
+    """Whether a file or folder of this name is what a writer makes before it takes its place."""
+    return _PART.fullmatch(name) is not None
+
+
+def clear_parts(folder: PathLike) -> None:
+    """Remove what writers that were killed have left half done in a folder in which none can be at work now."""
+    for part in _children(Path(folder)):
+        if is_part(part.name):
+            _remove_part(part)
+
+
+# --- one file
+
+
+def _real(path: PathLike) -> Path:
+    """Where a path leads, all links followed."""
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError:
+        raise FormatError("expected the name of a file, found one with a NUL character", path=repr(path)) from None
+
+
+def _is_device(path: PathLike) -> bool:
+    target = Path(path)
+    try:
+        return target.exists() and not target.is_file() and not target.is_dir()
+    except ValueError:
+        return False  # said by _real
+    except OSError as error:  # a name that is too long, or leads in a circle
+        raise FormatError(f"cannot write here: {error.strerror}", path=path) from None
+
+
+@contextmanager
+def _new_file(
+    path: PathLike, by: str, checked: Callable[[Path], _Stamp | None], *, aside: bool = False
+) -> Iterator[BinaryIO]:
+    """The stream, once ``checked`` has let the place pass; it gives the stamp of what is there.
+
+    With ``aside`` what is there stays under another name, unless ``by`` wrote it.
+    """
+    target = _real(path)
+    is_recorded = not any(folder in target.parents for folder in _staging)
+    before = checked(target)
+    made = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
+    part = target.parent / _part_name(target.name)
+    try:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if is_recorded:
+                _remove_stale(target)
+            handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        except OSError as error:
+            raise FormatError(f"cannot write here: {_reason(error, target.parent)}", path=path) from None
+        with ExitStack() as held:
+            file = held.enter_context(os.fdopen(handle, "wb", buffering=0))
+            _lock(handle)
+            hashing = _Hashing(file)
+            raw: IO[bytes] = held.enter_context(io.BufferedWriter(cast(io.RawIOBase, hashing), _BUFFER))
+            stream = held.enter_context(compressing(raw, suffixes(path)[1]))
+            yield stream
+            held.pop_all().close()
+            sha256 = hashing.sha256(part)
+            if _stamp_of(target) != before:  # somebody has come meanwhile
+                before = checked(target)
+            if aside and before is not None and sha256_of(target) != sha256:
+                _keep_aside(target, path, by)
+            if is_recorded:
+                _record(target.parent, [(by, target.name, sha256)])
+            with _uninterrupted():
+                _install_file(part, target, before, lambda: checked(target))
+    except BaseException as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        _remove_made(made)
+        if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+            error.filename = os.fspath(path)
+        raise
+
+
+def _remove_made(folders: Iterable[Path]) -> None:
+    """Remove folders that were made for what failed, unless somebody has put something there."""
+    for folder in folders:
+        with suppress(OSError):
+            if [entry.name for entry in _children(folder)] == [RECORD]:
+                (folder / RECORD).unlink()
+            folder.rmdir()
+
+
+class _Hashing(io.RawIOBase):
+    """A file that knows the SHA-256 of what was written to it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._sha256, self._is_in_order = file, hashlib.sha256(), True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def write(self, data: bytes, /) -> int:  # type: ignore[override]
+        n = self._file.write(data)
+        self._sha256.update(memoryview(data)[:n])
+        return n
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        before = self._file.tell()
+        place = self._file.seek(offset, whence)
+        self._is_in_order &= place == before
+        return place
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def sha256(self, path: Path) -> str:
+        return self._sha256.hexdigest() if self._is_in_order else sha256_of(path)
+
+
+def _require_file(target: Path, path: PathLike, by: str) -> _Stamp | None:
+    """The stamp of the file that may be replaced, None where there is none; an error if it is somebody's."""
+    if any(folder in target.parents for folder in _staging):
+        return None
+    if target.is_dir():
+        raise FormatError("expected a file to write, found a folder", path=path)
+    if any(is_same_file(place, target) for place in _inputs):
+        raise FormatError(
+            "expected another file than those that are read, found one of them; choose another name", path=path
+        )
+    if by == FILE and (kind := owner_of(target)):
+        raise FormatError(
+            f"expected a name of its own, found that of a file of the {kind} in this folder; choose another name",
+            path=path,
+        )
+    try:
+        return _is_ours(target, by)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except _SomebodysError as error:
+        raise FormatError(
+            f"expected a new name, or a file that kgtrec wrote before, found {error}; choose another name"
+            f"{_such_as(target)}, or move the file away",
+            path=path,
+        ) from None
+
+
+class _SomebodysError(Exception):
+    """What is there is not ours."""
+
+
+def _is_ours(target: Path, by: str) -> _Stamp | None:
+    """The stamp of a file that ``by`` wrote, or that is empty.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    _SomebodysError
+        If it is somebody's.
+    """
+    stamp = _Stamp.of(target)
+    if stamp.size == 0:
+        return stamp
+    found = [(writer, sha256) for writer, name, sha256 in _read_record(target.parent) if name == target.name]
+    if not found:
+        raise _SomebodysError("one that it did not write, and that would be lost")
+    own = sha256_of(target)
+    writers = [writer for writer, sha256 in found if sha256 == own]
+    if not writers:
+        raise _SomebodysError("one that was changed since, and would be lost")
+    if by not in writers:
+        raise _SomebodysError(f"a part of what kgtrec wrote as {writers[-1]}")
+    return stamp
+
+
+def _keep_aside(target: Path, path: PathLike, by: str) -> None:
+    """Give a file that ``by`` did not write, or that was changed since, a second name, under which it stays."""
+    try:
+        _is_ours(target, by)
+    except _SomebodysError:
+        name = next(free_names(target))
+        _link(target, name)
+        warnings.warn(
+            f"{path}: was edited since kgtrec wrote it, or came from elsewhere; it is kept as {name.name}",
+            KgtrecWarning,
+            stacklevel=2,
+        )
+
+
+def _stamp_of(target: Path) -> _Stamp | None:
+    if target.is_dir():
+        raise FormatError("expected a file to write, found a folder", path=target)
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return _Stamp.of(target)
+    return None
+
+
+def _such_as(target: Path) -> str:
+    return f", such as {next(free_names(target)).name}"
+
+
+def _install_file(part: Path, target: Path, before: _Stamp | None, again: Callable[[], _Stamp | None]) -> None:
+    """Put a finished file in place of what was there ``before``; ``again`` looks at what is there by now."""
+    if before is None:
+        try:
+            _renamed_to_new(part, target)
+        except FileExistsError:
+            again()  # says whose it is
+            part.replace(target)  # ours, from another process
+        return
+    if _renamed(part, target, _EXCHANGE):
+        if _Stamp.of(part) != before:  # somebody was faster: put back what is theirs
+            _renamed(part, target, _EXCHANGE)
+            again()
+            _renamed(part, target, _EXCHANGE)
+        part.unlink()
+        return
+    if _Stamp.of(target) != before:
+        again()
+    part.replace(target)
+
+
+# --- a folder
+
+
+def _keeps_nothing(_: str) -> bool:
+    return False
+
+
+def _require_folder(
+    target: Path, path: PathLike, by: str, force: bool, keeps: Callable[[str], bool]
+) -> dict[str, _Stamp]:
+    """The files of a folder that may be replaced, by their paths below it."""
+    if os.path.lexists(target) and not target.is_dir():
+        raise FormatError("expected a folder to write, found a file", path=path)
+    if inner := next((place for place in _inputs if place == target or target in place.parents), None):
+        what = "an input" if inner == target else f"a folder that holds the input {_shown(inner, target)}"
+        raise FormatError(f"expected a folder of its own, found {what}; choose another folder", path=path)
+    if kind := owner_of(target):
+        raise FormatError(
+            f"expected a name of its own, found that of a part of the {kind} in this folder; choose another name",
+            path=path,
+        )
+    if not target.is_dir():
+        return {}
+    recorded = [(name, sha256) for writer, name, sha256 in _read_record(target, path) if writer == by]
+    sums: dict[str, set[str]] = {}
+    for name, sha256 in recorded:
+        sums.setdefault(name, set()).add(sha256)
+    ours: dict[str, _Stamp] = {}
+    others: list[str] = []
+    foreign: list[str] = []  # folders
+    changed: list[str] = []
+    inhabited = {str(parent) for name in sums for parent in Path(name).parents}
+    for entry in _below(target):
+        name = str(entry.relative_to(target))
+        if any(is_part(part) for part in Path(name).parts) or any(name.startswith(folder) for folder in foreign):
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            if name not in inhabited:
+                foreign.append(f"{name}{os.sep}")
+        elif entry.is_symlink() or not entry.is_file():
+            others.append(name)
+        elif entry.name != RECORD and not (entry.parent == target and keeps(name)):
+            if name not in sums:
+                others.append(name)
+                continue
+            ours[name] = _Stamp.of(entry)
+            if sha256_of(entry) not in sums[name]:
+                changed.append(name)
+    others += foreign
+    if others or changed:
+        what = f"what kgtrec did not write there: {_listed(others)}" if others else ""
+        since = f"what was changed since: {_listed(changed)}" if changed else ""
+        raise FormatError(
+            "expected a new or empty folder, or one in which all is as kgtrec wrote it, found "
+            f"{' and '.join(filter(None, (what, since)))}; choose another folder, or move them away",
+            path=path,
+        )
+    if ours and not force:
+        raise FormatError(
+            f"expected a new or empty folder, found what kgtrec wrote before ({by}); replace it with --force "
+            "(in Python force=True)",
+            path=path,
+        )
+    return ours
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(sorted(names)[:_NAMED]) + more
+
+
+def _shown(place: Path, folder: Path) -> str:
+    return str(place.relative_to(folder))
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """All that is in a folder, folders before what is in them; links are not followed."""
+    for place, folders, files in os.walk(folder):
+        yield from (Path(place, name) for name in (*folders, *files))
+
+
+def _children(folder: Path) -> list[Path]:
+    with suppress(OSError):
+        return list(folder.iterdir())
+    return []
+
+
+def _cannot_be_renamed(target: Path) -> bool:
+    """Whether a folder must stay the one that it is: somebody stands in it, or another disk begins there."""
+    return _holds_current_folder(target) or target.is_mount() or not os.access(target.parent, os.W_OK)
+
+
+def _holds_current_folder(folder: Path) -> bool:
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        return False
+    return here == folder or folder in here.parents
+
+
+@contextmanager
+def _part_folder(target: Path, path: PathLike, *, inside: bool) -> Iterator[Path]:
+    """An empty folder beside ``target``, or in it, which vanishes in the end."""
+    where = target if inside else target.parent
+    made = [folder for folder in (where, *where.parents) if not folder.exists()]
+    part = where / _part_name(target.name)
+    handle = -1
+    try:
+        # made inside the block that removes it: a signal may come at any moment
+        try:
+            where.mkdir(parents=True, exist_ok=True)
+            part.mkdir()
+        except OSError as error:
+            raise FormatError(f"cannot write here: {_reason(error, where)}", path=path) from None
+        with suppress(OSError):
+            handle = os.open(part, os.O_RDONLY)
+            _lock(handle)
+        yield part
+    except BaseException:
+        _remove_part(part)
+        _remove_made(made)
+        raise
+    finally:
+        if handle >= 0:
+            os.close(handle)
+    _remove_part(part)
+
+
+def _exchange_folder(part: Path, target: Path, ours: Mapping[str, _Stamp], keeps: Callable[[str], bool]) -> None:
+    """Put a finished folder in place of the one that is there."""
+    if not target.is_dir():
+        _renamed_to_new(part, target)
+        return
+    _copy_rights(target, part)
+    if not any(target.iterdir()):
+        part.replace(target)  # which an empty folder gives way to, and no other
+        return
+    for entry in _children(target):
+        if entry.name != RECORD and entry.is_file() and keeps(entry.name):
+            _link(entry, part / entry.name)
+    with _uninterrupted():
+        if not _renamed(part, target, _EXCHANGE):
+            aside = target.parent / _part_name(target.name)
+            _move([(target, aside), (part, target)])
+            aside.replace(part)
+    _sweep(part, target, ours)
+
+
+def _copy_rights(source: Path, place: Path) -> None:
+    """Let a folder be open to whom the one that it replaces is."""
+    found = source.stat()
+    place.chmod(stat.S_IMODE(found.st_mode))
+    with suppress(OSError, AttributeError):
+        os.chown(place, found.st_uid, found.st_gid)
+
+
+def _sweep(old: Path, new: Path, ours: Mapping[str, _Stamp]) -> None:
+    """Remove from a folder that was replaced what is ours; what somebody put there meanwhile goes to the new one."""
+    for entry in list(_below(old)):
+        name = entry.relative_to(old)
+        if entry.is_dir() and not entry.is_symlink():
+            continue
+        if str(name) in ours or entry.name == RECORD or any(is_part(part) for part in name.parts):
+            if entry.name == RECORD or any(is_part(part) for part in name.parts) or _Stamp.of(entry) == ours[str(name)]:
+                entry.unlink()
+                continue
+        elif (new / name).exists() and _has_same_bytes(entry, new / name):
+            entry.unlink()  # kept: it has two names now
+            continue
+        place = new / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            _renamed_to_new(entry, place if not os.path.lexists(place) else next(free_names(place)))
+    _remove_empty(old)
+
+
+def _fill(part: Path, target: Path, ours: Mapping[str, _Stamp]) -> None:
+    """Put what is in a finished folder in the place of what is ours in another that cannot be renamed."""
+    old = part / _part_name("old")
+    old.mkdir()
+    moves = [(target / name, old / str(number)) for number, name in enumerate(ours)]
+    if (target / RECORD).exists():
+        moves.append((target / RECORD, old / RECORD))
+    moves += [
+        (entry, target / entry.relative_to(part)) for entry in _below(part) if not entry.is_dir() and entry != old
+    ]
+    for _, place in moves:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    with _uninterrupted():
+        _move(moves)
+    for number, (name, stamp) in enumerate(ours.items()):
+        if _Stamp.of(old / str(number)) != stamp:  # somebody was faster: it stays, under another name
+            _renamed_to_new(old / str(number), next(free_names(target / name)))
+        for folder in (target / name).relative_to(target).parents:
+            if not _holds_current_folder(target / folder):
+                with suppress(OSError):
+                    (target / folder).rmdir()
+    shutil.rmtree(part, ignore_errors=True)
+
+
+def _move(moves: Sequence[tuple[Path, Path]]) -> None:
+    """Rename one after the other, all or none."""
+    try:
+        for source, place in moves:
+            _renamed_to_new(source, place)
+    except BaseException:
+        for source, place in reversed(moves):
+            if not os.path.lexists(source):  # it has been moved
+                with suppress(OSError):
+                    place.replace(source)
+        raise
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder with the folders in it, where nothing is left in them."""
+    for place, _, _ in os.walk(folder, topdown=False):
+        with suppress(OSError):
+            Path(place).rmdir()
+
+
+def _link(source: Path, place: Path) -> None:
+    """A second name for a file, or a copy of it where a file can have but one."""
+    try:
+        os.link(source, place)
+    except OSError:
+        shutil.copy2(source, place)
+
+
+def _has_same_bytes(one: Path, other: Path) -> bool:
+    return is_same_file(one, other) or sha256_of(one) == sha256_of(other)
+
+
+# --- parts that are not finished
+
+
+def _part_name(name: str) -> str:
+    return f".{name[:100]}.{os.urandom(4).hex()}.kgtrec-part"
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove what a writer that was killed has left beside a file or folder, or in it."""
+    begin = f".{target.name[:100]}."
+    for folder in (target.parent, target):
+        try:
+            names = [entry.name for entry in os.scandir(folder)]
+        except OSError:
+            continue
+        for name in names:
+            if name.startswith(begin) and is_part(name) and not _is_locked(folder / name):
+                _remove_part(folder / name)
+
+
+def _remove_part(part: Path) -> None:
+    """Remove an unfinished file or folder; of a folder that was replaced, what it is known to have held."""
+    with suppress(OSError):
+        if not part.is_dir() or part.is_symlink():
+            part.unlink(missing_ok=True)
+            return
+        recorded = {(name, sha256) for writer, name, sha256 in _read_record(part) if writer != FILE}
+        if not recorded:
+            shutil.rmtree(part, ignore_errors=True)
+            return
+        for entry in list(_below(part)):
+            name = str(entry.relative_to(part))
+            if entry.is_file() and (
+                entry.name == RECORD or entry.stat().st_nlink > 1 or (name, sha256_of(entry)) in recorded
+            ):  # of two names, the other one stays
+                entry.unlink()
+        _remove_empty(part)
+
+
+def _lock(handle: int) -> None:
+    """Tell other programs, as long as the handle is open, that somebody is at work on a file or folder."""
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _is_locked(part: Path) -> bool:
+    """Whether somebody is at work on it; where that cannot be known, yes."""
+    handle = -1
+    try:
+        import fcntl
+
+        handle = os.open(part, os.O_RDONLY)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return True
+    finally:
+        if handle >= 0:
+            os.close(handle)
+    return False
+
+
+# --- the record
+
+
+def _read_record(folder: Path, path: PathLike | None = None) -> list[tuple[str, str, str]]:
+    """What the record of a folder holds: by whom, which file, its SHA-256. A damaged line stands for nothing."""
+    try:
+        data = (folder / RECORD).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError:
+        data = b"\0"
+    if not data.startswith(_HEADER) and not _HEADER.startswith(data):  # a writer may have been killed in the header
+        raise FormatError(
+            "expected kgtrec's record of what it wrote in this folder, found another file of that name; move it away",
+            path=(folder if path is None else Path(path)) / RECORD,
+        )
+    found = []
+    for line in data[len(_HEADER) :].splitlines():
+        try:
+            row = json.loads(line)
+            found.append((str(row["by"]), str(row["path"]), str(row["sha256"])))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return found
+
+
+def _record(folder: Path, rows: Sequence[tuple[str, str, str]]) -> None:
+    """Add to a folder's record what it lacks, or begin it."""
+    known = set(_read_record(folder))
+    if not (rows := [row for row in rows if row not in known]):
+        return
+    handle = os.open(folder / RECORD, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    try:
+        size = os.fstat(handle).st_size
+        is_torn = size > len(_HEADER) and os.pread(handle, 1, size - 1) != b"\n"  # a writer was killed in a line
+        lines = [json.dumps({"by": by, "path": name, "sha256": sha256}) + "\n" for by, name, sha256 in rows]
+        data = memoryview(_HEADER[size:] + b"\n" * is_torn + "".join(lines).encode())
+        while data:
+            data = data[os.write(handle, data) :]
+    finally:
+        os.close(handle)
+
+
+def _record_lines(target: Path, keeps: Callable[[str], bool]) -> list[tuple[str, str, str]]:
+    """What an earlier record says of the files that stay."""
+    return [row for row in _read_record(target) if keeps(row[1])]
+
+
+def _record_folder(part: Path, by: str, before: list[tuple[str, str, str]]) -> None:
+    """Record all files of a finished folder as those of ``by``."""
+    rows = [
+        (by, entry.relative_to(part).as_posix(), sha256_of(entry))
+        for entry in sorted(_below(part))
+        if entry.is_file() and entry.name != RECORD
+    ]
+    _record(part, [*before, *rows])
+
+
+# --- the system
+
+
+def _reason(error: OSError, folder: Path) -> str:
+    """Why a folder cannot be written to; of a file in its place, the system says only that it exists."""
+    files = [place for place in (folder, *folder.parents) if place.exists() and not place.is_dir()]
+    return f"{files[0]} is a file, not a folder" if files else str(error.strerror)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Put off to the end of the block, which must be short, what a signal would do."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread is interrupted
+        return
+    came: list[int] = []
+    before = {}
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGINT)):
+            if callable(signal.getsignal(number)) and number not in before:
+                before[number] = signal.signal(number, lambda found, _: came.append(found))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
+def _renamed_to_new(source: Path, place: Path) -> None:
+    """Rename, to a name that nothing has.
+
+    Raises
+    ------
+    FileExistsError
+        If something has.
+    """
+    if _renamed(source, place, _NO_REPLACE):
+        return
+    if os.path.lexists(place):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(place))
+    source.rename(place)
+
+
+def _renamed(source: Path, place: Path, flags: int) -> bool:
+    """Linux's renameat2; False where the system or the disk has none."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes  # seldom needed, and not for --help
+
+    with suppress(AttributeError):
+        system = ctypes.CDLL(None, use_errno=True)
+        at_here = -100
+        if system.renameat2(at_here, os.fsencode(source), at_here, os.fsencode(place), flags) == 0:
+            return True
+        number = ctypes.get_errno()
+        if number not in _NOT_SUPPORTED:
+            raise OSError(number, os.strerror(number), os.fspath(source))
+    return False

@@ -1,0 +1,273 @@
+"""Every command that writes, into folders that hold anything: nothing that kgtrec did not write changes.
+
+And what a command writes is there as a whole or not at all, wherever it is stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import chdir
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgtrec.cli import cli, main
+from tests.trees import faulty_runs, tree, without_parts
+
+ROOT = Path(__file__).parents[2]
+
+#: words of each command that writes, with OUT for what it writes: a folder, a file, or a folder of single files
+FOLDERS = {
+    "questions": "questions kg --out OUT --force",
+    "pool": "pool C RUNS --depth 2 --out OUT --force",
+    "campaign qrels": "campaign qrels campaign --out OUT --force",
+    "campaign export": "campaign export campaign --annotator ann --format label-studio --out OUT",
+    "campaign import-kgc-sparsity": "campaign import-kgc-sparsity published --out OUT",
+    "openworld curve": "openworld curve C RANKS --densities 0.5 -m micro.MRR --out OUT",
+    "openworld world": "openworld world --people 20 --out OUT --force",
+    "demo": "demo --people 20 --out OUT",
+}
+FILES = {
+    "evaluate": "evaluate C ranks/rules.ranks.parquet --out OUT.csv",
+    "evaluate parquet": "evaluate C ranks/rules.ranks.parquet --out OUT.parquet",
+    "ties": "ties C ranks/rules.ranks.parquet -m MRR --format csv --out OUT.csv",
+    "chance": "chance C --format csv --out OUT.csv",
+    "convert": "convert ranks/rules.run.gz OUT.run",
+    "convert zst": "convert ranks/rules.run.gz OUT.run.zst",
+    "convert parquet": "convert ranks/rules.run.gz OUT.parquet",
+    "campaign export csv": "campaign export campaign --annotator ann --out OUT.csv",
+    "campaign export jsonl": "campaign export campaign --annotator ann --out OUT.jsonl",
+    "campaign adjudicate": "campaign adjudicate campaign --out OUT.csv",
+    "campaign sample": "campaign sample campaign --size 2 --out OUT.csv",
+    "campaign agreement": "campaign agreement campaign --resamples 10 --format json --out OUT.json",
+    "campaign diagnostics": "campaign diagnostics campaign --table runs --format csv --out OUT.csv",
+    "meta correlate": "meta correlate scores-a.csv scores-b.csv --out OUT.json",
+    "meta sparsity": "meta sparsity C/qrels.txt more.txt --systems ranks -m AP@20 --format json --out OUT.json",
+    "meta stability": "meta stability C RANKS --repeats 2 -m micro.MRR --format json --out OUT.json",
+    "meta power": "meta power C RANKS -m micro.MRR --out OUT.json",
+    "meta compare": "meta compare C RANKS -m micro.MRR --format json --out OUT.json",
+    "openworld estimate": "openworld estimate C/qrels.txt RUNS --labels more.txt --resamples 10 --out OUT.json",
+}
+PARTS = {
+    "rank": "rank C zeros.npy --depth 3 --out OUT",
+    "baseline": "baseline popularity C --depth 3 --out OUT",
+    "align": "align vectors.npz --study 3 --repeats 2 --out OUT",
+    "report": "report study --out OUT/report.html --formats html,svg,csv,tex",
+    "pool report": "pool C ranks/rules.run.gz --depth 2 --out OUT-pool --report OUT/report.txt --force",
+    "study": "study study.toml --out OUT",
+}
+SLOW = {"demo", "study", "report"}
+COMMANDS = {**FOLDERS, **FILES, **PARTS}
+
+
+def run(words: str, out: str) -> int:
+    try:
+        words = words.replace("RUNS", "ranks/rules.run.gz ranks/popularity.run.gz")
+        words = words.replace("RANKS", "ranks/rules.ranks.parquet ranks/popularity.ranks.parquet")
+        main([word.replace("OUT", out) for word in words.split()])
+    except SystemExit as leaving:
+        return int(leaving.code or 0)
+    return 0
+
+
+STUDY = """title = "S"
+[data]
+folder = "kg"
+[systems]
+baselines = ["rules", "popularity"]
+[measures]
+names = ["RR"]
+resamples = 2
+[stability]
+labels = []
+[report]
+formats = ["html", "csv"]
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory) -> Path:
+    """A folder in which every command finds what it reads."""
+    folder = tmp_path_factory.mktemp("world") / "world"
+    folder.mkdir()
+    shutil.copytree(ROOT / "examples" / "cities", folder / "kg")
+    shutil.copytree(ROOT / "annotation", folder / "campaign")
+    (folder / "campaign" / "expert_sample.tsv").unlink()
+    published = Path(os.environ.get("KGTREC_DATA", ROOT.parent / "shared" / "data")) / "kgc-sparsity" / "data"
+    if published.is_dir():
+        (folder / "published").symlink_to(published)
+    with chdir(folder):
+        for words in ("questions kg --out C", "baseline rules C --out ranks", "baseline popularity C --out ranks"):
+            assert run(words, "") == 0
+        n = len(Path("C/topics.tsv").read_text().splitlines()), len(Path("C/entities.txt").read_text().splitlines())
+        np.save("zeros.npy", np.zeros(n, np.float32))
+        rng = np.random.default_rng(0)
+        left = rng.integers(0, 4, (12, 3)).astype(np.float16)
+        np.savez("vectors.npz", left=left, right=left, is_test=np.arange(12) % 3 > 0)
+        for name in "ab":
+            Path(f"scores-{name}.csv").write_text("System,micro_mrr\nx,0.1\ny,0.2\nz,0.3\n")
+        Path("more.txt").write_text("".join(Path("C/qrels.txt").read_text().splitlines(keepends=True)[::2]))
+        Path("study.toml").write_text(STUDY)
+        assert run("study study.toml", "") == 0
+    return folder
+
+
+def copied(world: Path, place: Path) -> Path:
+    shutil.copytree(world, place, symlinks=True)
+    return place
+
+
+def test_every_command_that_writes_is_here():
+    """A command with an option or argument for what it writes has its words above."""
+    writing = set()
+    stack: list[tuple[str, click.Command]] = [("", cli)]
+    while stack:
+        name, command = stack.pop()
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            stack += [(f"{name} {inner}".strip(), command.get_command(context, inner)) for inner in
+                      command.list_commands(context)]  # fmt: skip
+        elif {parameter.name for parameter in command.params} & {"out", "target", "report_path"}:
+            writing.add(name)
+    assert writing == {name for name in writing if any(words.startswith(name) for words in COMMANDS.values())}
+
+
+def names_of(word: str) -> st.SearchStrategy[str]:
+    """Names of files that somebody may have, those that ours have among them."""
+    ours = ["steps.sh", "points.csv", "labelling.xml", "SHA256SUMS", "manifest.json", "campaign.json", "export.json",
+            "topics.tsv", "qrels.txt", "report.html", "study.toml", "judgements.jsonl", "zeros.run.gz",
+            "zeros.ranks.parquet", "popularity.run.gz", "collection/qrels.txt", "figures/a.svg", "steps/x/step.json",
+            "study.csv", "tables/a.tex"]  # fmt: skip
+    return st.sampled_from([*ours, "thesis.tex", "sub/notes.txt", ".hidden", f"{word}.csv"])
+
+
+SPELLINGS = ("out", "./out", "out/", "../world/out", "ABSOLUTE", "link", "out/../out")
+
+
+def held(place: Path) -> dict[str, bytes]:
+    """All that is there but what the program itself keeps beside it."""
+    return without_parts(tree(place))
+
+
+def run_on_anything(world: Path, place: Path, name: str, theirs: dict[str, str], spelling: str, here: bool) -> None:
+    copied(world, place)
+    words = COMMANDS[name]
+    with chdir(place):
+        if name in FILES:
+            suffix = words.split("OUT")[1].split()[0]
+            for theirs_name, text in theirs.items():
+                Path(
+                    f"out{suffix}" if theirs_name == "thesis.tex" else f"{theirs_name.replace('/', '-')}.x"
+                ).write_text(text)
+        elif theirs:
+            for own, text in theirs.items():
+                path = Path("out", own)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+        if spelling == "link":
+            Path("out").mkdir(exist_ok=True)
+            Path("link").symlink_to("out")
+        if spelling == "out/../out":
+            Path("out").mkdir(exist_ok=True)
+        out = str(place / "out") if spelling == "ABSOLUTE" else spelling
+        if name in FILES:
+            out = "out" if spelling == "link" else out.rstrip("/")
+    before = tree(place)
+    inside = here and name not in FILES and (place / "out").is_dir() and spelling == "out"
+    if inside:
+        words = " ".join(
+            f"../{word}" if (place / word.partition("/")[0]).exists() and word != "study" else word
+            for word in words.split()
+        )
+        out = "."
+    with chdir(place / "out" if inside else place):
+        code = run(words, out)
+    after = tree(place)
+    assert code == 0 or theirs or spelling != "out" or here
+    kept = {path: text for path, text in before.items() if after.get(path) != text}
+    # a file that holds nothing may be filled
+    kept = {path: text for path, text in kept.items() if text or path.endswith("/")}
+    # campaign sample keeps in the campaign which triples were drawn
+    assert not [path for path in kept if path != "campaign/expert_sample.tsv"], (code, kept)
+    assert not [path for path in after if "kgtrec-part" in path]
+    if code:
+        assert code == 2
+        new = set(after) - set(before)
+        assert not [path for path in new if not path.startswith(("campaign/", "OUT-pool", "out/steps"))], (name, new)
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SLOW])
+def test_nothing_of_others_changes(world, tmp_path, name):
+    """Whatever the place of the output holds, and however its path is written."""
+    _require(world, name)
+    for turn, (theirs, spelling) in enumerate(
+        [({}, "out"), ({"thesis.tex": "mine"}, "./out"), ({"steps.sh": "", "thesis.tex": "mine"}, "link")]
+    ):
+        run_on_anything(world, tmp_path / str(turn) / "world", name, theirs, spelling, turn == 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_nothing_of_others_changes_whatever_they_have(world, tmp_path_factory, name):
+    """Random files under names that ours have, in every spelling, from outside and inside of the folder."""
+    _require(world, name)
+
+    @settings(max_examples=4 if name in SLOW else 25, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(
+        st.dictionaries(names_of("out"), st.sampled_from(["", "mine", "{}", '{"collection_format": 1}']), max_size=4),
+        st.sampled_from(SPELLINGS),
+        st.booleans(),
+    )
+    def anything(theirs, spelling, here):
+        run_on_anything(world, tmp_path_factory.mktemp("any") / "world", name, theirs, spelling, here)
+
+    anything()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SLOW])
+def test_stopped_anywhere_a_command_leaves_all_or_nothing(world, tmp_path, name):
+    """At each call of the system that changes a file; and run again it makes what it makes undisturbed."""
+    _require(world, name)
+    place = tmp_path / "world"
+    copied(world, place)
+    before = held(place)
+    with chdir(place):
+        assert run(COMMANDS[name], "out") == 0
+    made = {path: text for path, text in held(place).items() if before.get(path) != text}
+
+    def reset() -> None:
+        shutil.rmtree(place)
+        copied(world, place)
+
+    def act() -> None:
+        with chdir(place):
+            if code := run(COMMANDS[name], "out"):
+                raise SystemExit(code)
+
+    whole = name in FOLDERS
+    for fault, number, ended in faulty_runs(act, reset):
+        found = held(place)
+        assert {path: found.get(path) for path in before if path not in made} == {
+            path: text for path, text in before.items() if path not in made
+        }, (fault, number)
+        new = {path: text for path, text in found.items() if before.get(path) != text and not path.endswith("/")}
+        assert new.items() <= made.items(), (fault, number, set(new) - set(made))
+        if whole or ended == 0:
+            files = {path for path in made if not path.endswith("/")}
+            assert not new or set(new) == files, (fault, number, files ^ set(new))
+        if "kill" not in fault and ended:
+            assert not [path for path in tree(place) if "kgtrec-part" in path] or new, (fault, number)
+        act()
+        assert {path: text for path, text in held(place).items() if before.get(path) != text} == made
+
+
+def _require(world: Path, name: str) -> None:
+    if "published" in COMMANDS[name] and not (world / "published").exists():
+        pytest.skip("needs the published labels")
