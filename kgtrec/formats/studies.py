@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kgtrec.data.collection import CATEGORIES
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.data.report import Input, Provenance
 from kgtrec.data.study import LABEL_KINDS, LabelFacts, Study, StudyOptions
@@ -33,6 +34,7 @@ BY = "study"  # what keeps the folder
 #: of a step: what was warned of, what a label set holds, a collection; its tables are those of step_table
 NOTES, FACTS, COLLECTION = "notes.json", "facts.json", "collection"
 _FORMAT = 1
+_OF_PAIRS = ("correlation", "correlation-parts", "correlation-fixed", "swaps")  # tables of two label sets
 
 
 def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
@@ -116,8 +118,19 @@ def _require_types(study: Study) -> None:
         *(count for one in study.labels for count in (one.questions, one.answers, one.judged_wrong)),
         *(count for one in study.labels for count in (one.triples, one.depth) if count is not None),
     ]
-    if any(type(count) is not int for count in counts):
+    for report in study.collections.values():
+        found = report.get("categories", {})
+        for category in CATEGORIES if found else ():
+            counts += [found[category]["relations"], found[category]["test_triples"]]
+    if any(type(count) is not int or not 0 <= count < 2**63 for count in counts):
         raise TypeError("expected whole numbers as counts of labels and sizes of inputs, found others")
+    if not (study.systems and study.measures and study.main and study.labels):
+        raise TypeError("expected systems, measures and labels, found none")
+    names = {one.name for one in study.labels}
+    for table in study.tables:
+        part, *of = table.split("/")
+        if len(of) != 1 + (part in _OF_PAIRS) or not names.issuperset(of):
+            raise TypeError(f"expected tables of the label sets, found {table!r}"[:200])
     if not all(is_number(share) and 0 < share < 1 for share in (options.confidence, options.alpha)):
         raise TypeError("expected shares between 0 and 1 as confidence and alpha, found others")
     for chosen, allowed, what in (
@@ -126,8 +139,6 @@ def _require_types(study: Study) -> None:
     ):
         if unknown := [name for name in chosen if name not in allowed]:
             raise TypeError(f"expected {what} among {', '.join(allowed)}, found {unknown[0]!r}"[:200])
-    if not all(isinstance(report, Mapping) for report in study.collections.values()):
-        raise TypeError("expected reports of collections, found others")
 
 
 def _options(found: Mapping[str, Any]) -> StudyOptions:
