@@ -405,3 +405,12 @@ def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]
             "not retrieved. Rank its scores again with these qrels (kgtrec rank --judged)",
             KgtrecWarning, stacklevel=4,
         )  # fmt: skip
+
+
+def unranked_non_answers(ranks: AnswerRanks, qrels: Qrels) -> NDArray[np.intp]:
+    """(n,) rows of the qrels that judge a candidate wrong for which the answer ranks have no row."""
+    question = qrels.questions.encode(ranks.questions.labels)
+    _, judged = _pairs_found(question, ranks.question, ranks.entity, ranks.entities, qrels)
+    without = qrels.grade == 0
+    without[judged] = False
+    return np.flatnonzero(without)
