@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -177,8 +177,30 @@ class Belonging:
 
     def _tell(self, wrong: str, way_out: str) -> None:
         if not self._mixed:
-            raise CollectionError(f"{wrong}; {way_out}, or allow mixtures (--mixed, in Python mixed=True)")
+            raise CollectionError(
+                f"{wrong}; {way_out}, or allow mixtures (--mixed; mixed=True in Python, mixed = true in a study)"
+            )
         warnings.warn(f"a mixture: {wrong}", KgtrecWarning, stacklevel=5)
+
+
+def tell_mixed_runs(known_listed: Mapping[str, int]) -> None:
+    """Warn of runs some of which list known triples, where raw lists are due, and others none, as if filtered.
+
+    A run does not say how it was filtered: a short raw list may hold no known triple by chance. So none is refused.
+    Where known triples leave the lists before ranks are given, it makes no difference.
+    """
+    without = [name for name, number in known_listed.items() if not number]
+    if not without or len(without) == len(known_listed):
+        return
+    name = max(known_listed, key=lambda each: (known_listed[each], each))
+    n_with, others = len(known_listed) - len(without), ", ".join(sorted(without))
+    warnings.warn(
+        f"expected raw runs for a raw cut, found known triples in {n_with} of {len(known_listed)} runs "
+        f"({known_listed[name]:,} of them in {name}) and none in {others}; "
+        "make raw runs of these too (kgtrec rank --filter raw), or take known triples out before the cut of all "
+        "(--cut filtered)",
+        KgtrecWarning, stacklevel=4,
+    )  # fmt: skip
 
 
 def _keys(question: NDArray[Any], entity: NDArray[Any], entities: Vocabulary) -> NDArray[np.int64]:
