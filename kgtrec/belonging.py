@@ -16,7 +16,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
-from kgtrec.judging import unranked_non_answers
+from kgtrec.judging import unranked
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 
 Measures = Sequence[ParsedMeasure | ProvidedMeasure]
@@ -90,7 +90,7 @@ class Belonging:
         self._mixed = mixed
         self._fingerprint: tuple[str, str] | None = None
         self._first: AnswerRanks | None = None
-        self._unranked: NDArray[np.intp] | None = None
+        self._lacking: NDArray[np.intp] | None = None
 
     def __call__(self, system: Run | AnswerRanks) -> None:
         """Check one more system.
@@ -153,12 +153,13 @@ class Belonging:
             )
 
     def _check_alike(self, ranks: AnswerRanks) -> None:
-        unranked = None
+        lacking = None
         if self._of_wrong is not None and self._qrels is not None:
-            unranked = unranked_non_answers(ranks, self._qrels)
-        first, before = self._first, self._unranked
+            lacking = unranked(ranks, self._qrels)
+            lacking = lacking[self._qrels.grade[lacking] == 0]
+        first, before = self._first, self._lacking
         if first is None:
-            self._first, self._unranked = ranks, unranked
+            self._first, self._lacking = ranks, lacking
             return
         if first.filtered_by != ranks.filtered_by:
             self._tell(
@@ -166,12 +167,12 @@ class Belonging:
                 f"{_called(ranks)} {_filter(ranks)}, so that they stand among other candidates",
                 "rank the scores of one of them again (kgtrec rank --filter)",
             )
-        if unranked is None or before is None or self._qrels is None or np.array_equal(unranked, before):
+        if lacking is None or before is None or self._qrels is None or np.array_equal(lacking, before):
             return
-        n_wrong, others = np.count_nonzero(self._qrels.grade == 0), " others" if len(unranked) == len(before) else ""
+        n_wrong, others = np.count_nonzero(self._qrels.grade == 0), " others" if len(lacking) == len(before) else ""
         self._tell(
             f"expected ranks of the same judged non-answers, which {self._of_wrong} looks at, found that "
-            f"{_called(first)} lacks {len(before):,} of {n_wrong:,} and {_called(ranks)} {len(unranked):,}{others}",
+            f"{_called(first)} lacks {len(before):,} of {n_wrong:,} and {_called(ranks)} {len(lacking):,}{others}",
             "rank the scores of both with these qrels (kgtrec rank --judged), leave out the measure",
         )
 

@@ -407,10 +407,10 @@ def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]
         )  # fmt: skip
 
 
-def unranked_non_answers(ranks: AnswerRanks, qrels: Qrels) -> NDArray[np.intp]:
-    """(n,) rows of the qrels that judge a candidate wrong for which the answer ranks have no row."""
+def unranked(ranks: AnswerRanks, qrels: Qrels) -> NDArray[np.intp]:
+    """(n,) rows of the qrels for which the answer ranks have no row, but for those with a grade below 0."""
     question = qrels.questions.encode(ranks.questions.labels)
     _, judged = _pairs_found(question, ranks.question, ranks.entity, ranks.entities, qrels)
-    without = qrels.grade == 0
+    without = qrels.grade >= 0
     without[judged] = False
     return np.flatnonzero(without)

@@ -23,7 +23,7 @@ from kgtrec.data.study import LabelFacts, Study, StudyOptions
 from kgtrec.errors import FormatError
 from kgtrec.formats.collections import MANIFEST as COLLECTION_MANIFEST
 from kgtrec.formats.files import PathLike, sha256_of, write_text
-from kgtrec.formats.steps import STEP
+from kgtrec.formats.steps import STEP, damaged_files
 
 MANIFEST, CONFIG, STEPS, LOCK = "manifest.json", "study.toml", "steps", ".lock"
 #: of a step: what was warned of, what a label set holds, a collection; its tables are those of step_table
@@ -90,6 +90,20 @@ def read_study(folder: PathLike) -> Study:
             f"expected what kgtrec study writes, found something else ({type(error).__name__}: {error}); run kgtrec "
             "study again", path=path / MANIFEST,
         ) from None  # fmt: skip
+
+
+def damaged_steps(folder: PathLike) -> list[FormatError]:
+    """What is wrong with the files of a study's steps, beyond what :func:`read_study` reads; see there for errors."""
+    path = Path(folder)
+    wrong: list[FormatError] = []
+    for step in _manifest(path)["steps"]:
+        wrong += damaged_files(path / STEPS / step["folder"], step["files"])
+    return wrong
+
+
+def is_study(folder: PathLike) -> bool:
+    """Whether a folder is that of a study, whole or not."""
+    return (Path(folder) / STEPS).is_dir()
 
 
 def _options(found: Mapping[str, Any]) -> StudyOptions:
