@@ -24,7 +24,7 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, sha256_of
 from kgtrec.formats.folders import MANIFEST, STEPS
 from kgtrec.formats.outputs import write_text
-from kgtrec.formats.steps import STEP
+from kgtrec.formats.steps import STEP, damaged_files
 
 BY = "study"  # what keeps the folder
 #: of a step: what was warned of, what a label set holds, a collection; its tables are those of step_table
@@ -91,6 +91,20 @@ def read_study(folder: PathLike) -> Study:
             f"expected what kgtrec study writes, found something else ({type(error).__name__}: {error}); run kgtrec "
             "study again", path=path / MANIFEST,
         ) from None  # fmt: skip
+
+
+def damaged_steps(folder: PathLike) -> list[FormatError]:
+    """What is wrong with the files of a study's steps, beyond what :func:`read_study` reads; see there for errors."""
+    path = Path(folder)
+    wrong: list[FormatError] = []
+    for step in _manifest(path)["steps"]:
+        wrong += damaged_files(path / STEPS / step["folder"], step["files"])
+    return wrong
+
+
+def is_study(folder: PathLike) -> bool:
+    """Whether a folder is that of a study, whole or not."""
+    return (Path(folder) / STEPS).is_dir()
 
 
 def _options(found: Mapping[str, Any]) -> StudyOptions:

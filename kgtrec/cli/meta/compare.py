@@ -19,6 +19,7 @@ from kgtrec.cli.options import (
     format_option,
     measure_option,
     missing_option,
+    mixed_option,
     out_option,
     seed_option,
     ties_option,
@@ -56,6 +57,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @seed_option("Of the samples.")
 @ties_option
 @missing_option
+@mixed_option
 @format_option(FORMATS)
 @click.option("--table", "part", type=click.Choice(TABLES), help="What --format csv or latex holds. Default: measures.")
 @out_option
@@ -74,6 +76,7 @@ def command(
     seed: int,
     ties: str | None,
     missing: Missing,
+    mixed: bool,
     form: str | None,
     part: str | None,
     out: str | None,
@@ -105,7 +108,7 @@ def command(
     found = compare(
         judgements, one, other, measures or default_measures(ranks=all(holds_ranks)), topics=topics, by=by, top=top,
         names=_names(names, judgements, topics), confidence=confidence, resamples=resamples, ties=ties,
-        missing=missing, seed=seed,
+        missing=missing, seed=seed, mixed=mixed,
     )  # fmt: skip
     table = part or "measures"
     if table not in report.tables_of(found):

@@ -13,6 +13,7 @@ from kgtrec.cli.options import (
     format_option,
     measure_option,
     missing_option,
+    mixed_option,
     out_option,
     seed_option,
     ties_option,
@@ -82,6 +83,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
 )
 @ties_option
 @missing_option
+@mixed_option
 @click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -112,6 +114,7 @@ def command(
     coefficient: str,
     ties: str | None,
     missing: Missing,
+    mixed: bool,
     confidence: float,
     workers: int,
     folder: str | None,
@@ -145,6 +148,7 @@ def command(
             judgements, read_systems(systems, holds_ranks), list(measures) or None,
             collection=read_folder(folder) if folder else None, sizes=sizes, repeats=repeats, seed=seed, micro=micro,
             macro=macro, coefficient=coefficient, ties=ties, missing=missing, workers=workers, progress=advance,
+            mixed=mixed,
         )  # fmt: skip
     text = {
         "table": lambda: report.stability_text(found),
