@@ -63,6 +63,10 @@ class _Stamp:
         return cls(found.st_ino, found.st_size, found.st_mtime_ns)
 
 
+class OccupiedError(FormatError):
+    """A file that may not be replaced, since kgtrec did not write it, or somebody has changed it since."""
+
+
 @contextmanager
 def protecting(paths: Iterable[PathLike]) -> Iterator[None]:
     """Refuse, until the block ends, to write to any of these inputs, or to replace a folder that holds one."""
@@ -118,7 +122,7 @@ def updating(path: PathLike, *, by: str) -> Iterator[BinaryIO]:
     KgtrecWarning
         With that name.
     """
-    with _new_file(path, by, _stamp_of, aside=True) as stream:
+    with _new_file(path, by, lambda target: _stamp_of(target, path, by), aside=True) as stream:
         yield stream
 
 
@@ -141,10 +145,10 @@ def is_same_file(one: PathLike, other: PathLike) -> bool:
     return _real(one) == _real(other)
 
 
-def require_file(path: PathLike, *, by: str = FILE) -> None:
-    """Raise FormatError if :func:`writing` would refuse a file."""
+def require_file(path: PathLike, *, by: str = FILE, aside: bool = False) -> None:
+    """Raise FormatError if :func:`writing` would refuse a file; with ``aside``, if :func:`updating` would."""
     if os.fspath(path) != "-" and not _is_device(path):
-        _require_file(_real(path), path, by)
+        (_stamp_of if aside else _require_file)(_real(path), path, by)
 
 
 def remove_file(path: PathLike, *, by: str) -> bool:
@@ -348,7 +352,7 @@ def _new_file(
             yield stream
             held.pop_all().close()
             sha256 = hashing.sha256(part)
-            if _stamp_of(target) != before:  # somebody has come meanwhile
+            if _stamp_of(target, path, by) != before:  # somebody has come meanwhile
                 before = checked(target)
             if aside and before is not None and sha256_of(target) != sha256:
                 _keep_aside(target, path, by)
@@ -408,9 +412,24 @@ def _require_file(target: Path, path: PathLike, by: str) -> _Stamp | None:
     """The stamp of the file that may be replaced, None where there is none; an error if it is somebody's."""
     if any(folder in target.parents for folder in _staging):
         return None
+    _require_place(target, path, by)
+    try:
+        return _is_ours(target, by)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except _SomebodysError as error:
+        raise OccupiedError(
+            f"expected a new name, or a file that kgtrec wrote before, found {error}; choose another name"
+            f"{_such_as(target)}, or move the file away",
+            path=path,
+        ) from None
+
+
+def _require_place(target: Path, path: PathLike, by: str) -> None:
+    """Refuse a place at which no file of ours may be, whatever is there."""
     if target.is_dir():
         raise FormatError("expected a file to write, found a folder", path=path)
-    if any(is_same_file(place, target) for place in _inputs):
+    if by == FILE and any(is_same_file(place, target) for place in _inputs):
         raise FormatError(
             "expected another file than those that are read, found one of them; choose another name", path=path
         )
@@ -419,16 +438,6 @@ def _require_file(target: Path, path: PathLike, by: str) -> _Stamp | None:
             f"expected a name of its own, found that of a file of the {kind} in this folder; choose another name",
             path=path,
         )
-    try:
-        return _is_ours(target, by)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except _SomebodysError as error:
-        raise FormatError(
-            f"expected a new name, or a file that kgtrec wrote before, found {error}; choose another name"
-            f"{_such_as(target)}, or move the file away",
-            path=path,
-        ) from None
 
 
 class _SomebodysError(Exception):
@@ -474,9 +483,9 @@ def _keep_aside(target: Path, path: PathLike, by: str) -> None:
         )
 
 
-def _stamp_of(target: Path) -> _Stamp | None:
-    if target.is_dir():
-        raise FormatError("expected a file to write, found a folder", path=target)
+def _stamp_of(target: Path, path: PathLike, by: str) -> _Stamp | None:
+    """The stamp of what is there, whosever it is."""
+    _require_place(target, path, by)
     with suppress(FileNotFoundError, NotADirectoryError):
         return _Stamp.of(target)
     return None

@@ -147,8 +147,8 @@ def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> lis
         for name in expected if name in there and sha256_of(there[name]) != expected[name]
     ]  # fmt: skip
     return wrong + [
-        FormatError("expected files of the step alone, found another, for which kgtrec study computes it again; move it away",
-                    path=place / name)
+        FormatError("expected files of the step alone, found another, for which kgtrec study computes it again; move "
+                    "it away", path=place / name)
         for name in there if name not in (*expected, STEP)
     ]  # fmt: skip
 
