@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +18,9 @@ from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 
 _NAMED = 3
+_MANY, _MANY_OF = 3, 0.1  # strangers, and their share, from which they are no slips of the pen
+_FEWEST = 10  # labels of which one number too high is no accident
+_NUMBERED = re.compile(r"(.*\D|)([1-9][0-9]{0,17})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ def check_together(
     qrels: Mapping[str, Qrels],
     topics: Mapping[str, Topics],
     entities: Mapping[str, Vocabulary],
+    *,
+    partial: Collection[str] = (),
 ) -> list[Finding]:
     """What does not fit together among files that belong to one evaluation.
 
@@ -45,6 +51,8 @@ def check_together(
     ----------
     systems, qrels, topics, entities : mappings
         From what each is called, such as its path.
+    partial : collection of str
+        Those of the qrels that need not judge every topic.
 
     Returns
     -------
@@ -76,7 +84,8 @@ def check_together(
     for source, judgements in qrels.items():
         questions = _used(judgements.questions, judgements.question)
         findings += _strangers(source, questions, asked, _names(topics), "question", "questions")
-        findings += _missing(source, questions, asked, f"judgements for every topic of {_names(topics)}")
+        if source not in partial:
+            findings += _missing(source, questions, asked, f"judgements for every topic of {_names(topics)}")
         findings += _strangers(
             source, _used(judgements.entities, judgements.entity), in_graph, _names(entities), "entity", "entities"
         )
@@ -115,7 +124,24 @@ def _strangers(
         return []
     kind = "other" if len(others) == 1 else "others"
     message = f"expected only {what} of {wanted_name}, found {len(others)} {kind}: {_listed(others)}"
+    message += _why_strangers(labels, others, wanted, what)
     return [Finding(source, message, column, others[0].as_py())]
+
+
+def _why_strangers(labels: pa.StringArray, others: pa.StringArray, wanted: pa.StringArray, what: str) -> str:
+    """What most likely went wrong, where it shows: most labels are strange, or the last number is one too high."""
+    if len(others) >= _MANY and len(others) >= _MANY_OF * len(labels):
+        return (
+            f". That is {len(others) / len(labels):.0%} of its {len(labels):,} {what}: are they those of another "
+            "collection, or numbered otherwise?"
+        )
+    number = _NUMBERED.fullmatch(others[0].as_py())
+    if len(others) == 1 and number:
+        one_less, zero = (f"{number[1]}{n}" for n in (int(number[2]) - 1, 0))
+        known, used = set(wanted.to_pylist()), set(labels.to_pylist())
+        if len(used) >= max(_MANY_OF * len(known), _FEWEST) and {one_less, zero} <= known and zero not in used:
+            return f". It has no {zero!r}: are its {what} numbered from 1?"
+    return ""
 
 
 def _missing(source: str, labels: pa.StringArray, wanted: pa.StringArray | None, expected: str) -> list[Finding]:

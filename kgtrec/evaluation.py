@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.belonging import different_systems
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import CATEGORIES, Collection
@@ -19,8 +20,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError, kind_of, nearest
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, kind_of, nearest
 from kgtrec.judging import JudgedSystem, judge
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 from kgtrec.summary import Bootstrap, Intervals, Items, Resample, summarise
@@ -61,6 +61,7 @@ def evaluate(
     resample: Resample = "question",
     resamples: int = 1000,
     seed: int = 0,
+    mixed: bool = False,
 ) -> Scores:
     """Score systems against qrels.
 
@@ -98,6 +99,9 @@ def evaluate(
         How many bootstrap samples.
     seed : int
         Of all that is random.
+    mixed : bool
+        Warn of systems that cannot be compared, such as answer ranks of different filters, instead of refusing them;
+        see :class:`kgtrec.belonging.Belonging`.
 
     Returns
     -------
@@ -108,7 +112,7 @@ def evaluate(
     MeasureError
         If a measure is unknown or cannot be had from this kind of system.
     CollectionError
-        If a system and the qrels do not belong together.
+        If a system and the qrels, or two systems, do not belong together.
 
     Warns
     -----
@@ -131,7 +135,7 @@ def evaluate(
     0   mine      RR   0.50
     1   mine   AP@20   0.25
     """
-    judgements, collection, found, parsed = prepared(qrels, systems, measures, collection, missing)
+    judgements, collection, found, parsed = prepared(qrels, systems, measures, collection, missing, mixed)
     breakdown = breakdown_of(per, judgements, collection, parsed)
     weighting = Weighting(weights, judgements, collection)
     weighting.tell_fixed(parsed)
@@ -161,6 +165,7 @@ def prepared(
     measures: Any,
     collection: Collection | None,
     missing: Missing,
+    mixed: bool,
 ) -> tuple[Qrels, Collection | None, Iterator[System], list[ParsedMeasure | ProvidedMeasure]]:
     """What every verb that scores systems begins with, out of what :func:`evaluate` takes.
 
@@ -170,7 +175,7 @@ def prepared(
     collection : Collection or None
         Where topics are looked up.
     systems : iterator of Run and AnswerRanks
-        One by one, checked to belong together; see :func:`different_systems`.
+        One by one, checked to belong together; see :func:`kgtrec.belonging.different_systems`.
     measures : list of measures
         Those asked for, or :func:`default_measures`.
 
@@ -195,7 +200,9 @@ def prepared(
         found = list(found)
         measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
     topics = collection if whole is None else whole
-    return judgements, topics, different_systems(found, whole), parse_measures(measures)
+    parsed = parse_measures(measures)
+    checked = different_systems(found, whole, qrels=judgements, measures=parsed, mixed=mixed)
+    return judgements, topics, checked, parsed
 
 
 def _scored(
@@ -370,74 +377,6 @@ def _items_of_questions(
         order = order[seen.ranking.num_retrieved[order] > 0]
     candidates = seen.ranking.num_retrieved[order] if seen.run is None else None
     return Items(value[order], breakdown.group[order], order, None, candidates, seen.ranking.num_relevant()[order])
-
-
-def different_systems(systems: Iterable[System], collection: Collection | None) -> Iterator[System]:
-    """The systems one by one, which have different names and belong together, and to the collection.
-
-    Raises
-    ------
-    KgtrecError
-        If two have one name, or there are none.
-    CollectionError
-        If they do not belong together.
-    """
-    names: set[str] = set()
-    checks = Belonging(collection)
-    for system in systems:
-        if system.name in names:
-            raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
-        names.add(system.name)
-        checks(system)
-        yield system
-    if not names:
-        raise KgtrecError("expected at least one system, found none")
-
-
-class Belonging:
-    """Checks, system by system, that all belong to one collection."""
-
-    def __init__(self, collection: Collection | None) -> None:
-        self._collection = collection
-        self._first: tuple[str, str] | None = None
-
-    def __call__(self, system: System) -> None:
-        if isinstance(system, AnswerRanks):
-            self._check_fingerprint(system)
-        elif self._collection is not None:
-            self._check_entities(system, self._collection.entities)
-
-    def _check_fingerprint(self, ranks: AnswerRanks) -> None:
-        if not ranks.collection:
-            return
-        if self._collection is not None and ranks.collection != self._collection.fingerprint:
-            raise CollectionError(
-                f"{ranks.name} was ranked on collection {ranks.collection}, these qrels are of collection "
-                f"{self._collection.fingerprint}; rank its scores on this one (kgtrec rank)"
-            )
-        if self._first is None:
-            self._first = ranks.name, ranks.collection
-        elif self._first[1] != ranks.collection:
-            raise CollectionError(
-                f"{self._first[0]} and {ranks.name} were ranked on different collections "
-                f"({self._first[1]}, {ranks.collection}) and cannot be compared"
-            )
-
-    @staticmethod
-    def _check_entities(run: Run, entities: Vocabulary) -> None:
-        unknown = np.flatnonzero(entities.encode(run.entities.labels) < 0)
-        if len(unknown) == 0:
-            return
-        if len(unknown) == len(run.entities):
-            raise CollectionError(
-                f"{run.name} has no entity of the collection (its first is {run.entities[0]!r}, the collection's "
-                f"{entities[0]!r}): they are of different collections"
-            )
-        warnings.warn(
-            f"{run.name}: {len(unknown)} of its {len(run.entities)} entities are not in the collection, such as "
-            f"{run.entities[int(unknown[0])]!r}; they count as unjudged (kgtrec check tells more)",
-            KgtrecWarning, stacklevel=4,
-        )  # fmt: skip
 
 
 def each_system(systems: Any) -> Iterator[System]:

@@ -68,6 +68,9 @@ class JudgedSystem:
 def judge(system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None, seed: int = 0) -> JudgedSystem:
     """Hold one system against qrels.
 
+    Answer ranks stand where ranking the scores again with these qrels would have them, whatever was an answer when
+    they were ranked.
+
     Parameters
     ----------
     system : Run or AnswerRanks
@@ -185,88 +188,113 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> Judg
     row, judged = _pairs_found(question, ranks.question, ranks.entity, ranks.entities, qrels)
     _require_relevant(ranks, qrels, judged)
 
-    higher, equal = higher_and_equal(ranks.question, ranks.score, ranks.answer)
-    above, tied = ranks.above.astype(np.int64) + higher, ranks.tied.astype(np.int64) + equal
-    n_answers = np.bincount(ranks.question[ranks.answer], minlength=len(ranks.questions))
-    list_length = ranks.n_other.astype(np.int64) + ~ranks.answer + n_answers[ranks.question]
+    is_answer = np.zeros(len(ranks), np.bool_)  # of questions that are not judged, it does not matter
+    is_answer[row[qrels.grade[judged] >= 1]] = True
+    counts = _ranked_again(ranks, is_answer)
     num_retrieved = np.zeros(len(qrels.questions), np.int64)
     asked = question[ranks.question]
-    num_retrieved[asked[asked >= 0]] = list_length[asked >= 0]
+    num_retrieved[asked[asked >= 0]] = counts.length[asked >= 0]
 
-    grade, rule = qrels.grade[judged], _by_counts(ties)
-    seen = _InList(above, tied, list_length)
-    shuffled = _places_at_random(ranks, above, tied, seed) if ties == "nondeterministic" else None
+    listed = counts.is_listed[row]  # what was filtered and is judged wrong is not in the list
+    row, judged = row[listed], judged[listed]
+    counts, grade, rule = counts.of(row), qrels.grade[judged], _by_counts(ties)
+    relevant = grade >= 1
+    shuffled = _places_at_random(ranks, row, counts, seed) if ties == "nondeterministic" else None
     if shuffled is not None:
-        position = shuffled[row].astype(np.float64)
+        position = shuffled.astype(np.float64)
     else:
         label_order = ranks.entities.byte_order[ranks.entity[row]]
         position = places_in_tied_groups(
-            qrels.question[judged], above[row] + 1, tied[row] + 1, grade, label_order, rule
+            qrels.question[judged], counts.listed_above + 1, counts.listed_tied + 1, grade, label_order, rule
         )
     ranking = _ranking(qrels, num_retrieved, judged, position)
     tied_ranking = None
     if ties == "expected":
-        tied_ranking = _tied_ranking(qrels, num_retrieved, judged, above[row] + 1, tied[row] + 1)
+        tied_ranking = _tied_ranking(qrels, num_retrieved, judged, counts.listed_above + 1, counts.listed_tied + 1)
 
-    relevant = grade >= 1
-    answers = _micro(ranks, qrels, row[relevant], judged[relevant], seen, rule, shuffled)
-    places = Places(judged, above[row] + 1, tied[row] + 1, position)
-    return JudgedSystem(ranks.name, ties, ranking, tied_ranking, answers, tied[row[relevant]] + 1, None, places)
+    if "test" in ranks.filtered_by:
+        above, tied, candidates = counts.above, counts.tied, counts.n_other + 1
+        if shuffled is not None:
+            shuffled = shuffled - higher_and_equal(ranks.question[row], -position, relevant)[0]
+    else:
+        above, tied, candidates = counts.listed_above, counts.listed_tied, counts.length
+    rank = rank_among(above, tied, rule) if shuffled is None else shuffled.astype(np.float64)
+    answers = np.flatnonzero(relevant)
+    answers = answers[np.argsort(judged[answers])]  # the order of the qrels
+    micro = RankedAnswers(
+        qrels.question[judged[answers]], qrels.entity[judged[answers]], rank[answers], candidates[answers],
+        (above + 1)[answers], (above + tied + 1)[answers],
+    )  # fmt: skip
+    places = Places(judged, counts.listed_above + 1, counts.listed_tied + 1, position)
+    return JudgedSystem(
+        ranks.name, ties, ranking, tied_ranking, micro, counts.listed_tied[relevant] + 1, None, places
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _InList:
-    """Where each row of an answer-rank table stands in the list of all candidates, the other answers included."""
+class _Counts:
+    """Where rows of an answer-rank table stand, in the terms of :class:`AnswerRanks`, and in the list with answers."""
 
-    above: NDArray[np.int64]  # (n,) candidates that score higher
-    tied: NDArray[np.int64]  # (n,) others that score the same
-    candidates: NDArray[np.int64]  # (n,) length of the list
+    above: NDArray[np.int64]  # (n,) candidates that are no answers and score higher
+    tied: NDArray[np.int64]  # (n,) those that score the same
+    n_other: NDArray[np.int64]  # (n,) all of them, the row's own entity left out
+    listed_above: NDArray[np.int64]  # (n,) candidates that score higher, answers included
+    listed_tied: NDArray[np.int64]  # (n,) others that score the same, answers included
+    length: NDArray[np.int64]  # (n,) of the list of all candidates of the question
+    is_listed: NDArray[np.bool_]  # (n,) False: filtered, and no answer
 
-
-def _places_at_random(
-    ranks: AnswerRanks, above: NDArray[np.int64], tied: NDArray[np.int64], seed: int
-) -> NDArray[np.int64]:
-    """(n,) places of all rows of the table in the list of all candidates, in one random order of those that tie."""
-    order = np.lexsort((above, ranks.question))
-    question, first = ranks.question[order], above[order]
-    new = np.r_[True, (question[1:] != question[:-1]) | (first[1:] != first[:-1])][: len(ranks)]
-    group = np.empty(len(ranks), np.int64)
-    group[order] = np.cumsum(new) - 1
-    return above + places_among_unknown(group, tied + 1, _keys(ranks, slice(None), seed))
+    def of(self, row: NDArray[np.intp]) -> _Counts:
+        """Those of some rows."""
+        return _Counts(*(getattr(self, name)[row] for name in self.__slots__))
 
 
-def _micro(
-    ranks: AnswerRanks,
-    qrels: Qrels,
-    row: NDArray[np.intp],
-    judged: NDArray[np.intp],
-    seen: _InList,
-    rule: Ties,
-    shuffled: NDArray[np.int64] | None,
-) -> RankedAnswers:
-    """Ranks of the relevant rows: among non-answers if test triples were filtered, else in the list as it is.
+def _ranked_again(ranks: AnswerRanks, is_answer: NDArray[np.bool_]) -> _Counts:
+    """What ranking the scores again would count, if these rows were the answers, and not those of the time.
 
-    ``shuffled``, if there is one, has the place of every row of the table in one order of the list.
+    An answer of the time that is none now becomes a candidate like any other, which counts wherever it stands above;
+    a candidate of the time that is an answer now is no longer counted. The table has the score of either, so that
+    nothing is estimated. Entities known from a filtered split were never counted; one that is an answer now joins the
+    list, as an answer does.
     """
-    above, tied, candidates = seen.above[row], seen.tied[row], seen.candidates[row]
-    if "test" in ranks.filtered_by:
-        # an entity judged relevant only later was counted as a non-answer; it is an answer now, so it leaves the list
-        found_later = np.zeros(len(ranks), np.bool_)
-        found_later[row] = ~ranks.answer[row]
-        higher, equal = higher_and_equal(ranks.question, ranks.score, found_later)
-        others = np.bincount(ranks.question[found_later], minlength=len(ranks.questions))[ranks.question] - found_later
-        above = ranks.above[row].astype(np.int64) - higher[row]
-        tied = ranks.tied[row].astype(np.int64) - equal[row]
-        candidates = ranks.n_other[row].astype(np.int64) + 1 - others[row]
-        if shuffled is not None:
-            before, _ = higher_and_equal(ranks.question, -shuffled.astype(np.float64), ranks.answer | found_later)
-            shuffled = shuffled - before
-    rank = rank_among(above, tied, rule) if shuffled is None else shuffled[row].astype(np.float64)
-    order = np.argsort(judged)  # the order of the qrels
-    return RankedAnswers(
-        qrels.question[judged][order], qrels.entity[judged][order], rank[order], candidates[order],
-        (above + 1)[order], (above + tied + 1)[order],
-    )  # fmt: skip
+    was, question = ranks.answer, ranks.question
+    n = len(ranks.questions)
+    above, tied, n_other = (getattr(ranks, name).astype(np.int64) for name in ("above", "tied", "n_other"))
+    is_candidate = _were_candidates(ranks)
+    for changed, sign in ((was & ~is_answer, 1), (is_candidate & is_answer, -1)):
+        if changed.any():
+            higher, equal = higher_and_equal(question, ranks.score, changed)
+            above += sign * higher
+            tied += sign * equal
+            n_other += sign * (np.bincount(question[changed], minlength=n)[question] - changed)
+    higher, equal = higher_and_equal(question, ranks.score, is_answer)
+    n_answers = np.bincount(question[is_answer], minlength=n)[question]
+    is_other = ~is_answer & (was | is_candidate)
+    length = n_other + is_other + n_answers
+    return _Counts(above, tied, n_other, above + higher, tied + equal, length, is_answer | is_other)
+
+
+def _were_candidates(ranks: AnswerRanks) -> NDArray[np.bool_]:
+    """(n,) which rows were candidates and no answers when the scores were ranked; the table tells by its counts.
+
+    Such a row has one other candidate less than the answers of its question, since it does not count itself. One that
+    was filtered has as many. Where a question has rows of one kind only and no answer, they are taken for candidates.
+    """
+    question, n_other = ranks.question, ranks.n_other.astype(np.int64)
+    most = np.zeros(len(ranks.questions), np.int64)
+    np.maximum.at(most, question, n_other)
+    tells = np.zeros(len(ranks.questions), np.bool_)
+    tells[question[ranks.answer | (n_other < most[question])]] = True
+    return ~ranks.answer & ((n_other < most[question]) | ~tells[question])
+
+
+def _places_at_random(ranks: AnswerRanks, row: NDArray[np.intp], counts: _Counts, seed: int) -> NDArray[np.int64]:
+    """(n,) places of some rows in the list of all candidates, in one random order of those that tie."""
+    question, first = ranks.question[row], counts.listed_above
+    order = np.lexsort((first, question))
+    new = np.r_[True, (question[order][1:] != question[order][:-1]) | (first[order][1:] != first[order][:-1])]
+    group = np.empty(len(row), np.int64)
+    group[order] = np.cumsum(new[: len(row)]) - 1
+    return first + places_among_unknown(group, counts.listed_tied + 1, _keys(ranks, row, seed))
 
 
 def _tied_ranking(
@@ -377,3 +405,12 @@ def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]
             "not retrieved. Rank its scores again with these qrels (kgtrec rank --judged)",
             KgtrecWarning, stacklevel=4,
         )  # fmt: skip
+
+
+def unranked(ranks: AnswerRanks, qrels: Qrels) -> NDArray[np.intp]:
+    """(n,) rows of the qrels for which the answer ranks have no row, but for those with a grade below 0."""
+    question = qrels.questions.encode(ranks.questions.labels)
+    _, judged = _pairs_found(question, ranks.question, ranks.entity, ranks.entities, qrels)
+    without = qrels.grade >= 0
+    without[judged] = False
+    return np.flatnonzero(without)

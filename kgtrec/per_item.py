@@ -35,12 +35,13 @@ def item_scores(
     missing: Missing = "zero",
     weights: str | Mapping[str, float] | None = None,
     seed: int = 0,
+    mixed: bool = False,
 ) -> dict[str, ItemScores]:
     """What each system scored on each item, with the items of a measure aligned over the systems.
 
     Parameters
     ----------
-    qrels, systems, measures, collection, ties, missing, weights, seed
+    qrels, systems, measures, collection, ties, missing, weights, seed, mixed
         As :func:`kgtrec.evaluate` takes them.
 
     Returns
@@ -56,7 +57,8 @@ def item_scores(
         As :func:`kgtrec.evaluate`; or if a measure's number is none of items, such as ``micro.AGMRI``, or a median
         while the order of ties is left open.
     CollectionError
-        If the systems were not scored on the same items, which ``missing="skip"`` may cause.
+        As :func:`kgtrec.evaluate`; or if the systems were not scored on the same items, which ``missing="skip"`` may
+        cause.
 
     Examples
     --------
@@ -67,7 +69,7 @@ def item_scores(
     >>> item_scores(qrels, {"one": one, "two": two}, "RR")["RR"].value.tolist()
     [[0.5, 0.0], [0.0, 1.0]]
     """
-    judgements, collection, found, parsed = prepared(qrels, systems, measures, collection, missing)
+    judgements, collection, found, parsed = prepared(qrels, systems, measures, collection, missing, mixed)
     breakdown = breakdown_of(None, judgements, collection, parsed)
     weighting = Weighting(weights, judgements, collection)
     weighting.tell_fixed(parsed)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.belonging import Belonging
 from kgtrec.data.decisions import Decisions
 from kgtrec.data.diagnostics import Diagnostics, LeftOut
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
-from kgtrec.evaluation import Belonging, System, each_system, evaluate, tell_lacking
+from kgtrec.evaluation import System, each_system, evaluate, tell_lacking
 from kgtrec.judged_qrels import deepest_rank, question_level
 from kgtrec.judging import judge
 from kgtrec.kernels.correlation import kendall_tau_b, tau_ap
@@ -44,6 +45,7 @@ def diagnose(
     families: Mapping[str, str] | None = None,
     *,
     judged_at: int = 10,
+    mixed: bool = False,
 ) -> Diagnostics:
     """What each run brought into a pool, and what scores, ranks and the order of the systems lose without it.
 
@@ -68,6 +70,8 @@ def diagnose(
         Run to family; runs that it lacks, or that have the family "", are in none.
     judged_at : int, ranks
         The k of judged@k.
+    mixed : bool
+        As :func:`kgtrec.evaluation.evaluate` takes it.
 
     Returns
     -------
@@ -114,7 +118,7 @@ def diagnose(
     groups = _groups(pool, families)
     positive = decisions.verdict == 1
     lost = _lost_by(is_from, pool, [members for _, _, members in groups])
-    names, scores, without, judged = _scores(qrels, pool, lost, systems, labels, judged_at)
+    names, scores, without, judged = _scores(qrels, pool, lost, systems, labels, judged_at, mixed)
     better = [parse_measure(label).record.better != "lower" for label in labels]
     alone = is_from & (is_from.sum(axis=0) == 1)
     # of all triples, of those judged, and of those judged Y
@@ -214,7 +218,13 @@ def _overlap(is_from: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 def _scores(
-    qrels: Qrels, pool: Pool, lost: NDArray[np.bool_], systems: Any, labels: Sequence[str], judged_at: int
+    qrels: Qrels,
+    pool: Pool,
+    lost: NDArray[np.bool_],
+    systems: Any,
+    labels: Sequence[str],
+    judged_at: int,
+    mixed: bool,
 ) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Names, (s, m) scores, (g, s, m) scores without what each group brought in, and (s,) judged@k."""
     asked = [*labels, f"Judged@{judged_at}"]
@@ -222,7 +232,7 @@ def _scores(
     kept = np.vstack([np.ones(len(qrels), np.bool_), _kept_rows(qrels, pool, lost)])
     names: list[str] = []
     values = []
-    belongs = Belonging(None)
+    belongs = Belonging(None, qrels=qrels, measures=parse_measures(asked), mixed=mixed)
     for system in each_system(systems):
         if system.name in names:
             raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.belonging import tell_mixed_runs
 from kgtrec.data.collection import Collection
 from kgtrec.data.hashing import pair_hashes
 from kgtrec.data.pool import Pool
@@ -241,7 +242,8 @@ def pool_runs(
     Warns
     -----
     KgtrecWarning
-        If a run has some questions or entities that the collection lacks; they are left out.
+        If a run has some questions or entities that the collection lacks; they are left out. With a raw cut, if some
+        runs list known triples down to the depth and others none.
 
     References
     ----------
@@ -376,6 +378,8 @@ def gather(
     """
     rows = _require_rows(questions, len(collection.questions))
     candidates = _candidates(collection, rows, collection.qrels if seeds is None else seeds)
+    known = PairSet(collection.known.question, collection.known.entity, len(collection.entities))
+    known_listed: dict[str, int] = {}
     names: list[str] = []
     parts: list[Contributions] = []
     for run in runs:
@@ -383,6 +387,8 @@ def gather(
             raise KgtrecError(f"expected runs of different names, found {run.name!r} more than once; rename one")
         names.append(run.name)
         part = _contributions(run, candidates, depth, cut, seed)
+        if cut == "raw":
+            known_listed[run.name] = int(known.holds(part.question, part.entity).sum())
         if only_open:
             part = part.where(part.is_open)
         parts.append(part if keep_scores else _without_scores(part))
@@ -390,6 +396,7 @@ def gather(
             progress(1)
     if not names:
         raise KgtrecError("expected at least one run, found none")
+    tell_mixed_runs(known_listed)
     ordered = sorted(range(len(names)), key=lambda place: names[place].encode())
     columns = [_joined([getattr(parts[place], name) for place in ordered]) for name in Contributions.__slots__[1:]]
     sizes = [len(parts[place]) for place in ordered]

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.belonging import different_systems
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.tie_comparison import TieComparison
 from kgtrec.errors import KgtrecError, KgtrecWarning
-from kgtrec.evaluation import Missing, System, default_measures, different_systems, each_system, evaluate
+from kgtrec.evaluation import Missing, System, default_measures, each_system, evaluate
 from kgtrec.judging import judge
 from kgtrec.kernels.positions import TIE_POLICIES
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
@@ -35,12 +36,13 @@ def compare_ties(
     policies: Sequence[str] | None = None,
     seed: int = 0,
     missing: Missing = "zero",
+    mixed: bool = False,
 ) -> TieComparison:
     """Every measure under every policy for ties, and how often answers tie.
 
     Parameters
     ----------
-    qrels, systems, measures, missing
+    qrels, systems, measures, missing, mixed
         As in :func:`kgtrec.evaluation.evaluate`.
     policies : sequence of str, optional
         Further to "optimistic" and "pessimistic", which are always there. Default: all that any of the systems has;
@@ -77,7 +79,8 @@ def compare_ties(
     names: list[str] = []
     kinds: set[bool] = set()
     values, sizes = [], []
-    for system in different_systems(found, None):  # each is held against the collection when it is evaluated
+    # each is held against the collection when it is evaluated
+    for system in different_systems(found, None, qrels=judgements, measures=parsed, mixed=mixed):
         names.append(system.name)
         kinds.add(isinstance(system, Run))
         values.append(_values(qrels, system, parsed, asked, seed, missing))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -178,7 +179,7 @@ def test_systems_of_different_collections_stop():
     """Fingerprints tell."""
     built = collection()
     mine, other = ranks_of(built, [0] * len(built.qrels)), ranks_of(built, [0] * len(built.qrels), "t")
-    foreign = AnswerRanks(*(getattr(other, f) for f in AnswerRanks.__slots__[:-1]), "feedfeedfeedfeed")
+    foreign = dataclasses.replace(other, collection="feedfeedfeedfeed")
     with pytest.raises(CollectionError, match="t was ranked on collection feedfeedfeedfeed, these qrels are of"):
         evaluate(built, [mine, foreign])
     with pytest.raises(CollectionError, match="s and t were ranked on different collections"):

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kgtrec.data.answer_ranks import AnswerRanks
@@ -12,6 +12,8 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.judging import judge
+from kgtrec.ranking import rank_scores
+from tests.collections_by_hand import collection_of
 from tests.worlds import World, worlds
 
 RULES = ("optimistic", "realistic", "pessimistic")
@@ -26,12 +28,12 @@ def obvious_rank(score: float, others: list[float], rule: str) -> float:
 
 @given(worlds(regraded=True), st.sampled_from(RULES))
 def test_micro_ranks_leave_out_every_other_answer(world: World, rule: str):
-    """Filtered: an answer is ranked among the candidates that nobody calls an answer, then or now."""
+    """Filtered: an answer is ranked among the candidates that the qrels do not call an answer now."""
     answers = judge(world.answer_ranks(), world.qrels(), rule).answers
     relevant = sorted(pair for pair, grade in world.grades.items() if grade >= 1)
     assert list(zip(answers.question.tolist(), answers.entity.tolist(), strict=True)) == relevant
     for (question, entity), rank, n in zip(relevant, answers.rank, answers.candidates, strict=True):
-        correct = world.answers[question] | {e for q, e in relevant if q == question}
+        correct = {e for q, e in relevant if q == question}
         others = [world.scores[question][e] for e in world.candidates(question) if e not in correct]
         assert rank == obvious_rank(world.scores[question][entity], others, rule)
         assert n == len(others) + 1
@@ -186,13 +188,72 @@ def test_micro_ranks_of_a_random_order_leave_the_other_answers_out(world: World,
     seen = judge(world.answer_ranks(), world.qrels(), "nondeterministic", seed)
     assert np.all((seen.answers.best <= seen.answers.rank) & (seen.answers.rank <= seen.answers.worst))
     for question in range(len(world.scores)):
-        now = {e for (q, e), grade in world.grades.items() if q == question and grade >= 1}
-        if not now >= world.answers[question]:
-            continue  # an answer that is none any more has no row to be counted by
         relevant = (seen.ranking.question == question) & (seen.ranking.grade >= 1)
         places = np.sort(seen.ranking.position[relevant])
         own = seen.answers.question == question
         assert sorted(seen.answers.rank[own]) == (places - np.arange(len(places))).tolist()
+
+
+def has_answer(grades: dict[tuple[int, int], int], question: int) -> bool:
+    return any(q == question and grade >= 1 for (q, _), grade in grades.items())
+
+
+@st.composite
+def regraded_collections(draw):
+    """A collection, scores with many ties, a filter, and the same collection with other qrels; both judge any pairs.
+
+    Answers may come and go, and further pairs be judged, among them known ones; an answer that goes was not known.
+    """
+    n_questions, n_entities = draw(st.integers(1, 4)), draw(st.integers(1, 8))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    pairs = [(q, e) for q in range(n_questions) for e in range(n_entities)]
+    # pairs of a grade below 0 get a row with the collection's qrels alone, and not as further judged ones
+    before, after = ({pair: int(rng.integers(low, 3)) for pair in pairs if rng.random() < 0.5} for low in (-1, 0))
+    # of a question without an answer, rows do not tell whether all of them were known or none
+    before |= {(q, 0): 1 for q in range(n_questions) if not has_answer(before, q)}
+    known = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < 0.4 and before.get(pair, 0) < 1}
+    after = {
+        pair: g for pair, g in after.items() if has_answer(after, pair[0]) or not any(pair == k[:2] for k in known)
+    }
+    scores = rng.choice(np.array([-np.inf, -1, -0.0, 0.0, 2.5]), (n_questions, n_entities)).astype("f4")
+    filtered_by = tuple(sorted(draw(st.sets(st.sampled_from(["train", "valid", "test"])))))
+    old, new = (collection_of(n_questions, n_entities, grades, known) for grades in (before, after))
+    return old, new, scores, filtered_by
+
+
+@settings(max_examples=300)
+@given(regraded_collections(), st.sampled_from([*RULES, "expected", "nondeterministic"]), st.integers(0, 2))
+def test_answer_ranks_stand_where_ranking_again_has_them(worlds, rule: str, seed: int):
+    """Answers that left the qrels or joined them since: every place and count is that of the qrels as they are."""
+    old, new, scores, filtered_by = worlds
+    assume(len(new.qrels))
+    given_then = rank_scores(old, scores, depth=0, filtered_by=filtered_by, judged=new.qrels).answer_ranks
+    again = rank_scores(new, scores, depth=0, filtered_by=filtered_by).answer_ranks
+    found, expected = (judge(ranks, new.qrels, rule, seed) for ranks in (given_then, again))
+    for column in ("question", "entity", "rank", "candidates", "best", "worst"):
+        np.testing.assert_array_equal(getattr(found.answers, column), getattr(expected.answers, column))
+    for column in ("question", "position", "grade"):
+        np.testing.assert_array_equal(getattr(found.ranking, column), getattr(expected.ranking, column))
+    judged = np.unique(new.qrels.question)
+    np.testing.assert_array_equal(found.ranking.num_retrieved[judged], expected.ranking.num_retrieved[judged])
+    np.testing.assert_array_equal(np.sort(found.group_size), np.sort(expected.group_size))
+
+
+def test_an_answer_that_left_the_qrels_is_a_candidate_again():
+    """Of two answers the better one is taken out of the qrels: the other has rank 2 of 3, as ranking again has it."""
+    world = World([[1.0, 0.5, 0.0]], [set()], [{0, 1}], {(0, 1): 1})
+    answers = judge(world.answer_ranks(), world.qrels()).answers
+    assert (answers.rank.tolist(), answers.candidates.tolist()) == ([2.0], [3])
+
+
+def test_a_filtered_entity_that_is_judged_wrong_is_not_in_the_list():
+    """As in the run: it is no candidate, so that no place of the list is judged by it."""
+    world = collection_of(1, 3, {(0, 0): 1}, {(0, 1, 0)})
+    wrong = Qrels.of(
+        *(np.array(column, np.int32) for column in ([0, 0], [0, 1], [1, 0])), world.questions.ids, world.entities
+    )
+    ranks = rank_scores(world, np.array([[1.0, 2.0, 0.0]]), depth=0, judged=wrong).answer_ranks
+    assert judge(ranks, wrong).ranking.grade.tolist() == [1]
 
 
 def recoded(world: World) -> tuple[AnswerRanks, Qrels]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,7 +17,7 @@ from kgtrec.pooling import STRATEGIES, pool_runs, seeds_of, seeds_of_triples
 from kgtrec.questions import build_questions
 from tests.pool_worlds import PoolWorld, contributions_of, labels_of_triples, pool_worlds, run_of
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*are left out")
+pytestmark = pytest.mark.filterwarnings("ignore:.*are left out", "ignore:expected raw runs")
 BUDGETED = [name for name, strategy in STRATEGIES.items() if strategy.needs_budget and not strategy.interactive]
 few = settings(max_examples=30)
 depths, seeds, cuts = st.integers(1, 8), st.integers(0, 3), st.sampled_from(["filtered", "raw"])
@@ -32,6 +34,37 @@ def test_a_depth_pool_is_what_a_slow_loop_finds(world, depth, cut, seed):
     pool = pooled(world, depth=depth, cut=cut, seed=seed)
     assert contributions_of(pool) == world.contributions(depth, cut, seed)
     assert (pool.probability == 1).all()
+
+
+@few
+@given(pool_worlds(), depths, st.sets(st.integers(0, 4)))
+def test_raw_and_filtered_runs_pool_alike_if_known_triples_leave_first(world, depth, filtered):
+    """The usual cut does not depend on how each run was filtered, as long as its lists go on."""
+    known = world.known()
+    some = PoolWorld(
+        world.collection,
+        {
+            name: {pair: score for pair, score in own.items() if place not in filtered or pair not in known} or own
+            for place, (name, own) in enumerate(world.scores.items())
+        },
+    )
+    assert contributions_of(pooled(some, depth=depth)) == contributions_of(pooled(world, depth=depth))
+
+
+def test_a_raw_cut_tells_of_filtered_runs_among_raw_ones():
+    """With how many known triples the raw ones hold; the usual cut tells of none."""
+    train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
+    collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
+    raw = run_of("raw", {("tail0", "tea"): 2.0, ("tail0", "bob"): 1.0})
+    filtered = run_of("filtered", {("tail0", "bob"): 1.0})
+    with pytest.warns(
+        KgtrecWarning, match=r"found known triples in 1 of 2 runs \(1 of them in raw\) and none in filter"
+    ):
+        pool_runs(collection, [filtered, raw], cut="raw")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for runs, cut in (([filtered, raw], "filtered"), ([raw], "raw"), ([filtered], "raw")):
+            pool_runs(collection, runs, cut=cut)
 
 
 @few

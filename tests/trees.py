@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kgtrec.formats import outputs
+from kgtrec.formats import exchange, outputs
+from kgtrec.formats.exchange import is_part
+from kgtrec.formats.record import RECORD
 
-#: calls that change files or folders; ``outputs._renamed`` and ``outputs._Hashing.write`` stand for those behind them
+#: calls that change files or folders; ``renamed`` and ``outputs._Hashing.write`` stand for those behind them
 CALLS = ("open", "write", "rename", "replace", "unlink", "remove", "mkdir", "rmdir", "link", "chmod", "chown",
          "ftruncate", "fsync")  # fmt: skip
 FAULTS = ("kill", "kill after", "interrupt", "interrupt after", "fail")
@@ -23,7 +25,7 @@ def tree(folder: Path) -> dict[str, bytes]:
     for place, folders, files in os.walk(folder):
         for name in files:
             path = Path(place, name)
-            if name != outputs.RECORD:
+            if name != RECORD:
                 link = f"link to {path.readlink()}".encode() if path.is_symlink() else b""
                 found[str(path.relative_to(folder))] = link or path.read_bytes()
         found |= {f"{Path(place, name).relative_to(folder)}/": b"" for name in folders}
@@ -32,10 +34,12 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 def without_parts(found: dict[str, bytes]) -> dict[str, bytes]:
     """The same without what a program that was killed has left half done."""
-    return {path: held for path, held in found.items() if not any(outputs.is_part(name) for name in Path(path).parts)}
+    return {path: held for path, held in found.items() if not any(is_part(name) for name in Path(path).parts)}
 
 
-def faulty_runs(action: Callable[[], Any], reset: Callable[[], None]) -> Iterator[tuple[str, int, int]]:
+def faulty_runs(
+    action: Callable[[], Any], reset: Callable[[], None], faults: Sequence[str] = FAULTS
+) -> Iterator[tuple[str, int, int]]:
     """Run ``action`` in processes that are stopped at the first, second, ... call, in each of ``FAULTS``.
 
     Parameters
@@ -44,13 +48,15 @@ def faulty_runs(action: Callable[[], Any], reset: Callable[[], None]) -> Iterato
         Runs in a child process.
     reset : callable
         Puts the folders back to what they were; called before each run.
+    faults : sequence of str
+        Of ``FAULTS``.
 
     Yields
     ------
     (str, int, int)
         The fault, the number of the call, and how the child ended: 0 if it came to its end.
     """
-    for fault in FAULTS:
+    for fault in faults:
         number = 0
         while True:
             number += 1
@@ -117,5 +123,5 @@ def _inject(fault: str, number: int, tell: Callable[[], Any]) -> None:
 
     for name in CALLS:
         setattr(os, name, faulty(getattr(os, name)))
-    outputs._renamed = faulty(outputs._renamed)
+    exchange.renamed = outputs.renamed = faulty(exchange.renamed)
     outputs._Hashing.write = faulty(outputs._Hashing.write)

@@ -71,7 +71,7 @@ def _sizes(_: click.Context, __: click.Parameter, text: str | None) -> list[int 
 @measure_option("Measure of --study; may be repeated. Default: MR, Hits@1, MRR and AMRI (micro).")
 @click.option("--block", type=COUNT,
               help="Questions at a time, which bounds memory. Default: as many as fill 64 MiB.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace the collection in --out, if there is another one.")
+@click.option("--force", is_flag=True, help="Replace the collection in --out that kgtrec wrote.")
 def command(
     systems: tuple[str, ...],
     out: str,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,19 +13,27 @@ import click
 from kgtrec.checking import Finding, check_together
 from kgtrec.cli.common import counted
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, legible
-from kgtrec.formats.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, legible
+from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
+from kgtrec.formats.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.qrels import QrelsFile
-from kgtrec.formats.runs import RunFile
+from kgtrec.formats.runs import RunFile, default_name
 from kgtrec.formats.sniff import read_any
+from kgtrec.formats.steps import STEP, damaged_files
+from kgtrec.formats.studies import damaged_steps, is_study, read_study
 from kgtrec.formats.topics import read_entity_labels
 
 _ENTITY_FILES = (ENTITY_LABELS, ENTITY_IDS)
+_QRELS_BY_DEPTH = "qrels.depth*.txt"
+_RUNS = (".ranks.parquet", ".run", ".run.gz", ".run.zst")
+_FLAT_WORTH_TELLING = 0.1  # share of lists without an order from which it is no matter of some hard questions
+_SPLITS = {"train": "train", "valid": "valid", "test": "test triples that were left out"}
 
 
 @dataclass
@@ -34,8 +44,14 @@ class _Input:
     qrels: dict[str, Qrels] = field(default_factory=dict)
     topics: dict[str, Topics] = field(default_factory=dict)
     entities: dict[str, Vocabulary] = field(default_factory=dict)
+    collections: dict[str, Collection] = field(default_factory=dict)  # those that are whole
+    partial: set[str] = field(default_factory=set)  # qrels of a depth, which need not judge every topic
     about: dict[str, str] = field(default_factory=dict)  # file -> what is in it
     wrong: dict[str, list[str]] = field(default_factory=dict)  # file -> findings
+    notes: dict[str, list[str]] = field(default_factory=dict)  # file -> what may be right, and may be damage
+
+    def note(self, file: str, text: str) -> None:
+        self.notes.setdefault(file, []).append(f"{file}: note: {text}")
 
 
 @click.command(name="check")
@@ -43,30 +59,41 @@ class _Input:
 def command(files: tuple[str, ...]) -> None:
     """Validate runs, qrels, topics and answer ranks, each alone and all of FILES together.
 
-    A file's kind is told by its content; - is standard input. A collection stands for its topics.tsv, qrels.txt and
-    entities. The folder of a campaign is read as a whole: its pool, which must be as it was made, and all that people
-    edit or have said. Beside what no reader accepts, these are findings: question ids that are not among the topics,
-    entities that are not in the KG, questions that a run lacks, topics without judgements, several run tags in one
-    file.
+    A file's kind is told by its content; - is standard input. The folder of a collection, a campaign, a study or one of
+    its steps is read as a whole, with the checksums of what must be as it was written; another folder stands for the
+    runs and answer ranks in it.
 
-    Prints one line per file that is ok, and one per finding. Exit code: 0 if all is ok, 2 if anything is found.
+    Beside what no reader accepts, these are findings: question ids that are not among the topics, entities that are not
+    in the KG, questions that a run lacks, topics without judgements, several run tags in one file, a rank column whose
+    order is not that of the scores, answers of the qrels without a rank, answer ranks of another collection or of
+    different filters, and known answers in a run whose answer ranks, of the same name beside it, say that they were
+    filtered.
+
+    Notes tell of what may be meant, and may be damage: known answers in other runs (as in raw ones), lists of
+    candidates that all score the same, a rank column without numbers, and a collection whose qrels were replaced.
+
+    Prints one line per file that is ok, and one per finding and note. Exit code: 0 if nothing is found but notes, 2 if
+    anything is found.
 
     \b
     kgtrec check transe.run.gz
     kgtrec check topics.tsv qrels.txt transe.run.gz
-    kgtrec check COLLECTION ranks/*
+    kgtrec check COLLECTION ranks
     kgtrec check CAMPAIGN
+    kgtrec check STUDY
     """
     read = _Input()
-    for file in dict.fromkeys(_expanded(files)):
+    for file in dict.fromkeys(files):
         if Path(file).is_dir():
-            _read_campaign(file, read)
+            _read_folder(file, read)
         else:
             _read(file, read)
-    for finding in check_together(read.systems, read.qrels, read.topics, read.entities):
+    for finding in check_together(read.systems, read.qrels, read.topics, read.entities, partial=read.partial):
         read.wrong[finding.source].append(_placed(finding, read))
+    _check_ranks_together(read)
+    _check_known(read)
     for file, wrong in read.wrong.items():
-        for line in wrong:
+        for line in (*wrong, *read.notes.get(file, ())):
             click.echo(legible(line))
         if not wrong:
             click.echo(legible(f"{file}: ok, {read.about[file]}"))
@@ -74,27 +101,91 @@ def command(files: tuple[str, ...]) -> None:
         sys.exit(2)
 
 
-def _expanded(files: tuple[str, ...]) -> list[str]:
-    """The files, and for a folder those of the collection in it; that of a campaign stays one."""
-    found: list[str] = []
-    for file in files:
-        if not Path(file).is_dir() or any(Path(file, name).exists() for name in (POOL, SETTINGS)):
-            found.append(file)
-            continue
-        parts = [Path(file, name) for name in ("topics.tsv", "qrels.txt")]
-        parts += [Path(file, name) for name in _ENTITY_FILES if Path(file, name).exists()]
-        if not any(part.exists() for part in parts):
-            raise FormatError(
-                "expected a collection with topics.tsv and qrels.txt, or a campaign, found another folder", path=file
-            )
-        found += map(str, parts)
-    return found
+def _read_folder(folder: str, read: _Input) -> None:
+    path = Path(folder)
+    if any((path / name).exists() for name in (POOL, SETTINGS)):
+        _read_campaign(folder, read)
+    elif is_study(path):
+        _read_study(folder, read)
+    elif (path / STEP).exists():
+        wrong = damaged_files(path)
+        read.wrong[folder] = [str(error) for error in wrong]
+        read.about[folder] = f"step: {counted(sum(1 for each in path.rglob('*') if each.is_file()) - 1, 'file')}"
+    elif parts := list(_parts(path)):
+        for part in parts:
+            if part not in read.wrong:
+                _read(part, read)
+        if any((path / name).exists() for name in OWN_FILES):
+            _read_collection(folder, read)
+    elif systems := sorted(str(file) for file in path.iterdir() if file.is_file() and file.name.endswith(_RUNS)):
+        for file in systems:
+            if file not in read.wrong:
+                _read(file, read)
+    else:
+        error = FormatError(
+            "expected the folder of a collection, a campaign, a study, or runs and answer ranks, found another one",
+            path=folder,
+        )
+        read.wrong[folder] = [str(error)]
+
+
+def _parts(folder: Path) -> Iterator[str]:
+    """The files of a collection, or of qrels alone, that are checked one by one; those that must be there too."""
+    is_collection = any((folder / name).exists() for name in OWN_FILES)
+    names = ("topics.tsv", "qrels.txt")
+    if is_collection or any((folder / name).exists() for name in names):
+        yield from (str(folder / name) for name in names)
+    depths = [path for path in folder.glob(_QRELS_BY_DEPTH) if path.stem.removeprefix("qrels.depth").isdecimal()]
+    yield from map(str, sorted(depths, key=lambda path: int(path.stem.removeprefix("qrels.depth"))))
+    yield from (str(folder / name) for name in _ENTITY_FILES if (folder / name).exists())
+
+
+def _read_collection(folder: str, read: _Input) -> None:
+    """Read a collection as every command does; what its files already say is not said again."""
+    told = {line for lines in read.wrong.values() for line in lines}
+    wrong = [str(error) for error in damaged_parts(folder)]
+    if not wrong:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                found = read_collection(folder)
+            except KgtrecError as error:
+                wrong.append(str(error))
+            else:
+                read.collections[folder] = found
+                read.about[folder] = (
+                    f"collection {found.fingerprint}: {counted(len(found.known), 'known answer')}, "
+                    f"{counted(len(found.train), 'train triple')}, {counted(len(found.relations), 'relation')}"
+                )
+        for warning in caught:
+            if issubclass(warning.category, KgtrecWarning):
+                read.note(folder, str(warning.message).removeprefix(f"{folder}/"))
+            else:
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    read.wrong[folder] = [line for line in wrong if line not in told]
+    if wrong and not read.wrong[folder]:
+        del read.wrong[folder]  # a part of it is damaged, which is told already
+
+
+def _read_study(folder: str, read: _Input) -> None:
+    try:
+        found = read_study(folder)
+        read.wrong[folder] = [str(error) for error in damaged_steps(folder)]
+    except KgtrecError as error:
+        read.wrong[folder] = [str(error)]
+        return
+    steps = sum(1 for _ in Path(folder, STEPS).glob(f"*/{STEP}"))
+    read.about[folder] = (
+        f"study: {counted(len(found.systems), 'system')}, {counted(len(found.labels), 'label set')}, "
+        f"{counted(len(found.tables), 'table')}, {counted(steps, 'step')}"
+    )
 
 
 def _read(file: str, read: _Input) -> None:
     read.wrong[file] = []
+    name = Path(file).name
     try:
-        found = read_entity_labels(file) if Path(file).name in _ENTITY_FILES else read_any(file)
+        found = read_entity_labels(file) if name in _ENTITY_FILES else read_any(file, ranks=True)
     except KgtrecError as error:
         read.wrong[file].append(str(error))
         return
@@ -103,12 +194,15 @@ def _read(file: str, read: _Input) -> None:
         read.systems[file] = run
         read.about[file] = f"run {run.name!r}: {counted(len(run), 'row')}, {counted(len(run.questions), 'question')}"
         read.wrong[file] += _tags(file, found)
+        _check_scores(file, found, read)
     elif isinstance(found, AnswerRanks):
         read.systems[file] = found
         read.about[file] = f"answer ranks {found.name!r}: {counted(len(found), 'row')}"
     elif isinstance(found, QrelsFile):
         qrels = found.qrels
         read.qrels[file] = qrels
+        if Path(file).match(_QRELS_BY_DEPTH):
+            read.partial.add(file)
         read.about[file] = f"qrels: {counted(len(qrels), 'row')}, {counted(len(qrels.questions), 'question')}"
     elif isinstance(found, Topics):
         read.topics[file] = found
@@ -116,6 +210,90 @@ def _read(file: str, read: _Input) -> None:
     else:
         read.entities[file] = found
         read.about[file] = f"entities: {counted(len(found), 'label')}"
+
+
+def _check_scores(file: str, found: RunFile, read: _Input) -> None:
+    """What a run's scores say of its rank column, and of its lists."""
+    from kgtrec.plausibility import check_ranks, questions_of_one_score, read_ranks
+
+    columns, run = found.columns, found.run
+    if columns is not None:
+        labels, codes = list(columns.vocabularies["rank"]), columns.codes["rank"]
+        ranks = check_ranks(columns.codes["question"], read_ranks(labels, codes), columns.number)
+        off, of_all = ranks.off, f"of {counted(len(codes), 'line')}"
+        if n := len(ranks.no_number):
+            row = int(ranks.no_number[0])
+            first = f"line {columns.line(row)} ({labels[codes[row]]!r})"
+            read.note(file, f"the rank column is no number on {n:,} {of_all}, the first of them {first}; kgtrec and "
+                            "trec_eval do not read it")  # fmt: skip
+        if n := len(off.row):
+            hint = "; are they distances, of which lower is better?" if n > len(codes) / 2 else ""
+            message = (
+                f"expected the order of the rank column to be that of the scores, found {n:,} {of_all} where it is "
+                f"not, the first of them here (place {off.by_rank[0]:,} by rank, {off.by_score[0]:,} by score); kgtrec "
+                f"and trec_eval go by the scores{hint}"
+            )
+            read.wrong[file].append(str(FormatError(message, path=file, line=columns.line(int(off.row[0])))))
+    flat, several = questions_of_one_score(run)
+    if len(flat) >= max(1, _FLAT_WORTH_TELLING * several):
+        which = (
+            f"all {counted(several, 'list')}" if len(flat) == several
+            else f"{len(flat):,} of {counted(several, 'list')}, such as that of {run.questions[flat[0]]}"
+        )  # fmt: skip
+        read.note(file, f"no order of candidates in {which}: all of a list score the same, so that labels order them")
+
+
+def _check_ranks_together(read: _Input) -> None:
+    """Answer ranks that cannot be evaluated together, or on these qrels."""
+    from kgtrec.belonging import Belonging
+    from kgtrec.judging import unranked
+
+    belongs = Belonging(next(iter(read.collections.values())) if len(read.collections) == 1 else None)
+    for file, ranks in read.systems.items():
+        if not isinstance(ranks, AnswerRanks):
+            continue
+        try:
+            belongs(ranks)
+        except KgtrecError as error:
+            read.wrong[file].append(str(FormatError(str(error).removeprefix(f"{file}: "), path=file)))
+            continue
+        for source, qrels in read.qrels.items():
+            lacking = unranked(ranks, qrels)
+            lacking = lacking[qrels.grade[lacking] >= 1]
+            if len(lacking) and source not in read.partial:
+                pair = qrels.questions[qrels.question[lacking[0]]], qrels.entities[qrels.entity[lacking[0]]]
+                message = (
+                    f"expected a rank for each of the {(qrels.grade >= 1).sum():,} answers of {source}, found none for "
+                    f"{len(lacking):,}, such as ({pair[0]}, {pair[1]}); rank its scores again with these qrels (kgtrec "
+                    "rank --judged)"
+                )
+                read.wrong[file].append(str(FormatError(message, path=file)))
+
+
+def _check_known(read: _Input) -> None:
+    """Known answers in runs: a finding where answer ranks beside say that they were filtered, else a note."""
+    from kgtrec.plausibility import known_listed
+
+    filters = {
+        (Path(file).parent, default_name(file)): (file, ranks.filtered_by)
+        for file, ranks in read.systems.items() if isinstance(ranks, AnswerRanks)
+    }  # fmt: skip
+    for file, run in read.systems.items():
+        for collection in read.collections.values():
+            found = known_listed(run, collection) if isinstance(run, Run) else None
+            if found is None:
+                continue
+            beside, said = filters.get((Path(file).parent, default_name(file)), ("", None))
+            counts = " and ".join(f"{n:,} known from {_SPLITS[split]}" for split, n in found.by_split.items())
+            n_of_all = f"{found.questions:,} of {counted(len(run.questions), 'question')}"
+            told = f"{counts}, in {n_of_all}, such as ({', '.join(found.example)})"
+            if said is None:
+                read.note(file, f"it lists known answers, as a run does that is not filtered by all splits: {told}")
+            elif set(said) & set(found.by_split):
+                message = (
+                    f"expected a run that was filtered by {', '.join(said)}, as {beside} says, found answers {told}"
+                )
+                read.wrong[file].append(str(FormatError(message, path=file)))
 
 
 def _read_campaign(folder: str, read: _Input) -> None:

@@ -18,6 +18,7 @@ from kgtrec.cli.options import (
     collection_option,
     measure_option,
     missing_option,
+    mixed_option,
     samples,
     seed_option,
     ties_option,
@@ -68,6 +69,7 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @ties_option
 @seed_option("Of all that is random, such as --ties nondeterministic.")
 @missing_option
+@mixed_option
 @click.option(
     "--float32", is_flag=True, help="Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do."
 )
@@ -101,6 +103,7 @@ def command(
     out: str | None,
     ties: str | None,
     missing: Missing,
+    mixed: bool,
     float32: bool,
     seed: int,
     folder: str | None,
@@ -144,7 +147,7 @@ def command(
                 judgements, counting(chain([first.result()], found), advance),
                 measures or default_measures(ranks=all(holds_ranks)),
                 per=per, collection=collection, ties=ties, missing=missing, float32=float32, seed=seed, weights=shares,
-                confidence=confidence, resample=resample, resamples=resamples,
+                confidence=confidence, resample=resample, resamples=resamples, mixed=mixed,
             )  # fmt: skip
     if not measures and not per:
         _report_ties(scores, ties)

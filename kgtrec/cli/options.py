@@ -111,6 +111,12 @@ missing_option = click.option(
     help="Questions that a run lacks: count as empty lists (trec_eval -c), or leave out.",
 )
 
+mixed_option = click.option(
+    "--mixed", is_flag=True,
+    help="Only warn of answer ranks that cannot be compared: filtered by other splits, or without the same judged "
+    "non-answers where a measure looks at these.",
+)  # fmt: skip
+
 
 def measure_option(about: str) -> Callable[[Command], Command]:
     """The option ``-m`` or ``--measure``, told to the command as ``measures``, with what its help says."""

@@ -49,7 +49,7 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
 @click.command(name="questions")
 @click.argument("triples", nargs=-1, required=True, metavar="TRAIN VALID TEST", type=click.Path())
 @click.option("--out", required=True, type=click.Path(), metavar="COLLECTION", help="Folder to write.")
-@click.option("--force", is_flag=True, help="Replace a collection that is there already; its other files stay.")
+@click.option("--force", is_flag=True, help="Replace a collection that kgtrec wrote, with nothing else in its folder.")
 @click.option(
     "--columns", default="hrt", show_default=True, help="Order of the columns: head, relation and tail, such as htr."
 )

@@ -78,8 +78,21 @@ class StudyRun:
         if len(self.systems) < 2:
             raise KgtrecError(f"expected at least two systems to compare, found {self.systems[0].name} only")
         _ = self.main
+        self._require_alike()
         for part, usual in (("power", self.measures), ("stability", self.measures), ("ties", self.main)):
             _ = self._measures_of(part, usual)
+
+    def _require_alike(self) -> None:
+        """Refuse answer ranks that cannot be compared; those that the study makes itself always can."""
+        from kgtrec.belonging import different_systems
+        from kgtrec.formats.answer_ranks import read_answer_ranks
+
+        given = [system for system in self.systems if system.kind == "ranks" and system.source is not None]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KgtrecWarning)  # of mixtures that are allowed each step tells
+            read = (read_answer_ranks(system.source.path).renamed(system.name) for system in given if system.source)
+            for _ in different_systems(read, None, mixed=self._mixed) if given else ():
+                pass
 
     def compute(self) -> dict[str, Any]:
         """Every step; what ``manifest.json`` says of them."""
@@ -469,11 +482,20 @@ class StudyRun:
             self._items[key] = item_scores(
                 self.qrels(*key), self._ranks(labels.collection), list(self.measures),
                 collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed,
+                mixed=self._mixed,
             )  # fmt: skip
         return self._items[key]
 
+    @property
+    def _mixed(self) -> bool:
+        return self.config.systems.mixed
+
     def _scoring(self) -> dict[str, Any]:
-        return {"measures": list(self.measures), "ties": self.config.ties, "seed": self.config.seed}
+        return {"measures": list(self.measures), "ties": self.config.ties, "seed": self.config.seed} | self._mixture()
+
+    def _mixture(self) -> dict[str, bool]:
+        """What the options of a step say of it: nothing, where mixtures are refused."""
+        return {"mixed": True} if self._mixed else {}
 
     def _bootstrap(self) -> dict[str, Any]:
         return {"confidence": self.config.options.confidence, "resamples": self.config.resamples}
@@ -483,7 +505,8 @@ class StudyRun:
 
         table = label_scores(
             {labels.name: self.qrels(labels.name)}, self._ranks(labels.collection), list(measures),
-            collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed, **options,
+            collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed,
+            mixed=self._mixed, **options,
         )  # fmt: skip
         return replace(table.at(labels=labels.name), name=labels.name)
 
@@ -496,6 +519,7 @@ class StudyRun:
             scores = evaluate(
                 self.qrels(labels.name), self._ranks(labels.collection), list(self.measures),
                 collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed,
+                mixed=self._mixed,
                 **self._bootstrap(),
             )  # fmt: skip
             write_step_table(folder, "scores", scores.to_table())
@@ -523,6 +547,7 @@ class StudyRun:
                 else item_scores(
                     self.qrels(labels.name), self._ranks(labels.collection), measures,
                     collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed,
+                    mixed=self._mixed,
                 )
             )  # fmt: skip
             total = len(items) * len(options["tests"])
@@ -597,11 +622,11 @@ class StudyRun:
 
             found = compare_ties(
                 self.qrels(labels.name), self._ranks(labels.collection), measures, policies=policies,
-                seed=self.config.seed,
+                seed=self.config.seed, mixed=self._mixed,
             )  # fmt: skip
             write_step_table(folder, "ties", found.to_table())
 
-        options = {"measures": measures, "policies": policies, "seed": self.config.seed}
+        options = {"measures": measures, "policies": policies, "seed": self.config.seed} | self._mixture()
         self._tables_step("ties", [labels], make, options, ["ties"])
 
     def _stability_step(self, labels: LabelSet) -> None:
@@ -619,6 +644,7 @@ class StudyRun:
                 found = stability(
                     self.qrels(labels.name), self._ranks(labels.collection), measures,
                     collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed,
+                    mixed=self._mixed,
                     workers=self.workers, progress=advance, **options,
                 )  # fmt: skip
             write_step_table(folder, "stability", found.to_table())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, systems_of
-from kgtrec.cli.options import format_option, measure_option, missing_option, out_option, seed_option
+from kgtrec.cli.options import format_option, measure_option, missing_option, mixed_option, out_option, seed_option
 from kgtrec.formats.outputs import write_text
 from kgtrec.kernels.positions import TIE_POLICIES
 
@@ -30,6 +30,7 @@ FORMATS = ("table", "csv", "json")
 )
 @seed_option("Of the nondeterministic order.")
 @missing_option
+@mixed_option
 @format_option(FORMATS)
 @out_option
 def command(
@@ -39,6 +40,7 @@ def command(
     policies: tuple[str, ...],
     seed: int,
     missing: Missing,
+    mixed: bool,
     form: str | None,
     out: str | None,
 ) -> None:
@@ -68,7 +70,8 @@ def command(
 
         asked = default_measures(ranks=all(holds_ranks))
     compared = compare_ties(
-        judgements, read_systems(systems, holds_ranks), asked, policies=policies or None, seed=seed, missing=missing
-    )
+        judgements, read_systems(systems, holds_ranks), asked, policies=policies or None, seed=seed, missing=missing,
+        mixed=mixed,
+    )  # fmt: skip
     text = {"table": report.ties_text, "csv": report.ties_csv, "json": report.ties_json}[form](compared)
     write_text(out or "-", text)

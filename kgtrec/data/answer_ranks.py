@@ -31,6 +31,7 @@ class AnswerRanks:
     entities: Vocabulary
     filtered_by: tuple[str, ...]  # splits whose known triples were removed, of train, valid, test; () = raw
     collection: str  # fingerprint of the collection that was ranked, "" where there is none
+    source: str = ""  # the file that the table was read from, for messages; "" where it was made
 
     def __repr__(self) -> str:
         filtered = ", ".join(self.filtered_by) or "nothing"

@@ -63,6 +63,7 @@ class StudySystems:
     ranks: tuple[Source, ...] = ()
     runs: tuple[Source, ...] = ()
     filtered_by: tuple[str, ...] = ("train", "valid", "test")
+    mixed: bool = False  # ranks that cannot be compared are warned of, and not refused
 
     @property
     def are_ranked(self) -> bool:

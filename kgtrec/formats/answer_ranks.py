@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -95,6 +96,7 @@ def read_answer_ranks(path: PathLike) -> AnswerRanks:
     ranks = AnswerRanks(
         name, question[order], entity[order], **values, questions=questions, entities=entities,
         filtered_by=tuple(split for split in SPLITS if split in filtered_by), collection=collection,
+        source=os.fspath(path),
     )  # fmt: skip
     _check(path, ranks)
     return ranks

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,8 @@ from kgtrec.formats.trec_text import NUMBER, shown
 
 FORMAT_VERSION = 1
 BY = "collection"  # what writes the folder
+#: files that nothing but a collection has
+OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
 _KNOWN = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
 _TRAIN = pa.schema([("head", pa.int32()), ("relation", pa.int32()), ("tail", pa.int32())])
@@ -240,19 +242,36 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return manifest
 
 
+def damaged_parts(folder: PathLike) -> list[FormatError]:
+    """Which files of a collection's folder are missing or not those that were written, and what to do about each.
+
+    What they hold together, such as qrels of other questions, is for :func:`read_collection` to find.
+    """
+    try:
+        manifest = _read_manifest(Path(folder))
+    except FormatError as error:
+        return [error]
+    return list(_wrong_files(Path(folder), manifest))
+
+
 def _require_files(path: Path, manifest: dict[str, Any]) -> None:
     """Every file is there, and all but the qrels and the report are those that were written."""
+    for error in _wrong_files(path, manifest):
+        raise error
+
+
+def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
     files = manifest["files"]
     entities = ENTITY_IDS if ENTITY_IDS in files else ENTITY_LABELS
     for name in (*_ALWAYS, entities):
         if name != "report.txt" and not (path / name).is_file():
-            raise FormatError("expected this file of the collection, found none; build it anew", path=path / name)
-        if name not in files:
-            raise FormatError(
+            yield FormatError("expected this file of the collection, found none; build it anew", path=path / name)
+        elif name not in files:
+            yield FormatError(
                 f"expected a checksum of {name}, found none; build the collection anew", path=path / MANIFEST
             )
-        if name not in ("qrels.txt", "report.txt") and sha256_of(path / name) != files[name]:
-            raise FormatError(
+        elif name not in ("qrels.txt", "report.txt") and sha256_of(path / name) != files[name]:
+            yield FormatError(
                 "expected the file that kgtrec questions wrote, found another one; only qrels.txt may be replaced; "
                 "build the collection anew",
                 path=path / name,

@@ -12,33 +12,37 @@ from __future__ import annotations
 import errno
 import hashlib
 import io
-import json
 import os
-import re
 import shutil
-import signal
 import stat
 import sys
-import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from kgtrec.errors import FormatError, KgtrecWarning
+from kgtrec.formats.exchange import (
+    EXCHANGE,
+    is_locked,
+    is_part,
+    link,
+    lock,
+    move,
+    part_name,
+    renamed,
+    renamed_to_new,
+    uninterrupted,
+)
 from kgtrec.formats.files import PathLike, compressing, sha256_of, suffixes
 from kgtrec.formats.folders import owner_of
+from kgtrec.formats.record import RECORD, Row, read_record, record
 
-RECORD = ".kgtrec"
 FILE = "file"  # what wrote a file that belongs to no folder of ours
-_HEADER = b'{"kgtrec": "what it wrote in this folder; see docs/files.md", "format": 1}\n'  # the first line of a record
-_PART = re.compile(r"\..+\.[0-9a-f]{8}\.kgtrec-part", re.DOTALL)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_NOT_SUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 _NAMED = 3  # names in an error
-_NO_REPLACE, _EXCHANGE = 1, 2  # flags of Linux's renameat2
 _BUFFER = 1 << 20
 
 _staging: list[Path] = []  # folders that are being made, in which nothing is there before and nothing is recorded
@@ -57,6 +61,10 @@ class _Stamp:
     def of(cls, path: Path) -> _Stamp:
         found = path.lstat()
         return cls(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+class OccupiedError(FormatError):
+    """A file that may not be replaced, since kgtrec did not write it, or somebody has changed it since."""
 
 
 @contextmanager
@@ -114,7 +122,7 @@ def updating(path: PathLike, *, by: str) -> Iterator[BinaryIO]:
     KgtrecWarning
         With that name.
     """
-    with _new_file(path, by, _stamp_of, aside=True) as stream:
+    with _new_file(path, by, lambda target: _stamp_of(target, path, by), aside=True) as stream:
         yield stream
 
 
@@ -137,10 +145,10 @@ def is_same_file(one: PathLike, other: PathLike) -> bool:
     return _real(one) == _real(other)
 
 
-def require_file(path: PathLike, *, by: str = FILE) -> None:
-    """Raise FormatError if :func:`writing` would refuse a file."""
+def require_file(path: PathLike, *, by: str = FILE, aside: bool = False) -> None:
+    """Raise FormatError if :func:`writing` would refuse a file; with ``aside``, if :func:`updating` would."""
     if os.fspath(path) != "-" and not _is_device(path):
-        _require_file(_real(path), path, by)
+        (_stamp_of if aside else _require_file)(_real(path), path, by)
 
 
 def remove_file(path: PathLike, *, by: str) -> bool:
@@ -165,7 +173,7 @@ def claim_folder(folder: PathLike, by: str) -> None:
         If it is a file, cannot be made, or holds anything and was not claimed before.
     """
     target = _real(folder)
-    if (by, ".", "") in _read_record(target, folder):
+    if (by, ".", "") in read_record(target, folder):
         return
     if os.path.lexists(target) and not target.is_dir():
         raise FormatError("expected a folder to write, found a file; choose another", path=folder)
@@ -177,7 +185,7 @@ def claim_folder(folder: PathLike, by: str) -> None:
         )
     try:
         target.mkdir(parents=True, exist_ok=True)
-        _record(target, [(by, ".", "")])
+        record(target, [(by, ".", "")])
     except OSError as error:
         raise FormatError(f"cannot write here: {_reason(error, target)}", path=folder) from None
 
@@ -196,7 +204,7 @@ def free_names(path: PathLike) -> Iterator[Path]:
 
 def written_by(folder: PathLike, by: str) -> tuple[str, ...]:
     """The files in a folder, by their paths below it, that ``by`` wrote according to the folder's record."""
-    found = _read_record(Path(folder))
+    found = read_record(Path(folder))
     return tuple(dict.fromkeys(path for writer, path, _ in found if writer == by))
 
 
@@ -285,11 +293,6 @@ def folder_beside(target: PathLike) -> Iterator[Path]:
             _staging.remove(part)
 
 
-def is_part(name: str) -> bool:
-    """Whether a file or folder of this name is what a writer makes before it takes its place."""
-    return _PART.fullmatch(name) is not None
-
-
 def clear_parts(folder: PathLike) -> None:
     """Remove what writers that were killed have left half done in a folder in which none can be at work now."""
     for part in _children(Path(folder)):
@@ -330,10 +333,11 @@ def _new_file(
     is_recorded = not any(folder in target.parents for folder in _staging)
     before = checked(target)
     made = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
-    part = target.parent / _part_name(target.name)
+    part = target.parent / part_name(target.name)
     try:
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            if made:
+                target.parent.mkdir(parents=True, exist_ok=True)
             if is_recorded:
                 _remove_stale(target)
             handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
@@ -341,20 +345,20 @@ def _new_file(
             raise FormatError(f"cannot write here: {_reason(error, target.parent)}", path=path) from None
         with ExitStack() as held:
             file = held.enter_context(os.fdopen(handle, "wb", buffering=0))
-            _lock(handle)
+            lock(handle)
             hashing = _Hashing(file)
             raw: IO[bytes] = held.enter_context(io.BufferedWriter(cast(io.RawIOBase, hashing), _BUFFER))
             stream = held.enter_context(compressing(raw, suffixes(path)[1]))
             yield stream
             held.pop_all().close()
             sha256 = hashing.sha256(part)
-            if _stamp_of(target) != before:  # somebody has come meanwhile
+            if _stamp_of(target, path, by) != before:  # somebody has come meanwhile
                 before = checked(target)
             if aside and before is not None and sha256_of(target) != sha256:
                 _keep_aside(target, path, by)
             if is_recorded:
-                _record(target.parent, [(by, target.name, sha256)])
-            with _uninterrupted():
+                record(target.parent, [(by, target.name, sha256)])
+            with uninterrupted():
                 _install_file(part, target, before, lambda: checked(target))
     except BaseException as error:
         with suppress(OSError):
@@ -408,9 +412,24 @@ def _require_file(target: Path, path: PathLike, by: str) -> _Stamp | None:
     """The stamp of the file that may be replaced, None where there is none; an error if it is somebody's."""
     if any(folder in target.parents for folder in _staging):
         return None
+    _require_place(target, path, by)
+    try:
+        return _is_ours(target, by)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except _SomebodysError as error:
+        raise OccupiedError(
+            f"expected a new name, or a file that kgtrec wrote before, found {error}; choose another name"
+            f"{_such_as(target)}, or move the file away",
+            path=path,
+        ) from None
+
+
+def _require_place(target: Path, path: PathLike, by: str) -> None:
+    """Refuse a place at which no file of ours may be, whatever is there."""
     if target.is_dir():
         raise FormatError("expected a file to write, found a folder", path=path)
-    if any(is_same_file(place, target) for place in _inputs):
+    if by == FILE and any(is_same_file(place, target) for place in _inputs):
         raise FormatError(
             "expected another file than those that are read, found one of them; choose another name", path=path
         )
@@ -419,16 +438,6 @@ def _require_file(target: Path, path: PathLike, by: str) -> _Stamp | None:
             f"expected a name of its own, found that of a file of the {kind} in this folder; choose another name",
             path=path,
         )
-    try:
-        return _is_ours(target, by)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except _SomebodysError as error:
-        raise FormatError(
-            f"expected a new name, or a file that kgtrec wrote before, found {error}; choose another name"
-            f"{_such_as(target)}, or move the file away",
-            path=path,
-        ) from None
 
 
 class _SomebodysError(Exception):
@@ -448,7 +457,7 @@ def _is_ours(target: Path, by: str) -> _Stamp | None:
     stamp = _Stamp.of(target)
     if stamp.size == 0:
         return stamp
-    found = [(writer, sha256) for writer, name, sha256 in _read_record(target.parent) if name == target.name]
+    found = [(writer, sha256) for writer, name, sha256 in read_record(target.parent) if name == target.name]
     if not found:
         raise _SomebodysError("one that it did not write, and that would be lost")
     own = sha256_of(target)
@@ -466,7 +475,7 @@ def _keep_aside(target: Path, path: PathLike, by: str) -> None:
         _is_ours(target, by)
     except _SomebodysError:
         name = next(free_names(target))
-        _link(target, name)
+        link(target, name)
         warnings.warn(
             f"{path}: was edited since kgtrec wrote it, or came from elsewhere; it is kept as {name.name}",
             KgtrecWarning,
@@ -474,9 +483,9 @@ def _keep_aside(target: Path, path: PathLike, by: str) -> None:
         )
 
 
-def _stamp_of(target: Path) -> _Stamp | None:
-    if target.is_dir():
-        raise FormatError("expected a file to write, found a folder", path=target)
+def _stamp_of(target: Path, path: PathLike, by: str) -> _Stamp | None:
+    """The stamp of what is there, whosever it is."""
+    _require_place(target, path, by)
     with suppress(FileNotFoundError, NotADirectoryError):
         return _Stamp.of(target)
     return None
@@ -490,16 +499,16 @@ def _install_file(part: Path, target: Path, before: _Stamp | None, again: Callab
     """Put a finished file in place of what was there ``before``; ``again`` looks at what is there by now."""
     if before is None:
         try:
-            _renamed_to_new(part, target)
+            renamed_to_new(part, target)
         except FileExistsError:
             again()  # says whose it is
             part.replace(target)  # ours, from another process
         return
-    if _renamed(part, target, _EXCHANGE):
+    if renamed(part, target, EXCHANGE):
         if _Stamp.of(part) != before:  # somebody was faster: put back what is theirs
-            _renamed(part, target, _EXCHANGE)
+            renamed(part, target, EXCHANGE)
             again()
-            _renamed(part, target, _EXCHANGE)
+            renamed(part, target, EXCHANGE)
         part.unlink()
         return
     if _Stamp.of(target) != before:
@@ -530,7 +539,7 @@ def _require_folder(
         )
     if not target.is_dir():
         return {}
-    recorded = [(name, sha256) for writer, name, sha256 in _read_record(target, path) if writer == by]
+    recorded = [(name, sha256) for writer, name, sha256 in read_record(target, path) if writer == by]
     sums: dict[str, set[str]] = {}
     for name, sha256 in recorded:
         sums.setdefault(name, set()).add(sha256)
@@ -612,18 +621,19 @@ def _part_folder(target: Path, path: PathLike, *, inside: bool) -> Iterator[Path
     """An empty folder beside ``target``, or in it, which vanishes in the end."""
     where = target if inside else target.parent
     made = [folder for folder in (where, *where.parents) if not folder.exists()]
-    part = where / _part_name(target.name)
+    part = where / part_name(target.name)
     handle = -1
     try:
         # made inside the block that removes it: a signal may come at any moment
         try:
-            where.mkdir(parents=True, exist_ok=True)
+            if made:
+                where.mkdir(parents=True, exist_ok=True)
             part.mkdir()
         except OSError as error:
             raise FormatError(f"cannot write here: {_reason(error, where)}", path=path) from None
         with suppress(OSError):
             handle = os.open(part, os.O_RDONLY)
-            _lock(handle)
+            lock(handle)
         yield part
     except BaseException:
         _remove_part(part)
@@ -638,7 +648,7 @@ def _part_folder(target: Path, path: PathLike, *, inside: bool) -> Iterator[Path
 def _exchange_folder(part: Path, target: Path, ours: Mapping[str, _Stamp], keeps: Callable[[str], bool]) -> None:
     """Put a finished folder in place of the one that is there."""
     if not target.is_dir():
-        _renamed_to_new(part, target)
+        renamed_to_new(part, target)
         return
     _copy_rights(target, part)
     if not any(target.iterdir()):
@@ -646,11 +656,11 @@ def _exchange_folder(part: Path, target: Path, ours: Mapping[str, _Stamp], keeps
         return
     for entry in _children(target):
         if entry.name != RECORD and entry.is_file() and keeps(entry.name):
-            _link(entry, part / entry.name)
-    with _uninterrupted():
-        if not _renamed(part, target, _EXCHANGE):
-            aside = target.parent / _part_name(target.name)
-            _move([(target, aside), (part, target)])
+            link(entry, part / entry.name)
+    with uninterrupted():
+        if not renamed(part, target, EXCHANGE):
+            aside = target.parent / part_name(target.name)
+            move([(target, aside), (part, target)])
             aside.replace(part)
     _sweep(part, target, ours)
 
@@ -679,13 +689,13 @@ def _sweep(old: Path, new: Path, ours: Mapping[str, _Stamp]) -> None:
         place = new / name
         place.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
-            _renamed_to_new(entry, place if not os.path.lexists(place) else next(free_names(place)))
+            renamed_to_new(entry, place if not os.path.lexists(place) else next(free_names(place)))
     _remove_empty(old)
 
 
 def _fill(part: Path, target: Path, ours: Mapping[str, _Stamp]) -> None:
     """Put what is in a finished folder in the place of what is ours in another that cannot be renamed."""
-    old = part / _part_name("old")
+    old = part / part_name("old")
     old.mkdir()
     moves = [(target / name, old / str(number)) for number, name in enumerate(ours)]
     if (target / RECORD).exists():
@@ -695,29 +705,16 @@ def _fill(part: Path, target: Path, ours: Mapping[str, _Stamp]) -> None:
     ]
     for _, place in moves:
         place.parent.mkdir(parents=True, exist_ok=True)
-    with _uninterrupted():
-        _move(moves)
+    with uninterrupted():
+        move(moves)
     for number, (name, stamp) in enumerate(ours.items()):
         if _Stamp.of(old / str(number)) != stamp:  # somebody was faster: it stays, under another name
-            _renamed_to_new(old / str(number), next(free_names(target / name)))
+            renamed_to_new(old / str(number), next(free_names(target / name)))
         for folder in (target / name).relative_to(target).parents:
             if not _holds_current_folder(target / folder):
                 with suppress(OSError):
                     (target / folder).rmdir()
     shutil.rmtree(part, ignore_errors=True)
-
-
-def _move(moves: Sequence[tuple[Path, Path]]) -> None:
-    """Rename one after the other, all or none."""
-    try:
-        for source, place in moves:
-            _renamed_to_new(source, place)
-    except BaseException:
-        for source, place in reversed(moves):
-            if not os.path.lexists(source):  # it has been moved
-                with suppress(OSError):
-                    place.replace(source)
-        raise
 
 
 def _remove_empty(folder: Path) -> None:
@@ -727,23 +724,11 @@ def _remove_empty(folder: Path) -> None:
             Path(place).rmdir()
 
 
-def _link(source: Path, place: Path) -> None:
-    """A second name for a file, or a copy of it where a file can have but one."""
-    try:
-        os.link(source, place)
-    except OSError:
-        shutil.copy2(source, place)
-
-
 def _has_same_bytes(one: Path, other: Path) -> bool:
     return is_same_file(one, other) or sha256_of(one) == sha256_of(other)
 
 
 # --- parts that are not finished
-
-
-def _part_name(name: str) -> str:
-    return f".{name[:100]}.{os.urandom(4).hex()}.kgtrec-part"
 
 
 def _remove_stale(target: Path) -> None:
@@ -755,7 +740,7 @@ def _remove_stale(target: Path) -> None:
         except OSError:
             continue
         for name in names:
-            if name.startswith(begin) and is_part(name) and not _is_locked(folder / name):
+            if name.startswith(begin) and is_part(name) and not is_locked(folder / name):
                 _remove_part(folder / name)
 
 
@@ -765,7 +750,7 @@ def _remove_part(part: Path) -> None:
         if not part.is_dir() or part.is_symlink():
             part.unlink(missing_ok=True)
             return
-        recorded = {(name, sha256) for writer, name, sha256 in _read_record(part) if writer != FILE}
+        recorded = {(name, sha256) for writer, name, sha256 in read_record(part) if writer != FILE}
         if not recorded:
             shutil.rmtree(part, ignore_errors=True)
             return
@@ -778,144 +763,22 @@ def _remove_part(part: Path) -> None:
         _remove_empty(part)
 
 
-def _lock(handle: int) -> None:
-    """Tell other programs, as long as the handle is open, that somebody is at work on a file or folder."""
-    with suppress(ImportError, OSError):
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _is_locked(part: Path) -> bool:
-    """Whether somebody is at work on it; where that cannot be known, yes."""
-    handle = -1
-    try:
-        import fcntl
-
-        handle = os.open(part, os.O_RDONLY)
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return True
-    finally:
-        if handle >= 0:
-            os.close(handle)
-    return False
-
-
-# --- the record
-
-
-def _read_record(folder: Path, path: PathLike | None = None) -> list[tuple[str, str, str]]:
-    """What the record of a folder holds: by whom, which file, its SHA-256. A damaged line stands for nothing."""
-    try:
-        data = (folder / RECORD).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError:
-        data = b"\0"
-    if not data.startswith(_HEADER) and not _HEADER.startswith(data):  # a writer may have been killed in the header
-        raise FormatError(
-            "expected kgtrec's record of what it wrote in this folder, found another file of that name; move it away",
-            path=(folder if path is None else Path(path)) / RECORD,
-        )
-    found = []
-    for line in data[len(_HEADER) :].splitlines():
-        try:
-            row = json.loads(line)
-            found.append((str(row["by"]), str(row["path"]), str(row["sha256"])))
-        except (ValueError, KeyError, TypeError, RecursionError):
-            continue
-    return found
-
-
-def _record(folder: Path, rows: Sequence[tuple[str, str, str]]) -> None:
-    """Add to a folder's record what it lacks, or begin it."""
-    known = set(_read_record(folder))
-    if not (rows := [row for row in rows if row not in known]):
-        return
-    handle = os.open(folder / RECORD, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-    try:
-        size = os.fstat(handle).st_size
-        is_torn = size > len(_HEADER) and os.pread(handle, 1, size - 1) != b"\n"  # a writer was killed in a line
-        lines = [json.dumps({"by": by, "path": name, "sha256": sha256}) + "\n" for by, name, sha256 in rows]
-        data = memoryview(_HEADER[size:] + b"\n" * is_torn + "".join(lines).encode())
-        while data:
-            data = data[os.write(handle, data) :]
-    finally:
-        os.close(handle)
-
-
-def _record_lines(target: Path, keeps: Callable[[str], bool]) -> list[tuple[str, str, str]]:
-    """What an earlier record says of the files that stay."""
-    return [row for row in _read_record(target) if keeps(row[1])]
-
-
-def _record_folder(part: Path, by: str, before: list[tuple[str, str, str]]) -> None:
-    """Record all files of a finished folder as those of ``by``."""
-    rows = [
-        (by, entry.relative_to(part).as_posix(), sha256_of(entry))
-        for entry in sorted(_below(part))
-        if entry.is_file() and entry.name != RECORD
-    ]
-    _record(part, [*before, *rows])
-
-
-# --- the system
-
-
 def _reason(error: OSError, folder: Path) -> str:
     """Why a folder cannot be written to; of a file in its place, the system says only that it exists."""
     files = [place for place in (folder, *folder.parents) if place.exists() and not place.is_dir()]
     return f"{files[0]} is a file, not a folder" if files else str(error.strerror)
 
 
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Put off to the end of the block, which must be short, what a signal would do."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread is interrupted
-        return
-    came: list[int] = []
-    before = {}
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGINT)):
-            if callable(signal.getsignal(number)) and number not in before:
-                before[number] = signal.signal(number, lambda found, _: came.append(found))
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if came:
-            signal.raise_signal(came[0])
+def _record_lines(target: Path, keeps: Callable[[str], bool]) -> list[Row]:
+    """What an earlier record says of the files that stay."""
+    return [row for row in read_record(target) if keeps(row[1])]
 
 
-def _renamed_to_new(source: Path, place: Path) -> None:
-    """Rename, to a name that nothing has.
-
-    Raises
-    ------
-    FileExistsError
-        If something has.
-    """
-    if _renamed(source, place, _NO_REPLACE):
-        return
-    if os.path.lexists(place):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(place))
-    source.rename(place)
-
-
-def _renamed(source: Path, place: Path, flags: int) -> bool:
-    """Linux's renameat2; False where the system or the disk has none."""
-    if not sys.platform.startswith("linux"):
-        return False
-    import ctypes  # seldom needed, and not for --help
-
-    with suppress(AttributeError):
-        system = ctypes.CDLL(None, use_errno=True)
-        at_here = -100
-        if system.renameat2(at_here, os.fsencode(source), at_here, os.fsencode(place), flags) == 0:
-            return True
-        number = ctypes.get_errno()
-        if number not in _NOT_SUPPORTED:
-            raise OSError(number, os.strerror(number), os.fspath(source))
-    return False
+def _record_folder(part: Path, by: str, before: list[Row]) -> None:
+    """Record all files of a finished folder as those of ``by``."""
+    rows = [
+        (by, entry.relative_to(part).as_posix(), sha256_of(entry))
+        for entry in sorted(_below(part))
+        if entry.is_file() and entry.name != RECORD
+    ]
+    record(part, [*before, *rows])

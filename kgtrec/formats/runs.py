@@ -26,6 +26,7 @@ from kgtrec.formats.trec_text import BLOCK_SIZE, Layout, TextColumns, read_colum
 LAYOUT = Layout(
     ("question", "Q0", "entity", "rank", "score", "tag"), labels=("question", "entity", "tag"), number="score"
 )
+_WITH_RANK = replace(LAYOUT, labels=("question", "entity", "rank", "tag"))
 _WITHOUT_TAG = replace(LAYOUT, labels=("question", "entity"))
 _PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "score": ()}
 _SUFFIXES = {".gz", ".zst", ".parquet", ".run", ".ranks", ".txt", ".trec"}  # what a name says of the format
@@ -88,16 +89,20 @@ def read_run_file(
     *,
     name: str | None = None,
     stream: BinaryIO | None = None,
+    ranks: bool = False,
     fast: bool = True,
     block_size: int = BLOCK_SIZE,
 ) -> RunFile:
-    """The same with the tags and line numbers of the file; ``stream`` may hold the bytes of ``path``, already open."""
+    """The same with the tags and line numbers of the file; ``stream`` may hold the bytes of ``path``, already open.
+
+    With ``ranks``, the columns have the rank column too, as labels; a file that is given a ``name`` is read without.
+    """
     if is_parquet(path):
         run = _read_parquet(path, name)
         return RunFile(run, {run.name: 1}, None)
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
-        layout = LAYOUT if name is None else _WITHOUT_TAG
+        layout = _WITHOUT_TAG if name is not None else _WITH_RANK if ranks else LAYOUT
         columns = read_columns(source, str(path), layout, fast=fast, block_size=block_size)
     tags = _first_lines_of_tags(columns) if name is None else {name: 1}
     question, entity = columns.codes["question"], columns.codes["entity"]

@@ -69,8 +69,10 @@ class _Rejoined(io.RawIOBase):
         return len(data)
 
 
-def read_any(path: PathLike, kind: Kind | None = None) -> RunFile | QrelsFile | Topics | AnswerRanks:
-    """What is in a file, or on standard input (``-``), whichever kind it is of.
+def read_any(
+    path: PathLike, kind: Kind | None = None, *, ranks: bool = False
+) -> RunFile | QrelsFile | Topics | AnswerRanks:
+    """What is in a file, or on standard input (``-``), whichever kind it is of; ``ranks``: a run with its rank column.
 
     Raises
     ------
@@ -91,7 +93,9 @@ def read_any(path: PathLike, kind: Kind | None = None) -> RunFile | QrelsFile | 
             raise FormatError("expected answer ranks as a .parquet file, found text", path=path)
         if kind == "topics":
             return read_topics(path, stream=stream)
-        return read_run_file(path, stream=stream) if kind == "run" else read_qrels_file(path, stream=stream)
+        if kind == "run":
+            return read_run_file(path, stream=stream, ranks=ranks)
+        return read_qrels_file(path, stream=stream)
 
 
 def _kind_of_parquet(path: PathLike) -> Kind:

@@ -121,6 +121,39 @@ class Steps:
         return len(others)
 
 
+def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> list[FormatError]:
+    """What is wrong with the files of a step's folder, file by file; a study computes such a step again.
+
+    Parameters
+    ----------
+    step : path
+    files : mapping of str to str, optional
+        The checksum that each file should have. Default: what ``step.json`` says.
+    """
+    place = Path(step)
+    try:
+        found = json.loads((place / STEP).read_text(encoding="utf-8"))["files"]
+        there = {path.relative_to(place).as_posix(): path for path in sorted(_files(place))}
+        expected = dict(found if files is None else files)
+    except FileNotFoundError:
+        return [FormatError(f"expected a step of a study, found no {STEP} in it; run kgtrec study again", path=place)]
+    except (ValueError, KeyError, TypeError):
+        return [FormatError("expected what a study says of a step, found something else; run kgtrec study again",
+                            path=place / STEP)]  # fmt: skip
+    wrong = [
+        FormatError("expected this file of the step, found none; run kgtrec study again", path=place / name)
+        for name in expected if name not in there
+    ] + [
+        FormatError("expected the file that the study wrote, found another; run kgtrec study again", path=place / name)
+        for name in expected if name in there and sha256_of(there[name]) != expected[name]
+    ]  # fmt: skip
+    return wrong + [
+        FormatError("expected files of the step alone, found another, for which kgtrec study computes it again; move "
+                    "it away", path=place / name)
+        for name in there if name not in (*expected, STEP)
+    ]  # fmt: skip
+
+
 def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 

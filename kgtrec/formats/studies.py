@@ -28,7 +28,7 @@ from kgtrec.formats.folders import MANIFEST, STEPS
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.outputs import write_text
 from kgtrec.formats.parquet import read_whole_table
-from kgtrec.formats.steps import STEP
+from kgtrec.formats.steps import STEP, damaged_files
 
 BY = "study"  # what keeps the folder
 #: of a step: what was warned of, what a label set holds, a collection; its tables are those of step_table
@@ -139,6 +139,20 @@ def _require_types(study: Study) -> None:
     ):
         if unknown := [name for name in chosen if name not in allowed]:
             raise TypeError(f"expected {what} among {', '.join(allowed)}, found {unknown[0]!r}"[:200])
+
+
+def damaged_steps(folder: PathLike) -> list[FormatError]:
+    """What is wrong with the files of a study's steps, beyond what :func:`read_study` reads; see there for errors."""
+    path = Path(folder)
+    wrong: list[FormatError] = []
+    for step in _manifest(path)["steps"]:
+        wrong += damaged_files(path / STEPS / step["folder"], step["files"])
+    return wrong
+
+
+def is_study(folder: PathLike) -> bool:
+    """Whether a folder is that of a study, whole or not."""
+    return (Path(folder) / STEPS).is_dir()
 
 
 def _options(found: Mapping[str, Any]) -> StudyOptions:

@@ -101,6 +101,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "scores": _TEXTS, "baselines": _TEXTS, "ranks": _TEXTS, "runs": _TEXTS,
         "filter": ("a list of train, valid, test, each once at most",
                    lambda value: _are_names(value, lambda each: each in SPLITS, 0)),
+        "mixed": _FLAG,
     },
     "labels": {
         "name": ("a name of letters, digits, dots and dashes, at most 64,",
@@ -302,8 +303,9 @@ class _Reader:
             "runs": self._files(options, "runs", (".run", ".run.gz", ".run.zst")),
         }
         return StudySystems(
-            **found, baselines=tuple(options.get("baselines", ())), filtered_by=tuple(options.get("filter", SPLITS))
-        )
+            **found, baselines=tuple(options.get("baselines", ())), filtered_by=tuple(options.get("filter", SPLITS)),
+            mixed=options.get("mixed", False),
+        )  # fmt: skip
 
     def _check_systems(self, systems: StudySystems, labels: Sequence[LabelSet]) -> None:
         ready = [*systems.ranks, *systems.runs]

@@ -18,7 +18,7 @@ from kgtrec.data.incoming import Incoming
 from kgtrec.data.tasks import COLUMNS, Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.files import PathLike, reading, suffixes
-from kgtrec.formats.outputs import FILE, require_file, updating, writing
+from kgtrec.formats.outputs import FILE, OccupiedError, require_file, updating, writing
 from kgtrec.formats.trec_text import shown
 
 Opened = Callable[[PathLike], AbstractContextManager[BinaryIO]]
@@ -126,14 +126,12 @@ def form_of_tasks(path: PathLike) -> str:
     raise KgtrecError(f"{path}: expected a name that ends in .csv or .jsonl; nothing is written")
 
 
-def require_tasks_file(path: PathLike) -> None:
-    """Raise FormatError if :func:`write_tasks` would refuse a file unless it merges."""
+def require_tasks_file(path: PathLike, *, merge: bool) -> None:
+    """Raise FormatError if :func:`write_tasks` would refuse a file."""
     try:
-        require_file(path)
-    except FormatError as error:
-        if Path(path).is_file():
-            raise FormatError(f"{error}, or bring along what is filled in there with --merge") from None
-        raise
+        require_file(path, aside=merge)
+    except OccupiedError as error:
+        raise FormatError(f"{error}, or bring along what is filled in there with --merge") from None
 
 
 def _rows_filled_in(path: PathLike, form: str) -> dict[tuple[str, str, str], tuple[str, str, str]]:

@@ -133,12 +133,12 @@ _of_relevant(
 _of_pool(
     "Bpref", preference.bpref, "Buckley, Voorhees 2004, SIGIR; trec_eval, m_bpref.c",
     "Binary preference: how few judged non-relevant candidates stand above the relevant ones.",
-    trec_eval=("bpref",), aliases={"BPref": {}},
+    trec_eval=("bpref",), aliases={"BPref": {}}, sees_wrong=True,
 )  # fmt: skip
 _of_pool(
     "infAP", preference.inferred_average_precision, "Yilmaz, Aslam 2006, CIKM; trec_eval, m_infap.c",
     "Average precision estimated from a judged sample of the pool; a negative grade means pooled but not sampled.",
-    trec_eval=("infAP",),
+    trec_eval=("infAP",), sees_wrong=True,
 )  # fmt: skip
 _of_relevant(
     "IPrec", list_measures.interpolated_precision, _TREC_EVAL.format("m_iprec_at_recall"),
@@ -152,7 +152,7 @@ register(
         "Judged", list_measures.judged_share, "questions",
         "Share of the first k places, as far as the list goes, that hold a judged candidate.",
         "ir-measures, Judged (negative grades count as unjudged, as in trec_eval)", cutoff="optional",
-        expected=expected_ties.judged_share,
+        expected=expected_ties.judged_share, sees_wrong=True,
     )
 )  # fmt: skip
 register(
@@ -215,7 +215,7 @@ _of_relevant(
 _of_pool(
     "gm_bpref", preference.bpref, _TREC_EVAL.format("m_gm_bpref"),
     "Binary preference, averaged by the geometric mean, in which 0 counts as 0.00001.",
-    aggregate="floored geometric mean", trec_eval=("gm_bpref",),
+    aggregate="floored geometric mean", trec_eval=("gm_bpref",), sees_wrong=True,
 )  # fmt: skip
 _of_relevant(
     "Rprec_mult", list_measures.r_precision_multiple, _TREC_EVAL.format("m_Rprec_mult"),
@@ -261,19 +261,20 @@ _of_pool(
     "num_nonrel_judged_ret", list_measures.num_nonrelevant_retrieved, _TREC_EVAL.format("m_num_nonrel_judged_ret"),
     "Number of retrieved candidates that are judged not relevant.",
     bounds=(0.0, np.inf), better="neither", aggregate="sum", ordered=False, trec_eval=("num_nonrel_judged_ret",),
+    sees_wrong=True,
 )  # fmt: skip
 register(
     Measure(
         "rbp_resid", list_measures.rank_biased_residual, "questions",
         "How much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.",
         "Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp_resid.c", better="neither",
-        parameters={"p": 0.9}, rules={"p": _SHARE}, trec_eval=("rbp_resid",),
+        parameters={"p": 0.9}, rules={"p": _SHARE}, trec_eval=("rbp_resid",), sees_wrong=True,
     )
 )  # fmt: skip
 register(
     Measure(
         "unj", list_measures.unjudged, "questions", "Unjudged candidates at the first k places, divided by k.",
         _TREC_EVAL.format("m_unjudged"), better="lower", cutoff="required", expected=expected_ties.unjudged,
-        trec_eval=("unj_{cutoff}",),
+        trec_eval=("unj_{cutoff}",), sees_wrong=True,
     )
 )  # fmt: skip

@@ -54,6 +54,19 @@ class ParsedMeasure:
         """Those that the measure's functions take; how a z form is turned is not one of them."""
         return {name: value for name, value in self.parameters.items() if name != "flipped"}
 
+    @property
+    def sees_wrong(self) -> bool:
+        """Whether what is judged not relevant counts otherwise than what is unjudged.
+
+        Examples
+        --------
+        >>> [parse_measure(name).sees_wrong for name in ("bpref", "AP@20", "AP(judged_only=True)", "P(rel=0)@5")]
+        [True, False, True, True]
+        """
+        given = self.parameters
+        gains = given.get("gains") or {}
+        return self.record.sees_wrong or given.get("judged_only") is True or given.get("rel") == 0 or 0 in gains
+
     def __call__(self, *inputs: Any) -> NDArray[np.float64]:
         """Values of the items, from the ranks of answers or from a JudgedRanking."""
         return self.record.value(*inputs, **self.own_parameters)

@@ -72,4 +72,5 @@ class Measure:
     optimum: float = 1.0  # the number of a system that ranks every answer first
     lower_is_better: bool = False  # of the plain form, which a z form turns round
     binary: bool = False  # True: for qrels of grades 0 and 1
+    sees_wrong: bool = False  # whether what is judged not relevant counts otherwise than what is unjudged
     weighting: Literal["question", "relation"] | None = None  # what always counts alike; None: as the user says

@@ -53,6 +53,7 @@ def compare(
     missing: Missing = "zero",
     weights: str | Mapping[str, float] | None = None,
     seed: int = 0,
+    mixed: bool = False,
 ) -> Comparison:
     """Set two systems side by side.
 
@@ -61,7 +62,7 @@ def compare(
     collection : Collection or Qrels
         The judgements, and with a collection the topics of the questions.
     first, second : Run or AnswerRanks
-    measures, ties, missing, weights
+    measures, ties, missing, weights, mixed
         As :func:`kgtrec.evaluate` takes them.
     topics : Collection, optional
         Where sides, relations and categories of the questions are looked up, if ``collection`` holds qrels alone.
@@ -118,8 +119,9 @@ def compare(
         raise KgtrecError(f"expected a number of questions of at least 0 as top, found {top}")
     both = (first, second)
     scores = item_scores(
-        collection, both, measures, collection=topics, ties=ties, missing=missing, weights=weights, seed=seed
-    )
+        collection, both, measures, collection=topics, ties=ties, missing=missing, weights=weights, seed=seed,
+        mixed=mixed,
+    )  # fmt: skip
     by = by or next((own for own in scores if np.isfinite(parse_measure(own).record.bounds[1])), next(iter(scores)))
     if by not in scores:
         raise KgtrecError(

@@ -160,6 +160,7 @@ def label_scores(
     ties: str | None = None,
     missing: Missing = "zero",
     seed: int = 0,
+    mixed: bool = False,
 ) -> ScoreTable:
     """Score the same systems under several label sets, as :func:`sparsity` takes them.
 
@@ -167,7 +168,7 @@ def label_scores(
     ----------
     labels : mapping from names to Qrels or Collection
         Such as the qrels of every pool depth, the shallowest first.
-    systems, measures, ties, missing, seed
+    systems, measures, ties, missing, seed, mixed
         As :func:`kgtrec.evaluate` takes them. Answer ranks need a row for all that is judged (kgtrec rank --judged).
     collection : Collection, optional
         Where sides, relations and categories are looked up, if the labels are not collections.
@@ -207,7 +208,7 @@ def label_scores(
             )
         shares = relation_shares(labels[relations], collection)
     tables = [
-        _scored(name, judged, found, measures, columns, collection, shares, ties, missing, seed)
+        _scored(name, judged, found, measures, columns, collection, shares, ties, missing, seed, mixed)
         for name, judged in labels.items()
     ]
     first = tables[0]
@@ -258,14 +259,16 @@ def _scored(
     ties: str | None,
     missing: Missing,
     seed: int,
+    mixed: bool,
 ) -> ScoreTable:
     whole = judged if isinstance(judged, Collection) else collection
 
     def table(qrels: Qrels | Collection, per: str | None, side: bool = False) -> ScoreTable:
         own = [_on_side(system, qrels, judged) for system in systems] if side else systems
         scores = evaluate(
-            qrels, own, measures, per=per, collection=whole, ties=ties, missing=missing, weights=shares, seed=seed
-        )
+            qrels, own, measures, per=per, collection=whole, ties=ties, missing=missing, weights=shares, seed=seed,
+            mixed=mixed,
+        )  # fmt: skip
         return ScoreTable.of_scores(scores, name)
 
     if len(columns) < 2:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.belonging import different_systems
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
@@ -23,7 +24,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.stability import MACRO_READINGS, MICRO_READINGS, MacroReading, MicroReading, Stability
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest, whole_number
-from kgtrec.evaluation import Missing, System, default_measures, different_systems, each_system
+from kgtrec.evaluation import Missing, System, default_measures, each_system
 from kgtrec.judging import judge
 from kgtrec.kernels.kept_patterns import KeptPatterns
 from kgtrec.kernels.positions import TIES, Ties
@@ -77,6 +78,7 @@ def stability(
     missing: Missing = "zero",
     workers: int | None = None,
     progress: Progress | None = None,
+    mixed: bool = False,
 ) -> Stability:
     """Score systems on random subsamples of the test triples, and correlate the scores with those on all of them.
 
@@ -110,7 +112,7 @@ def stability(
         Discarded answers become unjudged but stay in the list; or leave it.
     coefficient : {"tau", "tau_ap", "spearman", "rbo"}
         Kendall's tau-b, tau_AP with the full set as reference, Spearman's rho, rank-biased overlap.
-    ties, missing
+    ties, missing, mixed
         As :func:`kgtrec.evaluate` takes them.
     workers : int, optional
         Processes to share the work. Any number gives the same bytes. Default: 1, this one. With more, a program must
@@ -159,12 +161,14 @@ def stability(
     repeats, seed = whole_number("repeats", repeats, 1), whole_number("seed", seed)
     workers = None if workers is None else whole_number("workers", workers, 1)
     correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is told before the work, not after
-    found = list(different_systems(each_system(systems), collection if qrels is collection.qrels else None))
-    if len(found) < 2:
-        raise KgtrecError("expected at least two systems, whose ranking could hold or not, found one")
+    found = list(each_system(systems))
     parsed = _parsed(
         default_measures(ranks=all(isinstance(s, AnswerRanks) for s in found)) if measures is None else measures
     )
+    whole = collection if qrels is collection.qrels else None
+    found = list(different_systems(found, whole, qrels=qrels, measures=parsed, mixed=mixed))
+    if len(found) < 2:
+        raise KgtrecError("expected at least two systems, whose ranking could hold or not, found one")
     test_set = _test_set(qrels, collection)
     counts = sorted({count_of(size, len(test_set.hashes)) for size in sizes})
     if not counts:

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.belonging import different_systems
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.open_world_curve import DENSITIES, PAIRS, OpenWorldCurve
 from kgtrec.errors import KgtrecError, MeasureError, is_number, nearest, whole_number
-from kgtrec.evaluation import different_systems, evaluate
+from kgtrec.evaluation import evaluate
 from kgtrec.kernels.curve_fits import Fit, fitted, wrong_pairs
 from kgtrec.kernels.label_draws import Shares, shares_found
 from kgtrec.kernels.open_world import Weights, mixed_mean
@@ -55,6 +56,7 @@ def open_world_curve(
     ties: str | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    mixed: bool = False,
 ) -> OpenWorldCurve:
     """Score systems under sparse labels of many densities, out of their answer ranks under complete ones.
 
@@ -78,8 +80,8 @@ def open_world_curve(
         Sets of labels of each density and correlation.
     found_at : int
         An answer of this rank or better, among false candidates only, is found.
-    ties : str, optional
-        As :func:`kgtrec.evaluate` takes it.
+    ties, mixed
+        As :func:`kgtrec.evaluate` takes them.
     seed : int
     progress : function, optional
         Told how many systems more are scored under one set of labels.
@@ -121,7 +123,7 @@ def open_world_curve(
     """
     parsed = parse_measures(measures)
     given = [ranks.renamed(name) for name, ranks in systems.items()] if isinstance(systems, Mapping) else systems
-    ranked = list(different_systems([given] if isinstance(given, AnswerRanks) else given, complete))
+    ranked = list(different_systems([given] if isinstance(given, AnswerRanks) else given, complete, mixed=mixed))
     if wrong := next((system for system in ranked if not isinstance(system, AnswerRanks)), None):
         raise KgtrecError(f"expected answer ranks, found the run {wrong.name}, which does not tell all ranks")
     several = [system for system in ranked if isinstance(system, AnswerRanks)]

@@ -120,6 +120,7 @@ def estimate_missing(
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
+    mixed: bool = False,
 ) -> MissingEstimate:
     r"""Estimate how many true answers lack a label, and what follows for scores.
 
@@ -171,6 +172,8 @@ def estimate_missing(
     confidence : float
         Of the intervals, percentiles of bootstrap samples of questions.
     resamples, seed : int
+    mixed : bool
+        As :func:`kgtrec.evaluate` takes it.
 
     Returns
     -------
@@ -202,7 +205,7 @@ def estimate_missing(
     weights = named_weights(measures)
     _require(depth=depth, top=top, p=p, method=method, confidence=confidence, resamples=resamples, seed=seed)
     answers = KnownAnswers.of(labels, judged, weight, known, truth)
-    places = Placings.of(answers, systems, depth)
+    places = Placings.of(answers, systems, depth, mixed=mixed)
     question, n_questions, labelled = answers.qrels.question, len(answers.qrels.questions), answers.labelled
     times = places.found.sum(axis=0)
     used = labelled | (answers.known & (times > 0))

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.belonging import different_systems
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning
-from kgtrec.evaluation import different_systems, each_system
+from kgtrec.evaluation import each_system
 from kgtrec.judging import judge
 from kgtrec.kernels.open_world import Weights
 from kgtrec.kernels.positions import higher_and_equal
@@ -102,12 +103,12 @@ class Placings:
     # of 0
 
     @classmethod
-    def of(cls, answers: KnownAnswers, systems: Any, depth: int) -> Placings:
+    def of(cls, answers: KnownAnswers, systems: Any, depth: int, *, mixed: bool = False) -> Placings:
         """Those of every system; CollectionError if one has no question of the answers."""
         qrels = answers.qrels
         names, ranks, keys, found, judged = [], [], [], [], []
         knows_wrong = bool((answers.judged & ~answers.known).any())
-        for system in different_systems(each_system(systems), None):
+        for system in different_systems(each_system(systems), None, mixed=mixed):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", KgtrecWarning)  # of non-answers without a rank, and questions not asked
                 seen = judge(system, qrels)

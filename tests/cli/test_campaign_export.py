@@ -203,6 +203,10 @@ def test_a_file_of_the_campaign_is_no_file_of_tasks(folder, name, tmp_path, caps
     """Whatever it holds."""
     (Path(folder) / "sub").mkdir()
     before = tree(Path(folder))
-    told = refused([folder, "--annotator", "bob", "--format", "jsonl", "--out", f"{folder}/{name}"], capsys)
-    assert "expected a name of its own, found that of a file of the campaign in this folder" in told
-    assert tree(Path(folder)) == before
+    for merge in ([], ["--merge"]):
+        out = ["--format", "jsonl", "--out", f"{folder}/{name}", *merge]
+        told = refused([folder, "--annotator", "bob", *out], capsys)
+        assert told.endswith(
+            "expected a name of its own, found that of a file of the campaign in this folder; choose another name\n"
+        )
+        assert tree(Path(folder)) == before

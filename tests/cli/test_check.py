@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import shutil
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -108,17 +110,18 @@ def test_what_no_reader_accepts_is_one_finding(name, content, expected, folder):
     assert lines[1:] == ["sys.run: ok, run 'sys': 3 rows, 2 questions"]
 
 
-def test_missing_files_and_other_folders(folder, capsys):
-    """A finding, and an error."""
-    assert check("none.run") == (2, ["none.run: no such file"])
+def test_missing_files_and_other_folders(folder):
+    """Are findings, and what else is named is checked all the same."""
     (folder / "empty").mkdir()
-    with pytest.raises(SystemExit) as stopped:
-        main(["check", "empty"])
-    assert stopped.value.code == 2
-    expected = (
-        "error: empty: expected a collection with topics.tsv and qrels.txt, or a campaign, found another folder\n"
+    assert check("none.run", "empty", "sys.run") == (
+        2,
+        [
+            "none.run: no such file",
+            "empty: expected the folder of a collection, a campaign, a study, or runs and answer ranks, found another "
+            "one",
+            "sys.run: ok, run 'sys': 3 rows, 2 questions",
+        ],
     )
-    assert capsys.readouterr() == ("", expected)
 
 
 def test_the_folder_of_a_campaign_is_read_as_a_whole(tmp_path, capsys):
@@ -165,3 +168,232 @@ def test_help_has_examples():
     _, lines = check("--help")
     assert "  kgtrec check topics.tsv qrels.txt transe.run.gz" in lines
     assert any("Exit code" in line for line in lines)
+
+
+CITIES = Path(__file__).parents[2] / "examples" / "cities"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A collection, ranks and runs of one system filtered and raw, and a small study, made once."""
+    folder = tmp_path_factory.mktemp("made")
+    splits = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
+    main(["questions", *splits, "--out", f"{folder}/C"])
+    main(["baseline", "svd", f"{folder}/C", "--out", f"{folder}/ranks"])
+    main(["baseline", "svd", f"{folder}/C", "--out", f"{folder}/raw", "--filter", "raw"])
+    (folder / "study.toml").write_text(
+        'title = "T"\n[data]\ncollection = "C"\n[systems]\nbaselines = ["svd", "rules"]\n[[labels]]\nname = "test"\n'
+        'kind = "test"\n[measures]\nnames = ["micro.MRR", "AP"]\nresamples = 2\n[stability]\nlabels = []\n[power]\n'
+        'labels = []\n[report]\nformats = ["csv"]\n'
+    )
+    main(["study", f"{folder}/study.toml", "--out", f"{folder}/S"])
+    return folder
+
+
+@pytest.fixture
+def copies(made, tmp_path, monkeypatch):
+    """The same to be damaged."""
+    shutil.copytree(made, tmp_path / "made")
+    monkeypatch.chdir(tmp_path / "made")
+    return tmp_path / "made"
+
+
+def test_what_is_whole_is_ok(copies):
+    """A collection, a folder of ranks and runs, a study, and one of its steps."""
+    step = next((copies / "S" / "steps").glob("scores-*"))
+    code, lines = check("C", "ranks", "S", str(step))
+    assert code == 0
+    assert all(": ok, " in line for line in lines)
+    assert [line.split(":")[0] for line in lines] == [
+        "C/topics.tsv", "C/qrels.txt", "C/entities.txt", "C", "ranks/svd.ranks.parquet", "ranks/svd.run.gz", "S",
+        str(step),
+    ]  # fmt: skip
+    assert lines[3].startswith("C: ok, collection ")
+    assert lines[6] == "S: ok, study: 2 systems, 1 label set, 3 tables, 6 steps"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("known.parquet", "C/known.parquet: expected the file that kgtrec questions wrote, found another one"),
+        ("train.parquet", "C/train.parquet: expected the file that kgtrec questions wrote, found another one"),
+        ("relations.tsv", "C/relations.tsv: expected the file that kgtrec questions wrote, found another one"),
+        ("manifest.json", "C/manifest.json: expected JSON, found something else"),
+        ("entities.txt", "C/entities.txt: expected the file that kgtrec questions wrote, found another one"),
+    ],
+)
+def test_garbage_in_any_file_of_a_collection_is_found(copies, name, told):
+    """As every command finds it; the other files are checked all the same."""
+    (copies / "C" / name).write_bytes(b"garbage\n")
+    code, lines = check("C", "ranks/svd.run.gz")
+    assert code == 2
+    assert any(line.startswith(told) for line in lines)
+    assert any(line.startswith("ranks/svd.run.gz:") for line in lines)
+
+
+def test_each_damaged_file_of_a_collection_is_a_line(copies):
+    """And one that is gone."""
+    for name in ("known.parquet", "train.parquet"):
+        (copies / "C" / name).write_bytes(b"garbage")
+    (copies / "C" / "relations.tsv").unlink()
+    code, lines = check("C")
+    assert code == 2
+    assert [line.split(": ")[0] for line in lines if ": ok" not in line] == [
+        "C/relations.tsv", "C/known.parquet", "C/train.parquet"
+    ]  # fmt: skip
+
+
+def test_what_a_part_says_is_not_said_again(copies):
+    """A topics file that is none is one finding of its own, and one of the checksum."""
+    (copies / "C" / "qrels.txt").write_text("tail0 0 x\n")
+    _, lines = check("C")
+    assert len([line for line in lines if line.startswith("C/qrels.txt")]) == 1
+
+
+def test_replaced_qrels_are_a_note(copies):
+    """They are allowed."""
+    qrels = copies / "C" / "qrels.txt"
+    text = qrels.read_text()
+    qrels.write_text(text + text.splitlines()[0].replace(" 1", "").rsplit(" ", 1)[0] + " lyon 0\n")
+    code, lines = check("C")
+    assert code == 0
+    assert "C: note: qrels.txt: not the file that kgtrec questions wrote; going on with its 25 judgements" in lines
+
+
+def test_a_damaged_study_is_found_file_by_file(copies):
+    """Tables, collections and ranks in its steps; one that was stopped; a step by itself."""
+    steps = copies / "S" / "steps"
+    table = next(steps.glob("scores-*")) / "parts.parquet"
+    ranks = next(steps.glob("ranks-*svd*")) / "svd.ranks.parquet"
+    stranger = ranks.parent / "mine.txt"
+    ranks.write_bytes(b"x")
+    stranger.write_text("x")
+    code, lines = check("S", "C")
+    assert code == 2
+    where = f"S/steps/{ranks.parent.name}"
+    assert lines[:2] == [
+        f"{where}/svd.ranks.parquet: expected the file that the study wrote, found another; run kgtrec study again",
+        f"{where}/mine.txt: expected files of the step alone, found another, for which kgtrec study "
+        "computes it again; move it away",
+    ]
+    assert all(": ok" in line for line in lines[2:])
+    assert check(where) == (2, lines[:2])
+    table.unlink()
+    assert check("S")[0] == 2
+    (copies / "S" / "manifest.json").unlink()
+    assert check("S") == (
+        2,
+        ["S: expected the folder of a study, found no manifest.json; a study that was stopped goes on when kgtrec "
+         "study is run again"],
+    )  # fmt: skip
+
+
+def test_scores_that_contradict_the_rank_column_are_found(folder):
+    """On how many lines, and the first of them; ranks from 0, gaps, ties and files in any order are fine."""
+    text = "q Q0 a 1 0.1 t\nq Q0 b 2 0.2 t\nq Q0 c 3 0.3 t\nr Q0 a 1 9 t\nr Q0 b 2 8 t\n"
+    written(folder, "x.run", text)
+    assert check("x.run") == (
+        2,
+        ["x.run:1: expected the order of the rank column to be that of the scores, found 2 of 5 lines where it is not, "
+         "the first of them here (place 1 by rank, 3 by score); kgtrec and trec_eval go by the scores"],
+    )  # fmt: skip
+    written(folder, "x.run", text.replace("0.1", "-0.1").replace("r Q0 a 1 9", "r Q0 a 1 7"))
+    assert check("x.run")[1][0].endswith("go by the scores; are they distances, of which lower is better?")
+    fine = "r Q0 b 7 8 t\nq Q0 a 0 0.5 t\nr Q0 a 3 9 t\nq Q0 b 2 0.5 t\nq Q0 c 1 0.5 t\nq Q0 d 9 0.1 t\n"
+    written(folder, "x.run", fine)
+    assert check("x.run") == (0, ["x.run: ok, run 't': 6 rows, 2 questions"])
+
+
+def test_what_may_be_meant_is_a_note(folder):
+    """Lists without an order, and ranks that are no numbers: exit code 0."""
+    written(folder, "x.run", "q Q0 a - 0.5 t\nq Q0 b 2 0.5 t\nr Q0 a 1 3 t\nr Q0 b 2 2 t\n")
+    assert check("x.run") == (
+        0,
+        ["x.run: note: the rank column is no number on 1 of 4 lines, the first of them line 1 ('-'); kgtrec and "
+         "trec_eval do not read it",
+         "x.run: note: no order of candidates in 1 of 2 lists, such as that of q: all of a list score the same, so "
+         "that labels order them",
+         "x.run: ok, run 't': 4 rows, 2 questions"],
+    )  # fmt: skip
+    written(folder, "x.run", "q Q0 a 1 0.5 t\nq Q0 b 2 0.5 t\nr Q0 a 1 0.5 t\n")
+    assert "x.run: note: no order of candidates in all 1 list: all of a list score the same" in check("x.run")[1][0]
+
+
+def test_known_answers_in_a_run_are_told(copies):
+    """A note for a run that says nothing, a finding beside ranks that were filtered, nothing beside raw ranks."""
+    assert check("C", "raw")[0] == 0
+    assert not any("known from" in line for line in check("C", "raw")[1])
+    code, lines = check("C", "raw/svd.run.gz")
+    assert code == 0
+    (note,) = [line for line in lines if "note" in line]
+    assert note.startswith(
+        "raw/svd.run.gz: note: it lists known answers, as a run does that is not filtered by all splits: "
+    )
+    assert "known from train and" in note
+    shutil.copy("raw/svd.run.gz", "ranks/svd.run.gz")
+    code, lines = check("C", "ranks")
+    assert code == 2
+    assert any(
+        line.startswith("ranks/svd.run.gz: expected a run that was filtered by train, valid, test, as "
+                        "ranks/svd.ranks.parquet says, found answers ") for line in lines
+    )  # fmt: skip
+
+
+def test_answer_ranks_that_cannot_be_evaluated_together_are_found(copies):
+    """Of other filters, of other collections, without the answers of the qrels."""
+    shutil.copy("raw/svd.ranks.parquet", "ranks/raw.ranks.parquet")
+    code, lines = check("C", "ranks")
+    assert code == 2
+    assert any(
+        line.startswith("ranks/svd.ranks.parquet: expected answer ranks that were filtered alike") for line in lines
+    )
+    splits = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
+    main(["questions", *splits[:2], splits[1], "--out", "D", "--leaked", "keep"])
+    code, lines = check("D", "raw/svd.ranks.parquet")
+    assert code == 2
+    assert any("was ranked on collection" in line for line in lines)
+    qrels = copies / "C" / "qrels.txt"
+    qrels.write_text(qrels.read_text() + "tail0 0 lyon 1\n")
+    code, lines = check("C", "raw/svd.ranks.parquet")
+    assert code == 2
+    assert (
+        "raw/svd.ranks.parquet: expected a rank for each of the 25 answers of C/qrels.txt, found none for 1, such as "
+        "(tail0, lyon); rank its scores again with these qrels (kgtrec rank --judged)" in lines
+    )
+
+
+def test_shifted_ids_are_told(tmp_path, monkeypatch):
+    """Many strangers, with their share; or one, which is one number too high."""
+    monkeypatch.chdir(tmp_path)
+    labels = [f"e{number}" for number in range(40)]
+    written(tmp_path, "entities.txt", "".join(f"{label}\n" for label in labels))
+
+    def run_of(numbers) -> str:
+        return "".join(f"q Q0 e{number} {place} {-place} t\n" for place, number in enumerate(numbers))
+
+    written(tmp_path, "x.run", run_of(range(1, 41)))
+    assert check("entities.txt", "x.run")[1][1] == (
+        "x.run:40: expected only entities of entities.txt, found 1 other: 'e40'. It has no 'e0': are its entities "
+        "numbered from 1?"
+    )
+    written(tmp_path, "x.run", run_of(range(30, 60)))
+    assert check("entities.txt", "x.run")[1][1].endswith(
+        "found 20 others: 'e40', 'e41', 'e42' and 17 more. That is 67% of its 30 entities: are they those of another "
+        "collection, or numbered otherwise?"
+    )
+
+
+def test_qrels_of_every_depth_are_read(tmp_path, monkeypatch):
+    """A shallow one need not judge every topic, but may judge no others."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("topics.tsv", TOPICS), ("qrels.txt", QRELS), ("qrels.depth0.txt", "tail0 0 paris 1\n"),
+                       ("qrels.depth1.txt", "tail0 0 paris 1\ntail7 0 rome 1\n")):  # fmt: skip
+        written(tmp_path, name, text)
+    assert check(".") == (
+        2,
+        [
+            "topics.tsv: ok, topics: 2 questions", "qrels.txt: ok, qrels: 2 rows, 2 questions",
+            "qrels.depth0.txt: ok, qrels: 1 row, 1 question",
+            "qrels.depth1.txt:2: expected only questions of topics.tsv, found 1 other: 'tail7'",
+        ],
+    )  # fmt: skip

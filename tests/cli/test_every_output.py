@@ -26,7 +26,7 @@ FOLDERS = {
     "questions": "questions kg --out OUT --force",
     "pool": "pool C RUNS --depth 2 --out OUT --force",
     "campaign qrels": "campaign qrels campaign --out OUT --force",
-    "campaign export": "campaign export campaign --annotator ann --format label-studio --out OUT",
+    "campaign export": "campaign export campaign --annotator annotator-1 --all --format label-studio --out OUT",
     "campaign import-kgc-sparsity": "campaign import-kgc-sparsity published --out OUT",
     "openworld curve": "openworld curve C RANKS --densities 0.5 -m micro.MRR --out OUT",
     "openworld world": "openworld world --people 20 --out OUT --force",
@@ -40,8 +40,8 @@ FILES = {
     "convert": "convert ranks/rules.run.gz OUT.run",
     "convert zst": "convert ranks/rules.run.gz OUT.run.zst",
     "convert parquet": "convert ranks/rules.run.gz OUT.parquet",
-    "campaign export csv": "campaign export campaign --annotator ann --out OUT.csv",
-    "campaign export jsonl": "campaign export campaign --annotator ann --out OUT.jsonl",
+    "campaign export csv": "campaign export campaign --annotator annotator-1 --all --out OUT.csv",
+    "campaign export jsonl": "campaign export campaign --annotator annotator-1 --all --out OUT.jsonl",
     "campaign adjudicate": "campaign adjudicate campaign --out OUT.csv",
     "campaign sample": "campaign sample campaign --size 2 --out OUT.csv",
     "campaign agreement": "campaign agreement campaign --resamples 10 --format json --out OUT.json",
@@ -252,7 +252,7 @@ def test_stopped_anywhere_a_command_leaves_all_or_nothing(world, tmp_path, name)
                 raise SystemExit(code)
 
     whole = name in FOLDERS
-    for fault, number, ended in faulty_runs(act, reset):
+    for fault, number, ended in faulty_runs(act, reset, ("kill after", "interrupt", "fail")):
         found = held(place)
         assert {path: found.get(path) for path in before if path not in made} == {
             path: text for path, text in before.items() if path not in made

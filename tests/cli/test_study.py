@@ -418,3 +418,21 @@ def test_what_cannot_be_is_told_before_anything_is_computed(tmp_path: Path, caps
     assert f"{config}: " in told
     assert message in told
     assert not (tmp_path / "study").exists()
+
+
+def test_answer_ranks_of_different_filters_are_refused_before_anything_is_computed(tmp_path: Path, capsys):
+    """By file, unless the configuration says that a mixture is meant; then every step that compares them notes it."""
+    config = write_runs(tmp_path)
+    for name, splits in (("svd", "train,valid,test"), ("rules", "raw")):
+        assert run("baseline", name, tmp_path / "C", "--out", tmp_path / "ranks", "--filter", splits, "--depth", 0) == 0
+    text = config.read_text().replace('runs = ["runs"]', 'ranks = ["ranks"]').replace("MRR", "micro.MRR")
+    config.write_text(text)
+    capsys.readouterr()
+    assert run("study", config) == 2
+    told = capsys.readouterr().err
+    assert "expected answer ranks that were filtered alike, found" in told
+    assert "rules.ranks.parquet not filtered (raw)" in told
+    assert not (tmp_path / "s").exists()
+    config.write_text(text.replace("[systems]", "[systems]\nmixed = true"))
+    assert run("study", config) == 0
+    assert "note: a mixture: expected answer ranks that were filtered alike" in capsys.readouterr().err

@@ -41,8 +41,8 @@ def command(
     if files:
         take_in(campaign, files, role=ROLES[ADJUDICATOR], person=person, **options)  # type: ignore[arg-type]
         return
-    if out and not merge:
-        require_tasks_file(out)
+    if out:
+        require_tasks_file(out, merge=merge)
     require_initialised(campaign)
     tasks = tasks_for_adjudicator(read_campaign(campaign), person)
     if out:

@@ -6,7 +6,7 @@ import click
 
 from kgtrec.cli.common import counting, progress, say
 from kgtrec.cli.evaluate import files_of, form_of, holds_ranks_of, read_systems
-from kgtrec.cli.options import COUNT, measure_option, require_table
+from kgtrec.cli.options import COUNT, measure_option, mixed_option, require_table
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.outputs import writing
 from kgtrec.formats.runs import default_name
@@ -19,6 +19,7 @@ FORMATS = ("table", "csv", "json")
 @click.argument("systems", nargs=-1, type=click.Path(), metavar="[RUNS]...")
 @measure_option("Measure of the systems; may be repeated, or hold several. Default: AP@20 and nDCG@20.")
 @click.option("--judged-at", type=COUNT, default=10, show_default=True, metavar="K", help="The k of Judged@k.")
+@mixed_option
 @click.option(
     "--format",
     "form",
@@ -32,6 +33,7 @@ def command(
     systems: tuple[str, ...],
     measures: tuple[str, ...],
     judged_at: int,
+    mixed: bool,
     form: str | None,
     table: str | None,
     out: str | None,
@@ -67,7 +69,7 @@ def command(
     with progress("scoring", len(systems), "systems") as advance:
         found = diagnose(
             read.pool, decisions_of(read), read.seeds, counting(read_systems(systems, holds_ranks), advance),
-            measures or MEASURES, families, judged_at=judged_at,
+            measures or MEASURES, families, judged_at=judged_at, mixed=mixed,
         )  # fmt: skip
     if strangers := [name for name in found.systems if name not in found.runs]:
         say(f"note: not pooled, and so never left out: {', '.join(strangers)}")

@@ -65,8 +65,7 @@ def command(
         raise click.UsageError("--merge is for files in which verdicts are filled in, found --format label-studio")
     if form != FORMATS[-1]:
         form = form or form_of_tasks(out)
-        if not merge:
-            require_tasks_file(out)
+        require_tasks_file(out, merge=merge)
     require_initialised(campaign)
     read = read_campaign(campaign)
     if len(read.assignments) == 0:

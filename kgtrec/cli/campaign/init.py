@@ -58,7 +58,9 @@ from kgtrec.wording import draft_template
 @click.option("--adjudicator", "adjudicators", multiple=True, metavar="NAME", help="Somebody who settles conflicts.")
 @click.option("--expert", "experts", multiple=True, metavar="NAME", help="Somebody who judges a sample again.")
 @click.option("--left", multiple=True, metavar="NAME", help="Somebody who has left; what they judged stays.")
-@click.option("--force", is_flag=True, help="Replace files that are there by those named here.")
+@click.option(
+    "--force", is_flag=True, help="Replace files that are there by those named here; edited ones stay, as NAME.1.tsv."
+)
 def command(
     campaign: str,
     names: str | None,

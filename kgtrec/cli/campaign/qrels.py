@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     help="For --level triple without a collection: topics whose ids the questions get that were not pooled for.",
 )
 @click.option("--depth", type=at_least(0), help="Use triples down to this pool depth. Default: all.")
-@click.option("--force", is_flag=True, help="Replace qrels that were written before.")
+@click.option("--force", is_flag=True, help="Replace qrels that kgtrec wrote, with nothing else in their folder.")
 def command(
     campaign: str, out: str, level: str, folder: str | None, known: tuple[str, ...], topics: str | None,
     depth: int | None, force: bool,

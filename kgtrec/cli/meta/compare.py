@@ -21,6 +21,7 @@ from kgtrec.cli.options import (
     format_option,
     measure_option,
     missing_option,
+    mixed_option,
     out_option,
     samples,
     seed_option,
@@ -57,6 +58,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @seed_option("Of the samples.")
 @ties_option
 @missing_option
+@mixed_option
 @format_option(FORMATS)
 @click.option("--table", "part", type=click.Choice(TABLES), help="What --format csv or latex holds. Default: measures.")
 @out_option
@@ -75,6 +77,7 @@ def command(
     seed: int,
     ties: str | None,
     missing: Missing,
+    mixed: bool,
     form: str | None,
     part: str | None,
     out: str | None,
@@ -106,7 +109,7 @@ def command(
     found = compare(
         judgements, one, other, measures or default_measures(ranks=all(holds_ranks)), topics=topics, by=by, top=top,
         names=_names(names, judgements, topics), confidence=confidence, resamples=resamples, ties=ties,
-        missing=missing, seed=seed,
+        missing=missing, seed=seed, mixed=mixed,
     )  # fmt: skip
     table = part or "measures"
     if table not in report.tables_of(found):

@@ -17,6 +17,7 @@ from kgtrec.cli.options import (
     format_option,
     measure_option,
     missing_option,
+    mixed_option,
     out_option,
     samples,
     seed_option,
@@ -64,6 +65,7 @@ FORMATS = ("table", "csv", "json", "latex")
 @click.option("--unpaired", is_flag=True, help="Questions of one id are not the same question in FIRST and SECOND.")
 @ties_option
 @missing_option
+@mixed_option
 @seed_option()
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Of FIRST, then of SECOND. Default: their paths.")
 @format_option(FORMATS)
@@ -86,6 +88,7 @@ def command(
     unpaired: bool,
     ties: str | None,
     missing: Missing,
+    mixed: bool,
     seed: int,
     names: tuple[str, ...],
     form: str | None,
@@ -122,7 +125,7 @@ def command(
     own = files_of([*systems, *more])
     sources = [own, files_of(second_systems) if second_systems else own]
     found = [
-        _labelled(path, source, keys, asked, ties, missing, seed)
+        _labelled(path, source, keys, asked, ties, missing, seed, mixed)
         for path, source in zip(labels, sources, strict=False)
     ]  # fmt: skip
     called = [*names, *labels[len(names) :]]
@@ -209,6 +212,7 @@ def _labelled(
     ties: str | None,
     missing: Missing,
     seed: int,
+    mixed: bool,
 ) -> ScoreTable | Mapping[str, ItemScores]:
     """A table of scores, or what the systems score on each item under qrels."""
     if _is_table(path) or (not systems and suffixes(path)[0] == ".csv"):
@@ -228,7 +232,8 @@ def _labelled(
     asked = measures or default_measures(ranks=all(holds_ranks))
     with naming(Path(path)):
         return item_scores(
-            judgements, read_systems(systems, holds_ranks), asked, ties=ties, missing=missing, seed=seed
+            judgements, read_systems(systems, holds_ranks), asked, ties=ties, missing=missing, seed=seed,
+            mixed=mixed,
         )  # fmt: skip
 
 

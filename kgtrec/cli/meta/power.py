@@ -14,6 +14,7 @@ from kgtrec.cli.options import (
     format_option,
     measure_option,
     missing_option,
+    mixed_option,
     out_option,
     samples,
     seed_option,
@@ -67,6 +68,7 @@ FORMATS = ("table", "csv", "json", "latex")
 @workers_option("Threads", None)
 @ties_option
 @missing_option
+@mixed_option
 @collection_option("that tells relations, if QRELS is a file and a measure weighs them.")
 @click.option("--pairs", is_flag=True, help="Show every pair of systems. JSON always holds them.")
 @format_option(FORMATS)
@@ -83,6 +85,7 @@ def command(
     workers: int | None,
     ties: str | None,
     missing: Missing,
+    mixed: bool,
     folder: str | None,
     pairs: bool,
     form: str | None,
@@ -114,6 +117,7 @@ def command(
     scores = item_scores(
         judgements, read_systems(systems, holds_ranks), measures or default_measures(ranks=all(holds_ranks)),
         collection=read_folder(folder) if folder else None, ties=ties, missing=missing, seed=seed,
+        mixed=mixed,
     )  # fmt: skip
     asked = tests or ("t", "clustered")
     with progress("power", len(scores) * len(set(asked)), "tests") as advance:

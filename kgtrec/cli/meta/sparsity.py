@@ -17,6 +17,7 @@ from kgtrec.cli.options import (
     format_option,
     measure_option,
     missing_option,
+    mixed_option,
     out_option,
     seed_option,
     ties_option,
@@ -72,6 +73,7 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
 @direction_options
 @ties_option
 @missing_option
+@mixed_option
 @seed_option()
 @format_option(FORMATS)
 @out_option
@@ -89,6 +91,7 @@ def command(
     lower: tuple[str, ...],
     ties: str | None,
     missing: Missing,
+    mixed: bool,
     seed: int,
     form: str | None,
     out: str | None,
@@ -116,7 +119,7 @@ def command(
     if systems:
         if by is not None:
             raise KgtrecError("--by is about tables of scores: expected one, found qrels and systems")
-        tables = _scored(labels, systems, asked, per, relations, folder, ties, missing, seed)
+        tables = _scored(labels, systems, asked, per, relations, folder, ties, missing, seed, mixed)
         by = "labels"
     else:
         for option, value in (("--per", per), ("--relations", relations), ("--collection", folder), ("--ties", ties)):
@@ -162,6 +165,7 @@ def _scored(
     ties: str | None,
     missing: Missing,
     seed: int,
+    mixed: bool,
 ) -> ScoreTable:
     from kgtrec.formats.relation_shares import read_relation_shares
     from kgtrec.meta.sparsity import label_scores
@@ -180,7 +184,7 @@ def _scored(
     return label_scores(
         judged, read_systems(sources, holds_ranks), measures,
         collection=read_folder(folder) if folder else None, per=per, relations=shares, ties=ties, missing=missing,
-        seed=seed,
+        seed=seed, mixed=mixed,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from kgtrec.cli.options import (
     format_option,
     measure_option,
     missing_option,
+    mixed_option,
     out_option,
     samples,
     seed_option,
@@ -84,6 +85,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
 )
 @ties_option
 @missing_option
+@mixed_option
 @click.option(
     "--confidence",
     type=SHARE,
@@ -114,6 +116,7 @@ def command(
     coefficient: str,
     ties: str | None,
     missing: Missing,
+    mixed: bool,
     confidence: float,
     workers: int,
     folder: str | None,
@@ -147,6 +150,7 @@ def command(
             judgements, read_systems(systems, holds_ranks), list(measures) or None,
             collection=read_folder(folder) if folder else None, sizes=sizes, repeats=repeats, seed=seed, micro=micro,
             macro=macro, coefficient=coefficient, ties=ties, missing=missing, workers=workers, progress=advance,
+            mixed=mixed,
         )  # fmt: skip
     text = {
         "table": lambda: report.stability_text(found),

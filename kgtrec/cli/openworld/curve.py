@@ -6,7 +6,7 @@ import click
 
 from kgtrec.cli.common import progress, say
 from kgtrec.cli.evaluate import files_of, holds_ranks_of, refuse_twice
-from kgtrec.cli.options import COUNT, MOST_DRAWS, Whole, measure_option, seed_option, ties_option
+from kgtrec.cli.options import COUNT, MOST_DRAWS, Whole, measure_option, mixed_option, seed_option, ties_option
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.open_world_curve import DENSITIES
 from kgtrec.errors import KgtrecError
@@ -58,6 +58,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
     help="Rank, among false candidates, at which an answer is found.",
 )
 @ties_option
+@mixed_option
 @seed_option("Of the labels.")
 @click.option("--out", type=click.Path(), help="Folder for report.html, figures, and tables as CSV.")
 def command(
@@ -70,6 +71,7 @@ def command(
     draws: int,
     found_at: int,
     ties: str | None,
+    mixed: bool,
     seed: int,
     out: str | None,
 ) -> None:
@@ -105,6 +107,7 @@ def command(
         found = open_world_curve(
             complete, ranks, list(measures) or MEASURES, densities=densities, correlations=correlations,
             reference=reference, draws=draws, found_at=found_at, ties=ties, seed=seed, progress=advance,
+            mixed=mixed,
         )  # fmt: skip
     tables = tables_of(found)
     click.echo(curve_text(found, tables), nl=False)

@@ -15,6 +15,7 @@ from kgtrec.cli.options import (
     Real,
     format_option,
     measure_option,
+    mixed_option,
     out_option,
     require_table,
     samples,
@@ -66,6 +67,7 @@ _DEPTH = 10  # of a pool that nothing is known of
 )  # fmt: skip
 @click.option("--resamples", type=samples(1), default=1000, show_default=True, help="Bootstrap samples.")
 @seed_option("Of the bootstrap.")
+@mixed_option
 @format_option(FORMATS)
 @click.option("--table", help="Which table to write as CSV: missing, scores or separations.")
 @out_option
@@ -83,6 +85,7 @@ def command(
     confidence: float,
     resamples: int,
     seed: int,
+    mixed: bool,
     form: str | None,
     table: str | None,
     out: str | None,
@@ -110,12 +113,12 @@ def command(
     require_table(form, table, list(report.TABLES))
     paths, holds_ranks = systems_of(judged, systems)
     sparse, complete, weight, pooled = _judged(judged, labels, known)
-    others = {name: None if path is None else _qrels(path) for name, path in (("known", known), ("truth", truth))}
+    known_qrels, true_qrels = (None if path is None else _qrels(path) for path in (known, truth))
     with progress("reading", len(paths), "systems") as advance:
         found = estimate_missing(
             sparse, complete, counting(read_systems(paths, holds_ranks), advance), list(measures) or MEASURES,
             depth=depth or pooled, weight=weight, method=method, top=top, p=p, confidence=confidence,
-            resamples=resamples, seed=seed, **others,
+            resamples=resamples, seed=seed, known=known_qrels, truth=true_qrels, mixed=mixed,
         )  # fmt: skip
     if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
         say(f"note: cut runs, in which an answer that is not listed counts 0: {', '.join(cut)}")

@@ -26,7 +26,7 @@ from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the tree, and of what is hidden.")
 @click.option("--out", required=True, type=click.Path(), help="Folder of the collection.")
-@click.option("--force", is_flag=True, help="Replace a collection that is there.")
+@click.option("--force", is_flag=True, help="Replace a collection that kgtrec wrote, with nothing else in its folder.")
 def command(people: int, hidden: float, valid: float, seed: int, out: str, force: bool) -> None:
     """Make a family tree and all its kinship facts, hide a part of them, and ask for these.
 

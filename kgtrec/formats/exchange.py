@@ -1,0 +1,125 @@
+"""Putting files and folders in their places: in one step where the system can, and with a way back where it cannot."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+NO_REPLACE, EXCHANGE = 1, 2  # flags of Linux's renameat2
+_NOT_SUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
+_PART = re.compile(r"\..+\.[0-9a-f]{8}\.kgtrec-part", re.DOTALL)
+
+
+def is_part(name: str) -> bool:
+    """Whether a file or folder of this name is what a writer makes before it takes its place."""
+    return _PART.fullmatch(name) is not None
+
+
+def part_name(name: str) -> str:
+    """A name for what is made to become ``name``, which nothing has yet."""
+    return f".{name[:100]}.{os.urandom(4).hex()}.kgtrec-part"
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Put off to the end of the block, which must be short, what a signal would do."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread is interrupted
+        return
+    came: list[int] = []
+    before = {}
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGINT)):
+            if callable(signal.getsignal(number)) and number not in before:
+                before[number] = signal.signal(number, lambda found, _: came.append(found))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
+def renamed_to_new(source: Path, place: Path) -> None:
+    """Rename, to a name that nothing has.
+
+    Raises
+    ------
+    FileExistsError
+        If something has.
+    """
+    if renamed(source, place, NO_REPLACE):
+        return
+    if os.path.lexists(place):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(place))
+    source.rename(place)
+
+
+def renamed(source: Path, place: Path, flags: int) -> bool:
+    """Linux's renameat2; False where the system or the disk has none."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes  # seldom needed, and not for --help
+
+    with suppress(AttributeError):
+        system = ctypes.CDLL(None, use_errno=True)
+        at_here = -100
+        if system.renameat2(at_here, os.fsencode(source), at_here, os.fsencode(place), flags) == 0:
+            return True
+        number = ctypes.get_errno()
+        if number not in _NOT_SUPPORTED:
+            raise OSError(number, os.strerror(number), os.fspath(source))
+    return False
+
+
+def move(moves: Sequence[tuple[Path, Path]]) -> None:
+    """Rename one after the other, all or none."""
+    try:
+        for source, place in moves:
+            renamed_to_new(source, place)
+    except BaseException:
+        for source, place in reversed(moves):
+            if not os.path.lexists(source):  # it has been moved
+                with suppress(OSError):
+                    place.replace(source)
+        raise
+
+
+def link(source: Path, place: Path) -> None:
+    """A second name for a file, or a copy of it where a file can have but one."""
+    try:
+        os.link(source, place)
+    except OSError:
+        shutil.copy2(source, place)
+
+
+def lock(handle: int) -> None:
+    """Tell other programs, as long as the handle is open, that somebody is at work on a file or folder."""
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_locked(part: Path) -> bool:
+    """Whether somebody is at work on it; where that cannot be known, yes."""
+    handle = -1
+    try:
+        import fcntl
+
+        handle = os.open(part, os.O_RDONLY)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return True
+    finally:
+        if handle >= 0:
+            os.close(handle)
+    return False

@@ -1,0 +1,60 @@
+"""What kgtrec wrote in a folder: the record, ``.kgtrec``, that every folder has that something was written to.
+
+JSON Lines below a header: one line a file, with what wrote it (``by``), its path below the folder, and its SHA-256.
+Lines are only ever added, each in one write, so that several programs can write to a folder at once; a file counts as
+kgtrec's as long as any line has it as it is. A line that a program left half written stands for nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from kgtrec.errors import FormatError
+from kgtrec.formats.files import PathLike
+
+RECORD = ".kgtrec"
+_HEADER = b'{"kgtrec": "what it wrote in this folder; see docs/files.md", "format": 1}\n'
+Row = tuple[str, str, str]  # by, path, SHA-256
+
+
+def read_record(folder: Path, path: PathLike | None = None) -> list[Row]:
+    """What the record of a folder holds: by whom, which file, its SHA-256. A damaged line stands for nothing."""
+    try:
+        data = (folder / RECORD).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError:
+        data = b"\0"
+    if not data.startswith(_HEADER) and not _HEADER.startswith(data):  # a writer may have been killed in the header
+        raise FormatError(
+            "expected kgtrec's record of what it wrote in this folder, found another file of that name; move it away",
+            path=(folder if path is None else Path(path)) / RECORD,
+        )
+    found = []
+    for line in data[len(_HEADER) :].splitlines():
+        try:
+            row = json.loads(line)
+            found.append((str(row["by"]), str(row["path"]), str(row["sha256"])))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return found
+
+
+def record(folder: Path, rows: Sequence[Row]) -> None:
+    """Add to a folder's record what it lacks, or begin it."""
+    known = set(read_record(folder))
+    if not (rows := [row for row in rows if row not in known]):
+        return
+    handle = os.open(folder / RECORD, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    try:
+        size = os.fstat(handle).st_size
+        is_torn = size > len(_HEADER) and os.pread(handle, 1, size - 1) != b"\n"  # a writer was killed in a line
+        lines = [json.dumps({"by": by, "path": name, "sha256": sha256}) + "\n" for by, name, sha256 in rows]
+        data = memoryview(_HEADER[size:] + b"\n" * is_torn + "".join(lines).encode())
+        while data:
+            data = data[os.write(handle, data) :]
+    finally:
+        os.close(handle)

@@ -1,0 +1,54 @@
+"""Answer ranks that cannot be compared, as a user meets them at the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kgtrec.cli import main
+
+CITIES = Path(__file__).parents[2] / "examples" / "cities"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A collection C, ranks of one system that was filtered and of another that was not."""
+    folder = tmp_path_factory.mktemp("mixtures")
+    main(["questions", *(str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")), "--out", f"{folder}/C"])
+    main(["baseline", "rules", f"{folder}/C", "--out", f"{folder}/ranks", "--depth", "0"])
+    main(["baseline", "svd", f"{folder}/C", "--out", f"{folder}/raw", "--depth", "0", "--filter", "raw"])
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["evaluate C", "ties C", "meta compare C", "meta power C", "meta correlate C C/qrels.txt",
+     "meta stability C --repeats 2 --sizes 50%", "openworld curve C --densities 1"],
+)  # fmt: skip
+@pytest.mark.parametrize("other_way", [False, True])
+def test_every_command_refuses_them_by_file_in_either_order(words: str, other_way: bool, folder, monkeypatch, capsys):
+    """And warns with --mixed."""
+    monkeypatch.chdir(folder)
+    files = ["ranks/rules.ranks.parquet", "raw/svd.ranks.parquet"]
+    command = [*words.split(), *(reversed(files) if other_way else files)]
+    with pytest.raises(SystemExit) as stopped:
+        main(command)
+    assert stopped.value.code == 2
+    told = capsys.readouterr().err
+    assert "expected answer ranks that were filtered alike, found" in told
+    assert "ranks/rules.ranks.parquet filtered by train, valid, test" in told
+    assert "raw/svd.ranks.parquet not filtered (raw)" in told
+    main([*command, "--mixed"])
+    assert "warning: a mixture: expected answer ranks that were filtered alike" in capsys.readouterr().err
+
+
+def test_sparsity_refuses_them(folder, monkeypatch, capsys):
+    """Its systems come by an option."""
+    monkeypatch.chdir(folder)
+    command = ["meta", "sparsity", "C/qrels.txt", "C", "--systems", "ranks", "--systems", "raw", "-m", "AP"]
+    with pytest.raises(SystemExit):
+        main(command)
+    assert "filtered alike" in capsys.readouterr().err
+    main([*command, "--mixed"])
+    assert "warning: a mixture" in capsys.readouterr().err
