@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgtrec.acceptance import Accepted, Refusal, RefusedError, accept
+    from kgtrec.acceptance import Accepted, RefusedError, accept
     from kgtrec.adjudicate import decide
     from kgtrec.adjudication_tasks import tasks_for_adjudicator
     from kgtrec.agreement import annotator_agreement
@@ -114,9 +114,10 @@ if TYPE_CHECKING:
     from kgtrec.ties import compare_ties
     from kgtrec.tracking import track
     from kgtrec.trivial import judge_trivial
+    from kgtrec.verdict_rules import Refusal
 
 _HOMES = {
-    "acceptance": ("Accepted", "Refusal", "RefusedError", "accept"),
+    "acceptance": ("Accepted", "RefusedError", "accept"),
     "adjudicate": ("decide",),
     "adjudication_tasks": ("tasks_for_adjudicator",),
     "agreement": ("annotator_agreement",),
@@ -220,6 +221,7 @@ _HOMES = {
     "ties": ("compare_ties",),
     "tracking": ("track",),
     "trivial": ("judge_trivial",),
+    "verdict_rules": ("Refusal",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

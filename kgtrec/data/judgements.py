@@ -49,6 +49,20 @@ class Judgements:
             self.source.take(chosen), self.note.take(chosen), self.time.take(chosen), self.annotators,
         )  # fmt: skip
 
+    def joined(self, later: Judgements) -> Judgements:
+        """The events of two files, one after the other."""
+        people = self.annotators.extended(later.annotators.labels)
+        return Judgements(
+            np.concatenate([self.triple, later.triple]),
+            np.concatenate([self.annotator, people.encode(later.annotators.labels)[later.annotator]]),
+            np.concatenate([self.role, later.role]),
+            np.concatenate([self.verdict, later.verdict]),
+            pa.concat_arrays([self.source, later.source]),
+            pa.concat_arrays([self.note, later.note]),
+            pa.concat_arrays([self.time, later.time]),
+            people,
+        )
+
     def latest(self) -> Judgements:
         """The events that count: the last one of each person in each role on each triple, oldest first."""
         person = self.annotator.astype(np.int64) * len(ROLES) + self.role

@@ -25,7 +25,8 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.templates import check_template
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import PathLike, write_text, writing
+from kgtrec.formats import locks
+from kgtrec.formats.files import PathLike, require_regular, write_text, writing
 from kgtrec.formats.judgements import read_judgements
 from kgtrec.formats.pools import POOL, SETTINGS, read_pool
 from kgtrec.formats.trec_text import shown
@@ -37,7 +38,8 @@ SOURCES = "sources.txt"
 NAMES = "names.tsv"
 PEOPLE = "people.tsv"
 ASSIGNMENTS = "assignments.tsv"
-JUDGEMENTS = "judgements.jsonl"
+JUDGEMENTS = locks.JUDGEMENTS
+_FILES = (GUIDELINES, TEMPLATES, SOURCES, NAMES, PEOPLE, ASSIGNMENTS, JUDGEMENTS)
 
 SOURCES_COMMENT = """\
 # Hosts whose pages may prove a verdict, one a line; hosts below one count too: wikipedia.org allows en.wikipedia.org.
@@ -109,7 +111,14 @@ def read_campaign(folder: PathLike) -> Campaign:
 
 
 def is_initialised(folder: PathLike) -> bool:
-    """Whether `kgtrec campaign init` has run: people.tsv, which it writes last, is there."""
+    """Whether `kgtrec campaign init` has run: people.tsv, which it writes last, is there.
+
+    Raises
+    ------
+    FormatError
+        If anything but a file stands in the place of one that people edit, or of the judgements.
+    """
+    require_regular(*(Path(folder, name) for name in _FILES))
     return Path(folder, PEOPLE).is_file()
 
 

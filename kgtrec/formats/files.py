@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import zlib
@@ -271,6 +272,22 @@ def alone_in(place: PathLike, *, wait: bool = True) -> Iterator[None]:
     finally:
         if descriptor >= 0:
             os.close(descriptor)  # which lets the lock go
+
+
+def require_regular(*paths: PathLike) -> None:
+    """Refuse a pipe, a socket or a device in place of a campaign's file: reading it could take forever.
+
+    Raises
+    ------
+    FormatError
+        For the first one of ``paths`` that is neither a file nor a folder; what is not there is left to its reader.
+    """
+    for path in paths:
+        with suppress(OSError):
+            mode = Path(path).stat().st_mode
+            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+                kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+                raise FormatError(f"expected a file of the campaign, found a {kind}; remove it", path=path)
 
 
 def sha256_of(path: PathLike) -> str:

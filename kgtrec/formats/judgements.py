@@ -2,12 +2,12 @@
 
 A line holds, as texts, and in this order, time, person, role, head, relation, tail, verdict, source and note.
 
-Lines are added by :class:`JudgementWriter` only. It holds a lock (``flock``) on the file, which the system lets go when
-the process ends, however it ends. All lines of one call go out in one write and are on the disk (``fsync``) before the
-call returns; from then on they count as acknowledged. Readers take no lock. A process that is killed while it writes
-can leave a last line without its line feed. Nobody was told that it was stored, and a reader leaves it out with a
-warning; the next writer moves it to a file beside, ``judgements.jsonl.torn``, since nothing that somebody wrote is
-ever thrown away. Where only the line feed is missing the line is whole, and counts.
+Lines are added by :class:`JudgementWriter` only. It holds the lock of the campaign (:mod:`kgtrec.formats.locks`), which
+the system lets go when the process ends, however it ends. All lines of one call go out in one write and are on the
+disk (``fsync``) before the call returns; from then on they count as acknowledged. Readers take no lock. A process that
+is killed while it writes can leave a last line without its line feed. Nobody was told that it was stored, and a reader
+leaves it out with a warning; the next writer moves it to a file beside, ``judgements.jsonl.torn``, since nothing that
+somebody wrote is ever thrown away. Where only the line feed is missing the line is whole, and counts.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from __future__ import annotations
 import errno
 import json
 import os
-import time
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -33,7 +32,8 @@ from kgtrec.data.judgements import ROLES, VERDICTS, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, nearest
-from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.files import PathLike, reading, require_regular
+from kgtrec.formats.locks import campaign_lock
 from kgtrec.formats.trec_text import joined_codes, shown
 
 KEYS = ("time", "person", "role", "head", "relation", "tail", "verdict", "source", "note")
@@ -41,7 +41,6 @@ TIME = r"^[0-9]{4}-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z$"
 _BLOCK_SIZE = 1 << 24  # bytes
 _LONGEST_LINE = 1 << 26
 _BOM = b"\xef\xbb\xbf"
-_PATIENCE = 1.0  # seconds to wait for the lock before a person is told
 _BREAKS = "\x85\u2028\u2029"  # legal in JSON, but many programs take these for the end of a line
 
 
@@ -265,10 +264,10 @@ def is_encodable(text: str) -> bool:
 
 
 class JudgementWriter:
-    """A file of judgements under a lock: whoever holds one is alone in adding to it, and in knowing what it holds.
+    """A file of judgements under the lock of its folder's campaign: whoever holds one is alone in changing them.
 
-    To be used in a ``with`` block; entering waits for whoever holds the lock now. What is read of the file inside the
-    block (:func:`read_judgements`) stays true until its end. The file is made where there is none.
+    To be used in a ``with`` block; entering waits for whoever holds the lock now. What is read of the campaign inside
+    the block stays true until its end. The file is made where there is none.
 
     Raises
     ------
@@ -282,42 +281,23 @@ class JudgementWriter:
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         self._descriptor = -1
+        self._held = ExitStack()
 
     def __enter__(self) -> Self:
-        try:
-            import fcntl
-        except ImportError:
-            raise KgtrecError(
-                f"{self.path}: cannot be locked against other programs on this system, which has no fcntl; add "
-                "judgements on Linux, macOS or the Windows Subsystem for Linux"
-            ) from None
-        while True:
-            descriptor = _opened(self.path)
-            try:
-                patient_until = time.monotonic() + _PATIENCE
-                while True:
-                    try:
-                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        break
-                    except BlockingIOError:
-                        if time.monotonic() < patient_until:
-                            time.sleep(0.005)
-                            continue
-                    warnings.warn(f"{self.path}: another program is adding to it; waiting", KgtrecWarning, stacklevel=2)
-                    fcntl.flock(descriptor, fcntl.LOCK_EX)
-                    break
-                if self._is_ours(descriptor):
-                    self._descriptor = descriptor
-                    return self
-            except BaseException:
-                os.close(descriptor)
-                raise
-            os.close(descriptor)  # another file has taken its place while we waited
+        with ExitStack() as taken:
+            taken.enter_context(campaign_lock(self.path.parent, needed=True))
+            self._descriptor = _opened(self.path)
+            taken.callback(self._close)
+            self._held = taken.pop_all()
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._descriptor)  # which lets the lock go
+        self._held.close()
+
+    def _close(self) -> None:
+        os.close(self._descriptor)
         self._descriptor = -1
 
     def append(self, pool: Pool, judgements: Judgements) -> None:
@@ -428,6 +408,7 @@ def _lines_of(pool: Pool, judgements: Judgements) -> bytes:
 def _opened(path: Path) -> int:
     """A descriptor that reads anywhere and writes at the end."""
     try:
+        require_regular(path)
         return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
     except OSError as error:
         raise FormatError(f"cannot be opened for adding judgements: {error.strerror}", path=path) from None

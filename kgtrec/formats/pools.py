@@ -36,7 +36,17 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import PathLike, folder_beside, kgtrec_version, reading, sha256_of, write_text, writing
+from kgtrec.formats.files import (
+    PathLike,
+    folder_beside,
+    kgtrec_version,
+    reading,
+    require_regular,
+    sha256_of,
+    write_text,
+    writing,
+)
+from kgtrec.formats.locks import JUDGEMENTS, campaign_lock
 from kgtrec.formats.qrels import read_qrels, write_qrels
 from kgtrec.formats.topics import read_topics, write_topics
 from kgtrec.formats.trec_text import shown
@@ -49,7 +59,7 @@ GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
 POOL_COLUMNS = ("question", "entity", "run", "rank", "probability")
 RUN_COLUMNS = ("run", "family")
 AUTOMATIC_COLUMNS = ("head", "relation", "tail", "rule")
-_JUDGEMENTS, _ASSIGNMENTS = "judgements.jsonl", "assignments.tsv"
+_ASSIGNMENTS = "assignments.tsv"
 _ROWS_AT_A_TIME = 1 << 18  # lines formatted at once: bounds the memory of a writer
 _MOST_RULES = np.iinfo(np.int8).max
 
@@ -140,7 +150,9 @@ def write_pool(
             "files": {name: sha256_of(part / name) for name in GUARDED},
         }
         write_text(part / SETTINGS, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
-        _install(part, target)
+        with campaign_lock(target):  # from here on nobody adds a verdict on the pool that goes
+            require_writable(folder, force=force)
+            _install(part, target)
 
 
 def require_writable(folder: PathLike, *, force: bool = False) -> None:
@@ -154,11 +166,11 @@ def require_writable(folder: PathLike, *, force: bool = False) -> None:
         raise FormatError(
             "expected an empty folder or a new one, found one with other files; name another one", path=target
         )
-    if (target / _JUDGEMENTS).exists() and (target / _JUDGEMENTS).stat().st_size:
+    if (target / JUDGEMENTS).exists() and (target / JUDGEMENTS).stat().st_size:
         raise FormatError(
             "expected a campaign that nobody has judged for, found judgements, which belong to its pool; "
             "name another folder",
-            path=target / _JUDGEMENTS,
+            path=target / JUDGEMENTS,
         )
     if not force:
         raise FormatError(
@@ -332,6 +344,7 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
         If there is none, or it is of another kind or version.
     """
     path = Path(folder)
+    require_regular(*(path / name for name in (SETTINGS, *GUARDED, RUNS)))
     if not (path / SETTINGS).is_file():
         found = f"no {SETTINGS} in it" if path.is_dir() else "a file" if path.exists() else "nothing"
         raise FormatError(f"expected the folder of a campaign, found {found}; make one with kgtrec pool", path=path)

@@ -10,7 +10,7 @@ import click
 from kgtrec.assigning import assign
 from kgtrec.cli.common import say
 from kgtrec.formats.campaigns import read_campaign, require_initialised, write_assignments, write_settings
-from kgtrec.formats.files import alone_in
+from kgtrec.formats.locks import campaign_lock
 from kgtrec.report.campaigns import loads_text, much_text, next_text, work_text
 from kgtrec.tracking import track
 
@@ -38,7 +38,7 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
     kgtrec campaign assign CAMPAIGN
     kgtrec campaign assign CAMPAIGN --per-triple 3 --seed 7
     """
-    click.get_current_context().with_resource(alone_in(campaign))
+    click.get_current_context().with_resource(campaign_lock(campaign))
     require_initialised(campaign)
     read = read_campaign(campaign)
     settings = dict(read.settings)

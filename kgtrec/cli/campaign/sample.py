@@ -70,11 +70,14 @@ def command(
     kgtrec campaign sample CAMPAIGN --report
     """
     from kgtrec.formats.campaigns import read_campaign, require_initialised
+    from kgtrec.formats.locks import campaign_lock
 
     if not report and out is None:
         raise click.UsageError("expected --out FILE for the expert's tasks, or --report")
     if not report and form is not None:
         raise click.UsageError("--format is for --report; the form of the tasks follows the suffix of --out")
+    if not report:
+        click.get_current_context().with_resource(campaign_lock(campaign))
     require_initialised(campaign)
     read = read_campaign(campaign)
     if report:

@@ -17,7 +17,7 @@ from kgtrec.data.tasks import Returned
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
-    from kgtrec.acceptance import Refusal
+    from kgtrec.verdict_rules import Refusal
 
 FORMATS = ("auto", "csv", "jsonl", "label-studio")
 _NAMED = 3  # places of rows that were begun
