@@ -35,6 +35,7 @@ class _Input:
     topics: dict[str, Topics] = field(default_factory=dict)
     entities: dict[str, Vocabulary] = field(default_factory=dict)
     about: dict[str, str] = field(default_factory=dict)  # file -> what is in it
+    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)  # file -> what is worth knowing, and not wrong
     wrong: dict[str, list[str]] = field(default_factory=dict)  # file -> findings
 
 
@@ -45,11 +46,19 @@ def command(files: tuple[str, ...]) -> None:
 
     A file's kind is told by its content; - is standard input. A collection stands for its topics.tsv, qrels.txt and
     entities. The folder of a campaign is read as a whole: its pool, which must be as it was made, and all that people
-    edit or have said. Beside what no reader accepts, these are findings: question ids that are not among the topics,
-    entities that are not in the KG, questions that a run lacks, topics without judgements, several run tags in one
-    file.
+    edit or have said. Every recorded verdict is held against the rules by which kgtrec campaign import takes verdicts,
+    in the order in which they were recorded: a person and role of people.tsv, a link for Y and N, no link but https,
+    nobody in two roles on one triple, no correction older than what it corrects, an adjudicator only where annotators
+    disagree or doubt. What may have been right when it was recorded is none: people who have left, corrections,
+    verdicts on what is not assigned; links to hosts that sources.txt does not list now are told in a note, and so is
+    who judged what where labels were published elsewhere.
 
-    Prints one line per file that is ok, and one per finding. Exit code: 0 if all is ok, 2 if anything is found.
+    Beside what no reader accepts, these are findings: question ids that are not among the topics, entities that are not
+    in the KG, questions that a run lacks, topics without judgements, several run tags in one file.
+
+    Prints one line per file that is ok, one per finding (of the verdicts that no rule allows the first 20, and how
+    many there are of each kind), and one per note. Exit code: 0 if all is ok, 2 if anything is found; a note is no
+    finding.
 
     \b
     kgtrec check transe.run.gz
@@ -70,6 +79,8 @@ def command(files: tuple[str, ...]) -> None:
             click.echo(line)
         if not wrong:
             click.echo(f"{file}: ok, {read.about[file]}")
+        for note in read.notes.get(file, ()):
+            click.echo(f"{file}: note: {note}")
     if any(read.wrong.values()):
         sys.exit(2)
 
@@ -119,9 +130,11 @@ def _read(file: str, read: _Input) -> None:
 
 
 def _read_campaign(folder: str, read: _Input) -> None:
+    from kgtrec.campaign.check import check_judgements
     from kgtrec.formats import campaigns
     from kgtrec.formats.expert_samples import EXPERT_SAMPLE, is_drawn, read_expert_sample
     from kgtrec.formats.pools import AUTOMATIC, SEEDS
+    from kgtrec.report.refusals import refusal_lines
 
     try:
         found = campaigns.read_campaign(folder)
@@ -150,6 +163,10 @@ def _read_campaign(folder: str, read: _Input) -> None:
     for name, text in about.items():
         path = str(Path(folder, name))
         read.wrong[path], read.about[path] = [], text
+    if campaigns.is_initialised(folder):
+        path = str(Path(folder, campaigns.JUDGEMENTS))
+        checked = check_judgements(found, path)
+        read.wrong[path], read.notes[path] = list(refusal_lines(checked.wrong)), checked.notes
 
 
 def _tags(file: str, found: RunFile) -> list[str]:

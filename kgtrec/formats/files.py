@@ -13,6 +13,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -272,6 +273,38 @@ def alone_in(place: PathLike, *, wait: bool = True) -> Iterator[None]:
     finally:
         if descriptor >= 0:
             os.close(descriptor)  # which lets the lock go
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What the system tells of a file: as long as it tells the same, the file holds the same."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int  # nanoseconds
+    changed: int  # nanoseconds; also when its owner or permissions change, and nobody can set it
+
+    @classmethod
+    def of(cls, path: PathLike) -> FileState | None:
+        """Of what a path leads to; None where there is nothing."""
+        try:
+            return cls._of(Path(path).stat())
+        except FileNotFoundError:
+            return None
+
+    @classmethod
+    def of_open(cls, stream: BinaryIO) -> FileState:
+        """Of an open file."""
+        return cls._of(os.fstat(stream.fileno()))
+
+    @classmethod
+    def _of(cls, found: os.stat_result) -> FileState:
+        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+    def is_same_file(self, other: FileState) -> bool:
+        """Whether both are of one file, whatever it holds."""
+        return (self.device, self.inode) == (other.device, other.inode)
 
 
 def require_regular(*paths: PathLike) -> None:

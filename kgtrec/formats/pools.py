@@ -311,15 +311,7 @@ def read_pool(folder: PathLike) -> PoolFolder:
     """
     path = Path(folder)
     settings = read_settings(folder)
-    for name in (*GUARDED, RUNS):
-        if not (path / name).is_file():
-            raise FormatError("expected this file of the campaign, found none; run kgtrec pool again", path=path / name)
-        if name in GUARDED and sha256_of(path / name) != settings["files"].get(name):
-            raise FormatError(
-                "expected the file that kgtrec pool wrote, found another one; a pool never changes: put it back, or "
-                "make another campaign",
-                path=path / name,
-            )
+    require_unchanged(folder, settings)
     topics = read_topics(path / TOPICS)
     lines, columns = _read_table(path / POOL, POOL_COLUMNS)
     seeds = _read_seeds(path / SEEDS)
@@ -362,6 +354,26 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
             path=path / SETTINGS,
         )
     return settings
+
+
+def require_unchanged(folder: PathLike, settings: Mapping[str, Any]) -> None:
+    """Refuse a pool whose files are not those of which the settings hold the sums.
+
+    Raises
+    ------
+    FormatError
+        For the first file that is missing, or another one.
+    """
+    path = Path(folder)
+    for name in (*GUARDED, RUNS):
+        if not (path / name).is_file():
+            raise FormatError("expected this file of the campaign, found none; run kgtrec pool again", path=path / name)
+        if name in GUARDED and sha256_of(path / name) != settings["files"].get(name):
+            raise FormatError(
+                "expected the file that kgtrec pool wrote, found another one; a pool never changes: put it back, or "
+                "make another campaign",
+                path=path / name,
+            )
 
 
 def read_families(path: PathLike) -> dict[str, str]:

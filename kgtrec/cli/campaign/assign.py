@@ -51,7 +51,7 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
         read.pool, read.automatic, read.people, read.judgements, read.assignments,
         per_triple=changed.per_triple, seed=changed.assignment_seed,
     )  # fmt: skip
-    if settings != read.settings:
+    if settings != read.settings:  # first: whoever is stopped here can run the command again without the options
         write_settings(campaign, settings)
     write_assignments(campaign, read.pool, assignments)
     progress = track(replace(changed, assignments=assignments))
