@@ -130,10 +130,10 @@ def states_of_triples(campaign: Campaign, rows: NDArray[np.intp]) -> NDArray[np.
     return states(campaign.automatic.is_automatic[rows], votes, word, per_triple=campaign.per_triple)
 
 
-def states_before(judgements: Judgements, is_automatic: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """(n,) state that each event's triple had when it was recorded, were one annotator per triple enough.
+def states_before(judgements: Judgements) -> NDArray[np.int8]:
+    """(n,) state that each event's triple had when it was recorded, by what people had said of it until then.
 
-    That many is what no earlier number of annotators per triple can have been below.
+    As if one annotator per triple were enough: however many were asked for then, it was not fewer.
     """
     n = len(judgements)
     by_annotator = np.flatnonzero(judgements.role == ANNOTATOR)
@@ -154,7 +154,7 @@ def states_before(judgements: Judgements, is_automatic: NDArray[np.bool_]) -> ND
     last = np.maximum.accumulate(np.concatenate([[-1], said[:-1]]))[:n]
     word = np.where(last >= first, judgements.verdict[order][last], -1).astype(np.int8)
     found = np.empty(n, np.int8)
-    found[order] = states(is_automatic[triple], votes, word, per_triple=1)
+    found[order] = states(np.zeros(n, np.bool_), votes, word, per_triple=1)
     return found
 
 

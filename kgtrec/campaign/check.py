@@ -175,7 +175,7 @@ def _roles(campaign: Campaign) -> _Found:
 
 def _states(campaign: Campaign) -> _Found:
     said = campaign.judgements
-    state = states_before(said, np.zeros(len(campaign.pool), np.bool_))  # what a rule has judged is told already
+    state = states_before(said)
     return np.flatnonzero(said.role == ADJUDICATOR), lambda row: wrong_state(int(state[row]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -15,9 +16,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgtrec.campaign.store import OpenCampaign
 from kgtrec.cli import main
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic, Campaign
+from kgtrec.data.incoming import Incoming
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecWarning
@@ -344,7 +347,10 @@ for line in sys.stdin:
     os.kill(pid, signal.SIGKILL)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
-ROLE_OF = {"append": ("ann", "annotator"), "import": ("ann", "annotator"), "adjudicate": ("eve", "adjudicator")}
+ROLE_OF = {
+    "append": ("ann", "annotator"), "import": ("ann", "annotator"), "adjudicate": ("eve", "adjudicator"),
+    "held open": ("ann", "annotator"),
+}  # fmt: skip
 
 
 def rows_of_file(i: int) -> list[tuple[int, str, str, str]]:
@@ -366,6 +372,14 @@ def pool_in(folder: Path) -> Pool:
     return read_campaign(folder).pool
 
 
+@cache
+def opened_in(folder: Path, process: int) -> OpenCampaign:
+    """The campaign, held open by a process."""
+    opened = OpenCampaign(folder)
+    assert opened.campaign is not None  # reads it
+    return opened
+
+
 def one_call(mode: str, folder: Path, i: int) -> None:
     """Have the verdicts of the i-th file stored; returns once they are acknowledged."""
     person, role = ROLE_OF[mode]
@@ -375,6 +389,10 @@ def one_call(mode: str, folder: Path, i: int) -> None:
         texts = {"source": [row[2] for row in rows], "note": [row[3] for row in rows], "time": [NOW] * len(rows)}
         judgements = replace(judgements, **{name: labels_of(column) for name, column in texts.items()})
         append_judgements(folder / JUDGEMENTS, pool_in(folder), judgements)
+    elif mode == "held open":
+        incoming = [Incoming("page", person, verdict, task, source=link, note=note)
+                    for task, verdict, link, note in rows_of_file(i)]  # fmt: skip
+        opened_in(folder, os.getpid()).store(incoming, time=NOW)
     elif mode == "import":
         main(["campaign", "import", str(folder), stored_file(folder, i), "--person", person])
     else:
@@ -401,7 +419,7 @@ def folder_to_fill(mode: str, folder: Path) -> Path:
     return folder_of(made, folder)
 
 
-@pytest.mark.parametrize("mode", ["append", "import", "adjudicate"])
+@pytest.mark.parametrize("mode", ["append", "import", "adjudicate", "held open"])
 def test_nothing_acknowledged_is_lost_by_a_kill(mode, tmp_path):
     """After each of nine kill -9 the file reads, and holds every acknowledged event as it was given."""
     folder = folder_to_fill(mode, tmp_path / "C")
