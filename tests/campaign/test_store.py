@@ -215,6 +215,9 @@ def test_every_way_accepts_and_refuses_the_same(events, automatic, history, tmp_
         policies = {"correct": correct, "unassigned": unassigned, "keep_going": keep_going}
         expected = outcome(lambda rows=rows, policies=policies: by_reading_all(folder, rows, **policies))
         copy = folder.with_name("copy")
+        if isinstance(expected, tuple) and expected[0] is FormatError:  # two deeds in a row can break a line
+            assert outcome(lambda rows=rows, p=policies: held.store(rows, time=NOW, **p)) == expected
+            return
         shutil.copytree(folder, copy)
         fresh = OpenCampaign(copy)
         assert outcome(lambda rows=rows, p=policies, f=fresh: f.store(rows, time=NOW, **p)) == expected
