@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import arrow_of
 from kgtrec.data.vocabulary import Vocabulary
 
 VERDICTS = ("N", "Y", "unsure")  # N and Y are codes 0 and 1, which are the grades they become
@@ -43,7 +44,7 @@ class Judgements:
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Judgements:
         """The events at ``rows`` (places, or a mask)."""
         places = np.arange(len(self))[rows]
-        chosen = pa.array(places)
+        chosen = arrow_of(places)
         return Judgements(
             self.triple[places], self.annotator[places], self.role[places], self.verdict[places],
             self.source.take(chosen), self.note.take(chosen), self.time.take(chosen), self.annotators,

@@ -47,7 +47,7 @@ from kgtrec.formats.topics import read_topics
 from kgtrec.formats.trec_text import whole_lines
 
 Labels = tuple[str, str, str]  # of head, relation and tail
-_BLOCK = 1 << 20  # bytes; they stay in the processor's cache
+_BLOCK = 1 << 18  # bytes; they stay in the processor's cache
 _NUMBER = re.compile(rb"[1-9][0-9]{0,8}")
 _RUN = "?"  # which runs put a triple in does not matter to a verdict, and is not read
 

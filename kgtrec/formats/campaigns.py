@@ -167,6 +167,7 @@ def require_initialised(folder: PathLike) -> None:
     FormatError
         With what to run first.
     """
+    require_regular(Path(folder, POOL))
     if not Path(folder, POOL).is_file():
         raise FormatError(
             f"expected the folder of a campaign, found no {POOL} in it; run kgtrec pool first", path=str(folder)

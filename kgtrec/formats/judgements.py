@@ -43,9 +43,9 @@ KEYS = ("time", "person", "role", "head", "relation", "tail", "verdict", "source
 TIME = r"^[0-9]{4}-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z$"
 _BLOCK_SIZE = 1 << 24  # bytes
 _LONGEST_LINE = 1 << 26
-_LOOK_BLOCK = 1 << 20
+_LOOK_BLOCK = 1 << 18  # bytes; they stay in the processor's cache
 _MOST_LINES = 10_000  # that are parsed one by one
-_SUM_BLOCK = 1 << 18  # bytes; they stay in the processor's cache
+_SUM_BLOCK = 1 << 18
 _BOM = b"\xef\xbb\xbf"
 _BREAKS = "\x85\u2028\u2029"  # legal in JSON, but many programs take these for the end of a line
 
@@ -168,7 +168,7 @@ def _columns(data: bytes, line: int, path: PathLike, pool: Pool, fast: bool) -> 
     triple = pool.rows(head, relation, tail)
     is_wrong = {
         "time": ~values_of(pc.match_substring_regex(table["time"], TIME)),
-        "person": values_of(pc.equal(table["person"], "")),
+        "person": values_of(pc.binary_length(table["person"])) == 0,
         "role": role < 0,
         "verdict": verdict < 0,
         "head": triple < 0,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -283,6 +285,19 @@ def test_a_verdict_alone_needs_no_reading_of_the_whole(tmp_path, monkeypatch):
     (folder / ASSIGNMENTS).unlink()
     assert len(OpenCampaign(folder).store([row(6), row(5)], time=NOW)) == 2
     assert OpenCampaign(folder).store([row(6), row(5)], time=NOW).repeated == 2
+
+
+def test_the_command_does_without_what_takes_long_to_import(tmp_path):
+    """pandas alone would take longer than everything else."""
+    folder = made(tmp_path / "C", CONFLICT)
+    one = dict(zip(("head", "relation", "tail"), LABELS[1], strict=True))
+    line = {"task": 2, "annotator": "ann", **one, "verdict": "Y", "source": WIKI}
+    (tmp_path / "ann.jsonl").write_text(json.dumps(line) + "\n")
+    code = "import sys; from kgtrec.cli import main; main(sys.argv[1:]); print(*sys.modules)"
+    words = ["campaign", "import", str(folder), str(tmp_path / "ann.jsonl")]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert done.stderr.endswith("stored 1 verdict; 0 stored before\n")
+    assert not {"pandas", "scipy", "urllib.request", "pyarrow.json"} & set(done.stdout.split())
 
 
 def test_what_is_read_is_what_was_added(tmp_path, monkeypatch):
