@@ -150,7 +150,7 @@ class OpenCampaign:
         """The campaign as it is in the folder now, but for its judgements, and these."""
         require_initialised(self.folder)
         states = {name: FileState.of(self.folder / name) for name in (*POOL_FILES, *EDITED)}  # before they are read
-        changed = {name for name, state in states.items() if state != self._states.get(name)}
+        changed = {name for name, state in states.items() if name not in self._states or state != self._states[name]}
         campaign, said = self._campaign, self._said
         if campaign is not None and changed.intersection(POOL_FILES) == {SETTINGS}:
             settings = read_settings(self.folder)  # assigning changes them, and no pool
@@ -164,6 +164,7 @@ class OpenCampaign:
             said = ReadJudgements(self.folder / JUDGEMENTS, campaign.pool)
         elif names := changed.intersection(EDITED):
             campaign = reread(self.folder, campaign, names)
-        self._campaign, self._said, self._states = campaign, said, states
+        self._campaign, self._said = campaign, said
+        self._states = {name: state for name, state in states.items() if state is None or state.is_old}
         said.update()
         return campaign, said

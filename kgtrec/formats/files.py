@@ -10,6 +10,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -23,6 +24,7 @@ from kgtrec.errors import FormatError
 
 PathLike = str | os.PathLike[str]
 _COMPRESSED = {b"\x1f\x8b": ("gzip", ".gz"), b"\x28\xb5\x2f\xfd": ("zstd", ".zst")}  # first bytes, format, suffix
+_TICK = 100_000_000  # nanoseconds; longer than that of any system's clock
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _GZIP_LEVEL = 1  # run files are large and compress well at any level; higher ones only cost time
 
@@ -277,7 +279,10 @@ def alone_in(place: PathLike, *, wait: bool = True) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What the system tells of a file: as long as it tells the same, the file holds the same."""
+    """What the system tells of a file: as long as it tells the same, the file holds the same.
+
+    But for changes within one tick of the system's clock, some milliseconds, that leave the size: see :attr:`is_old`.
+    """
 
     device: int
     inode: int
@@ -301,6 +306,11 @@ class FileState:
     @classmethod
     def _of(cls, found: os.stat_result) -> FileState:
         return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+    @property
+    def is_old(self) -> bool:
+        """Whether the last change is so long ago that another one would have another time."""
+        return time.time_ns() - max(self.modified, self.changed) > _TICK
 
     def is_same_file(self, other: FileState) -> bool:
         """Whether both are of one file, whatever it holds."""

@@ -374,7 +374,8 @@ class ReadJudgements:
 
     What was read before is not taken for what is there now. As long as the system tells the same of the file (inode,
     size, times) nothing is read. Otherwise the checksum of the bytes that were read before is worked out again; if they
-    are not the same, as after somebody edited or replaced the file, all of it is read anew.
+    are not the same, as after somebody edited or replaced the file, all of it is read anew. Only an edit that leaves
+    the size, within some milliseconds after the caller's own addition, would not be seen.
 
     Parameters
     ----------
@@ -389,7 +390,8 @@ class ReadJudgements:
 
     def _forget(self) -> None:
         self._parts: list[Judgements] = []  # oldest first, each longer than the next: so few are long
-        self._state: FileState | None = None  # of the file when it was read
+        self._file: FileState | None = None  # what was read
+        self._state: FileState | None = None  # with which there is nothing to be read
         self._size = self._checksum = 0
         self._is_whole = True  # whether what was read ended with a line feed
 
@@ -426,26 +428,28 @@ class ReadJudgements:
             state = FileState.of_open(stream)
             if state == self._state:
                 return
-            if not (self._parts and self._is_whole and (only_ours or self._is_continued(stream, state))):
+            continued = only_ours or self._is_continued(stream, state)
+            if not (self._parts and self._is_whole and continued):
                 self._forget()
             stream.seek(self._size)
             summed = _Summed(stream, self._size, self._checksum)
-            self._state = None
+            self._state = self._file = None
             new = _events(summed, self.path, self.pool, line=len(self) + 1)
         if len(new) or not self._parts:
             self._parts.append(new)
         while len(self._parts) > 1 and len(self._parts[-2]) <= len(self._parts[-1]):
             self._join()
-        # another program may have added more meanwhile, unless we hold the lock; then the state differs, or the size
         self._size, self._checksum, self._is_whole = summed.size, summed.checksum, summed.last == b"\n"
-        self._state = state if state.size == summed.size else None
+        self._file = state
+        # another program may have added more meanwhile, or may do something else before the clock goes on
+        self._state = state if state.size == summed.size and (only_ours or state.is_old) else None
 
     def _join(self) -> None:
         self._parts[-2:] = [self._parts[-2].joined(self._parts[-1])]
 
     def _is_continued(self, stream: BinaryIO, state: FileState) -> bool:
         """Whether the file still begins with what was read of it."""
-        if self._state is None or not state.is_same_file(self._state) or state.size < self._size:
+        if self._file is None or not state.is_same_file(self._file) or state.size < self._size:
             return False
         checksum, rest, block = 0, self._size, memoryview(bytearray(_SUM_BLOCK))
         stream.seek(0)
