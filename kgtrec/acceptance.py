@@ -72,8 +72,8 @@ def accept(
 ) -> Accepted:
     """Check verdicts against the campaign, as far as it is recorded, and make events of those that are new.
 
-    To leave no gap between what is checked and what is recorded, read the campaign's judgements, call this and append
-    in one block of a :class:`kgtrec.formats.judgements.JudgementWriter`.
+    Nothing is stored. :class:`kgtrec.campaign.store.OpenCampaign` reads what the folder of a campaign holds, calls this
+    and appends, all under one lock, so that there is no gap between what is checked and what is recorded.
 
     A verdict is refused if
 

@@ -49,7 +49,7 @@ def command(files: tuple[str, ...]) -> None:
     edit or have said. Every recorded verdict is held against the rules by which kgtrec campaign import takes verdicts,
     in the order in which they were recorded: a person and role of people.tsv, a link for Y and N, no link but https,
     nobody in two roles on one triple, no correction older than what it corrects, an adjudicator only where annotators
-    disagree or doubt. What may have been right when it was recorded is none: people who have left, corrections,
+    disagree or doubt. What may have been right when it was recorded is no finding: people who have left, corrections,
     verdicts on what is not assigned; links to hosts that sources.txt does not list now are told in a note, and so is
     who judged what where labels were published elsewhere.
 
