@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgtrec.acceptance import Accepted, Refusal, RefusedError, accept
+    from kgtrec.acceptance import Accepted, RefusedError, accept
     from kgtrec.adjudicate import decide
     from kgtrec.adjudication_tasks import tasks_for_adjudicator
     from kgtrec.agreement import annotator_agreement
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kgtrec.alignment_study import study_alignment
     from kgtrec.assigning import assign
     from kgtrec.baselines import BASELINES, baseline_blocks, baseline_checkpoints, fit_baseline
+    from kgtrec.campaign.store import OpenCampaign
     from kgtrec.chance import adjust, chance_of_split, chance_table
     from kgtrec.data.agreement import AgreementReport
     from kgtrec.data.alignments import Alignments, EntityVectors
@@ -114,9 +115,10 @@ if TYPE_CHECKING:
     from kgtrec.ties import compare_ties
     from kgtrec.tracking import track
     from kgtrec.trivial import judge_trivial
+    from kgtrec.verdict_rules import Refusal
 
 _HOMES = {
-    "acceptance": ("Accepted", "Refusal", "RefusedError", "accept"),
+    "acceptance": ("Accepted", "RefusedError", "accept"),
     "adjudicate": ("decide",),
     "adjudication_tasks": ("tasks_for_adjudicator",),
     "agreement": ("annotator_agreement",),
@@ -124,6 +126,7 @@ _HOMES = {
     "alignment_study": ("study_alignment",),
     "assigning": ("assign",),
     "baselines": ("BASELINES", "baseline_blocks", "baseline_checkpoints", "fit_baseline"),
+    "campaign.store": ("OpenCampaign",),
     "chance": ("adjust", "chance_of_split", "chance_table"),
     "data.agreement": ("AgreementReport",),
     "data.alignments": ("Alignments", "EntityVectors"),
@@ -220,6 +223,7 @@ _HOMES = {
     "ties": ("compare_ties",),
     "tracking": ("track",),
     "trivial": ("judge_trivial",),
+    "verdict_rules": ("Refusal",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -233,7 +237,8 @@ __all__ = [  # noqa: RUF022  # in the order of the work
     "hide_facts", "pool_runs", "seeds_of_triples", "summarise_pool", "asking", "replay", "judge_trivial",
     "read_entity_types", "read_relation_types", "read_pool", "write_pool", "read_campaign", "write_people",
     "write_assignments", "assign", "phrase", "tasks_for", "read_tasks", "write_tasks", "read_label_studio",
-    "write_label_studio", "accept", "read_judgements", "JudgementWriter", "decide", "tasks_for_adjudicator", "track",
+    "write_label_studio", "accept", "OpenCampaign", "read_judgements", "JudgementWriter", "decide",
+    "tasks_for_adjudicator", "track",
     "annotator_agreement", "draw_sample", "sample_report", "question_level", "triple_level", "with_judgements",
     "report_qrels", "diagnose", "estimate_positives", "estimate_ap", "read_kgc_sparsity", "item_scores",
     "read_score_table", "correlate", "between_measures", "swaps", "label_scores", "sparsity", "stability", "subsample",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -84,23 +86,91 @@ def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_trip
             f"expected judgements of the pool's {n:,} triples, found one of row {foreign[0]}; they are of another pool"
         )
     votes = verdict_counts(judgements, n)
+    word = last_word(judgements, n, ADJUDICATOR)
+    state = states(automatic.is_automatic, votes, word, per_triple=per_triple)
+    verdict = np.full(n, -1, np.int8)
+    verdict[state == AUTOMATIC] = NO
+    verdict[state == AGREED] = np.where(votes[:, YES] > 0, YES, NO)[state == AGREED]
+    verdict[state == ADJUDICATED] = word[state == ADJUDICATED]
+    return Decisions(state, verdict)
+
+
+def states(
+    is_automatic: NDArray[np.bool_], votes: NDArray[np.int64], word: NDArray[np.int8], *, per_triple: int
+) -> NDArray[np.int8]:
+    """The rules of :func:`decide`: (n,) row in ``STATES`` of each triple.
+
+    Parameters
+    ----------
+    is_automatic : (n,) bool array
+    votes : (n, 3) int array
+        How many annotators say each of ``VERDICTS``.
+    word : (n,) int array
+        Last verdict of an adjudicator, row in ``VERDICTS``; -1: there is none.
+    per_triple : int
+    """
     people = votes.sum(axis=1)
     unanimous = (votes == people[:, None]) & (people[:, None] > 0)
-    word = last_word(judgements, n, ADJUDICATOR)
     rules = {
-        AUTOMATIC: automatic.is_automatic,
+        AUTOMATIC: is_automatic,
         OPEN: people < per_triple,
         ADJUDICATED: (word == YES) | (word == NO),
         AGREED: unanimous[:, YES] | unanimous[:, NO],
         UNDECIDABLE: word == UNSURE,
         DOUBTED: votes[:, UNSURE] > 0,
     }
-    state = np.select(list(rules.values()), list(rules), CONFLICT).astype(np.int8)
-    verdict = np.full(n, -1, np.int8)
-    verdict[state == AUTOMATIC] = NO
-    verdict[state == AGREED] = np.where(unanimous[:, YES], YES, NO)[state == AGREED]
-    verdict[state == ADJUDICATED] = word[state == ADJUDICATED]
-    return Decisions(state, verdict)
+    return np.select(list(rules.values()), list(rules), CONFLICT).astype(np.int8)
+
+
+def states_of_triples(campaign: Campaign, rows: NDArray[np.intp]) -> NDArray[np.int8]:
+    """State of some of the pool's triples, distinct and sorted, which costs no more than their events."""
+    events = campaign.judgements.take(np.isin(campaign.judgements.triple, rows))
+    events = replace(events, triple=np.searchsorted(rows, events.triple).astype(np.int32))
+    votes, word = verdict_counts(events, len(rows)), last_word(events, len(rows), ADJUDICATOR)
+    return states(campaign.automatic.is_automatic[rows], votes, word, per_triple=campaign.per_triple)
+
+
+def states_before(judgements: Judgements) -> NDArray[np.int8]:
+    """(n,) state that each event's triple had when it was recorded, by what people had said of it until then.
+
+    As if one annotator per triple were enough: however many were asked for then, it was not fewer.
+    """
+    n = len(judgements)
+    by_annotator = np.flatnonzero(judgements.role == ANNOTATOR)
+    change = np.zeros((n, len(VERDICTS)), np.int64)  # of the votes, by each event
+    change[by_annotator, judgements.verdict[by_annotator]] += 1
+    before = previous_of(judgements.annotator[by_annotator], judgements.triple[by_annotator])
+    again = before >= 0
+    change[by_annotator[again], judgements.verdict[by_annotator[before[again]]]] -= 1
+
+    order = np.argsort(judgements.triple, kind="stable")
+    triple, change = judgements.triple[order], change[order]
+    is_first = np.ones(n, np.bool_)
+    is_first[1:] = triple[1:] != triple[:-1]
+    first = np.maximum.accumulate(np.where(is_first, np.arange(n), 0)) if n else np.zeros(0, np.intp)
+    votes = np.cumsum(change, axis=0) - change
+    votes -= votes[first]
+    said = np.where(judgements.role[order] == ADJUDICATOR, np.arange(n), -1)
+    last = np.maximum.accumulate(np.concatenate([[-1], said[:-1]]))[:n]
+    word = np.where(last >= first, judgements.verdict[order][last], -1).astype(np.int8)
+    found = np.empty(n, np.int8)
+    found[order] = states(np.zeros(n, np.bool_), votes, word, per_triple=1)
+    return found
+
+
+def previous_of(*columns: NDArray[np.integer]) -> NDArray[np.intp]:
+    """(n,) per row the row before it that has the same values in all columns, -1 where there is none.
+
+    Examples
+    --------
+    >>> previous_of(np.array([0, 0, 1, 0]), np.array([5, 6, 5, 5])).tolist()
+    [-1, -1, -1, 0]
+    """
+    order = np.lexsort(columns[::-1])  # which is stable
+    is_same = np.logical_and.reduce([column[order][1:] == column[order][:-1] for column in columns])
+    found = np.full(len(order), -1, np.intp)
+    found[order[1:][is_same]] = order[:-1][is_same]
+    return found
 
 
 def decisions_of(campaign: Campaign) -> Decisions:

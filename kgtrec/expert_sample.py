@@ -85,6 +85,16 @@ def draw_sample(
     return ExpertSample(triple[order].astype(np.int32), verdict[order], share[order])
 
 
+def has_judged(judgements: Judgements, person: str, triples: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """(n,) which of the triples a person has judged otherwise than as an expert.
+
+    Such a person is not the expert on these triples: the verdict would be on their own labels.
+    """
+    (code,) = judgements.annotators.encode([person])
+    theirs = (judgements.annotator == code) & (judgements.role != EXPERT)
+    return np.isin(triples, judgements.triple[theirs])
+
+
 def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: float = 0.95) -> SampleReport:
     r"""How good the labels are, by what experts said of the sample; labels as they were when it was drawn.
 

@@ -88,7 +88,8 @@ def _step(
     if is_open.any():
         if len(campaign.people) == 0:
             return "init"
-        if np.all((n_waiting + n_judged)[is_open] >= campaign.per_triple):
+        # more than that, as after an interrupted change of annotators per triple, are for assigning to take away
+        if np.all((n_waiting + n_judged)[is_open] == campaign.per_triple):
             return "judge"
         return "people" if n_active < campaign.per_triple else "assign"
     return "adjudicate" if len(queue(decisions)) else "qrels"

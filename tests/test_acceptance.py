@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.acceptance import LONGEST_NOTE, LONGEST_SOURCE, Accepted, Refusal, RefusedError, accept, wrong_link
+from kgtrec.acceptance import Accepted, RefusedError, accept
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import ROLES
 from kgtrec.errors import KgtrecError
+from kgtrec.verdict_rules import LONGEST_NOTE, LONGEST_SOURCE, Refusal, wrong_link
 from tests.campaign_folders import people_of, said
 from tests.campaigns_by_hand import campaign_of
 
@@ -61,10 +63,10 @@ def test_a_verdict_becomes_an_event():
 
 
 def test_events_keep_the_order_of_the_rows():
-    """Whoever judged, adjudicators too, though they are looked at last."""
+    """Those of adjudicators come last, since they are looked at last: so the record is in the order of the rules."""
     rows = [row(1, "eve", role="adjudicator"), row(2, "bob"), row(2, "ann", "unsure", ""), row(1, "ivy", role="expert")]
     assert [event[:3] for event in said(taken(campaign(CONFLICT), *rows).judgements)] == [
-        (0, "eve", "adjudicator"), (1, "bob", "annotator"), (1, "ann", "annotator"), (0, "ivy", "expert"),
+        (1, "bob", "annotator"), (1, "ann", "annotator"), (0, "ivy", "expert"), (0, "eve", "adjudicator"),
     ]  # fmt: skip
 
 
@@ -188,10 +190,49 @@ def test_a_second_opinion_of_one_person_is_a_correction(change, message):
     assert "expected what 'ann' has said before" in refusal(after, row(1))
 
 
-def test_one_person_may_judge_in_two_roles():
-    """An expert's verdict is no second one of the annotator."""
-    both = replace(campaign(CONFLICT), people=people_of(("ann", "annotator", True), ("ann", "expert", True)))
-    assert len(taken(both, row(1, verdict="N", role="expert"))) == 1
+ALL_ROLES = [(name, role, True) for name in ("ann", "bob", "eve") for role in ROLES]
+
+
+@pytest.mark.parametrize("later", ROLES)
+@pytest.mark.parametrize("earlier", ROLES)
+def test_one_person_judges_a_triple_in_one_role(earlier, later):
+    """Whichever came first, recorded or among the same rows; other triples are free."""
+    versatile = people_of(*ALL_ROLES)
+    message = {
+        ("annotator", "adjudicator"): "an annotator who judges blind, found 'eve', who has adjudicated this triple",
+        ("annotator", "expert"): "an annotator who judges blind, found 'eve', who has judged this triple as expert",
+    }.get((later, earlier), f"an {later} who has not judged the triple, found 'eve', its {earlier}")
+    before = replace(campaign([*CONFLICT, (0, "eve", earlier, "Y", WIKI, "")]), people=versatile)
+    if earlier == later:
+        assert taken(before, row(1, "eve", role=later)).repeated == 1
+    else:
+        assert refusal(before, row(1, "eve", role=later)) == f"a.csv:2: expected {message}"
+    assert len(taken(before, row(2, "eve", role="expert"))) == 1
+
+
+def test_one_person_judges_a_triple_in_one_role_of_the_same_file():
+    """The first row counts; an adjudicator's comes last wherever it stands."""
+    versatile = replace(campaign(CONFLICT), people=people_of(*ALL_ROLES))
+    rows = [row(1, "eve", role="adjudicator"), row(1, "eve", role="expert"), row(1, "eve", role="annotator")]
+    accepted = taken(versatile, *rows, keep_going=True)
+    assert [event[:3] for event in said(accepted.judgements)] == [(0, "eve", "expert")]
+    assert [str(one).rpartition(", ")[2] for one in accepted.refused] == [
+        "its expert", "who has judged this triple as expert"
+    ]  # fmt: skip
+
+
+def test_a_correction_is_not_older_than_what_it_corrects():
+    """Equal times will do; what is not new at all may have any time."""
+    before = campaign(CONFLICT)  # of 2026-11-21T20:00:00Z
+    with pytest.raises(RefusedError) as caught:
+        accept(before, [row(1, verdict="N")], time="1999-12-31T23:59:59Z", correct=True)
+    assert str(caught.value) == (
+        "a.csv:2: expected a correction no older than what 'ann' has said before, of 2026-11-21T20:00:00Z, found one "
+        "of 1999-12-31T23:59:59Z"
+    )
+    assert len(accept(before, [row(1, verdict="N")], time="2026-11-21T20:00:00Z", correct=True)) == 1
+    assert accept(before, [row(1)], time="1999-12-31T23:59:59Z").repeated == 1
+    assert len(accept(before, [row(2)], time="1999-12-31T23:59:59Z")) == 1
 
 
 def test_rows_that_contradict_each_other_are_all_refused():
@@ -417,20 +458,24 @@ def test_no_prefix_leads_away_from_the_host(before, after):
 texts = st.sampled_from(["", "x", "y\nz", "<b>"])
 rows = st.builds(
     row,
-    task=st.integers(0, 7), person=st.sampled_from(["ann", "bob", "cleo", "eve", "dan"]),
+    task=st.integers(0, 7), person=st.sampled_from(["ann", "bob", "cleo", "eve", "dan", "ivy"]),
     verdict=st.sampled_from(["Y", "N", "unsure", "y"]), source=st.sampled_from([WIKI, "", "https://evil.org/"]),
-    note=texts, role=st.sampled_from(["annotator", "adjudicator"]),
+    note=texts, role=st.sampled_from(ROLES),
 )  # fmt: skip
 
 
 @given(st.lists(rows, max_size=8), st.booleans(), st.booleans())
 def test_accepting_again_changes_nothing(incoming, correct, unassigned):
-    """What was accepted once is repeated the second time: none is new, none that was accepted is refused."""
+    """None is new the second time, and the same are refused; each of the others was stored before.
+
+    Also a row that stood twice in the file, of which the second was `again` the first time: by now both are stored.
+    """
     before = campaign(CONFLICT)
     policies = {"correct": correct, "unassigned": unassigned, "keep_going": True}
     first = taken(before, *incoming, **policies)
     assert len(first) + first.again + first.repeated + len(first.refused) == len(incoming)
     events = [(e[0], e[1], e[2], ("N", "Y", "unsure")[e[3]], e[4], e[5]) for e in said(first.judgements)]
     again = taken(campaign([*CONFLICT, *events]), *incoming, **policies)
-    assert len(again) == 0
-    assert again.repeated == len(first) + first.repeated
+    assert (len(again), again.again) == (0, 0)
+    assert again.repeated == len(first) + first.repeated + first.again
+    assert again.refused == first.refused

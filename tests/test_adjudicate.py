@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.adjudicate import decide, queue
+from kgtrec.adjudicate import decide, previous_of, queue, states_before
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.decisions import STATES, Decisions
 from kgtrec.data.judgements import ROLES, VERDICTS
@@ -169,3 +169,19 @@ def test_experts_change_nothing(events):
     pool, rules = pool_of([3]), Automatic.none(3)
     without = [event for event in events if event[2] != "expert"]
     assert in_words(decide(pool, rules, judgements_of(events))) == in_words(decide(pool, rules, judgements_of(without)))
+
+
+@given(EVENTS)
+def test_the_state_before_an_event_is_that_of_what_came_before(events):
+    """Worked out for all events at once, equal to deciding on the events before each, one annotator being enough."""
+    found = [STATES[state] for state in states_before(judgements_of(events))]
+    plain = [read_plainly(events[:place], event[0], False, 1)[0] for place, event in enumerate(events)]
+    assert found == plain
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=20))
+def test_the_row_before_is_the_last_one_with_the_same_values(rows):
+    """Minus one for the first of each."""
+    columns = np.array(rows, np.int32).reshape(-1, 2).T
+    expected = [max((p for p in range(place) if rows[p] == row), default=-1) for place, row in enumerate(rows)]
+    assert previous_of(*columns).tolist() == expected

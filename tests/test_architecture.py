@@ -19,8 +19,21 @@ MAY_IMPORT = {
     "verbs": {"errors", "kernels", "data", "measures", "verbs"},
     "openworld": {"errors", "kernels", "data", "measures", "verbs", "openworld"},
     "meta": {"errors", "kernels", "data", "measures", "verbs", "meta"},
+    "campaign": {"errors", "data", "formats", "verbs", "campaign"},
     "report": {"errors", "kernels", "data", "measures", "verbs", "openworld", "meta", "report"},
-    "cli": {"errors", "kernels", "data", "measures", "formats", "verbs", "openworld", "meta", "report", "cli"},
+    "cli": {
+        "errors",
+        "kernels",
+        "data",
+        "measures",
+        "formats",
+        "verbs",
+        "openworld",
+        "meta",
+        "campaign",
+        "report",
+        "cli",
+    },
 }
 #: what a module may import when it is itself imported; everything else waits inside a function
 LIGHT = {"numpy", "pyarrow", "click"}

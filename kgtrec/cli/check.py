@@ -69,11 +69,18 @@ def command(files: tuple[str, ...]) -> None:
     different filters, and known answers in a run whose answer ranks, of the same name beside it, say that they were
     filtered.
 
-    Notes tell of what may be meant, and may be damage: known answers in other runs (as in raw ones), lists of
-    candidates that all score the same, a rank column without numbers, and a collection whose qrels were replaced.
+    Every recorded verdict of a campaign is held against the rules by which kgtrec campaign import takes verdicts, in
+    the order in which they were recorded: a person and role of people.tsv, a link for Y and N, no link but https,
+    nobody in two roles on one triple, no correction older than what it corrects, an adjudicator only where annotators
+    disagree or doubt. What may have been right when it was recorded is no finding: people who have left, corrections,
+    verdicts on what is not assigned.
 
-    Prints one line per file that is ok, and one per finding and note. Exit code: 0 if nothing is found but notes, 2 if
-    anything is found.
+    Notes tell of what may be meant, and may be damage: known answers in other runs (as in raw ones), lists of
+    candidates that all score the same, a rank column without numbers, a collection whose qrels were replaced, links to
+    hosts that sources.txt does not list now, and who judged what where labels were published elsewhere.
+
+    Prints one line per file that is ok, and one per finding and note (of the verdicts that no rule allows the first 20,
+    and how many there are of each kind). Exit code: 0 if nothing is found but notes, 2 if anything is found.
 
     \b
     kgtrec check transe.run.gz
@@ -297,8 +304,10 @@ def _check_known(read: _Input) -> None:
 
 
 def _read_campaign(folder: str, read: _Input) -> None:
+    from kgtrec.campaign.check import check_judgements
     from kgtrec.formats import campaigns, folders
     from kgtrec.formats.expert_samples import is_drawn, read_expert_sample
+    from kgtrec.report.refusals import refusal_lines
 
     try:
         found = campaigns.read_campaign(folder)
@@ -327,6 +336,12 @@ def _read_campaign(folder: str, read: _Input) -> None:
     for name, text in about.items():
         path = str(Path(folder, name))
         read.wrong[path], read.about[path] = [], text
+    if campaigns.is_initialised(folder):
+        path = str(Path(folder, folders.JUDGEMENTS))
+        checked = check_judgements(found, path)
+        read.wrong[path] += refusal_lines(checked.wrong)
+        for note in checked.notes:
+            read.note(path, note)
 
 
 def _tags(file: str, found: RunFile) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import arrow_of
 from kgtrec.data.vocabulary import Vocabulary
 
 VERDICTS = ("N", "Y", "unsure")  # N and Y are codes 0 and 1, which are the grades they become
@@ -43,11 +44,25 @@ class Judgements:
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Judgements:
         """The events at ``rows`` (places, or a mask)."""
         places = np.arange(len(self))[rows]
-        chosen = pa.array(places)
+        chosen = arrow_of(places)
         return Judgements(
             self.triple[places], self.annotator[places], self.role[places], self.verdict[places],
             self.source.take(chosen), self.note.take(chosen), self.time.take(chosen), self.annotators,
         )  # fmt: skip
+
+    def joined(self, later: Judgements) -> Judgements:
+        """The events of two files, one after the other."""
+        people = self.annotators.extended(later.annotators.labels)
+        return Judgements(
+            np.concatenate([self.triple, later.triple]),
+            np.concatenate([self.annotator, people.encode(later.annotators.labels)[later.annotator]]),
+            np.concatenate([self.role, later.role]),
+            np.concatenate([self.verdict, later.verdict]),
+            pa.concat_arrays([self.source, later.source]),
+            pa.concat_arrays([self.note, later.note]),
+            pa.concat_arrays([self.time, later.time]),
+            people,
+        )
 
     def latest(self) -> Judgements:
         """The events that count: the last one of each person in each role on each triple, oldest first."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,7 +26,7 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.templates import check_template
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import PathLike
+from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.folders import (
     ASSIGNMENTS,
     GUIDELINES,
@@ -43,6 +44,8 @@ from kgtrec.formats.pools import BY, read_pool
 from kgtrec.formats.trec_text import shown
 from kgtrec.formats.triples_text import Lines, read_fields
 
+EDITED = (PEOPLE, ASSIGNMENTS, TEMPLATES, SOURCES, NAMES)  # what a campaign holds beside its pool and judgements
+
 SOURCES_COMMENT = """\
 # Hosts whose pages may prove a verdict, one a line; hosts below one count too: wikipedia.org allows en.wikipedia.org.
 # While no host is listed, a page of any host will do. Remove the # before those that you trust:
@@ -53,7 +56,7 @@ SOURCES_COMMENT = """\
 _TEMPLATE_COLUMNS = ("relation", "template")
 _NAME_COLUMNS = ("entity", "name")
 _PERSON_COLUMNS = ("person", "role", "active")
-_ASSIGNMENT_COLUMNS = ("annotator", "task", "head", "relation", "tail")
+ASSIGNMENT_COLUMNS = ("annotator", "task", "head", "relation", "tail")
 _WHOLE_SETTINGS = {"annotators_per_triple": 1, "seed": 0, "assignment_seed": 0}  # and the least each may be
 _IS_ACTIVE = {"yes": True, "no": False}
 _Key = TypeVar("_Key", bound=Hashable)
@@ -73,47 +76,90 @@ def read_campaign(folder: PathLike) -> Campaign:
     FormatError
         If there is no pool, a file is missing, or for the first line of any file that is wrong.
     """
+    campaign = read_campaign_without_judgements(folder)
+    if not is_initialised(folder):
+        return campaign
+    return replace(campaign, judgements=read_judgements(Path(folder, JUDGEMENTS), campaign.pool))
+
+
+def read_campaign_without_judgements(folder: PathLike) -> Campaign:
+    """All that the folder of a campaign holds but what people said of it.
+
+    Raises
+    ------
+    FormatError
+        As :func:`read_campaign`.
+    """
     made = read_pool(folder)
     pool, own = made.pool, Path(folder)
-    for name, least in _WHOLE_SETTINGS.items():
-        found = made.settings.get(name, least)
-        if not isinstance(found, int) or isinstance(found, bool) or found < least:
-            raise FormatError(
-                f"expected a whole number of at least {least} as {name}, got {found!r}", path=own / SETTINGS
-            )
-    if not is_initialised(folder):
-        if (own / JUDGEMENTS).is_file() and (own / JUDGEMENTS).stat().st_size:
-            raise FormatError(
-                f"expected who judged, since {JUDGEMENTS} holds judgements, found no such file; put it back, or name "
-                "the same people with kgtrec campaign init",
-                path=own / PEOPLE,
-            )
-        nobody = People.none()
-        return Campaign(
-            pool, made.seeds, made.automatic, nobody, Assignments.none(nobody.names), _no_judgements(nobody.names),
-            settings=made.settings,
-        )  # fmt: skip
-    people = read_people(own / PEOPLE)
-    return Campaign(
-        pool=pool,
-        seeds=made.seeds,
-        automatic=made.automatic,
-        people=people,
-        assignments=(
+    require_whole_settings(folder, made.settings)
+    said = own / JUDGEMENTS
+    if not is_initialised(folder) and said.is_file() and said.stat().st_size:
+        raise FormatError(
+            f"expected who judged, since {JUDGEMENTS} holds judgements, found no such file; put it back, or name the "
+            "same people with kgtrec campaign init",
+            path=own / PEOPLE,
+        )
+    nobody = People.none()
+    campaign = Campaign(
+        pool, made.seeds, made.automatic, nobody, Assignments.none(nobody.names), _no_judgements(nobody.names),
+        settings=made.settings,
+    )  # fmt: skip
+    return reread(folder, campaign, EDITED) if is_initialised(folder) else campaign
+
+
+def reread(folder: PathLike, campaign: Campaign, names: Collection[str]) -> Campaign:
+    """The campaign as it is with some of ``EDITED`` read anew.
+
+    Raises
+    ------
+    FormatError
+        As :func:`read_campaign`.
+    """
+    own, pool, people = Path(folder), campaign.pool, campaign.people
+    changes: dict[str, Any] = {}
+    if PEOPLE in names:
+        changes["people"] = people = read_people(own / PEOPLE)
+    if PEOPLE in names or ASSIGNMENTS in names:
+        changes["assignments"] = (
             read_assignments(own / ASSIGNMENTS, pool, people)
             if (own / ASSIGNMENTS).exists()  # a pool that replaces another takes them away; they can be made again
             else Assignments.none(people.names)
-        ),
-        judgements=read_judgements(own / JUDGEMENTS, pool),
-        templates=read_templates(own / TEMPLATES),
-        sources=read_sources(own / SOURCES),
-        names=read_names(own / NAMES, pool.questions.entities),
-        settings=made.settings,
-    )
+        )
+    if TEMPLATES in names:
+        changes["templates"] = read_templates(own / TEMPLATES)
+    if SOURCES in names:
+        changes["sources"] = read_sources(own / SOURCES)
+    if NAMES in names:
+        changes["names"] = read_names(own / NAMES, pool.questions.entities)
+    return replace(campaign, **changes)
+
+
+def require_whole_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
+    """Refuse settings whose numbers are none.
+
+    Raises
+    ------
+    FormatError
+        For the first one.
+    """
+    for name, least in _WHOLE_SETTINGS.items():
+        found = settings.get(name, least)
+        if not isinstance(found, int) or isinstance(found, bool) or found < least:
+            raise FormatError(
+                f"expected a whole number of at least {least} as {name}, got {found!r}", path=Path(folder, SETTINGS)
+            )
 
 
 def is_initialised(folder: PathLike) -> bool:
-    """Whether `kgtrec campaign init` has run: people.tsv, which it writes last, is there."""
+    """Whether `kgtrec campaign init` has run: people.tsv, which it writes last, is there.
+
+    Raises
+    ------
+    FormatError
+        If anything but a file stands in the place of one that people edit, or of the judgements.
+    """
+    require_regular(*(Path(folder, name) for name in (GUIDELINES, *EDITED, JUDGEMENTS)))
     return Path(folder, PEOPLE).is_file()
 
 
@@ -125,6 +171,7 @@ def require_initialised(folder: PathLike) -> None:
     FormatError
         With what to run first.
     """
+    require_regular(Path(folder, POOL))
     if not Path(folder, POOL).is_file():
         raise FormatError(
             f"expected the folder of a campaign, found no {POOL} in it; run kgtrec pool first", path=str(folder)
@@ -336,8 +383,8 @@ def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
         For the first line that is wrong, names somebody who is not among ``people``, a triple that is not the pool's
         of that task number, or a task that the annotator has on an earlier line.
     """
-    lines = _lines(path).below_header(_ASSIGNMENT_COLUMNS)
-    annotator, task, *labels = _columns(lines, _ASSIGNMENT_COLUMNS)
+    lines = _lines(path).below_header(ASSIGNMENT_COLUMNS)
+    annotator, task, *labels = _columns(lines, ASSIGNMENT_COLUMNS)
     person = people.names.encode(annotator)
     if (wrong := np.flatnonzero(person < 0)).size:
         name = annotator[int(wrong[0])].as_py()
@@ -394,7 +441,7 @@ def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) ->
             raise _unwritable(path, next(label for label in column.to_pylist() if set("\t\r\n") & set(label)))
     lines = pc.binary_join_element_wise(*columns, "\t").to_pylist()
     with updating(path, by=BY) as stream:
-        stream.write("\n".join(["\t".join(_ASSIGNMENT_COLUMNS), *lines, ""]).encode())
+        stream.write("\n".join(["\t".join(ASSIGNMENT_COLUMNS), *lines, ""]).encode())
 
 
 def _lines(path: PathLike) -> Lines:

@@ -11,7 +11,7 @@ from kgtrec.data.expert_sample import ExpertSample
 from kgtrec.data.judgements import VERDICTS
 from kgtrec.data.pool import Pool
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import PathLike
+from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.folders import EXPERT_SAMPLE
 from kgtrec.formats.outputs import update_text
 from kgtrec.formats.pools import BY
@@ -55,6 +55,7 @@ def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
             f"found no {EXPERT_SAMPLE}, so no sample was drawn; run kgtrec campaign sample --out first",
             path=str(folder),
         )
+    require_regular(path)
     lines = Lines.read(path).below_header(COLUMNS)
     rows: list[tuple[int, int, float]] = []
     line_of: dict[int, int] = {}

@@ -5,10 +5,13 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import stat
 import sys
+import time
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -18,6 +21,7 @@ from kgtrec.errors import FormatError
 
 PathLike = str | os.PathLike[str]
 _COMPRESSED = {b"\x1f\x8b": ("gzip", ".gz"), b"\x28\xb5\x2f\xfd": ("zstd", ".zst")}  # first bytes, format, suffix
+_TICK = 100_000_000  # nanoseconds; longer than that of any system's clock
 _GZIP_LEVEL = 1  # run files are large and compress well at any level; higher ones only cost time
 
 
@@ -159,6 +163,62 @@ def alone_in(place: PathLike, *, wait: bool = True) -> Iterator[None]:
     finally:
         if descriptor >= 0:
             os.close(descriptor)  # which lets the lock go
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What the system tells of a file: as long as it tells the same, the file holds the same.
+
+    But for changes within one tick of the system's clock, some milliseconds, that leave the size: see :attr:`is_old`.
+    """
+
+    device: int
+    inode: int
+    size: int
+    modified: int  # nanoseconds
+    changed: int  # nanoseconds; also when its owner or permissions change, and nobody can set it
+
+    @classmethod
+    def of(cls, path: PathLike) -> FileState | None:
+        """Of what a path leads to; None where there is nothing."""
+        try:
+            return cls._of(Path(path).stat())
+        except FileNotFoundError:
+            return None
+
+    @classmethod
+    def of_open(cls, stream: BinaryIO) -> FileState:
+        """Of an open file."""
+        return cls._of(os.fstat(stream.fileno()))
+
+    @classmethod
+    def _of(cls, found: os.stat_result) -> FileState:
+        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+    @property
+    def is_old(self) -> bool:
+        """Whether the last change is so long ago that another one would have another time."""
+        return time.time_ns() - max(self.modified, self.changed) > _TICK
+
+    def is_same_file(self, other: FileState) -> bool:
+        """Whether both are of one file, whatever it holds."""
+        return (self.device, self.inode) == (other.device, other.inode)
+
+
+def require_regular(*paths: PathLike) -> None:
+    """Refuse a pipe, a socket or a device in place of a campaign's file: reading it could take forever.
+
+    Raises
+    ------
+    FormatError
+        For the first one of ``paths`` that is neither a file nor a folder; what is not there is left to its reader.
+    """
+    for path in paths:
+        with suppress(OSError):
+            mode = Path(path).stat().st_mode
+            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+                kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+                raise FormatError(f"expected a file of the campaign, found a {kind}; remove it", path=path)
 
 
 def sha256_of(path: PathLike) -> str:

@@ -2,26 +2,28 @@
 
 A line holds, as texts, and in this order, time, person, role, head, relation, tail, verdict, source and note.
 
-Lines are added by :class:`JudgementWriter` only. It holds a lock (``flock``) on the file, which the system lets go when
-the process ends, however it ends. All lines of one call go out in one write and are on the disk (``fsync``) before the
-call returns; from then on they count as acknowledged. Readers take no lock. A process that is killed while it writes
-can leave a last line without its line feed. Nobody was told that it was stored, and a reader leaves it out with a
-warning; the next writer moves it to a file beside, ``judgements.jsonl.torn``, since nothing that somebody wrote is
-ever thrown away. Where only the line feed is missing the line is whole, and counts.
+Lines are added by :class:`JudgementWriter` only. It holds the lock of the campaign (:mod:`kgtrec.formats.locks`), which
+the system lets go when the process ends, however it ends. All lines of one call go out in one write and are on the
+disk (``fsync``) before the call returns; from then on they count as acknowledged. Readers take no lock. A process that
+is killed while it writes can leave a last line without its line feed. Nobody was told that it was stored, and a reader
+leaves it out with a warning; the next writer moves it to a file beside, ``judgements.jsonl.torn``, since nothing that
+somebody wrote is ever thrown away. Where only the line feed is missing the line is whole, and counts.
 """
 
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
-import time
 import warnings
-from collections.abc import Iterator
-from contextlib import suppress
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from functools import reduce
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -33,15 +35,18 @@ from kgtrec.data.judgements import ROLES, VERDICTS, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, nearest
-from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.files import FileState, PathLike, reading, require_regular
+from kgtrec.formats.locks import campaign_lock
 from kgtrec.formats.trec_text import joined_codes, shown
 
 KEYS = ("time", "person", "role", "head", "relation", "tail", "verdict", "source", "note")
 TIME = r"^[0-9]{4}-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z$"
 _BLOCK_SIZE = 1 << 24  # bytes
 _LONGEST_LINE = 1 << 26
+_LOOK_BLOCK = 1 << 18  # bytes; they stay in the processor's cache
+_MOST_LINES = 10_000  # that are parsed one by one
+_SUM_BLOCK = 1 << 18
 _BOM = b"\xef\xbb\xbf"
-_PATIENCE = 1.0  # seconds to wait for the lock before a person is told
 _BREAKS = "\x85\u2028\u2029"  # legal in JSON, but many programs take these for the end of a line
 
 
@@ -82,13 +87,25 @@ def read_judgements(path: PathLike, pool: Pool, *, fast: bool = True, block_size
     >>> read_judgements(path, pool)
     <Judgements: 1 events of 1 people>
     """
-    line = 1
-    blocks = [_columns(b"", line, path, pool, fast)]
     with reading(path) as stream:
-        for data in _whole_lines(stream, path, block_size):
-            columns = _columns(data, line, path, pool, fast)
-            blocks.append(columns)
-            line += len(columns["triple"])
+        return _events(stream, path, pool, fast=fast, block_size=block_size)
+
+
+def _events(
+    stream: BinaryIO | _Summed,
+    path: PathLike,
+    pool: Pool,
+    *,
+    line: int = 1,
+    fast: bool = True,
+    block_size: int = _BLOCK_SIZE,
+) -> Judgements:
+    """The events of a stream from where it is on, which is at the beginning of a ``line`` of the file."""
+    blocks = [_columns(b"", line, path, pool, fast)]
+    for data in _whole_lines(stream, path, block_size, is_start=line == 1):
+        columns = _columns(data, line, path, pool, fast)
+        blocks.append(columns)
+        line += len(columns["triple"])
 
     def joined(name: str) -> NDArray[Any]:
         return np.concatenate([block[name] for block in blocks])
@@ -103,9 +120,9 @@ def read_judgements(path: PathLike, pool: Pool, *, fast: bool = True, block_size
     )  # fmt: skip
 
 
-def _whole_lines(stream: BinaryIO, path: PathLike, size: int) -> Iterator[bytes]:
+def _whole_lines(stream: BinaryIO | _Summed, path: PathLike, size: int, *, is_start: bool = True) -> Iterator[bytes]:
     """The bytes of a stream in blocks of lines, a line feed at the end of each; what is torn is left out."""
-    rest = stream.read(len(_BOM))
+    rest = stream.read(len(_BOM)) if is_start else b""
     rest = b"" if rest == _BOM else rest
     while data := stream.read(size):
         cut = data.rfind(b"\n") + 1
@@ -151,7 +168,7 @@ def _columns(data: bytes, line: int, path: PathLike, pool: Pool, fast: bool) -> 
     triple = pool.rows(head, relation, tail)
     is_wrong = {
         "time": ~values_of(pc.match_substring_regex(table["time"], TIME)),
-        "person": values_of(pc.equal(table["person"], "")),
+        "person": values_of(pc.binary_length(table["person"])) == 0,
         "role": role < 0,
         "verdict": verdict < 0,
         "head": triple < 0,
@@ -264,60 +281,229 @@ def is_encodable(text: str) -> bool:
     return True
 
 
-class JudgementWriter:
-    """A file of judgements under a lock: whoever holds one is alone in adding to it, and in knowing what it holds.
+def read_judgements_of(path: PathLike, pool: Pool) -> Judgements | None:
+    r"""The events on the triples of ``pool``, of a file that may hold events on many others.
 
-    To be used in a ``with`` block; entering waits for whoever holds the lock now. What is read of the file inside the
-    block (:func:`read_judgements`) stays true until its end. The file is made where there is none.
+    Only the lines that can be about these triples are parsed. A line is about a triple if its labels stand in it as
+    JSON strings; the only other ways to write the same labels need an escape, ``\u`` or ``\/``, and a line with one
+    is looked at too. So no event is missed, and what is wrong with other lines is not noticed.
+
+    Parameters
+    ----------
+    path : path
+    pool : Pool
+        A few triples.
+
+    Returns
+    -------
+    Judgements or None
+        None where the lines to look at are many, or the last line of the file is not whole: read all of it then.
 
     Raises
     ------
     FormatError
-        On entering, if the file cannot be opened for writing.
+        If there is no such file, or a line that can be about these triples is wrong; its number is not that in the
+        file.
+    """
+    triples = pool.triples
+    labels = list(
+        zip(
+            triples.entities.decode(triples.head).to_pylist(),
+            triples.relations.decode(triples.relation).to_pylist(),
+            triples.entities.decode(triples.tail).to_pylist(),
+            strict=True,
+        )
+    )
+    lines: list[bytes] = []
+    with reading(path) as stream:
+        if stream.seek(0, os.SEEK_END):
+            stream.seek(-1, os.SEEK_END)
+            if stream.read(1) != b"\n":
+                return None
+        stream.seek(0)
+        for data in _whole_lines(stream, path, _LOOK_BLOCK):
+            lines += _lines_about(data, labels)
+            if len(lines) > _MOST_LINES:
+                return None
+    wanted = set(labels)
+    events = [(line, _event(line, number, path)) for number, line in enumerate(lines, 1)]
+    ours = [line for line, event in events if (event["head"], event["relation"], event["tail"]) in wanted]
+    return _events(io.BytesIO(b"".join(line + b"\n" for line in ours)), path, pool, fast=False)
+
+
+def _lines_about(data: bytes, labels: Sequence[tuple[str, str, str]]) -> list[bytes]:
+    """The lines that can be about triples of labels, without line feeds."""
+    at: dict[int, int] = {}  # where such a line begins -> where it ends
+
+    def found(place: int) -> tuple[int, int]:
+        return data.rfind(b"\n", 0, place) + 1, data.index(b"\n", place)
+
+    codes = np.frombuffer(data, np.uint8)
+    escape = np.flatnonzero(codes == ord("\\"))
+    following = codes[escape + 1]  # a line feed at least
+    for place in escape[(following == ord("u")) | (following == ord("/"))].tolist():
+        begin, end = found(place)
+        at[begin] = end
+    for head, relation, tail in labels:
+        *others, last = (json.dumps(label, ensure_ascii=False).encode() for label in (head, relation, tail))
+        place = data.find(last)
+        while place >= 0:
+            begin, end = found(place)
+            if all(data.find(token, begin, end) >= 0 for token in others):
+                at[begin] = end
+            place = data.find(last, end)
+    return [data[begin:end] for begin, end in sorted(at.items())]
+
+
+class _Summed:
+    """A stream that keeps count and checksum of what was read of it, and its last byte."""
+
+    def __init__(self, stream: BinaryIO, size: int = 0, checksum: int = 0, last: bytes = b"\n") -> None:
+        self._stream, self.size, self.checksum, self.last = stream, size, checksum, last
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        self.size += len(data)
+        self.checksum = zlib.crc32(data, self.checksum)
+        self.last = data[-1:] or self.last
+        return data
+
+
+class ReadJudgements:
+    """The events of a file that grows: after a first reading, only what was added since is read.
+
+    What was read before is not taken for what is there now. As long as the system tells the same of the file (inode,
+    size, times) nothing is read. Otherwise the checksum of the bytes that were read before is worked out again; if they
+    are not the same, as after somebody edited or replaced the file, all of it is read anew. Only an edit that leaves
+    the size, within some milliseconds after the caller's own addition, would not be seen.
+
+    Parameters
+    ----------
+    path : path
+    pool : Pool
+        Whose triples were judged.
+    """
+
+    def __init__(self, path: PathLike, pool: Pool) -> None:
+        self.path, self.pool = Path(path), pool
+        self._forget()
+
+    def _forget(self) -> None:
+        self._parts: list[Judgements] = []  # oldest first, each longer than the next: so few are long
+        self._file: FileState | None = None  # what was read
+        self._state: FileState | None = None  # with which there is nothing to be read
+        self._size = self._checksum = 0
+        self._is_whole = True  # whether what was read ended with a line feed
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    @property
+    def events(self) -> Judgements:
+        """All that was read."""
+        while len(self._parts) > 1:
+            self._join()
+        return self._parts[0]
+
+    def about(self, triples: NDArray[np.intp]) -> Judgements:
+        """The events on some of the pool's triples, oldest first."""
+        found = [part.take(np.isin(part.triple, triples)) for part in self._parts]
+        return reduce(Judgements.joined, found)
+
+    def update(self, *, only_ours: bool = False) -> None:
+        """Read what was added, or all of it if it is another file now.
+
+        Parameters
+        ----------
+        only_ours : bool
+            Whether, since the last update, nobody but the caller can have changed the file, who has added lines to it
+            under the lock.
+
+        Raises
+        ------
+        FormatError
+            As :func:`read_judgements`; the next update reads all of it then.
+        """
+        with reading(self.path) as stream:
+            state = FileState.of_open(stream)
+            if state == self._state:
+                return
+            continued = only_ours or self._is_continued(stream, state)
+            if not (self._parts and self._is_whole and continued):
+                self._forget()
+            stream.seek(self._size)
+            summed = _Summed(stream, self._size, self._checksum)
+            self._state = self._file = None
+            new = _events(summed, self.path, self.pool, line=len(self) + 1)
+        if len(new) or not self._parts:
+            self._parts.append(new)
+        while len(self._parts) > 1 and len(self._parts[-2]) <= len(self._parts[-1]):
+            self._join()
+        self._size, self._checksum, self._is_whole = summed.size, summed.checksum, summed.last == b"\n"
+        self._file = state
+        # another program may have added more meanwhile, or may do something else before the clock goes on
+        self._state = state if state.size == summed.size and (only_ours or state.is_old) else None
+
+    def _join(self) -> None:
+        self._parts[-2:] = [self._parts[-2].joined(self._parts[-1])]
+
+    def _is_continued(self, stream: BinaryIO, state: FileState) -> bool:
+        """Whether the file still begins with what was read of it."""
+        if self._file is None or not state.is_same_file(self._file) or state.size < self._size:
+            return False
+        checksum, rest, block = 0, self._size, memoryview(bytearray(_SUM_BLOCK))
+        stream.seek(0)
+        while rest and (n := cast(io.BufferedReader, stream).readinto(block[: min(rest, _SUM_BLOCK)])):
+            checksum = zlib.crc32(block[:n], checksum)
+            rest -= n
+        return rest == 0 and checksum == self._checksum
+
+
+class JudgementWriter:
+    """A file of judgements under the lock of its folder's campaign: whoever holds one is alone in changing them.
+
+    To be used in a ``with`` block; entering waits for whoever holds the lock now. What is read of the campaign inside
+    the block stays true until its end.
+
+    Parameters
+    ----------
+    path : path
+    make : bool
+        Whether to make the file where there is none.
+
+    Raises
+    ------
+    FormatError
+        On entering, if the file cannot be opened for writing, or is not there and not to be made.
     KgtrecError
         On entering, on systems without ``fcntl`` (Windows itself; its Linux subsystem has it): judgements could be
         lost there, so none are taken. Reading needs no lock.
     """
 
-    def __init__(self, path: PathLike) -> None:
-        self.path = Path(path)
+    def __init__(self, path: PathLike, *, make: bool = True) -> None:
+        self.path, self._make = Path(path), make
         self._descriptor = -1
+        self._held = ExitStack()
 
     def __enter__(self) -> Self:
-        try:
-            import fcntl
-        except ImportError:
-            raise KgtrecError(
-                f"{self.path}: cannot be locked against other programs on this system, which has no fcntl; add "
-                "judgements on Linux, macOS or the Windows Subsystem for Linux"
-            ) from None
-        while True:
-            descriptor = _opened(self.path)
-            try:
-                patient_until = time.monotonic() + _PATIENCE
-                while True:
-                    try:
-                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        break
-                    except BlockingIOError:
-                        if time.monotonic() < patient_until:
-                            time.sleep(0.005)
-                            continue
-                    warnings.warn(f"{self.path}: another program is adding to it; waiting", KgtrecWarning, stacklevel=2)
-                    fcntl.flock(descriptor, fcntl.LOCK_EX)
-                    break
-                if self._is_ours(descriptor):
-                    self._descriptor = descriptor
-                    return self
-            except BaseException:
-                os.close(descriptor)
-                raise
-            os.close(descriptor)  # another file has taken its place while we waited
+        with ExitStack() as taken:
+            taken.enter_context(campaign_lock(self.path.parent, needed=True))
+            if not self._make and not self.path.exists():
+                raise FormatError(
+                    "expected the judgements of this campaign, found no such file; put it back", path=self.path
+                )
+            self._descriptor = _opened(self.path)
+            taken.callback(self._close)
+            self._held = taken.pop_all()
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._descriptor)  # which lets the lock go
+        self._held.close()
+
+    def _close(self) -> None:
+        os.close(self._descriptor)
         self._descriptor = -1
 
     def append(self, pool: Pool, judgements: Judgements) -> None:
@@ -428,6 +614,7 @@ def _lines_of(pool: Pool, judgements: Judgements) -> bytes:
 def _opened(path: Path) -> int:
     """A descriptor that reads anywhere and writes at the end."""
     try:
+        require_regular(path)
         return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
     except OSError as error:
         raise FormatError(f"cannot be opened for adding judgements: {error.strerror}", path=path) from None

@@ -138,6 +138,12 @@ def update_text(path: PathLike, text: str, *, by: str) -> None:
         stream.write(text.encode())
 
 
+def is_being_made(path: PathLike) -> bool:
+    """Whether a file or folder is, or is in, one that this program is filling, see :func:`writing_folder`."""
+    place = _real(path)
+    return any(part == place or part in place.parents for part in _staging)
+
+
 def is_same_file(one: PathLike, other: PathLike) -> bool:
     """Whether two names lead to one file."""
     with suppress(OSError):
@@ -330,7 +336,7 @@ def _new_file(
     With ``aside`` what is there stays under another name, unless ``by`` wrote it.
     """
     target = _real(path)
-    is_recorded = not any(folder in target.parents for folder in _staging)
+    is_recorded = not is_being_made(target)
     before = checked(target)
     made = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
     part = target.parent / part_name(target.name)
@@ -410,7 +416,7 @@ class _Hashing(io.RawIOBase):
 
 def _require_file(target: Path, path: PathLike, by: str) -> _Stamp | None:
     """The stamp of the file that may be replaced, None where there is none; an error if it is somebody's."""
-    if any(folder in target.parents for folder in _staging):
+    if is_being_made(target):
         return None
     _require_place(target, path, by)
     try:
@@ -429,6 +435,8 @@ def _require_place(target: Path, path: PathLike, by: str) -> None:
     """Refuse a place at which no file of ours may be, whatever is there."""
     if target.is_dir():
         raise FormatError("expected a file to write, found a folder", path=path)
+    if is_being_made(target):
+        return
     if by == FILE and any(is_same_file(place, target) for place in _inputs):
         raise FormatError(
             "expected another file than those that are read, found one of them; choose another name", path=path

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,10 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest
-from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
+from kgtrec.formats.files import PathLike, kgtrec_version, require_regular, sha256_of
 from kgtrec.formats.folders import ASSIGNMENTS, AUTOMATIC, JUDGEMENTS, POOL, RUNS, SEEDS, SETTINGS, TOPICS
 from kgtrec.formats.json_text import read_json
+from kgtrec.formats.locks import campaign_lock
 from kgtrec.formats.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.qrels import read_qrels, write_qrels
 from kgtrec.formats.topics import read_topics, write_topics
@@ -163,8 +164,9 @@ def write_pool_parts(
 def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]:
     """A folder to fill with a pool, which becomes ``folder``, or takes the place of the pool in it."""
     require_writable(folder, force=force)
-    with writing_folder(folder, by=BY, force=force, keeps=_is_kept) as part:
+    with ExitStack() as held, writing_folder(folder, by=BY, force=force, keeps=_is_kept) as part:
         yield part
+        held.enter_context(campaign_lock(folder))  # from here on nobody adds a verdict on the pool that goes
         require_writable(folder, force=force)  # somebody may have judged meanwhile
 
 
@@ -303,15 +305,7 @@ def read_pool(folder: PathLike) -> PoolFolder:
     """
     path = Path(folder)
     settings = read_settings(folder)
-    for name in (*GUARDED, RUNS):
-        if not (path / name).is_file():
-            raise FormatError("expected this file of the campaign, found none; run kgtrec pool again", path=path / name)
-        if name in GUARDED and sha256_of(path / name) != settings["files"].get(name):
-            raise FormatError(
-                "expected the file that kgtrec pool wrote, found another one; a pool never changes: put it back, or "
-                "make another campaign",
-                path=path / name,
-            )
+    require_unchanged(folder, settings)
     topics = read_topics(path / TOPICS)
     lines, columns = _read_table(path / POOL, POOL_COLUMNS)
     seeds = _read_seeds(path / SEEDS)
@@ -336,6 +330,7 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
         If there is none, or it is of another kind or version.
     """
     path = Path(folder)
+    require_regular(*(path / name for name in (SETTINGS, *GUARDED, RUNS)))
     if not (path / SETTINGS).is_file():
         found = f"no {SETTINGS} in it" if path.is_dir() else "a file" if path.exists() else "nothing"
         raise FormatError(f"expected the folder of a campaign, found {found}; make one with kgtrec pool", path=path)
@@ -349,6 +344,26 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
             path=path / SETTINGS,
         )
     return settings
+
+
+def require_unchanged(folder: PathLike, settings: Mapping[str, Any]) -> None:
+    """Refuse a pool whose files are not those of which the settings hold the sums.
+
+    Raises
+    ------
+    FormatError
+        For the first file that is missing, or another one.
+    """
+    path = Path(folder)
+    for name in (*GUARDED, RUNS):
+        if not (path / name).is_file():
+            raise FormatError("expected this file of the campaign, found none; run kgtrec pool again", path=path / name)
+        if name in GUARDED and sha256_of(path / name) != settings["files"].get(name):
+            raise FormatError(
+                "expected the file that kgtrec pool wrote, found another one; a pool never changes: put it back, or "
+                "make another campaign",
+                path=path / name,
+            )
 
 
 def read_families(path: PathLike) -> dict[str, str]:

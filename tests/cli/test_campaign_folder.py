@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from kgtrec.cli import main
+from kgtrec.cli.campaign import assign as assign_command
 from kgtrec.formats.campaigns import read_campaign
 from tests.campaign_folders import pool_folder, say_in
 from tests.trees import tree
@@ -225,6 +230,87 @@ def test_assign_remembers_its_options(folder: Path, capsys: pytest.CaptureFixtur
     capsys.readouterr()
     assert "at least 4 active annotators" in failing(capsys, "assign", str(folder), "--per-triple", "4")
     assert contents(folder) == before
+
+
+@pytest.mark.parametrize(("before", "options"), [("2", ["--per-triple", "3"]), ("3", ["--per-triple", "2"]),
+                                                 ("2", ["--seed", "7"])])  # fmt: skip
+def test_assigning_that_was_interrupted_is_done_by_assigning_again(
+    before: str, options: list[str], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):  # fmt: skip
+    """Between its two files, and without the options again; until then everything works, and status says what to do."""
+    main(["campaign", "init", str(folder), *PEOPLE, "--annotator", "cleo"])
+    main(["campaign", "assign", str(folder), "--per-triple", before])
+    whole = tmp_path / "whole"
+    shutil.copytree(folder, whole)
+    main(["campaign", "assign", str(whole), *options])
+    with monkeypatch.context() as patched:
+        patched.setattr(assign_command, "write_assignments", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(SystemExit):
+            main(["campaign", "assign", str(folder), *options])
+    assert contents(folder)["campaign.json"] == contents(whole)["campaign.json"]
+    capsys.readouterr()
+    main(["campaign", "status", str(folder)])
+    if "--seed" not in options:
+        assert f"next: kgtrec campaign assign {folder}" in capsys.readouterr().out
+    labels = read_campaign(folder).pool.triples
+    (tmp_path / "ann.csv").write_text(
+        "task,head,relation,tail,verdict\n"
+        f"1,{labels.entities[labels.head[0]]},{labels.relations[labels.relation[0]]},"
+        f"{labels.entities[labels.tail[0]]},unsure\n"
+    )
+    for place in (folder, whole):
+        main(["campaign", "import", str(place), str(tmp_path / "ann.csv"), "--person", "ann", "--unassigned",
+              "--time", "2026-11-21T20:00:00Z"])  # fmt: skip
+        main(["campaign", "assign", str(place)])
+    assert contents(folder) == contents(whole)
+
+
+NOT_FILES = ("people.tsv", "judgements.jsonl", "assignments.tsv", "sources.txt", "templates.tsv", "names.tsv",
+             "campaign.json", "pool.tsv", "runs.tsv", "guidelines.md", "expert_sample.tsv")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOT_FILES)
+def test_a_pipe_in_place_of_a_file_is_refused(
+    name: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Reading it would take for ever; whichever command."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    main(["campaign", "assign", str(folder)])
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    (tmp_path / "ann.jsonl").write_text("")
+    for words in (
+        ["check", str(folder)], ["campaign", "status", str(folder)], ["campaign", "assign", str(folder)],
+        ["campaign", "import", str(folder), str(tmp_path / "ann.jsonl")], ["campaign", "init", str(folder)],
+    ):  # fmt: skip
+        if name == "expert_sample.tsv" and words[0] != "check":
+            continue
+        capsys.readouterr()
+        signal.alarm(60)
+        with pytest.raises(SystemExit) as stopped:
+            main(words)
+        signal.alarm(0)
+        assert stopped.value.code == 2
+        told = "".join(capsys.readouterr())
+        assert f"{folder / name}: expected a file of the campaign, found a pipe; remove it" in told
+
+
+def test_a_pipe_is_a_file_to_import_as_good_as_any(folder: Path, tmp_path: Path):
+    """One that somebody names on purpose, as bash's <(...) does."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    main(["campaign", "assign", str(folder)])
+    triples = read_campaign(folder).pool.triples
+    one = {
+        "task": 1, "annotator": "ann", "head": triples.entities[triples.head[0]], "verdict": "unsure",
+        "relation": triples.relations[triples.relation[0]], "tail": triples.entities[triples.tail[0]],
+    }  # fmt: skip
+    os.mkfifo(tmp_path / "ann.jsonl")
+    writer = threading.Thread(target=lambda: (tmp_path / "ann.jsonl").write_text(json.dumps(one) + "\n"))
+    writer.start()
+    main(["campaign", "import", str(folder), str(tmp_path / "ann.jsonl")])
+    writer.join(30)
+    assert len(read_campaign(folder).judgements) == 1
 
 
 def test_assign_and_status_before_init(folder: Path, capsys: pytest.CaptureFixture[str]):

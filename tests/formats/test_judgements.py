@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from kgtrec.data.arrow import labels_of
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats import judgements as judgements_module
+from kgtrec.formats import locks
 from kgtrec.formats.judgements import KEYS, JudgementWriter, append_judgements, read_judgements
 from tests.campaign_folders import said
 from tests.campaigns_by_hand import campaign_of
@@ -268,17 +269,18 @@ def test_a_file_that_was_replaced_meanwhile_acknowledges_nothing(tmp_path):
 
 
 def test_a_writer_that_waited_takes_the_file_that_is_there_now(tmp_path, monkeypatch):
-    """The lock on a file that was replaced while it waited is worth nothing."""
+    """What it had locked of the file that was replaced while it waited is worth nothing."""
     path = tmp_path / "judgements.jsonl"
     path.write_bytes(LINE + b"\n")
-    opened, real = threading.Event(), judgements_module._opened
+    told = threading.Event()
+    monkeypatch.setattr(locks, "_PATIENCE", 0.0)
+    monkeypatch.setattr(locks.warnings, "warn", lambda *_, **__: told.set())
     with JudgementWriter(path):
-        monkeypatch.setattr(judgements_module, "_opened", lambda place: (real(place), opened.set())[0])
         waiting = threading.Thread(
             target=append_judgements, args=(path, POOL, events_of((0, "bob", "annotator", "Y", "", "")))
         )
         waiting.start()
-        assert opened.wait(30)
+        assert told.wait(30)
         path.replace(tmp_path / "old")
         path.write_bytes(LINE + b"\n" + LINE + b"\n")
     waiting.join()
@@ -287,12 +289,12 @@ def test_a_writer_that_waited_takes_the_file_that_is_there_now(tmp_path, monkeyp
 
 def test_who_waits_long_is_told(tmp_path, monkeypatch):
     """And gets the lock when the other is done."""
-    monkeypatch.setattr(judgements_module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(locks, "_PATIENCE", 0.0)
     path = tmp_path / "judgements.jsonl"
     path.touch()
     with JudgementWriter(path) as writer:
         told = threading.Event()
-        monkeypatch.setattr(judgements_module.warnings, "warn", lambda text, *_, **__: (told.set(), seen.append(text)))
+        monkeypatch.setattr(locks.warnings, "warn", lambda text, *_, **__: (told.set(), seen.append(text)))
         seen: list[str] = []
         waiting = threading.Thread(
             target=append_judgements, args=(path, POOL, events_of((0, "b", "annotator", "Y", "", "")))
@@ -301,7 +303,7 @@ def test_who_waits_long_is_told(tmp_path, monkeypatch):
         assert told.wait(30)
         writer.append(POOL, events_of((0, "a", "annotator", "Y", "", "")))
     waiting.join()
-    assert seen == [f"{path}: another program is adding to it; waiting"]
+    assert seen == [f"{tmp_path}: another program is changing it; waiting"]
     assert [event[1] for event in said(read_judgements(path, POOL))] == ["a", "b"]
 
 

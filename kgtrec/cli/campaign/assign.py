@@ -11,7 +11,7 @@ from kgtrec.assigning import assign
 from kgtrec.cli.common import say
 from kgtrec.cli.options import MOST_PER_TRIPLE, SEED, Whole
 from kgtrec.formats.campaigns import read_campaign, require_initialised, write_assignments, write_settings
-from kgtrec.formats.files import alone_in
+from kgtrec.formats.locks import campaign_lock
 from kgtrec.report.campaigns import loads_text, much_text, next_text, work_text
 from kgtrec.tracking import track
 
@@ -39,7 +39,7 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
     kgtrec campaign assign CAMPAIGN
     kgtrec campaign assign CAMPAIGN --per-triple 3 --seed 7
     """
-    click.get_current_context().with_resource(alone_in(campaign))
+    click.get_current_context().with_resource(campaign_lock(campaign))
     require_initialised(campaign)
     read = read_campaign(campaign)
     settings = dict(read.settings)
@@ -52,7 +52,7 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
         read.pool, read.automatic, read.people, read.judgements, read.assignments,
         per_triple=changed.per_triple, seed=changed.assignment_seed,
     )  # fmt: skip
-    if settings != read.settings:
+    if settings != read.settings:  # first: whoever is stopped here can run the command again without the options
         write_settings(campaign, settings)
     write_assignments(campaign, read.pool, assignments)
     progress = track(replace(changed, assignments=assignments))

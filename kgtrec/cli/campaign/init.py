@@ -32,9 +32,9 @@ from kgtrec.formats.campaigns import (
     write_sources,
     write_templates,
 )
-from kgtrec.formats.files import alone_in
 from kgtrec.formats.folders import ASSIGNMENTS, GUIDELINES, JUDGEMENTS, NAMES, PEOPLE, SOURCES, TEMPLATES
 from kgtrec.formats.judgements import read_judgements
+from kgtrec.formats.locks import campaign_lock
 from kgtrec.formats.outputs import update_text
 from kgtrec.formats.pools import BY, read_pool
 from kgtrec.report.campaigns import next_text, notes_text
@@ -84,7 +84,7 @@ def command(
     kgtrec campaign init CAMPAIGN --annotator cleo --left bob
     kgtrec campaign init CAMPAIGN --templates better.tsv --force
     """
-    click.get_current_context().with_resource(alone_in(campaign))  # or two that add somebody would lose one
+    click.get_current_context().with_resource(campaign_lock(campaign))  # or two that add somebody would lose one
     pool, folder = read_pool(campaign).pool, Path(campaign)
     again = is_initialised(campaign)
     if again and not (folder / JUDGEMENTS).exists():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.common import say
+from kgtrec.cli.common import counted, say
 from kgtrec.cli.evaluate import form_of
 from kgtrec.cli.options import SEED, SHARE, at_least
 from kgtrec.errors import KgtrecError, nearest
@@ -60,7 +60,8 @@ def command(
 
     Half the triples are labelled Y and half N, so that the few positives are looked at too. The tasks in OUT tell
     nothing of the labels, which are kept in CAMPAIGN/expert_sample.tsv: do not give that to the expert. Verdicts come
-    back by kgtrec campaign import --role expert, and change no label.
+    back by kgtrec campaign import --role expert, and change no label. With --expert the triples that this person has
+    judged as annotator or adjudicator are left out of the tasks, for nobody is the expert on their own labels.
 
     --report then tells the agreement with the expert on Y and on N, in the sample, and weighted so that Y and N have
     the shares that they have in the pool; how many positives were missed; with intervals. docs/agreement.md tells how.
@@ -71,11 +72,14 @@ def command(
     kgtrec campaign sample CAMPAIGN --report
     """
     from kgtrec.formats.campaigns import read_campaign, require_initialised
+    from kgtrec.formats.locks import campaign_lock
 
     if not report and out is None:
         raise click.UsageError("expected --out FILE for the expert's tasks, or --report")
     if not report and form is not None:
         raise click.UsageError("--format is for --report; the form of the tasks follows the suffix of --out")
+    if not report:
+        click.get_current_context().with_resource(campaign_lock(campaign))
     require_initialised(campaign)
     read = read_campaign(campaign)
     if report:
@@ -91,7 +95,7 @@ def _draw(
 
     from kgtrec.adjudicate import decisions_of
     from kgtrec.data.judgements import EXPERT, NO, YES
-    from kgtrec.expert_sample import draw_sample
+    from kgtrec.expert_sample import draw_sample, has_judged
     from kgtrec.formats.expert_samples import is_drawn, read_expert_sample, write_expert_sample
     from kgtrec.formats.folders import EXPERT_SAMPLE
     from kgtrec.formats.outputs import require_file
@@ -123,14 +127,21 @@ def _draw(
                 f"{campaign}: another sample was drawn before, which {EXPERT_SAMPLE} holds and --report needs; "
                 "give --force to draw anew"
             )
-    asked = [(expert,) if expert is not None else ()] * len(sample)
-    tasks = phrase_tasks(read, sample.triple.astype(np.intp), asked)
+    rows = sample.triple.astype(np.intp)
+    if expert is not None:
+        rows = rows[~has_judged(read.judgements, expert, rows)]
+        if own := len(sample) - len(rows):
+            say(
+                f"left out {counted(own, 'triple')} of the sample, on which {expert} has judged as annotator or "
+                "adjudicator; another expert can be given all"
+            )
+        if not len(rows):
+            raise KgtrecError(f"expected an expert who has not judged all triples of the sample, found {expert!r}")
+    tasks = phrase_tasks(read, rows, [(expert,) if expert is not None else ()] * len(rows))
     write_tasks(out, tasks)
     write_expert_sample(campaign, read.pool, sample)
     of, drawn = sample.population, sample.drawn
-    say(
-        f"{out}: {len(sample):,} tasks, {drawn[YES]:,} of {of[YES]:,} labels Y and {drawn[NO]:,} of {of[NO]:,} labels N"
-    )
+    say(f"{out}: {len(tasks):,} tasks, {drawn[YES]:,} of {of[YES]:,} labels Y and {drawn[NO]:,} of {of[NO]:,} labels N")
 
 
 def _report(campaign: str, read: Campaign, confidence: float, form: str, out: str | None) -> None:

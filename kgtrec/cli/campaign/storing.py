@@ -1,12 +1,9 @@
-"""What the commands share that take verdicts in: reading them, checking them, and recording them under one lock."""
+"""What the commands share that take verdicts in: reading them, storing them, and telling what became of them."""
 
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +14,10 @@ from kgtrec.data.tasks import Returned
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
-    from kgtrec.acceptance import Refusal
+    from kgtrec.verdict_rules import Refusal
 
 FORMATS = ("auto", "csv", "jsonl", "label-studio")
 _NAMED = 3  # places of rows that were begun
-_TOLD = 20  # refusals
 
 
 def storing_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -52,48 +48,39 @@ def take_in(
     person: str | None,
     user_map: str | None,
     keep_going: bool,
+    correct: bool,
     time: str | None = None,
-    **policies: bool,
+    unassigned: bool = False,
 ) -> None:
     """Record the verdicts of files; whoever reads the message that they are stored can rely on it.
-
-    What the campaign holds is read, the verdicts are checked against it, and appended, all under one lock, so that two
-    programs at once can neither lose a verdict nor record it twice.
 
     Raises
     ------
     KgtrecError
         If a file is wrong, or any verdict is refused; nothing is stored then, unless ``keep_going``.
     """
-    from kgtrec.acceptance import RefusedError, accept
-    from kgtrec.formats.campaigns import read_campaign, require_initialised
+    from kgtrec.acceptance import RefusedError
+    from kgtrec.campaign.store import OpenCampaign
     from kgtrec.formats.folders import JUDGEMENTS
-    from kgtrec.formats.judgements import JudgementWriter, read_judgements
 
-    require_initialised(folder)
+    opened = OpenCampaign(folder)
     returned = [read_returned(path, role=role, form=form, person=person, user_map=user_map) for path in files]
     incoming = [row for one in returned for row in one.incoming]
-    campaign = read_campaign(folder)
-    store = Path(folder, JUDGEMENTS)
-    with JudgementWriter(store) as writer:
-        campaign = replace(campaign, judgements=read_judgements(store, campaign.pool))
-        now = time if time is not None else datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        try:
-            accepted = accept(campaign, incoming, time=now, keep_going=keep_going, **policies)
-        except RefusedError as error:
-            _tell_refused(error.refused)
-            raise KgtrecError(
-                f"{counted(len(error.refused), 'verdict')} of {len(incoming):,} refused, nothing is stored; mend the "
-                "file, or take the others with --keep-going"
-            ) from None
-        writer.append(campaign.pool, accepted.judgements)
+    try:
+        accepted = opened.store(incoming, time=time, keep_going=keep_going, correct=correct, unassigned=unassigned)
+    except RefusedError as error:
+        _tell_refused(error.refused)
+        raise KgtrecError(
+            f"{counted(len(error.refused), 'verdict')} of {len(incoming):,} refused, nothing is stored; mend the file, "
+            "or take the others with --keep-going"
+        ) from None
     _tell_refused(accepted.refused)
     _tell(returned)
     corrections = f", {accepted.corrections:,} in place of an earlier one" if accepted.corrections else ""
     refused = f", {len(accepted.refused):,} refused" if accepted.refused else ""
     stored = f"stored {counted(len(accepted), 'verdict')}{corrections}"
     again = f", {accepted.again:,} repeated in the file{'' if len(files) == 1 else 's'}" if accepted.again else ""
-    say(f"{store}: {stored}; {accepted.repeated:,} stored before{again}{refused}")
+    say(f"{Path(folder, JUDGEMENTS)}: {stored}; {accepted.repeated:,} stored before{again}{refused}")
     if accepted.refused:
         sys.exit(2)
 
@@ -101,7 +88,6 @@ def take_in(
 def read_returned(path: str, *, role: str, form: str, person: str | None, user_map: str | None) -> Returned:
     """What was filled in, in a file of any of ``FORMATS``."""
     from kgtrec.formats.files import suffixes
-    from kgtrec.formats.label_studio import read_label_studio, read_users
     from kgtrec.formats.tasks import read_tasks, read_tasks_csv, read_tasks_jsonl
 
     if form == "auto" and suffixes(path)[0] == ".json":
@@ -111,6 +97,8 @@ def read_returned(path: str, *, role: str, form: str, person: str | None, user_m
             raise click.UsageError(f"{path}: expected --user-map FILE, which says whose account is whose")
         if person is not None:
             raise click.UsageError(f"{path}: expected --user-map alone for Label Studio, found --person too")
+        from kgtrec.formats.label_studio import read_label_studio, read_users
+
         return read_label_studio(path, read_users(user_map), role=role)
     readers: dict[str, Any] = {"csv": read_tasks_csv, "jsonl": read_tasks_jsonl, "auto": read_tasks}
     found: Returned = readers[form](path, person=person, role=role)
@@ -126,16 +114,10 @@ def left_text(left: int) -> str:
 
 
 def _tell_refused(refused: Sequence[Refusal]) -> None:
-    """The refusals, a line each; of many the first ones, and how many there are of each kind."""
-    for refusal in refused[:_TOLD]:
-        say(str(refusal))
-    if len(refused) > _TOLD:
-        say(f"... and {len(refused) - _TOLD:,} more; in all")
-        counts = Counter(refusal.reason for refusal in refused).most_common()
-        for reason, number in counts[:_TOLD]:
-            say(f"  {number:,} times: {reason}")
-        if len(counts) > _TOLD:
-            say(f"  {sum(number for _, number in counts[_TOLD:]):,} times: something else")
+    from kgtrec.report.refusals import refusal_lines
+
+    for line in refusal_lines(refused):
+        say(line)
 
 
 def _tell(returned: Sequence[Returned]) -> None:

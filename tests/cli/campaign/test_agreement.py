@@ -13,7 +13,8 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.data.campaign import Assignments, Automatic, Campaign
 from kgtrec.data.qrels import Qrels
-from tests.campaign_folders import folder_of, people_of
+from kgtrec.formats.campaigns import write_people
+from tests.campaign_folders import folder_of, people_of, say_in
 from tests.judged_pools import judgements_of, pool_of
 
 N = 40
@@ -151,6 +152,42 @@ def test_the_expert_is_blind(campaign: str, tmp_path: Path):
     assert {(row["annotator"], row["verdict"], row["source"], row["note"]) for row in rows} == {("", "", "", "")}
     assert [int(row["task"]) for row in rows] == sorted(int(row["task"]) for row in rows)
     assert not {"probability", "label", "rank", "run"} & set(rows[0])
+
+
+def test_nobody_is_the_expert_on_their_own_labels(campaign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """What the expert has judged in another role is left out of the tasks, not of the sample; import refuses it."""
+    folder, out = Path(campaign), tmp_path / "sample.csv"
+    write_people(folder, people_of(("ann", "annotator", True), ("bob", "annotator", True), ("ann", "expert", True),
+                                   ("xia", "expert", True), ("xia", "annotator", True)))  # fmt: skip
+    say_in(folder, *((row, "xia", "annotator", verdict_of(row, "ann")) for row in range(20)))
+    main(["campaign", "sample", campaign, "--size", "12", "--out", str(out), "--expert", "xia"])
+    told = capsys.readouterr().err.splitlines()
+    left_out = int(told[0].split()[2])
+    assert told[0] == (
+        f"left out {left_out} triples of the sample, on which xia has judged as annotator or adjudicator; another "
+        "expert can be given all"
+    )
+    assert 0 < left_out < 12
+    rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8-sig"))))
+    assert len(rows) == 12 - left_out == int(told[1].split(": ")[1].split()[0])
+    assert min(int(row["task"]) for row in rows) > 20
+    assert (folder / "expert_sample.tsv").read_text().count("\n") == 13
+    filled(out)
+    main(["campaign", "import", campaign, str(out), "--person", "xia", "--role", "expert"])
+    main(["campaign", "sample", campaign, "--report"])
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["campaign", "sample", campaign, "--size", "12", "--out", str(tmp_path / "other.csv"), "--expert", "ann"])
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "error: expected an expert who has not judged all triples of the sample, found 'ann'"
+    )
+    out = tmp_path / "again.csv"
+    main(["campaign", "sample", campaign, "--size", "12", "--out", str(out)])
+    filled(out)
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["campaign", "import", campaign, str(out), "--person", "ann", "--role", "expert"])
+    assert ":2: expected an expert who has not judged the triple, found 'ann', its annotator" in capsys.readouterr().err
 
 
 def test_a_sample_is_drawn_once(campaign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -1,0 +1,196 @@
+"""What is recorded, held against the rules by which verdicts are taken in: whatever wrote the file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.adjudicate import previous_of, states_before
+from kgtrec.data.campaign import Campaign
+from kgtrec.data.judgements import ADJUDICATOR, ROLES, VERDICTS
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.verdict_rules import (
+    Refusal,
+    host_of,
+    roles_of,
+    wrong_link,
+    wrong_note,
+    wrong_person,
+    wrong_role,
+    wrong_source,
+    wrong_state,
+    wrong_time,
+    wrong_triple,
+)
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementCheck:
+    """What the rules say of recorded events."""
+
+    wrong: tuple[Refusal, ...]  # one per event that no rule would have let in, in the order of the file
+    notes: tuple[str, ...]  # what is worth knowing, and no mistake
+
+
+def check_judgements(campaign: Campaign, place: str) -> JudgementCheck:
+    """Hold the events of a campaign, in the order in which they were recorded, against the rules of acceptance.
+
+    Each event is held against what was recorded before it. What can have been right when it was recorded, and only
+    looks wrong since something else has changed, is no finding:
+
+    - people who have left may have judged, and what is not assigned may have been taken with ``--unassigned``;
+    - another verdict of the same person on the same triple is a correction;
+    - an adjudicator may have settled a triple when fewer annotators were asked about each: only what no number of
+      annotators would have let in is a finding, a triple on which nobody had said anything, or all the same;
+    - a link to a host that ``sources.txt`` does not list now may have been good when the host was on it: a note tells
+      how many such links there are.
+
+    Labels that were published elsewhere, as ``kgtrec campaign import-kgc-sparsity`` takes them in, were not collected
+    by these rules, and one name may stand for many people. Who judged what is told of them as a note.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    place : str
+        What the file is called; its line is added.
+
+    Returns
+    -------
+    JudgementCheck
+
+    Examples
+    --------
+    See ``kgtrec check``.
+    """
+    said = campaign.judgements
+    found: dict[int, str] = {}
+    for rule in (_persons, _sources, _notes):
+        _add(found, rule(campaign))
+    shared: dict[int, str] = {}
+    for rule in (_triples, _times, _roles, _states):
+        _add(shared, rule(campaign))
+    notes = _unlisted(campaign)
+    made = campaign.settings.get("pool")
+    source = made.get("source") if isinstance(made, dict) else None
+    if source and shared:
+        reasons = Counter(Refusal("", message).reason for message in shared.values())
+        listed = "; ".join(f"{number:,} times: {reason}" for reason, number in reasons.most_common())
+        notes.append(
+            f"{len(shared):,} of {len(said):,} events would not be taken in now; they were published elsewhere "
+            f"({source}), where other rules held: {listed}"
+        )
+        shared = {}
+    every = shared | found  # of several the one that acceptance tells first
+    return JudgementCheck(
+        tuple(Refusal(f"{place}:{row + 1}", every[row]) for row in sorted(every)), tuple(notes)
+    )  # fmt: skip
+
+
+_Found = tuple[NDArray[np.intp], Callable[[int], str]]  # events to look at, and what is wrong with one, if anything
+
+
+def _add(found: dict[int, str], looked: _Found) -> None:
+    rows, wrong = looked
+    for row in rows.tolist():
+        if row not in found and (message := wrong(row)):
+            found[row] = message
+
+
+def _per_value(codes: NDArray[np.int64], wrong: Callable[[int], str]) -> _Found:
+    """Ask once for each value, with an event that has it; then look at the events of those that are wrong."""
+    distinct, first, code = np.unique(codes, return_index=True, return_inverse=True)
+    messages = [wrong(row) for row in first.tolist()]
+    is_wrong = np.array([bool(message) for message in messages], np.bool_)
+    rows = np.flatnonzero(is_wrong[code]) if len(distinct) else np.zeros(0, np.intp)
+    return rows, lambda row: messages[code[row]]
+
+
+def _codes(texts: pa.StringArray) -> tuple[Vocabulary, NDArray[np.int64]]:
+    distinct, code = Vocabulary.encoding(texts)
+    return distinct, code.astype(np.int64)
+
+
+def _persons(campaign: Campaign) -> _Found:
+    said, roles = campaign.judgements, roles_of(campaign.people)
+
+    def wrong(row: int) -> str:
+        return wrong_person(said.annotators[said.annotator[row]], ROLES[said.role[row]], roles)
+
+    return _per_value(said.annotator.astype(np.int64) * len(ROLES) + said.role, wrong)
+
+
+def _sources(campaign: Campaign) -> _Found:
+    said = campaign.judgements
+    links, code = _codes(said.source)
+    wrong_form = partial(wrong_link, hosts=())
+
+    def wrong(row: int) -> str:
+        return wrong_source(VERDICTS[said.verdict[row]], links[int(code[row])], wrong_form)
+
+    return _per_value(code * len(VERDICTS) + said.verdict, wrong)
+
+
+def _notes(campaign: Campaign) -> _Found:
+    notes, code = _codes(campaign.judgements.note)
+    return _per_value(code, lambda row: wrong_note(notes[int(code[row])]))
+
+
+def _triples(campaign: Campaign) -> _Found:
+    said, automatic = campaign.judgements, campaign.automatic
+    rule = automatic.rule[said.triple]
+    return np.flatnonzero(rule >= 0), lambda row: wrong_triple(ROLES[said.role[row]], automatic.rules[rule[row]])
+
+
+def _times(campaign: Campaign) -> _Found:
+    said = campaign.judgements
+    before = previous_of(said.annotator, said.role, said.triple)
+
+    def wrong(row: int) -> str:
+        times = said.time[row].as_py(), said.time[int(before[row])].as_py()
+        return wrong_time(said.annotators[said.annotator[row]], *times)
+
+    return np.flatnonzero(before >= 0), wrong
+
+
+def _roles(campaign: Campaign) -> _Found:
+    said = campaign.judgements
+    before = previous_of(said.annotator, said.triple)
+    first = np.where(before >= 0, before, np.arange(len(before)))
+    while np.any(first != first[first]):  # halves the way to the first one each time
+        first = first[first]
+
+    def wrong(row: int) -> str:
+        return wrong_role(said.annotators[said.annotator[row]], ROLES[said.role[row]], ROLES[said.role[first[row]]])
+
+    return np.flatnonzero(said.role != said.role[first]), wrong
+
+
+def _states(campaign: Campaign) -> _Found:
+    said = campaign.judgements
+    state = states_before(said)
+    return np.flatnonzero(said.role == ADJUDICATOR), lambda row: wrong_state(int(state[row]))
+
+
+def _unlisted(campaign: Campaign) -> list[str]:
+    """How many links lead to hosts that are not among the sources."""
+    if not campaign.sources:
+        return []
+    links, code = _codes(campaign.judgements.source)
+    times = np.bincount(code, minlength=len(links))
+    hosts: Counter[str] = Counter()
+    for link, number in zip(links, times.tolist(), strict=True):
+        if link and not wrong_link(link, ()) and wrong_link(link, campaign.sources):
+            hosts[host_of(link)] += number
+    if not hosts:
+        return []
+    some = ", ".join(f"{host} ({number:,})" for host, number in hosts.most_common(_NAMED))
+    more = f" and {len(hosts) - _NAMED:,} more" if len(hosts) > _NAMED else ""
+    return [f"{sum(hosts.values()):,} links lead to hosts that sources.txt does not list now: {some}{more}"]

@@ -1,0 +1,28 @@
+"""Verdicts that the rules do not allow, as text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kgtrec.verdict_rules import Refusal
+
+_TOLD = 20
+
+
+def refusal_lines(refused: Sequence[Refusal]) -> Iterator[str]:
+    """A line each; of many the first ones, and how many there are of each kind.
+
+    Examples
+    --------
+    >>> list(refusal_lines([Refusal("ann.csv:2", "expected a link to the source of a Y, found none")]))
+    ['ann.csv:2: expected a link to the source of a Y, found none']
+    """
+    yield from map(str, refused[:_TOLD])
+    if len(refused) > _TOLD:
+        yield f"... and {len(refused) - _TOLD:,} more; in all"
+        counts = Counter(refusal.reason for refusal in refused).most_common()
+        for reason, number in counts[:_TOLD]:
+            yield f"  {number:,} times: {reason}"
+        if len(counts) > _TOLD:
+            yield f"  {sum(number for _, number in counts[_TOLD:]):,} times: something else"

@@ -1,0 +1,446 @@
+"""A campaign held open: what is stored is what the whole of it allows, and no more of it is read than is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgtrec.acceptance import RefusedError, accept
+from kgtrec.campaign import store as store_module
+from kgtrec.campaign.check import check_judgements
+from kgtrec.campaign.store import OpenCampaign
+from kgtrec.data.campaign import Automatic
+from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import ROLES, VERDICTS
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.formats import judgements as judgements_module
+from kgtrec.formats.campaign_parts import read_part
+from kgtrec.formats.campaigns import (
+    ASSIGNMENTS,
+    JUDGEMENTS,
+    PEOPLE,
+    SOURCES,
+    read_campaign,
+    write_assignments,
+    write_people,
+    write_settings,
+    write_sources,
+)
+from kgtrec.formats.judgements import KEYS, append_judgements, read_judgements, read_judgements_of
+from kgtrec.formats.pools import read_settings
+from tests.campaign_folders import folder_of, people_of, said
+from tests.campaigns_by_hand import ROWS, campaign_of
+from tests.judged_pools import judgements_of
+
+NOW = "2026-11-22T08:00:00Z"
+WIKI = "https://en.wikipedia.org/wiki/Paris"
+OTHER = "https://example.org/x"
+PEOPLE_OF_ALL_KINDS = people_of(
+    ("ann", "annotator", True), ("bob", "annotator", True), ("cleo", "annotator", False), ("eve", "adjudicator", True),
+    ("bob", "adjudicator", True), ("ivy", "expert", True), ("ann", "expert", True),
+)  # fmt: skip
+CONFLICT = [(0, "ann", "annotator", "Y", WIKI, ""), (0, "bob", "annotator", "N", WIKI, "")]
+TRIPLES = campaign_of().pool.triples
+LABELS = [
+    (TRIPLES.entities[TRIPLES.head[row]], TRIPLES.relations[TRIPLES.relation[row]], TRIPLES.entities[TRIPLES.tail[row]])
+    for row in range(len(ROWS))
+]
+
+
+def made(folder: Path, events=(), automatic=()) -> Path:
+    """A campaign of six triples; ``automatic``: those a rule has judged."""
+    rule = np.full(len(ROWS), -1, np.int8)
+    rule[list(automatic)] = 0
+    campaign = replace(campaign_of(events), people=PEOPLE_OF_ALL_KINDS, automatic=Automatic(rule, ("types",)))
+    return folder_of(campaign, folder)
+
+
+def row(task=1, person="ann", verdict="Y", source=WIKI, note="", role="annotator", place="a.csv:2", labels=1):
+    """``labels``: 1 for those of the task, 0 for none, 2 for those of another task."""
+    own = LABELS[(task - labels) % len(LABELS)] if labels and task <= len(LABELS) else (None, None, None)
+    return Incoming(place, person, verdict, task, *own, source, note, role)
+
+
+def outcome(action) -> object:
+    """What an action comes to: the events and counts, or the refusals, or the error."""
+    try:
+        with warnings.catch_warnings(action="ignore", category=KgtrecWarning):
+            done = action()
+    except RefusedError as error:
+        return [str(one) for one in error.refused]
+    except KgtrecError as error:
+        return type(error), str(error)
+    return said(done.judgements), done.repeated, done.again, done.corrections, done.refused
+
+
+def by_reading_all(folder: Path, rows, **policies):
+    return accept(read_campaign(folder), rows, time=NOW, **policies)
+
+
+class Hand:
+    """What other programs and people do to the files meanwhile."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def nothing(self, _: int) -> None:
+        pass
+
+    def somebody_leaves(self, seed: int) -> None:
+        people = PEOPLE_OF_ALL_KINDS
+        write_people(self.folder, replace(people, is_active=people.is_active & (np.arange(len(people)) != seed % 7)))
+
+    def other_sources(self, seed: int) -> None:
+        write_sources(self.folder, [["example.org"], [], ["en.wikipedia.org"]][seed % 3])
+
+    def other_assignments(self, seed: int) -> None:
+        campaign = read_campaign(self.folder)
+        kept = np.random.default_rng(seed).random(len(campaign.assignments)) < 0.6
+        own = campaign.assignments
+        fewer = replace(own, annotator=own.annotator[kept], triple=own.triple[kept])
+        write_assignments(self.folder, campaign.pool, fewer)
+
+    def no_assignments(self, _: int) -> None:
+        (self.folder / ASSIGNMENTS).unlink(missing_ok=True)
+
+    def more_annotators(self, seed: int) -> None:
+        write_settings(self.folder, {**read_settings(self.folder), "annotators_per_triple": 1 + seed % 3})
+
+    def another_program(self, seed: int) -> None:
+        event = (seed % 6, ("ann", "bob")[seed % 2], "annotator", VERDICTS[seed % 3], WIKI, f"{seed}")
+        append_judgements(self.folder / JUDGEMENTS, read_campaign(self.folder).pool, judgements_of([event]))
+
+    def _lines(self) -> list[bytes]:
+        return (self.folder / JUDGEMENTS).read_bytes().splitlines(keepends=True)
+
+    def _rewrite(self, lines: list[bytes], *, in_place: bool = True) -> None:
+        path = self.folder / JUDGEMENTS
+        time.sleep(0.02)  # or it would be within the same tick of the clock as what was stored last
+        if not in_place:
+            path.unlink()
+        with path.open("r+b" if in_place else "xb") as stream:
+            stream.write(b"".join(lines))
+            stream.truncate()
+
+    def change_a_verdict(self, seed: int) -> None:
+        """In place, and no byte more or less."""
+        lines = self._lines()
+        if lines:
+            place = seed % len(lines)
+            lines[place] = lines[place].replace(b'"verdict": "Y"', b'"verdict": "N"')
+            self._rewrite(lines)
+
+    def change_and_add(self, seed: int) -> None:
+        """A change that a file that only grew would hide."""
+        self.change_a_verdict(seed)
+        self.another_program(seed)
+
+    def remove_a_line(self, seed: int) -> None:
+        lines = self._lines()
+        del lines[seed % max(len(lines), 1) :][:1]
+        self._rewrite(lines[: seed % max(len(lines), 1)] + lines[seed % max(len(lines), 1) + 1 :])
+
+    def another_file(self, seed: int) -> None:
+        lines = self._lines()
+        self._rewrite(lines[::-1] if seed % 2 else lines, in_place=False)
+
+    def spell_otherwise(self, seed: int) -> None:
+        """Other white space, other escapes, other order of keys: the same to whoever reads JSON."""
+        lines = []
+        for line in self._lines():
+            if not line.endswith(b"\n"):
+                continue
+            event = json.loads(line)
+            keys = KEYS if seed % 2 else KEYS[::-1]
+            text = json.dumps({key: event[key] for key in keys}, ensure_ascii=True, separators=(",", ":"))
+            text = text.replace("/", "\\/") if seed % 3 == 0 else text
+            for sign in "ab" if seed % 5 == 0 else "":
+                text = text.replace(f'"{sign}', f'"\\u00{ord(sign):02x}') if sign != "a" else text
+            lines.append(text.encode() + b"\n")
+        self._rewrite(lines)
+
+    def no_last_line_feed(self, _: int) -> None:
+        lines = self._lines()
+        if lines:
+            self._rewrite([*lines[:-1], lines[-1].removesuffix(b"\n")])
+
+    def torn(self, seed: int) -> None:
+        lines = self._lines()
+        if lines:
+            self._rewrite([*lines, lines[-1][: 1 + seed % 40]])
+
+
+DEEDS = [name for name in vars(Hand) if not name.startswith("_")]
+incoming = st.builds(
+    row,
+    task=st.integers(0, 7), person=st.sampled_from(["ann", "bob", "cleo", "eve", "ivy", "dan"]),
+    verdict=st.sampled_from([*VERDICTS, "y"]), source=st.sampled_from([WIKI, "", OTHER]),
+    note=st.sampled_from(["", "x", "y\nz", 'a "b" é\u2028']), role=st.sampled_from(ROLES),
+    labels=st.sampled_from([1, 1, 0, 2]),
+)  # fmt: skip
+# verdicts that are mostly accepted, or the law would be of refusals
+good = st.builds(
+    row, task=st.integers(1, 6), person=st.sampled_from(["ann", "bob"]), verdict=st.sampled_from(VERDICTS),
+    source=st.just(WIKI), note=st.sampled_from(["", "y\nz"]), labels=st.sampled_from([1, 1, 1, 1, 0, 2]),
+)  # fmt: skip
+steps = st.tuples(
+    st.sampled_from(DEEDS), st.integers(0, 30), st.lists(good, min_size=1, max_size=2) | st.lists(incoming, max_size=4),
+    st.booleans(), st.booleans(), st.booleans(),
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    events=st.lists(st.sampled_from([*CONFLICT, (1, "bob", "annotator", "unsure", "", "é\n")]), unique=True),
+    automatic=st.sampled_from([(), (5,)]),
+    history=st.lists(steps, min_size=1, max_size=5),
+)
+def test_every_way_accepts_and_refuses_the_same(events, automatic, history, tmp_path_factory):
+    """By a campaign held open, by one opened for this alone, and by reading all of it: the same events, the same words.
+
+    Whatever was stored before, and whatever happened to the files in between.
+    """
+    folder = made(tmp_path_factory.mktemp("store") / "C", events, automatic)
+    held = OpenCampaign(folder)
+    assert len(held.campaign.judgements) == len(events)
+    for deed, seed, rows, correct, unassigned, keep_going in history:
+        with warnings.catch_warnings(action="ignore", category=KgtrecWarning):
+            getattr(Hand(folder), deed)(seed)
+        policies = {"correct": correct, "unassigned": unassigned, "keep_going": keep_going}
+        expected = outcome(lambda rows=rows, policies=policies: by_reading_all(folder, rows, **policies))
+        copy = folder.with_name("copy")
+        if isinstance(expected, tuple) and expected[0] is FormatError:  # two deeds in a row can break a line
+            assert outcome(lambda rows=rows, p=policies: held.store(rows, time=NOW, **p)) == expected
+            return
+        shutil.copytree(folder, copy)
+        fresh = OpenCampaign(copy)
+        assert outcome(lambda rows=rows, p=policies, f=fresh: f.store(rows, time=NOW, **p)) == expected
+        assert outcome(lambda rows=rows, p=policies: held.store(rows, time=NOW, **p)) == expected
+        assert (copy / JUDGEMENTS).read_bytes() == (folder / JUDGEMENTS).read_bytes()
+        with warnings.catch_warnings(action="ignore", category=KgtrecWarning):
+            assert said(held.campaign.judgements) == said(read_campaign(folder).judgements)
+        shutil.rmtree(copy)
+
+
+signs = st.sampled_from('/"\\aé\u2028') | st.characters(exclude_categories=("Cs",), exclude_characters="\t\r\n\0")
+texts = st.text(signs, min_size=1, max_size=4)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    labels=st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=6, unique=True),
+    spelling=st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=8),
+    wanted=st.integers(1, 3),
+    seed=st.integers(0, 99),
+)
+def test_no_event_on_a_triple_is_missed(labels, spelling, wanted, seed, tmp_path_factory):
+    """However its line is spelled, and whatever the labels hold."""
+    from kgtrec.formats.campaign_parts import _pool_of
+
+    path = tmp_path_factory.mktemp("store") / JUDGEMENTS
+    rng = np.random.default_rng(seed)
+    lines = []
+    for number, (ascii_only, slashes, close) in enumerate(spelling):
+        head, relation, tail = labels[rng.integers(len(labels))]
+        event = {
+            "time": NOW, "person": "ann", "role": "annotator", "head": head, "relation": relation, "tail": tail,
+            "verdict": "Y", "source": WIKI, "note": f"{number}",
+        }  # fmt: skip
+        text = json.dumps(event, ensure_ascii=ascii_only, separators=(",", ":") if close else None)
+        lines.append(text.replace("/", "\\/") if slashes else text)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+
+    def in_order(some):
+        return sorted(some, key=lambda own: [label.encode() for label in (own[1], own[0], own[2])])
+
+    whole = read_judgements(path, _pool_of(in_order(labels)))
+    some = in_order(labels[:wanted])
+    rows = [in_order(labels).index(own) for own in some]
+    found = read_judgements_of(path, _pool_of(some))
+    assert found is not None
+    expected = whole.take(np.isin(whole.triple, rows))
+    assert [rows[triple] for triple in found.triple] == expected.triple.tolist()
+    assert found.note.to_pylist() == expected.note.to_pylist()
+
+
+def test_a_verdict_alone_needs_no_reading_of_the_whole(tmp_path, monkeypatch):
+    """Assigned, corrected, adjudicated, by an expert; with the number of its task or without."""
+    monkeypatch.setattr(store_module, "read_campaign_without_judgements", lambda _: pytest.fail("all was read"))
+    folder = made(tmp_path / "C", CONFLICT)
+    for one, policies in (
+        (row(2), {}), (row(1, verdict="unsure", source=""), {"correct": True}), (row(1, "eve", role="adjudicator"), {}),
+        (row(3, "ivy", role="expert"), {}), (replace(row(4, "bob"), task=None), {}),
+    ):  # fmt: skip
+        stored = OpenCampaign(folder).store([one], time=NOW, **policies)
+        assert len(stored) == 1
+        assert stored.judgements.triple.tolist() == [LABELS.index((one.head, one.relation, one.tail))]
+    (folder / ASSIGNMENTS).unlink()
+    assert len(OpenCampaign(folder).store([row(6), row(5)], time=NOW)) == 2
+    assert OpenCampaign(folder).store([row(6), row(5)], time=NOW).repeated == 2
+
+
+def test_the_command_does_without_what_takes_long_to_import(tmp_path):
+    """pandas alone would take longer than everything else."""
+    folder = made(tmp_path / "C", CONFLICT)
+    one = dict(zip(("head", "relation", "tail"), LABELS[1], strict=True))
+    line = {"task": 2, "annotator": "ann", **one, "verdict": "Y", "source": WIKI}
+    (tmp_path / "ann.jsonl").write_text(json.dumps(line) + "\n")
+    code = "import sys; from kgtrec.cli import main; main(sys.argv[1:]); print(*sys.modules)"
+    words = ["campaign", "import", str(folder), str(tmp_path / "ann.jsonl")]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert done.stderr.endswith("stored 1 verdict; 0 stored before\n")
+    assert not {"pandas", "scipy", "urllib.request", "pyarrow.json"} & set(done.stdout.split())
+
+
+def test_what_is_read_is_what_was_added(tmp_path, monkeypatch):
+    """Of a campaign held open: not what was read before, whoever added what is new."""
+    folder = made(tmp_path / "C", [(task, "ann", "annotator", "Y", WIKI, "x" * 5000) for task in range(5)])
+    time.sleep(0.11)  # until then it is not clear whether the pool can have changed
+    held, other = OpenCampaign(folder), OpenCampaign(folder)
+    assert len(held.campaign.judgements) == len(other.campaign.judgements) == 5
+    parsed: list[int] = []
+    real = judgements_module._columns
+    monkeypatch.setattr(
+        judgements_module, "_columns", lambda data, *rest: (parsed.append(len(data)), real(data, *rest))[1]
+    )
+    for task in range(1, 7):
+        assert len((held, other)[task % 2].store([row(task, "bob")], time=NOW)) == 1
+    assert 0 < max(parsed) < 1000
+    assert held.store([row(task, "bob") for task in range(1, 7)], time=NOW).repeated == 6
+    assert len(held.campaign.judgements) == 11
+
+
+def test_files_are_read_again_only_when_they_changed(tmp_path, monkeypatch):
+    """Each of those that people edit; the pool not at all."""
+    folder = made(tmp_path / "C")
+    time.sleep(0.11)  # until then it is not clear whether they can have changed
+    held = OpenCampaign(folder)
+    held.store([row(1)], time=NOW)
+    held.campaign  # noqa: B018  # reads it
+    monkeypatch.setattr(store_module, "read_campaign_without_judgements", lambda _: pytest.fail("the pool was read"))
+    again: list[set[str]] = []
+    real = store_module.reread
+    monkeypatch.setattr(store_module, "reread", lambda *given: (again.append(set(given[2])), real(*given))[1])
+    assert len(held.store([row(2)], time=NOW)) == 1
+    assert again == []
+    write_sources(folder, ["example.org"])
+    assert "expected a link to one of the campaign's sources (example.org)" in outcome(lambda: held.store([row(3)]))[0]
+    assert again == [{SOURCES}]
+    write_people(folder, people_of(("zoe", "annotator", True), ("ann", "annotator", True), ("bob", "annotator", True)))
+    assert len(held.store([row(3, source=OTHER)], time=NOW)) == 1
+    time.sleep(0.11)
+    held.campaign  # noqa: B018  # for once more
+    again.clear()
+    write_settings(folder, {**read_settings(folder), "annotators_per_triple": 3})
+    assert held.campaign.per_triple == 3
+    assert again == []
+
+
+def test_what_is_wrong_is_told_until_it_is_mended(tmp_path):
+    """In the same words as by reading all of it; the campaign can stay open."""
+    folder = made(tmp_path / "C", CONFLICT)
+    held = OpenCampaign(folder)
+    held.campaign  # noqa: B018  # reads it
+    for name in (PEOPLE, SOURCES, ASSIGNMENTS, JUDGEMENTS, "pool.tsv", "campaign.json", "templates.tsv"):
+        good_bytes = (folder / name).read_bytes()
+        (folder / name).write_bytes(good_bytes + b"?\n")
+        with pytest.raises(FormatError, match=name) as caught:
+            read_campaign(folder)
+        for _ in range(2):
+            assert outcome(lambda: held.store([row(2)], time=NOW)) == (FormatError, str(caught.value))
+        assert outcome(lambda: OpenCampaign(folder).store([row(1, "eve", verdict="Y")])) == (
+            FormatError, str(caught.value)
+        )  # fmt: skip
+        (folder / name).write_bytes(good_bytes)
+        assert held.store([row(1)], time=NOW).repeated == 1
+
+
+def test_damage_elsewhere_does_not_keep_a_verdict_out(tmp_path):
+    """A line on another triple is not looked at when a single verdict comes in; kgtrec check does that."""
+    folder = made(tmp_path / "C", CONFLICT)
+    lines = (folder / JUDGEMENTS).read_bytes().splitlines(keepends=True)
+    (folder / JUDGEMENTS).write_bytes(lines[0] + b'{"broken": 1}\n' + lines[1])
+    assert len(OpenCampaign(folder).store([row(2)], time=NOW)) == 1
+    assert OpenCampaign(folder).store([row(1)], time=NOW).repeated == 1
+    (folder / JUDGEMENTS).write_bytes(lines[0].replace(b'"note"', b'"notes"') + lines[1])
+    assert outcome(lambda: OpenCampaign(folder).store([row(1)])) == (
+        FormatError, f"{folder / JUDGEMENTS}:1: expected the keys {', '.join(KEYS)}, found no note: "
+        + judgements_module.shown(lines[0].replace(b'"note"', b'"notes"')[:-1])
+    )  # fmt: skip
+
+
+def test_lost_judgements_are_not_begun_anew(tmp_path):
+    """Nobody's work must look like nobody has worked."""
+    folder = made(tmp_path / "C", CONFLICT)
+    held = OpenCampaign(folder)
+    held.campaign  # noqa: B018  # reads it
+    (folder / JUDGEMENTS).rename(tmp_path / "kept")
+    for opened in (held, OpenCampaign(folder)):
+        with pytest.raises(FormatError, match=r"judgements.jsonl: expected the judgements of this campaign, found no"):
+            opened.store([row(2)])
+        assert not (folder / JUDGEMENTS).exists()
+    (tmp_path / "kept").rename(folder / JUDGEMENTS)
+    assert len(held.store([row(2)])) == 1
+
+
+def test_a_part_is_the_part_of_the_whole(tmp_path):
+    """Numbers of tasks, who is asked, what was said; whatever is not in it is left to the whole."""
+    folder = made(tmp_path / "C", CONFLICT, automatic=(5,))
+    part = read_part(folder, [LABELS[3], LABELS[0]])
+    assert part is not None
+    assert part.task.tolist() == [1, 4]
+    assert [part.task_of(own) for own in (LABELS[0], LABELS[3], LABELS[1])] == [1, 4, 0]
+    assert [event[:4] for event in said(part.campaign.judgements)] == [
+        (0, "ann", "annotator", 1), (0, "bob", "annotator", 0)
+    ]  # fmt: skip
+    own = part.campaign.assignments
+    asked = zip(own.annotators.decode(own.annotator).to_pylist(), own.triple.tolist(), strict=True)
+    assert sorted(asked) == [("ann", 0), ("ann", 1), ("bob", 0), ("bob", 1)]
+    assert read_part(folder, [LABELS[5]]) is None  # a rule has judged it
+    assert read_part(folder, [("paris", "capital", "fr")]) is None
+    (folder / ASSIGNMENTS).unlink()
+    numbers = read_part(folder, LABELS[:5])
+    assert numbers is not None
+    assert numbers.task.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_an_edit_within_the_same_tick_of_the_clock_is_seen(tmp_path):
+    """By the checksum of what was read before, where the file has grown."""
+    folder = made(tmp_path / "C", CONFLICT)
+    held = OpenCampaign(folder)
+    held.campaign  # noqa: B018  # reads it
+    times = (folder / JUDGEMENTS).stat()
+    Hand(folder).change_and_add(0)
+    os.utime(folder / JUDGEMENTS, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert said(held.campaign.judgements) == said(read_campaign(folder).judgements)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(good | incoming, max_size=4), max_size=5), st.integers(1, 3))
+def test_whatever_was_stored_passes_the_check(batches, per_triple):
+    """The rules are the same; also where the number of annotators per triple was another one then."""
+    campaign = replace(campaign_of(CONFLICT), people=PEOPLE_OF_ALL_KINDS)
+    for number, rows in enumerate(batches):
+        done = accept(
+            campaign, rows, time=f"2026-11-22T08:00:0{number}Z", correct=True, unassigned=True, keep_going=True
+        )
+        campaign = replace(
+            campaign, judgements=campaign.judgements.joined(done.judgements),
+            settings={**campaign.settings, "annotators_per_triple": 1 + (number + per_triple) % 3},
+        )  # fmt: skip
+    left = replace(PEOPLE_OF_ALL_KINDS, is_active=np.zeros(len(PEOPLE_OF_ALL_KINDS), np.bool_))
+    now = replace(campaign, people=left, assignments=replace(campaign.assignments, annotator=np.zeros(0, np.int32),
+                                                            triple=np.zeros(0, np.int32)))  # fmt: skip
+    assert check_judgements(now, "j").wrong == ()
