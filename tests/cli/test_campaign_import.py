@@ -201,7 +201,7 @@ def test_what_waits_is_listed_with_what_was_said(tmp_path, capsys):
     width, wide = len(question), len(WIKI) + 2
     assert capsys.readouterr().out == (
         f"task  {'question':{width}}  verdict  {'source':{wide}}  note\n"
-        f"1     {question}  Y        {WIKI}    line \\u001b[2J\n"
+        f"1     {question}  Y        {WIKI}    line \\x1b[2J\n"
         f"      {'':{width}}  N        {WIKI}?b  no\n"
     )
     empty = folder_of(replace(campaign_of(), people=PEOPLE), tmp_path / "D")

@@ -218,7 +218,7 @@ def test_what_is_whole_is_ok(copies):
         ("known.parquet", "C/known.parquet: expected the file that kgtrec questions wrote, found another one"),
         ("train.parquet", "C/train.parquet: expected the file that kgtrec questions wrote, found another one"),
         ("relations.tsv", "C/relations.tsv: expected the file that kgtrec questions wrote, found another one"),
-        ("manifest.json", "C/manifest.json: expected JSON, found something else"),
+        ("manifest.json", "C/manifest.json:1: expected JSON, found something else"),
         ("entities.txt", "C/entities.txt: expected the file that kgtrec questions wrote, found another one"),
     ],
 )
