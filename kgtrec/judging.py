@@ -80,7 +80,7 @@ def judge(system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None, seed
         labels of all tied candidates, default to ``realistic`` and take all others. ``expected`` leaves the order of
         tied candidates open, and ``nondeterministic`` draws one at random.
     seed : int
-        Of the random order; that depends on seed and labels alone.
+        Of the random order; that depends on the seed and on the labels of what is judged alone.
 
     Raises
     ------
