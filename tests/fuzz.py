@@ -448,7 +448,7 @@ def _score_matrix(folder: Path) -> Target:
     shape = len(collection.questions), len(collection.entities)
     return Target(
         _npys(np.arange(shape[0] * shape[1]).reshape(shape)), path.write_bytes,
-        lambda: [scores.sum(dtype=np.float64) for _, scores in read_score_matrix(path, collection)],
+        lambda: [np.array(scores) for _, scores in read_score_matrix(path, collection)],
     )  # fmt: skip
 
 
