@@ -51,13 +51,13 @@ from kgtrec.formats.campaigns import (
     read_people,
     read_sources,
     read_templates,
-    write_settings,
 )
 from kgtrec.formats.chance_tables import chance_csv, read_chance_table
 from kgtrec.formats.collections import read_collection, write_collection
 from kgtrec.formats.entity_types import read_entity_types, read_relation_types
 from kgtrec.formats.expert_samples import read_expert_sample, write_expert_sample
 from kgtrec.formats.factorised import read_factorised
+from kgtrec.formats.folders import SETTINGS
 from kgtrec.formats.judgements import read_judgements
 from kgtrec.formats.kgc_sparsity import read_kgc_sparsity
 from kgtrec.formats.label_studio import read_label_studio, read_users
@@ -448,7 +448,7 @@ def _score_matrix(folder: Path) -> Target:
     shape = len(collection.questions), len(collection.entities)
     return Target(
         _npys(np.arange(shape[0] * shape[1]).reshape(shape)), path.write_bytes,
-        lambda: [scores.sum(dtype=np.float64) for _, scores in read_score_matrix(path, collection)],
+        lambda: [np.array(scores) for _, scores in read_score_matrix(path, collection)],
     )  # fmt: skip
 
 
@@ -645,7 +645,7 @@ def _campaign_parts(folder: Path) -> Target:
     def adapt(name: str) -> None:
         if name in settings["files"]:
             sums = settings["files"] | {name: sha256((folder / name).read_bytes()).hexdigest()}
-            write_settings(folder, settings | {"files": sums})
+            (folder / SETTINGS).write_text(json.dumps(settings | {"files": sums}))
 
     files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
     return _parts(folder, files, lambda: read_campaign(folder), adapt)

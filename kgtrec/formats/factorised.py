@@ -72,8 +72,9 @@ def read_factorised(
         if extra:
             message = f"{os.fspath(path)}: left out {extra} {what} that the collection lacks"
             warnings.warn(message, KgtrecWarning, stacklevel=2)
-    E = arrays["E"].astype(np.float32)[place]
-    b = None if "b" not in arrays else arrays["b"].astype(np.float32)[place]
+    with np.errstate(over="ignore", invalid="ignore"):
+        E = arrays["E"].astype(np.float32)[place]
+        b = None if "b" not in arrays else arrays["b"].astype(np.float32)[place]
     return _blocks(arrays["Q"], E, b, question_row, block)
 
 
@@ -87,9 +88,11 @@ def _blocks(
     step = questions_per_block(len(E), 4, block)
     for first in range(0, len(question_row), step):
         rows = np.arange(first, min(first + step, len(question_row)))
-        scores = Q[question_row[rows]].astype(np.float32) @ E.T
-        if b is not None:
-            scores += b
+        # numbers beyond float32 come to infinity or NaN, which the ranking names with its question
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = Q[question_row[rows]].astype(np.float32) @ E.T
+            if b is not None:
+                scores += b
         yield rows, scores
 
 

@@ -135,7 +135,7 @@ def test_the_folder_of_a_campaign_is_read_as_a_whole(tmp_path, capsys):
     )
     main(["campaign", "init", str(campaign), "--annotator", "ann", "--annotator", "bob"])
     main(["campaign", "assign", str(campaign)])
-    say_in(campaign, (0, "ann", "annotator", "unsure"))
+    say_in(campaign, (0, "ann", "annotator", "N"))
     capsys.readouterr()
     main(["check", str(campaign)])
     lines = capsys.readouterr().out.splitlines()
@@ -218,7 +218,7 @@ def test_what_is_whole_is_ok(copies):
         ("known.parquet", "C/known.parquet: expected the file that kgtrec questions wrote, found another one"),
         ("train.parquet", "C/train.parquet: expected the file that kgtrec questions wrote, found another one"),
         ("relations.tsv", "C/relations.tsv: expected the file that kgtrec questions wrote, found another one"),
-        ("manifest.json", "C/manifest.json:1: expected JSON, found"),
+        ("manifest.json", "C/manifest.json:1: expected JSON, found something else"),
         ("entities.txt", "C/entities.txt: expected the file that kgtrec questions wrote, found another one"),
     ],
 )

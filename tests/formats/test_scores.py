@@ -236,3 +236,12 @@ def test_a_label_file_with_a_repeated_or_unreadable_line(tmp_path, collection):
     names.write_bytes(b"ann\n\xff\n")
     with pytest.raises(FormatError, match=r"e.txt:2: expected text in UTF-8"):
         read_score_matrix(tmp_path / "s.npy", collection, entities=names)
+
+
+@pytest.mark.parametrize("value", [1e300, np.nan, np.inf])
+def test_numbers_beyond_float32_are_no_noise(tmp_path, collection, value):
+    """They come through as infinity or NaN, which whoever ranks refuses or takes; nothing is warned of here."""
+    changes = {"E": np.full((5, 3), value), "Q": np.full((6, 3), value)}
+    path, _ = write_factorised(tmp_path, collection, dtype="f8", **changes)
+    scores = joined(read_factorised(path, collection))[1]
+    assert not np.isfinite(scores).any()
