@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("untimed", deadline=None, max_examples=60)
-settings.load_profile("untimed")
+# the same examples each time, for whoever wants to know whether all is well; other ones each time, to find what is not
+settings.register_profile("quick", deadline=None, max_examples=30, derandomize=True)
+settings.register_profile("thorough", deadline=None, max_examples=60, print_blob=True)
+settings.load_profile("quick")
 
 DATA = Path(os.environ.get("KGTREC_DATA") or Path(__file__).parents[2] / "shared" / "data")
 

@@ -1,49 +1,34 @@
 """Baselines that factorise: truncated SVD of a relation-wise incidence, and RESCAL by alternating least squares.
 
-Factors are rounded to so few bits that every product and sum of them is exact in float64. So scores depend neither on
-the order in which a matrix library adds, nor on the block that a question stands in.
+Scores are the same bits on every processor, with any number of threads, and in whatever block a question stands: the
+factors come out of :mod:`kgtrec.kernels.reproducible`, and are rounded to so few bits that every product and sum of
+them is exact in float64. Sparse matrices hold nothing but ones, so that a product with one is a sum in their order,
+whether or not the processor fuses multiplications with additions.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgtrec.baselines.graph import Graph, Places
 from kgtrec.baselines.record import Baseline, Option, Scorer, Settings
+from kgtrec.kernels.reproducible import (
+    Matrix,
+    eigenvectors,
+    inverse_root,
+    leading_eigenvectors,
+    on_grid,
+    product,
+    product_with_grid,
+    tall_product,
+)
 
-Matrix = NDArray[np.float64]
 _DIGITS = 9
-
-
-def on_grid(factors: Matrix) -> Matrix:
-    """Each row rounded to multiples of a power of two, so coarse that a dot product of two such rows is exact.
-
-    With b bits to a number of at most k factors, a sum of k products needs 2 b + log2(k) bits; float64 has 53.
-
-    Parameters
-    ----------
-    factors : (n, k) float array
-
-    Returns
-    -------
-    (n, k) float array
-        Off by at most 2^-b of the row's largest number, b = 22 for up to 512 factors.
-
-    Examples
-    --------
-    >>> on_grid(np.array([[1.0, 1e-9]])).tolist()
-    [[1.0, 0.0]]
-    """
-    bits = (53 - int(np.ceil(np.log2(max(factors.shape[1], 2))))) // 2
-    largest = np.abs(factors).max(axis=1, keepdims=True, initial=0)
-    exponent = np.frexp(largest)[1] - bits
-    rounded: Matrix = np.ldexp(np.round(np.ldexp(factors, -exponent)), exponent)
-    return rounded
 
 
 def _fit_svd(graph: Graph, *, seed: int, factors: int) -> Scorer:
@@ -56,13 +41,13 @@ def _fit_svds(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iterat
 
     Rows are anchors, columns are the (direction, answer) pairs of train, cells say whether the fact is there.
     """
-    from scipy.sparse import csr_array
-
     n = graph.n_entities
-    place = graph.direction * n + graph.answer
-    columns, column = np.unique(place, return_inverse=True)
-    incidence = csr_array((np.ones(len(column)), (graph.anchor, column)), shape=(n, len(columns)))
-    left, right = _truncated_svd(incidence, max(int(settings["factors"]) for settings in several), seed)
+    columns, column = np.unique(graph.direction * n + graph.answer, return_inverse=True)
+    most = max(int(settings["factors"]) for settings in several)
+    if n <= len(columns):
+        left, right = _truncated_svd(graph.anchor, column, (n, len(columns)), most, seed)
+    else:
+        right, left = _truncated_svd(column, graph.anchor, (len(columns), n), most, seed)
     bounds = np.searchsorted(columns, np.arange(graph.n_directions + 1) * n)
     for settings in several:
         rank = slice(int(settings["factors"]))
@@ -82,20 +67,39 @@ def _svd_scorer(left: Matrix, right: Matrix, columns: Places, bounds: Places, n:
     return score
 
 
-def _truncated_svd(matrix: Any, factors: int, seed: int) -> tuple[Matrix, Matrix]:
-    """(rows, k) and (columns, k) whose product is the best approximation of rank k, the largest part first."""
-    least = min(matrix.shape)
-    if least <= max(2 * factors, 64):  # small enough to do in full
-        u, s, vt = np.linalg.svd(matrix.toarray(), full_matrices=False)
-        u, s, vt = u[:, :factors], s[:factors], vt[:factors]
-    else:
-        from scipy.sparse.linalg import svds
+def _truncated_svd(
+    row: Places, column: Places, shape: tuple[int, int], factors: int, seed: int
+) -> tuple[Matrix, Matrix]:
+    """(rows, k) and (columns, k) whose product is the best approximation of rank k, the largest part first.
 
-        start = np.random.Generator(np.random.PCG64(seed)).standard_normal(least)
-        u, s, vt = svds(matrix, k=factors, v0=start, solver="arpack")
-        order = np.argsort(-s, kind="stable")
-        u, s, vt = u[:, order], s[order], vt[order]
-    return u * np.sqrt(s), vt.T * np.sqrt(s)
+    Of a matrix of zeros and ones X: eigenvectors of X X^T, and their products with X.
+    """
+    shared = np.bincount(column, minlength=shape[1])[column] > 1
+    # a column with one fact only adds 1 to a cell of the diagonal, so most columns need not be gone through
+    alone = np.bincount(row[~shared], minlength=shape[0]).astype(np.float64)[:, None]
+    few, column_of_few = np.unique(column[shared], return_inverse=True)
+    matrix = _ones(row[shared], column_of_few, (shape[0], len(few)))
+    turned = _ones(column_of_few, row[shared], (len(few), shape[0]))
+
+    def squared(block: Matrix) -> Matrix:
+        image: Matrix = matrix @ (turned @ block)
+        image += alone * block
+        return image
+
+    values, left = leading_eigenvectors(squared, shape[0], factors, seed=seed)
+    there = values > 1e-12 * values[0]
+    singular = np.sqrt(values[there])
+    left = left[:, there] / np.sqrt(singular)
+    return left * singular, _ones(column, row, shape[::-1]) @ left
+
+
+def _ones(row: Places, column: Places, shape: tuple[int, int]) -> Any:
+    """A sparse matrix with a 1 for each (row, column), one that stands twice being kept as two."""
+    from scipy.sparse import csr_array
+
+    order = np.lexsort((column, row))
+    bounds = np.searchsorted(row[order], np.arange(shape[0] + 1))
+    return csr_array((np.ones(len(row)), column[order], bounds), shape=shape)
 
 
 def _fit_rescal(graph: Graph, *, seed: int, factors: int, iterations: int, decay: float) -> Scorer:
@@ -118,9 +122,7 @@ def _fit_rescals(graph: Graph, several: Sequence[Settings], *, seed: int) -> Ite
 
 
 def _rescal_scorer(entity: Matrix, core: Matrix, n_relations: int) -> Scorer:
-    # by one grid for all of a relation's numbers, as both its rows and its columns are summed over
     entity = on_grid(entity)
-    core = on_grid(core.reshape(len(core), -1)).reshape(core.shape)
 
     def score(anchor: Places, direction: Places) -> Matrix:
         query = np.empty((len(anchor), entity.shape[1]))
@@ -157,71 +159,83 @@ def rescal(graph: Graph, *, seed: int, factors: int, iterations: int, decay: flo
 
 def rescal_rounds(graph: Graph, *, seed: int, factors: int, decay: float) -> Iterator[tuple[Matrix, Matrix]]:
     """What :func:`rescal` gives after 0, 1, 2, ... rounds of least squares, without end."""
-    facts = graph.direction < graph.n_relations
-    slices = _slices(graph.anchor[facts], graph.direction[facts], graph.answer[facts], graph)
+    links = _Links.of(graph)
     entity = _leading_eigenvectors(graph, factors, seed)
     while True:
-        core = _cores(slices, entity, decay)
+        # the model is the same in any rotation of its factors; in this one A^T A is diagonal
+        squares, rotation = eigenvectors(tall_product(entity, entity))
+        entity, squares = product(entity, rotation), np.maximum(squares, 0.0)
+        # of the slice of each relation X: X A, a row for each head, and X^T A, a row for each tail
+        to_tails, to_heads = links.to_tails @ entity, links.to_heads @ entity
+        core = _cores(links, entity, to_tails, squares, decay)
         yield entity, core
-        entity = _entities(slices, entity, core, decay)
+        entity = _entities(links, to_tails, to_heads, squares, core, decay)
 
 
 def _leading_eigenvectors(graph: Graph, factors: int, seed: int) -> Matrix:
     """Where the squares begin: the eigenvectors of all slices and their transposes, summed, of largest magnitude."""
-    from scipy.sparse import csr_array
-
-    n = graph.n_entities
     # a row per direction of a fact: the sum of a slice and its transpose
-    total = csr_array((np.ones(len(graph.anchor)), (graph.anchor, graph.answer)), shape=(n, n))
-    if n <= max(2 * factors, 64):
-        values, vectors = np.linalg.eigh(total.toarray())
-        chosen: Matrix = vectors[:, np.argsort(-np.abs(values), kind="stable")[:factors]]
-        return chosen
-    from scipy.sparse.linalg import eigsh
-
-    start = np.random.Generator(np.random.PCG64(seed)).standard_normal(n)
-    found: Matrix = eigsh(total, k=factors, which="LM", v0=start)[1]
-    return found
+    total = _ones(graph.anchor, graph.answer, (graph.n_entities, graph.n_entities))
+    return leading_eigenvectors(lambda block: total @ (total @ block), graph.n_entities, factors, seed=seed)[1]
 
 
-def _slices(head: Places, relation: Places, tail: Places, graph: Graph) -> list[tuple[Places, Places, Any]]:
-    """Per relation its distinct heads, its distinct tails, and which of them go together, as a sparse matrix."""
-    from scipy.sparse import csr_array
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """The facts of all relations, a row for each head of a relation and one for each tail of a relation."""
 
-    order = np.argsort(relation, kind="stable")
-    bounds = np.searchsorted(relation[order], np.arange(graph.n_relations + 1))
-    found = []
-    for first, last in itertools.pairwise(bounds):
-        rows = order[first:last]
-        heads, row = np.unique(head[rows], return_inverse=True)
-        tails, column = np.unique(tail[rows], return_inverse=True)
-        found.append((heads, tails, csr_array((np.ones(len(rows)), (row, column)), shape=(len(heads), len(tails)))))
-    return found
+    heads: Places  # (rows of to_tails,) the entity
+    tails: Places  # (rows of to_heads,)
+    to_tails: Any  # sparse, (heads of relations, n_entities)
+    to_heads: Any  # sparse, (tails of relations, n_entities)
+    first_head: Places  # (n_relations + 1,) the relation's rows of to_tails begin here
+    first_tail: Places
+
+    @classmethod
+    def of(cls, graph: Graph) -> _Links:
+        facts = graph.direction < graph.n_relations
+        head, relation, tail = graph.anchor[facts], graph.direction[facts], graph.answer[facts]
+        n = graph.n_entities
+        (heads, head_row), (tails, tail_row) = (
+            np.unique(relation * n + own, return_inverse=True) for own in (head, tail)
+        )
+        firsts = (np.searchsorted(own, np.arange(graph.n_relations + 1) * n) for own in (heads, tails))
+        return cls(
+            heads % n,
+            tails % n,
+            _ones(head_row, tail, (len(heads), n)),
+            _ones(tail_row, head, (len(tails), n)),
+            *firsts,
+        )
+
+    def of_relations(self) -> Iterator[tuple[slice, slice]]:
+        """Rows of each relation in ``to_tails`` and in ``to_heads``."""
+        for heads, tails in zip(itertools.pairwise(self.first_head), itertools.pairwise(self.first_tail), strict=True):
+            yield slice(*heads), slice(*tails)
 
 
-def _entities(slices: list[tuple[Places, Places, Any]], entity: Matrix, core: Matrix, decay: float) -> Matrix:
-    gram = entity.T @ entity
-    numerator: Matrix = np.zeros_like(entity)
-    denominator: Matrix = decay * np.eye(entity.shape[1])
-    for (heads, tails, links), mixing in zip(slices, core, strict=True):
-        if len(heads):
-            numerator[heads] += (links @ entity[tails]) @ mixing.T
-            numerator[tails] += (links.T @ entity[heads]) @ mixing
-        denominator += mixing @ gram @ mixing.T + mixing.T @ gram @ mixing
-    solved: Matrix = np.linalg.solve(denominator, numerator.T).T.astype(np.float64, copy=False)
-    return solved
+def _cores(links: _Links, entity: Matrix, to_tails: Matrix, squares: Matrix, decay: float) -> Matrix:
+    """Ridge regression of each slice on the products of entity factors, cell by cell as A^T A is diagonal.
+
+    Each core is on one grid, as both its rows and its columns are summed over.
+    """
+    sums = [tall_product(entity[links.heads[heads]], to_tails[heads]) for heads, _ in links.of_relations()]
+    return on_grid(np.stack(sums) / (squares[:, None] * squares + decay), (-2, -1))
 
 
-def _cores(slices: list[tuple[Places, Places, Any]], entity: Matrix, decay: float) -> Matrix:
-    """Ridge regression of each slice on the products of entity factors, by one SVD for all of them."""
-    u, s, vt = np.linalg.svd(entity, full_matrices=False)
-    product = s[:, None] * s[None, :]
-    shrink = product / (product**2 + decay)
-    core = np.zeros((len(slices), entity.shape[1], entity.shape[1]))
-    for matrix, (heads, tails, links) in zip(core, slices, strict=True):
-        if len(heads):
-            matrix[...] = vt.T @ (shrink * (u[heads].T @ (links @ u[tails]))) @ vt
-    return core
+def _entities(links: _Links, to_tails: Matrix, to_heads: Matrix, squares: Matrix, core: Matrix, decay: float) -> Matrix:
+    """Ridge regression of all slices and their transposes on the factors at the other end."""
+    n, k = links.to_tails.shape[1], core.shape[1]
+    numerator: Matrix = np.zeros((n, k))
+    for (heads, tails), mixing in zip(links.of_relations(), core, strict=True):
+        numerator[links.heads[heads]] += product_with_grid(to_tails[heads], mixing.T)
+        numerator[links.tails[tails]] += product_with_grid(to_heads[tails], mixing)
+    denominator = decay * np.eye(k)
+    root = np.sqrt(squares)
+    for mixing in (core.transpose(0, 2, 1) * root[:, None], core * root[:, None]):
+        rows = mixing.reshape(-1, k)
+        denominator += tall_product(rows, rows)
+    inverse = inverse_root(denominator)
+    return product(product(numerator, inverse.T), inverse)
 
 
 SVD = Baseline(

@@ -153,7 +153,7 @@ def _with_style() -> Iterator[None]:
     fonts = logging.getLogger("matplotlib.font_manager")
     level = fonts.level
     with mpl.rc_context(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # the page's reader has the font
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the page's reader has the font
         warnings.filterwarnings("ignore", message="constrained_layout not applied")  # then as good as it gets
         mpl.rcdefaults()
         parameters: Any = mpl.rcParams

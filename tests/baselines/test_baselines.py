@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.baselines import BASELINES, baseline, baseline_blocks, fit_baseline
-from kgtrec.baselines.factors import on_grid
 from kgtrec.baselines.graph import Graph, ranges, slices
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
@@ -227,16 +226,6 @@ def test_blocks_cover_the_questions_in_order():
     assert np.array_equal(np.concatenate(rows), np.arange(len(collection.questions)))
     with pytest.raises(KgtrecError, match=r"^expected at least 1 question in a block, found 0$"):
         baseline_blocks("inverse", collection, block=0)
-
-
-@given(st.integers(0, 2**32), st.integers(2, 100))
-@settings(max_examples=30, deadline=None)
-def test_numbers_on_the_grid_have_exact_dot_products(seed, factors):
-    """Forwards, backwards and by a matrix product the sum is the same bits."""
-    one, other = on_grid(np.random.default_rng(seed).standard_normal((2, 1, factors)).reshape(2, factors))
-    terms = one * other
-    sums = {float(np.cumsum(terms)[-1]), float(np.cumsum(terms[::-1])[-1]), float(one @ other)}
-    assert len(sums) == 1
 
 
 @given(st.lists(st.integers(0, 9), max_size=20), st.integers(1, 15))

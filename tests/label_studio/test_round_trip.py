@@ -1,6 +1,6 @@
 """A campaign's tasks into a real Label Studio server, judged over its API, and back, each verdict checked.
 
-Run with: KGTREC_LABEL_STUDIO=path/to/label-studio python -m pytest -m slow tests/label_studio
+Run with: KGTREC_LABEL_STUDIO=path/to/label-studio python -m pytest -m label_studio tests/label_studio
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NOW = "2026-11-21T20:00:00Z"
 LINK = "https://en.wikipedia.org/wiki/Paris"
 FORMULA = '=HYPERLINK("https://example.org";"x") <script>alert(1)</script>'
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.label_studio
 
 
 @pytest.fixture

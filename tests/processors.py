@@ -1,0 +1,43 @@
+"""The processors that this one can pretend to be, by what OpenBLAS and NumPy read from the environment.
+
+python -m tests.processors prints OpenBLAS's kernels that run here, one a line.
+"""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+# OpenBLAS's kernels, and what a processor needs to run them
+KERNELS = {"Prescott": {"pni"}, "Haswell": {"avx2", "fma"}, "SkylakeX": {"avx512f", "avx512dq", "avx512vl"}}
+
+
+def kernels() -> list[str]:
+    """Those that this processor can run; none where it is of another kind, or cannot be asked."""
+    about = Path("/proc/cpuinfo")
+    if platform.machine() != "x86_64" or not about.exists():
+        return []
+    flags = next((line for line in about.read_text().splitlines() if line.startswith("flags")), "").split()
+    return [name for name, needed in KERNELS.items() if needed <= set(flags)]
+
+
+def environments() -> dict[str, dict[str, str]]:
+    """By name, what to set: each kernel with one and with two threads; and the oldest with NumPy's plainest loops."""
+    found = {
+        f"{kernel}-{threads}": {"OPENBLAS_CORETYPE": kernel, "OPENBLAS_NUM_THREADS": threads}
+        for kernel in kernels()
+        for threads in ("1", "2")
+    }
+    oldest = dict(zip(("OPENBLAS_CORETYPE",), kernels(), strict=False))
+    return found | {"plainest": oldest | {"OPENBLAS_NUM_THREADS": "1"} | _without_simd()}
+
+
+def _without_simd() -> dict[str, str]:
+    """NumPy without the loops that it chooses by the processor: no AVX, no FMA."""
+    from numpy._core import _multiarray_umath as core
+
+    return {"NPY_DISABLE_CPU_FEATURES": " ".join(name for name in core.__cpu_dispatch__ if core.__cpu_features__[name])}
+
+
+if __name__ == "__main__":
+    print(*kernels(), sep="\n")
