@@ -135,7 +135,7 @@ def test_the_folder_of_a_campaign_is_read_as_a_whole(tmp_path, capsys):
     )
     main(["campaign", "init", str(campaign), "--annotator", "ann", "--annotator", "bob"])
     main(["campaign", "assign", str(campaign)])
-    say_in(campaign, (0, "ann", "annotator", "N"))
+    say_in(campaign, (0, "ann", "annotator", "unsure"))
     capsys.readouterr()
     main(["check", str(campaign)])
     lines = capsys.readouterr().out.splitlines()
