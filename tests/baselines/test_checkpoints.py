@@ -13,6 +13,7 @@ from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import write_collection
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.questions import build_questions
+from tests.trees import tree
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def test_several_values_on_the_command_line_make_several_systems(collection, tmp
     write_collection(tmp_path / "C", collection)
     options = ["--option", "factors=3,7", "--depth", "0", "--out", str(tmp_path / "ranks")]
     main(["baseline", "svd", str(tmp_path / "C"), *options])
-    assert sorted(path.name for path in (tmp_path / "ranks").iterdir()) == [
+    assert sorted(tree(tmp_path / "ranks")) == [
         "svd@1.ranks.parquet",
         "svd@2.ranks.parquet",
     ]

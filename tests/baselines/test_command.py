@@ -11,6 +11,7 @@ from kgtrec.formats.collections import write_collection
 from kgtrec.formats.runs import read_run
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.questions import build_questions
+from tests.trees import tree
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def failure(capsys, *args) -> str:
 def test_all_writes_ranks_and_a_run_of_every_baseline_that_is_no_control(collection, tmp_path):
     main(["baseline", "all", str(collection), "--out", str(tmp_path), "--depth", "10"])
     names = [name for name, record in BASELINES.items() if not record.is_control]
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+    assert sorted(tree(tmp_path)) == sorted(
         f"{name}.{suffix}" for name in names for suffix in ("ranks.parquet", "run.gz")
     )
     for name in names:
@@ -51,7 +52,7 @@ def test_options_reach_the_baseline_and_depth_0_writes_no_run(collection, tmp_pa
     for folder, option in (("one", "candidates=any"), ("two", "candidates=seen")):
         out = str(tmp_path / folder)
         main(["baseline", "neighbours", str(collection), "--out", out, "--depth", "0", "--option", option])
-        assert [path.name for path in (tmp_path / folder).iterdir()] == ["neighbours.ranks.parquet"]
+        assert list(tree(tmp_path / folder)) == ["neighbours.ranks.parquet"]
     one, two = (read_answer_ranks(tmp_path / folder / "neighbours.ranks.parquet") for folder in ("one", "two"))
     assert one.above.sum() != two.above.sum()
 
