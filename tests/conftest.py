@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# a worker of pytest-xdist is one of as many as there are cores; read when NumPy is imported, which is later
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # the same examples each time, for whoever wants to know whether all is well; other ones each time, to find what is not
 settings.register_profile("quick", deadline=None, max_examples=30, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=60, print_blob=True)

@@ -1,6 +1,7 @@
 """The processors that this one can pretend to be, by what OpenBLAS and NumPy read from the environment.
 
-python -m tests.processors prints OpenBLAS's kernels that run here, one a line.
+python -m tests.processors prints a few environments that have each kernel, and one thread and two, a line each, as env
+takes them.
 """
 
 from __future__ import annotations
@@ -36,8 +37,14 @@ def _without_simd() -> dict[str, str]:
     """NumPy without the loops that it chooses by the processor: no AVX, no FMA."""
     from numpy._core import _multiarray_umath as core
 
-    return {"NPY_DISABLE_CPU_FEATURES": " ".join(name for name in core.__cpu_dispatch__ if core.__cpu_features__[name])}
+    return {"NPY_DISABLE_CPU_FEATURES": ",".join(name for name in core.__cpu_dispatch__ if core.__cpu_features__[name])}
+
+
+def _few() -> list[dict[str, str]]:
+    every = environments()
+    return [every["plainest"], *(every[f"{kernel}-{2 - place % 2}"] for place, kernel in enumerate(kernels()[1:]))]
 
 
 if __name__ == "__main__":
-    print(*kernels(), sep="\n")
+    for environment in _few():
+        print(*(f"{name}={value}" for name, value in environment.items()))

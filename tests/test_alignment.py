@@ -183,6 +183,7 @@ def test_vectors_and_their_matrix_agree():
         assert labelled(align(vectors, Alignments.by_row(9, 9), similarity="neg-l1", block=block)) == expected
 
 
+@pytest.mark.slow
 def test_dbp15k(data):
     """The GCN trained on 30% of the alignments: the numbers that stand beside the data, from left to right."""
     system = read_alignment_system(data / "systems" / "dbp15k-zh_en" / "gcn-30.npz")

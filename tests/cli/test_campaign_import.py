@@ -419,7 +419,10 @@ def folder_to_fill(mode: str, folder: Path) -> Path:
     return folder_of(made, folder)
 
 
-@pytest.mark.parametrize("mode", ["append", "import", "adjudicate", "held open"])
+@pytest.mark.parametrize(
+    "mode",
+    ["append", "held open", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("import", "adjudicate"))],
+)
 def test_nothing_acknowledged_is_lost_by_a_kill(mode, tmp_path):
     """After each of nine kill -9 the file reads, and holds every acknowledged event as it was given."""
     folder = folder_to_fill(mode, tmp_path / "C")

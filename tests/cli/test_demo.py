@@ -47,6 +47,7 @@ def test_every_relation_of_a_family_tree_can_be_asked_for():
     assert len({question for _, question in _KINSHIP.values()}) == len(_KINSHIP)
 
 
+@pytest.mark.slow
 def test_the_steps_do_it_again(demo: Path, tmp_path: Path):
     """Every file of the folder, with the same bytes, out of kg/ and filled/ alone."""
     for name in ("kg", "filled"):
@@ -93,7 +94,14 @@ def test_labels_of_the_campaign_order_the_systems_as_the_truth_does(demo: Path, 
     assert order["qrels/qrels.depth0.txt"] != order["kg/truth.txt"]
 
 
-@pytest.mark.parametrize("options", [["--people", "20"], ["--error", "1"], ["--density", "1", "--people", "40"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--people", "20"],
+        pytest.param(["--error", "1"], marks=pytest.mark.slow),
+        pytest.param(["--density", "1", "--people", "40"], marks=pytest.mark.slow),
+    ],
+)
 def test_the_demo_works_for_other_worlds(tmp_path: Path, options: list[str]):
     main(["demo", "--out", str(tmp_path / "d"), *options])
     assert (tmp_path / "d" / "qrels" / "qrels.txt").stat().st_size > 0

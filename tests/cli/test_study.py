@@ -102,11 +102,13 @@ def test_a_second_run_computes_nothing_and_changes_nothing(whole: Path, capsys):
     assert files(whole / "study") == before
 
 
+@pytest.mark.slow
 def test_another_place_and_more_workers_give_the_same_bytes(whole: Path, tmp_path: Path):
     assert run("study", write_study(tmp_path), "--workers", "2", "--out", tmp_path / "other") == 0
     assert files(tmp_path / "other") == files(whole / "study")
 
 
+@pytest.mark.slow
 def test_after_a_change_only_what_hangs_on_it_is_computed(whole: Path, tmp_path: Path, capsys):
     shutil.copytree(whole, tmp_path / "copy")
     config = tmp_path / "copy" / "study.toml"
@@ -134,6 +136,7 @@ def test_a_damaged_step_is_computed_again(whole: Path, tmp_path: Path, capsys):
     assert files(tmp_path / "copy" / "study") == files(whole / "study")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps_done", [1, 6, 13])
 def test_a_study_that_is_killed_goes_on_to_the_same_report(whole: Path, tmp_path: Path, steps_done: int):
     """SIGKILL, which no program can prepare for, once so many steps are there."""
@@ -154,6 +157,7 @@ def test_a_study_that_is_killed_goes_on_to_the_same_report(whole: Path, tmp_path
     assert files(tmp_path / "study") == files(whole / "study")
 
 
+@pytest.mark.slow
 def test_what_a_killed_report_left_half_written_goes(whole: Path, tmp_path: Path):
     shutil.copytree(whole, tmp_path / "copy")
     half = [tmp_path / "copy" / "study" / name for name in (

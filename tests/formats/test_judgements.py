@@ -336,7 +336,7 @@ for i in range(n):
 """
 
 
-@pytest.mark.parametrize("n_processes", [2, 4])
+@pytest.mark.parametrize("n_processes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_processes_that_append_at_once_lose_nothing(n_processes, tmp_path):
     """Every event of each is there once, those of one call together; it reads well all the while."""
     path = tmp_path / "judgements.jsonl"

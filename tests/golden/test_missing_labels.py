@@ -12,6 +12,8 @@ from kgtrec.openworld.estimate import estimate_missing
 from kgtrec.questions import completions
 from kgtrec.ranking import rank_scores
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def estimate(fb15k_237, data):

@@ -14,6 +14,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "examples" / "open_world" / "curve.sh"
 
+pytestmark = pytest.mark.slow
+
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The script, with the ``kgtrec`` that stands beside this interpreter."""

@@ -242,6 +242,7 @@ def test_no_rows_and_no_defined_value_are_drawn(kind: str):
         assert "<svg" in svg(make(pa.table(undefined)))
 
 
+@pytest.mark.slow
 def test_same_data_same_bytes_in_another_process():
     """SVG, PDF and PNG, under another hash seed, and though the user's own matplotlib style is another."""
     figure = FIGURES["sparse_against_full"]
