@@ -89,6 +89,7 @@ def test_whatever_a_signal_becomes_on_its_way_the_program_was_stopped(error: str
     """Code that is not Python may turn KeyboardInterrupt into another error."""
     script = (
         "import os, signal, kgtrec.errors, kgtrec.cli as cli\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which a shell's background jobs do not have
         "def interrupted(*_):\n"
         "    try:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
