@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,10 @@ from hypothesis import settings
 
 # a worker of pytest-xdist is one of as many as there are cores; read when NumPy is imported, which is later
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# a job in the background of a shell ignores Ctrl-C, and so would the programs that tests stop by it
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # the same examples each time, for whoever wants to know whether all is well; other ones each time, to find what is not
 settings.register_profile("quick", deadline=None, max_examples=30, derandomize=True)
