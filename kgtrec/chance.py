@@ -14,7 +14,14 @@ from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures
+from kgtrec.measures.names import (
+    ParsedMeasure,
+    ProvidedMeasure,
+    named_by_pykeen,
+    parse_measure,
+    parse_measures,
+    two_meanings,
+)
 from kgtrec.measures.registry import registered
 from kgtrec.questions import build_questions
 from kgtrec.ranking import answers_and_filtered
@@ -200,22 +207,18 @@ def candidate_counts(
 
 def _not_in_table(measure: str, names: Sequence[str]) -> str:
     """What to say of a measure that a chance table lacks."""
-    for name in (measure, *(f"{room}{measure}" for room in _ROOMS)):
-        try:
-            found = parse_measure(name)
-        except MeasureError:
-            continue
-        plain = _plain_of(found)
+    try:
+        found = parse_measure(measure)
+        name, plain = found.label, _plain_of(found)
         if plain is not None:
             return f"{name} is adjusted for chance already; expected a plain measure, such as {plain}"
-        try:
-            _knowing_chance(found)
-        except MeasureError:
-            continue
+        _knowing_chance(found)
         return (
             f"the chance table has no {name}; make one that has it: kgtrec chance COLLECTION -m {name} --out FILE. "
             f"It has {', '.join(names)}"
         )
+    except MeasureError:
+        pass
     hint = nearest(f"micro.{measure}", names)
     return f"the chance table has no measure {measure!r}{hint}{'' if hint else ';'} it has {', '.join(names)}"
 
@@ -240,8 +243,7 @@ def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both"
     Parameters
     ----------
     measure : str
-        Its name in the table, ``"micro.MRR"``; the room may be left out where that is not ambiguous (``"MRR"``
-        is micro, the field's habit).
+        Its name, ``"micro.MRR"``, or PyKEEN's (``"inverse_harmonic_mean_rank"``).
     value : float
     table : ChanceTable
         Of the data set that it was measured on, with the same filter.
@@ -255,11 +257,13 @@ def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both"
     Examples
     --------
     >>> table = ChanceTable.of([("micro.MR", "both", 10, 5.0, 0.5)])
-    >>> adjust("MR", 2.0, table).index
+    >>> adjust("micro.MR", 2.0, table).index
     0.75
     """
     names = list(dict.fromkeys(table.measure))
-    name = measure if measure in names else f"micro.{measure}"
+    if wrong := two_meanings(measure):
+        raise MeasureError(wrong)
+    name = named_by_pykeen(measure) or measure
     if name not in names:
         raise KgtrecError(_not_in_table(measure, names))
     if side not in SIDES:

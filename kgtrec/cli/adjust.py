@@ -26,7 +26,7 @@ def command(measure: str, value: float, table: str, side: str) -> None:
     """Adjust a published number for chance: index (0 = chance, 1 = best) and z (standard deviations from chance).
 
     \b
-    kgtrec adjust --measure MRR --value 0.338 --chance fb15k-237
+    kgtrec adjust --measure micro.MRR --value 0.338 --chance fb15k-237
     kgtrec adjust --measure micro.MR --value 170 --chance chance.csv --side tail
     """
     found = adjust(measure, value, read_chance_table(table), side=side)

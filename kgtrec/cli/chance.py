@@ -54,7 +54,7 @@ def command(
     \b
     kgtrec chance C
     kgtrec chance C -m "micro.MR micro.Hits@10 AP@20" --out chance.csv
-    kgtrec adjust --measure MRR --value 0.338 --chance chance.csv
+    kgtrec adjust --measure micro.MRR --value 0.338 --chance chance.csv
     kgtrec chance --train train.tsv --valid valid.tsv --test test.tsv --split valid --out valid-chance.csv
     """
     if out and suffixes(out)[0] not in ("", ".csv"):

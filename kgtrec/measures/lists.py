@@ -118,7 +118,7 @@ _of_relevant(
 _of_relevant(
     "RR", list_measures.reciprocal_rank, "Kantor, Voorhees 2000, Information Retrieval 2; trec_eval, m_recip_rank.c",
     "Reciprocal rank: 1 / rank of the best relevant candidate.",
-    cutoff="optional", expected=expected_ties.reciprocal_rank, trec_eval=("recip_rank",), aliases={"MRR": {}},
+    cutoff="optional", expected=expected_ties.reciprocal_rank, trec_eval=("recip_rank",),
 )  # fmt: skip
 _of_relevant(
     "Success", list_measures.success, _TREC_EVAL.format("m_success"),

@@ -34,6 +34,18 @@ __all__ = [
 _FORM = re.compile(r"(?P<name>[^\s()@,]+)\s*(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s()@,]+))?", re.DOTALL)
 _LONG_NUMBER = re.compile(r"\d{40,}")  # no float is written with so many digits
 _MOST = 2**31 - 1  # a grade or place
+_PYKEEN_FORMS = {"": "", "adjusted_": "A", "z_": "Z"}
+_PYKEEN_HITS = re.compile(r"(?P<form>adjusted_|z_|)hits_at_(?P<k>\d{1,9})")
+_PYKEEN_SIDES, _PYKEEN_TIES = ("both", "head", "tail"), ("optimistic", "pessimistic", "realistic", "avg")
+_PYKEEN_NAMES = {
+    "arithmetic_mean_rank": "micro.MR", "adjusted_arithmetic_mean_rank": "micro.AMR",
+    "adjusted_arithmetic_mean_rank_index": "micro.AMRI", "z_arithmetic_mean_rank": "micro.ZMR",
+    "inverse_arithmetic_mean_rank": "micro.IMR", "median_rank": "micro.MedianRank",
+    "geometric_mean_rank": "micro.GMR", "adjusted_geometric_mean_rank_index": "micro.AGMRI",
+    "z_geometric_mean_rank": "micro.ZGMR", "inverse_geometric_mean_rank": "micro.IGMR",
+    "harmonic_mean_rank": "micro.HMR", "inverse_harmonic_mean_rank": "micro.MRR",
+    "adjusted_inverse_harmonic_mean_rank": "micro.AMRR", "z_inverse_harmonic_mean_rank": "micro.ZMRR",
+}  # fmt: skip
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
 
 
@@ -99,8 +111,8 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
     ----------
     measure : str or measure object
         ``NAME[(parameter=value, ...)][@cutoff]`` with ir-measures' names (``nDCG(dcg='exp-log2')@20``), trec_eval's
-        (``ndcg_cut_20``) or kgtrec's own (``micro.Hits@10``); or one of ir-measures' objects (``nDCG @ 20``), or
-        what this function gave back earlier.
+        (``ndcg_cut_20``), PyKEEN's (``hits_at_10``, which becomes ``micro.Hits@10``) or kgtrec's own
+        (``micro.Hits@10``); or one of ir-measures' objects (``nDCG @ 20``), or what this function gave back earlier.
 
     Returns
     -------
@@ -110,7 +122,8 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
     Raises
     ------
     MeasureError
-        If the name is unknown (the nearest names are given), or a parameter or the cutoff is wrong or missing.
+        If the name is unknown (the nearest names are given) or could be a measure over answers or over questions
+        (``MRR``), or a parameter or the cutoff is wrong or missing.
 
     Examples
     --------
@@ -137,6 +150,9 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
             f"{label[:40]}...: expected numbers below {_MOST + 1:,} in a measure's name, found one of "
             f"{len(long[0]):,} digits"
         )
+    label = named_by_pykeen(label) or label
+    if wrong := two_meanings(label):
+        raise MeasureError(wrong)
     name, arguments, at = _split(label)
     known = lookup(name)
     if known is not None:
@@ -145,6 +161,53 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
     if foreign is None:
         raise MeasureError(_unknown(label, name))
     return foreign
+
+
+def two_meanings(label: str) -> str | None:
+    """What is wrong with a name that is one of a measure over answers and of one over questions, and does not say.
+
+    Examples
+    --------
+    >>> two_meanings("MRR")
+    'MRR: expected micro.MRR, over answers, as link-prediction papers report it, or macro.MRR, over questions'
+    >>> two_meanings("micro.MRR")
+    """
+    found = _FORM.fullmatch(label)
+    if found is None or lookup(found["name"]) is not None:
+        return None
+    folded = {record.name.casefold(): record.name for record in registered()}
+    rooms = [folded.get(f"{room}.{found['name']}".casefold()) for room in ("micro", "macro")]
+    if None in rooms:
+        return None
+    micro, macro = (f"{name}{label[len(found['name']) :]}" for name in rooms)
+    return f"{label}: expected {micro}, over answers, as link-prediction papers report it, or {macro}, over questions"
+
+
+def named_by_pykeen(label: str) -> str | None:
+    """The measure that one of PyKEEN's names stands for, None if it is none of them.
+
+    Raises
+    ------
+    MeasureError
+        If the name says a side or a rank type too, as keys of PyKEEN's results do.
+
+    Examples
+    --------
+    >>> named_by_pykeen("inverse_harmonic_mean_rank"), named_by_pykeen("adjusted_hits_at_10"), named_by_pykeen("RR")
+    ('micro.MRR', 'micro.AHits@10', None)
+    """
+    *before, name = label.split(".")
+    hits = _PYKEEN_HITS.fullmatch(name)
+    ours = f"micro.{_PYKEEN_FORMS[hits['form']]}Hits@{int(hits['k'])}" if hits else _PYKEEN_NAMES.get(name)
+    if ours is None or not before:
+        return ours
+    side, ties = ([each for each in before if each in known] for known in (_PYKEEN_SIDES, _PYKEEN_TIES))
+    if len(side) + len(ties) != len(before):
+        return None
+    raise MeasureError(
+        f"{label}: expected a measure's name alone, such as {ours}, found a key of PyKEEN's results; "
+        "--ties tells the rank type, and --per side gives each side"
+    )
 
 
 def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
@@ -361,6 +424,9 @@ def _unknown(label: str, name: str) -> str:
     rest = label[len(name) :]
     # of names that differ only in case the last is shown: kgtrec's own spelling
     names = [*provided_names(), *spellings(number[0] if number else "10"), *(found.name for found in registered())]
+    folded = {known.casefold(): known + rest for known in names}
+    if in_room := folded.get(f"micro.{name}".casefold()):
+        return f"unknown measure {label!r}; did you mean {in_room}?"
     hint = nearest(label, [known + rest for known in names if _is_measure(known + rest)]) or nearest(name, names)
     return f"unknown measure {label!r}" + (
         hint

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures, two_meanings
 from kgtrec.measures.registry import registered
 from kgtrec.per_item import higher_is_better
 
@@ -35,6 +35,11 @@ def known_measure(column: str, better: Mapping[str, Better] | None = None) -> Kn
     better : mapping of str to {"higher", "lower"}, optional
         The direction of columns that hold no measure of kgtrec's.
 
+    Raises
+    ------
+    MeasureError
+        If the name could be a measure over answers or over questions.
+
     Examples
     --------
     >>> [known_measure(column) for column in ("micro_mr", "map_cut_20")]
@@ -46,6 +51,8 @@ def known_measure(column: str, better: Mapping[str, Better] | None = None) -> Kn
         if better[column] not in ("higher", "lower"):
             raise KgtrecError(f"expected {column} to be better 'higher' or 'lower', found {better[column]!r}")
         return KnownMeasure(column, better[column] == "higher")
+    if wrong := two_meanings(column):
+        raise MeasureError(wrong)
     try:
         measure = parse_measure(_dotted(column))
     except MeasureError:

@@ -319,7 +319,7 @@ def write_runs(folder: Path, **runs: str) -> Path:
         'title = "T"\n[data]\ncollection = "C"\n[systems]\nruns = ["runs"]\n'
         '[[labels]]\nname = "a"\nkind = "test"\n[[labels]]\nname = "b-c"\nkind = "test"\n'
         '[[labels]]\nname = "a-b"\nkind = "test"\n[[labels]]\nname = "c"\nkind = "test"\n'
-        '[measures]\nnames = ["MRR", "recip_rank", "MAP"]\nmain = ["MRR"]\nresamples = 2\n'
+        '[measures]\nnames = ["RR", "recip_rank", "MAP"]\nmain = ["RR"]\nresamples = 2\n'
         '[correlation]\npairs = [["a", "b-c"], ["a-b", "c"]]\n[stability]\nlabels = []\n'
         '[power]\nlabels = ["a"]\nmeasures = ["recip_rank"]\n[report]\nformats = ["csv"]\n'
     )
@@ -429,7 +429,7 @@ def test_answer_ranks_of_different_filters_are_refused_before_anything_is_comput
     config = write_runs(tmp_path)
     for name, splits in (("svd", "train,valid,test"), ("rules", "raw")):
         assert run("baseline", name, tmp_path / "C", "--out", tmp_path / "ranks", "--filter", splits, "--depth", 0) == 0
-    text = config.read_text().replace('runs = ["runs"]', 'ranks = ["ranks"]').replace("MRR", "micro.MRR")
+    text = config.read_text().replace('runs = ["runs"]', 'ranks = ["ranks"]').replace('"RR"', '"micro.MRR"')
     config.write_text(text)
     capsys.readouterr()
     assert run("study", config) == 2
