@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from kgtrec.judging import unranked
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 
 Measures = Sequence[ParsedMeasure | ProvidedMeasure]
+_TRUST = "; or say that the ids stand for the same (--trust-ids; in Python, dataclasses.replace(system, collection=''))"
 
 
 def different_systems(
@@ -60,7 +62,8 @@ class Belonging:
     is an error there. Candidates that are judged wrong need a rank for the measures that look at them (bpref, infAP,
     Judged, unj, ...): if one of those is asked for, all systems must have the same ones.
 
-    Runs say nothing of how they were filtered; kgtrec check finds known answers in them.
+    Runs that kgtrec wrote say of which collection they are and how they were filtered, and are held to it likewise.
+    Those of others say neither; kgtrec check finds known answers in them.
 
     Parameters
     ----------
@@ -89,6 +92,7 @@ class Belonging:
         self._of_wrong = next((measure.label for measure in own if measure.sees_wrong), None)
         self._mixed = mixed
         self._fingerprint: tuple[str, str] | None = None
+        self._filtered: Run | AnswerRanks | None = None  # the first that says how
         self._first: AnswerRanks | None = None
         self._lacking: NDArray[np.intp] | None = None
 
@@ -105,27 +109,47 @@ class Belonging:
         KgtrecWarning
             If a run has entities that the collection lacks, or of mixtures that are allowed.
         """
+        self.check_collection(system)
+        self.check_filter(system)
         if isinstance(system, AnswerRanks):
-            self._check_fingerprint(system)
             self._check_known(system)
             self._check_alike(system)
         elif self._collection is not None:
             _check_entities(system, self._collection.entities)
 
-    def _check_fingerprint(self, ranks: AnswerRanks) -> None:
-        if not ranks.collection:
+    def check_collection(self, system: Run | AnswerRanks) -> None:
+        """Refuse a system that says that it is of another collection."""
+        if not system.collection:
             return
-        if self._collection is not None and ranks.collection != self._collection.fingerprint:
+        of_qrels = "" if self._qrels is None else self._qrels.collection
+        expected = self._collection.fingerprint if self._collection is not None else of_qrels
+        if expected and system.collection != expected:
             raise CollectionError(
-                f"{ranks.name} was ranked on collection {ranks.collection}, these qrels are of collection "
-                f"{self._collection.fingerprint}; rank its scores on this one (kgtrec rank)"
+                f"{system.name} was ranked on collection {system.collection}, these qrels are of collection "
+                f"{expected}, where the same ids may stand for other questions; rank its scores on this one (kgtrec "
+                f"rank){_TRUST}"
             )
         if self._fingerprint is None:
-            self._fingerprint = ranks.name, ranks.collection
-        elif self._fingerprint[1] != ranks.collection:
+            self._fingerprint = system.name, system.collection
+        elif self._fingerprint[1] != system.collection:
             raise CollectionError(
-                f"{self._fingerprint[0]} and {ranks.name} were ranked on different collections "
-                f"({self._fingerprint[1]}, {ranks.collection}) and cannot be compared"
+                f"{self._fingerprint[0]} and {system.name} were ranked on different collections "
+                f"({self._fingerprint[1]}, {system.collection}) and cannot be compared{_TRUST}"
+            )
+
+    def check_filter(self, system: Run | AnswerRanks) -> None:
+        """Refuse a system that says that it was filtered otherwise than those before."""
+        if system.filtered_by is None:
+            return
+        first = self._filtered
+        if first is None:
+            self._filtered = system
+        elif first.filtered_by != system.filtered_by:
+            kind = "answer ranks" if isinstance(system, AnswerRanks) and isinstance(first, AnswerRanks) else "systems"
+            self._tell(
+                f"expected {kind} that were filtered alike, found {_called(first)} {_filter(first)} and "
+                f"{_called(system)} {_filter(system)}, so that they stand among other candidates",
+                "rank the scores of one of them again (kgtrec rank --filter)",
             )
 
     def _check_known(self, ranks: AnswerRanks) -> None:
@@ -161,12 +185,6 @@ class Belonging:
         if first is None:
             self._first, self._lacking = ranks, lacking
             return
-        if first.filtered_by != ranks.filtered_by:
-            self._tell(
-                f"expected answer ranks that were filtered alike, found {_called(first)} {_filter(first)} and "
-                f"{_called(ranks)} {_filter(ranks)}, so that they stand among other candidates",
-                "rank the scores of one of them again (kgtrec rank --filter)",
-            )
         if lacking is None or before is None or self._qrels is None or np.array_equal(lacking, before):
             return
         n_wrong, others = np.count_nonzero(self._qrels.grade == 0), " others" if len(lacking) == len(before) else ""
@@ -182,6 +200,24 @@ class Belonging:
                 f"{wrong}; {way_out}, or allow mixtures (--mixed; mixed=True in Python, mixed = true in a study)"
             )
         warnings.warn(f"a mixture: {wrong}", KgtrecWarning, stacklevel=5)
+
+
+def of_collection(qrels: Qrels, collection: Collection | None) -> Qrels:
+    """The qrels as those of a collection, whose questions their ids are said to stand for.
+
+    Raises
+    ------
+    CollectionError
+        If they are known to be of another one.
+    """
+    if collection is None:
+        return qrels
+    if qrels.collection and qrels.collection != collection.fingerprint:
+        raise CollectionError(
+            f"expected qrels of collection {collection.fingerprint}, found those of collection {qrels.collection}, "
+            "where the same ids may stand for other questions; give the collection that they are of"
+        )
+    return replace(qrels, collection=collection.fingerprint)
 
 
 def tell_mixed_runs(known_listed: Mapping[str, int]) -> None:
@@ -209,12 +245,12 @@ def _keys(question: NDArray[Any], entity: NDArray[Any], entities: Vocabulary) ->
     return keys
 
 
-def _called(ranks: AnswerRanks) -> str:
-    return ranks.source or ranks.name
+def _called(system: Run | AnswerRanks) -> str:
+    return system.name if isinstance(system, Run) else system.source or system.name
 
 
-def _filter(ranks: AnswerRanks) -> str:
-    return f"filtered by {', '.join(ranks.filtered_by)}" if ranks.filtered_by else "not filtered (raw)"
+def _filter(system: Run | AnswerRanks) -> str:
+    return f"filtered by {', '.join(system.filtered_by)}" if system.filtered_by else "not filtered (raw)"
 
 
 def _check_entities(run: Run, entities: Vocabulary) -> None:

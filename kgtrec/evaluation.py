@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.belonging import different_systems
+from kgtrec.belonging import different_systems, of_collection
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import CATEGORIES, Collection
@@ -200,6 +200,7 @@ def prepared(
         found = list(found)
         measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
     topics = collection if whole is None else whole
+    judgements = of_collection(judgements, topics)
     parsed = parse_measures(measures)
     checked = different_systems(found, whole, qrels=judgements, measures=parsed, mixed=mixed)
     return judgements, topics, checked, parsed
@@ -421,4 +422,7 @@ def _found(thing: Any) -> str:
 def _in_float32(run: Run) -> Run:
     with np.errstate(over="ignore"):
         score = run.score.astype(np.float32).astype(np.float64)
-    return Run.of(run.name, run.question, run.entity, score, run.questions, run.entities)
+    return Run.of(
+        run.name, run.question, run.entity, score, run.questions, run.entities,
+        collection=run.collection, filtered_by=run.filtered_by,
+    )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.belonging import tell_mixed_runs
+from kgtrec.belonging import Belonging, tell_mixed_runs
 from kgtrec.data.collection import Collection
 from kgtrec.data.hashing import pair_hashes
 from kgtrec.data.pool import Pool
@@ -380,12 +380,16 @@ def gather(
     candidates = _candidates(collection, rows, collection.qrels if seeds is None else seeds)
     known = PairSet(collection.known.question, collection.known.entity, len(collection.entities))
     known_listed: dict[str, int] = {}
+    belongs = Belonging(collection)
     names: list[str] = []
     parts: list[Contributions] = []
     for run in runs:
         if run.name in names:
             raise KgtrecError(f"expected runs of different names, found {run.name!r} more than once; rename one")
         names.append(run.name)
+        belongs.check_collection(run)
+        if cut == "raw":
+            belongs.check_filter(run)
         part = _contributions(run, candidates, depth, cut, seed)
         if cut == "raw":
             known_listed[run.name] = int(known.holds(part.question, part.entity).sum())

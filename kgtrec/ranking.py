@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
-from kgtrec.errors import CollectionError, KgtrecError, nearest
+from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
+from kgtrec.identity import entity_places, question_places
 from kgtrec.kernels.answer_ranks import NanScoreError, count_above_and_tied
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.top_k import top_k
@@ -46,6 +48,8 @@ def rank_scores(
     collection: Collection,
     blocks: Any,
     *,
+    questions: Any = None,
+    entities: Any = None,
     name: str = "system",
     filtered_by: Sequence[str] = SPLITS,
     depth: int = 1000,
@@ -59,9 +63,15 @@ def rank_scores(
     collection : Collection
         Questions, answers and known triples.
     blocks : iterable of (rows, scores), or (n_questions, n_entities) array
-        ``rows``: rows in ``collection.questions``, (n,) int; ``scores``: (n, n_entities), columns as in
-        ``collection.entities``, higher is better. numpy arrays or anything that converts to one, torch tensors on
-        any device included. Every question must come once, in any order. A whole matrix holds all questions in order.
+        ``rows``: rows in ``questions``, (n,) int; ``scores``: (n, n_entities), columns as in ``entities``, higher is
+        better. numpy arrays or anything that converts to one, torch tensors on any device included. Every question of
+        the collection must come once, in any order. A whole matrix holds all of ``questions`` in order.
+    questions : Collection, Questions, Topics, DataFrame, or sequence of (side, anchor, relation)
+        What the rows are about, see :func:`kgtrec.identity.question_places`; the collection itself for its own order.
+        A whole matrix needs them; blocks say their rows, by default in the collection's order.
+    entities : Collection, Vocabulary, sequence of str, or mapping of str to int
+        What the columns are about, see :func:`kgtrec.identity.entity_places`: labels in order, a mapping such as
+        PyKEEN's ``entity_to_id``, or the collection itself for its own order.
     name : str
         The system's name, which becomes the run tag.
     filtered_by : sequence of {"train", "valid", "test"}
@@ -81,10 +91,15 @@ def rank_scores(
     Raises
     ------
     KgtrecError
-        If a score is NaN (the message names the question), a block has the wrong shape or type, or a question is
-        missing, repeated or out of range.
+        If the order of the columns, or of a matrix's rows, is not given; a score is NaN (the message names the
+        question); a block has the wrong shape or type; or a question is missing, repeated or out of range.
     CollectionError
-        If ``judged`` names a question or entity that the collection lacks.
+        If ``questions`` or ``entities`` lack one of the collection's, or ``judged`` is of another collection.
+
+    Warns
+    -----
+    KgtrecWarning
+        If ``questions`` or ``entities`` have some that the collection lacks; they are left out.
 
     References
     ----------
@@ -99,17 +114,25 @@ def rank_scores(
     >>> list(collection.questions.ids), list(collection.entities)
     (['head0', 'tail0'], ['ann', 'tea', 'bob', 'jam'])
     >>> scores = np.array([[0.5, 0.1, 0.9, 0.1], [0.2, 0.8, 0.4, 0.4]])  # bob is known to like jam, and ann tea
-    >>> ranked = rank_scores(collection, scores, depth=2)
+    >>> ranked = rank_scores(collection, scores, questions=collection, entities=collection, depth=2)
     >>> ranked.answer_ranks.above.tolist(), ranked.answer_ranks.tied.tolist(), ranked.answer_ranks.n_other.tolist()
     ([0, 0], [0, 1], [2, 2])
     >>> [collection.entities[entity] for entity in ranked.run.entity]
     ['ann', 'tea', 'jam', 'bob']
+
+    The same model in a framework that sorts its entities:
+
+    >>> sorted_scores = scores[:, [0, 2, 3, 1]]
+    >>> same = rank_scores(collection, sorted_scores, questions=collection, entities=["ann", "bob", "jam", "tea"])
+    >>> same.answer_ranks.above.tolist(), same.answer_ranks.tied.tolist()
+    ([0, 0], [0, 1])
     """
     parts = list(
         ranked_blocks(
-            collection, blocks, name=name, filtered_by=filtered_by, depth=depth, judged=judged, progress=progress
+            collection, blocks, questions=questions, entities=entities, name=name, filtered_by=filtered_by,
+            depth=depth, judged=judged, progress=progress,
         )
-    )
+    )  # fmt: skip
     return Ranked(
         joined_answer_ranks([part.answer_ranks for part in parts]),
         _joined_runs([part.run for part in parts if part.run is not None]) if depth else None,
@@ -120,6 +143,8 @@ def ranked_blocks(
     collection: Collection,
     blocks: Any,
     *,
+    questions: Any = None,
+    entities: Any = None,
     name: str = "system",
     filtered_by: Sequence[str] = SPLITS,
     depth: int = 1000,
@@ -138,17 +163,21 @@ def ranked_blocks(
     >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
     >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
     >>> blocks = (([row], np.zeros((1, 4))) for row in range(2))
-    >>> [(len(part.answer_ranks), len(part.run)) for part in ranked_blocks(collection, blocks, depth=2)]
+    >>> [(len(part.answer_ranks), len(part.run)) for part in ranked_blocks(collection, blocks, entities=collection,
+    ...                                                                    depth=2)]
     [(1, 2), (1, 2)]
     """
     filtered_by = _checked_splits(filtered_by)
     depth = _checked_depth(depth)
+    order = _order(collection, blocks, questions, entities)
     plan = _plan(collection, filtered_by, judged)
     seen = np.zeros(len(collection.questions), np.bool_)
     if len(seen) == 0:
         yield _ranked_block(collection, plan, *_empty_block(collection), name, filtered_by, depth)
-    for number, (rows, scores) in enumerate(_blocks(collection, blocks)):
-        rows, scores = _checked_block(collection, rows, scores, seen, f"block {number}")
+    for number, block in enumerate(_blocks(order, blocks)):
+        rows, scores = _checked_block(collection, order, *block, seen, f"block {number}")
+        if len(rows) == 0 and len(seen):
+            continue  # of questions that the collection lacks
         yield _ranked_block(collection, plan, rows, scores, name, filtered_by, depth)
         if progress is not None:
             progress(len(rows))
@@ -192,7 +221,7 @@ def _joined_runs(parts: Sequence[Run]) -> Run:
     if np.any(question[1:] < question[:-1]):
         order = np.argsort(question, kind="stable")  # a question lies in one block, where its list is in order
         question, entity, score = question[order], entity[order], score[order]
-    return Run(parts[0].name, question, entity, score, parts[0].questions, parts[0].entities)
+    return replace(parts[0], question=question, entity=entity, score=score)
 
 
 def _ranked_block(
@@ -226,7 +255,10 @@ def _ranked_block(
     _, out_row, out_entity = _pairs_of(plan.filtered, rows, width)
     best = top_k(scores, min(depth, width), out_row, out_entity, entities.byte_order)
     score = best.score.astype(np.float64)
-    run = Run(name, rows[best.row].astype(np.int32), best.entity.astype(np.int32), score, questions, entities)
+    run = Run(
+        name, rows[best.row].astype(np.int32), best.entity.astype(np.int32), score, questions, entities,
+        collection.fingerprint, filtered_by,
+    )  # fmt: skip
     return Ranked(ranks, run if in_order else _joined_runs([run]))
 
 
@@ -256,6 +288,11 @@ def answers_and_filtered(
 def _judged_keys(collection: Collection, judged: Qrels | None) -> NDArray[np.int64]:
     if judged is None:
         return np.zeros(0, np.int64)
+    if judged.collection and judged.collection != collection.fingerprint:
+        raise CollectionError(
+            f"expected judgements of collection {collection.fingerprint}, found those of collection "
+            f"{judged.collection}, where the same ids stand for other questions"
+        )
     question = collection.questions.ids.encode(judged.questions.labels)[judged.question]
     entity = collection.entities.encode(judged.entities.labels)[judged.entity]
     for codes, labels, what in (
@@ -308,7 +345,38 @@ def _empty_block(collection: Collection) -> tuple[NDArray[np.intp], NDArray[np.f
     return np.zeros(0, np.intp), np.zeros((0, len(collection.entities)), np.float32)
 
 
-def _blocks(collection: Collection, blocks: Any) -> Iterator[tuple[Any, Any]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Order:
+    """What the rows and columns of a system's scores are about."""
+
+    n_rows: int
+    n_columns: int
+    question: NDArray[np.intp] | None  # (n_rows,) the collection's row, -1 where it lacks it; None: as they are
+    column: NDArray[np.intp] | None  # (n_entities,) column of each entity of the collection; None: as they are
+
+
+def _order(collection: Collection, blocks: Any, questions: Any, entities: Any) -> _Order:
+    if entities is None:
+        raise KgtrecError(
+            "expected entities=, what each column of the scores is about, found none: give labels in the order of the "
+            "columns, a mapping such as PyKEEN's entity_to_id, or the collection itself if they follow its own order"
+        )
+    if questions is None and hasattr(blocks, "shape"):
+        raise KgtrecError(
+            "expected questions=, what each row of the matrix is about, found none: give (side, anchor, relation) for "
+            "each row, topics, or the collection itself if they follow its own order"
+        )
+    rows = question_places(collection, collection if questions is None else questions)
+    columns = entity_places(collection, entities)
+    for places, what in ((rows, "questions"), (columns, "entities")):
+        if places.extra:
+            warnings.warn(f"left out {places.extra} {what} that the collection lacks", KgtrecWarning, stacklevel=4)
+    return _Order(
+        rows.size, columns.size, None if rows.is_same else rows.own(), None if columns.is_same else columns.place
+    )
+
+
+def _blocks(order: _Order, blocks: Any) -> Iterator[tuple[Any, Any]]:
     """(rows, scores) of whatever ``rank_scores`` takes; a matrix is cut into pieces of bounded size."""
     if not hasattr(blocks, "shape"):
         if not isinstance(blocks, Iterable):
@@ -323,7 +391,7 @@ def _blocks(collection: Collection, blocks: Any) -> Iterator[tuple[Any, Any]]:
     # what slices and converts by itself is converted piece by piece; a data frame slices otherwise
     sliceable = hasattr(blocks, "__array__") and not hasattr(blocks, "iloc")
     matrix = blocks if sliceable else _as_array(blocks, "scores")
-    expected = len(collection.questions), len(collection.entities)
+    expected = order.n_rows, order.n_columns
     if tuple(matrix.shape) != expected:
         raise KgtrecError(
             f"expected a score matrix of {expected[0]} questions x {expected[1]} entities, "
@@ -336,19 +404,31 @@ def _blocks(collection: Collection, blocks: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _checked_block(
-    collection: Collection, rows: Any, scores: Any, seen: NDArray[np.bool_], place: str
+    collection: Collection, order: _Order, rows: Any, scores: Any, seen: NDArray[np.bool_], place: str
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """The block as arrays; its questions are marked in ``seen``."""
+    """The block as arrays, in the collection's terms; its questions are marked in ``seen``."""
     rows = _as_array(rows, f"{place}: question rows")
     if rows.ndim != 1 or (rows.dtype.kind not in "iu" and len(rows)):
         raise KgtrecError(
             f"{place}: expected a list of whole numbers as question rows, found {rows.dtype} of shape "
             f"{_shape(rows.shape)}"
         )
-    outside = np.flatnonzero((rows < 0) | (rows >= len(seen)))
+    outside = np.flatnonzero((rows < 0) | (rows >= order.n_rows))
     if len(outside):
-        raise KgtrecError(f"{place}: expected question rows from 0 to {len(seen) - 1}, found {rows[outside[0]]}")
+        raise KgtrecError(f"{place}: expected question rows from 0 to {order.n_rows - 1}, found {rows[outside[0]]}")
     rows = rows.astype(np.intp)
+    scores = _as_array(scores, f"{place}: scores")
+    expected = len(rows), order.n_columns
+    if scores.shape != expected:
+        raise KgtrecError(
+            f"{place}: expected scores of {expected[0]} questions x {expected[1]} entities, "
+            f"found shape {_shape(scores.shape)}"
+        )
+    scores = _checked_type(scores, place)
+    if order.question is not None:
+        rows = order.question[rows]
+        if (rows < 0).any():
+            rows, scores = rows[rows >= 0], scores[rows >= 0]
     ordered = np.sort(rows)
     repeated = np.concatenate([rows[seen[rows]], ordered[1:][ordered[1:] == ordered[:-1]]])
     if len(repeated):
@@ -356,14 +436,7 @@ def _checked_block(
             f"{place}: expected each question once, found {collection.questions.ids[repeated[0]]!r} more than once"
         )
     seen[rows] = True
-    scores = _as_array(scores, f"{place}: scores")
-    expected = len(rows), len(collection.entities)
-    if scores.shape != expected:
-        raise KgtrecError(
-            f"{place}: expected scores of {expected[0]} questions x {expected[1]} entities, "
-            f"found shape {_shape(scores.shape)}"
-        )
-    return rows, _checked_type(scores, place)
+    return rows, scores if order.column is None else np.take(scores, order.column, axis=1)
 
 
 def _checked_type(scores: NDArray[Any], place: str) -> NDArray[Any]:

@@ -46,7 +46,9 @@ def ranks(name, filtered_by=FILTERS[-1], judged=(), scores=SCORES):
     """One system's answer ranks, with ranks of further pairs."""
     made = collection()
     further = collection(dict.fromkeys(judged, 0)).qrels if judged else None
-    return rank_scores(made, scores, name=name, filtered_by=filtered_by, depth=0, judged=further).answer_ranks
+    return rank_scores(
+        made, scores, questions=made, entities=made, name=name, filtered_by=filtered_by, depth=0, judged=further
+    ).answer_ranks
 
 
 WRONG = {(0, 2): 0, (0, 4): 0, (1, 0): 0, (1, 5): 0}
@@ -136,7 +138,7 @@ def test_every_verb_that_takes_systems_refuses_mixtures():
     made = build_questions(Triples.of([("b", "r", "a")]), Triples.of([]), Triples.of(test))
     scores = np.random.default_rng(0).random((len(made.questions), len(made.entities)))
     mixture = [
-        rank_scores(made, scores, name=name, filtered_by=by, depth=0).answer_ranks
+        rank_scores(made, scores, questions=made, entities=made, name=name, filtered_by=by, depth=0).answer_ranks
         for name, by in (("one", FILTERS[-1]), ("other", ()))
     ]
     half = Qrels(*(getattr(made.qrels, name)[::2] for name in ("question", "entity", "grade")), made.qrels.questions,
@@ -161,8 +163,10 @@ def test_every_verb_that_takes_systems_refuses_mixtures():
 def test_an_answer_that_left_the_qrels_and_is_known_is_told():
     """Ranking again would filter it; the table has counted without it, but cannot say which entity is known."""
     before = collection({(0, 0): 1, (0, 1): 1, (1, 3): 1})
-    made = rank_scores(before, SCORES, name="one", depth=0).answer_ranks
+    made = rank_scores(before, SCORES, questions=before, entities=before, name="one", depth=0).answer_ranks
     with pytest.raises(CollectionError, match=r"found 1 answers that the qrels lack now .* such as \(tail0, e1\)"):
         evaluate(collection(), made, "micro.MRR")
-    raw = rank_scores(before, SCORES, name="one", depth=0, filtered_by=()).answer_ranks
+    raw = rank_scores(
+        before, SCORES, questions=before, entities=before, name="one", depth=0, filtered_by=()
+    ).answer_ranks
     evaluate(collection(), raw, "micro.MRR")

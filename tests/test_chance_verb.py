@@ -68,7 +68,9 @@ def test_a_table_from_triples_has_the_levels_that_a_ranked_system_is_set_against
     """Index and z of numbers adjusted by the table are those that evaluate finds from the ranks; sides included."""
     collection = built(*graph)
     scores = np.random.default_rng(seed).random((len(collection.questions), len(collection.entities)))
-    ranks = rank_scores(collection, scores, name="s", filtered_by=filtered_by).answer_ranks
+    ranks = rank_scores(
+        collection, scores, questions=collection, entities=collection, name="s", filtered_by=filtered_by
+    ).answer_ranks
     pairs = [
         ("micro.MR", "micro.AMRI", "micro.ZMR"), ("micro.MRR", "micro.AMRR", "micro.ZMRR"),
         ("micro.Hits@3", "micro.AHits@3", "micro.ZHits@3"), ("micro.GMR", "micro.AGMRI", "micro.ZGMR"),

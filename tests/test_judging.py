@@ -227,8 +227,10 @@ def test_answer_ranks_stand_where_ranking_again_has_them(worlds, rule: str, seed
     """Answers that left the qrels or joined them since: every place and count is that of the qrels as they are."""
     old, new, scores, filtered_by = worlds
     assume(len(new.qrels))
-    given_then = rank_scores(old, scores, depth=0, filtered_by=filtered_by, judged=new.qrels).answer_ranks
-    again = rank_scores(new, scores, depth=0, filtered_by=filtered_by).answer_ranks
+    given_then = rank_scores(
+        old, scores, questions=old, entities=old, depth=0, filtered_by=filtered_by, judged=new.qrels
+    ).answer_ranks
+    again = rank_scores(new, scores, questions=new, entities=new, depth=0, filtered_by=filtered_by).answer_ranks
     found, expected = (judge(ranks, new.qrels, rule, seed) for ranks in (given_then, again))
     for column in ("question", "entity", "rank", "candidates", "best", "worst"):
         np.testing.assert_array_equal(getattr(found.answers, column), getattr(expected.answers, column))
@@ -252,7 +254,9 @@ def test_a_filtered_entity_that_is_judged_wrong_is_not_in_the_list():
     wrong = Qrels.of(
         *(np.array(column, np.int32) for column in ([0, 0], [0, 1], [1, 0])), world.questions.ids, world.entities
     )
-    ranks = rank_scores(world, np.array([[1.0, 2.0, 0.0]]), depth=0, judged=wrong).answer_ranks
+    ranks = rank_scores(
+        world, np.array([[1.0, 2.0, 0.0]]), questions=world, entities=world, depth=0, judged=wrong
+    ).answer_ranks
     assert judge(ranks, wrong).ranking.grade.tolist() == [1]
 
 

@@ -76,7 +76,7 @@ def test_ranks_and_run_equal_the_obvious_loop(world, depth):
     """Any ties, filter, grades, judged pairs and order of blocks; a list cut at depth k is a prefix."""
     collection, scores, filtered_by, judged, blocks = world
     ranked = rank_scores(
-        collection, ((rows, scores[rows]) for rows in blocks), name="s", filtered_by=tuple(filtered_by), depth=depth,
+        collection, ((rows, scores[rows]) for rows in blocks), questions=collection, entities=collection, name="s", filtered_by=tuple(filtered_by), depth=depth,
         judged=judged_qrels(collection, sorted(judged)),
     )  # fmt: skip
     ranks, run = obvious(collection, scores, filtered_by, depth, judged)
@@ -103,7 +103,7 @@ SCORES = np.array([[9, 8, 7, 7, 6], [1, 1, 1, 1, 1]], np.float32)
 
 def test_by_hand(two):
     """Question 0 over e3 alone when train and test are removed; question 1 is one tie of five."""
-    ranks = rank_scores(two, SCORES).answer_ranks
+    ranks = rank_scores(two, SCORES, questions=two, entities=two).answer_ranks
     assert rank_rows(ranks) == [
         (0, 2, True, 0, 1, 1, 7.0), (0, 4, True, 1, 0, 1, 6.0), (1, 1, True, 0, 4, 4, 1.0),
     ]  # fmt: skip
@@ -111,23 +111,23 @@ def test_by_hand(two):
 
 def test_test_triples_left_out_by_sampling_stay_without_the_test_filter(two):
     """filtered_by train and valid keeps e1, a test answer that sampling left out; raw keeps e0 too."""
-    partial = rank_scores(two, SCORES, filtered_by=("train", "valid")).answer_ranks
+    partial = rank_scores(two, SCORES, questions=two, entities=two, filtered_by=("train", "valid")).answer_ranks
     assert (partial.above.tolist(), partial.n_other.tolist()) == ([1, 2, 0], [2, 2, 4])
-    raw = rank_scores(two, SCORES, filtered_by=()).answer_ranks
+    raw = rank_scores(two, SCORES, questions=two, entities=two, filtered_by=()).answer_ranks
     assert (raw.above.tolist(), raw.n_other.tolist(), raw.filtered_by) == ([2, 3, 0], [3, 3, 4], ())
 
 
 def test_an_answer_that_is_also_known_is_not_removed():
     """Leakage from train: the answer keeps its row and its place in the run."""
     collection = collection_of(1, 3, {(0, 1): 1}, {(0, 1, 0)})
-    ranked = rank_scores(collection, np.array([[1.0, 5.0, 2.0]]))
+    ranked = rank_scores(collection, np.array([[1.0, 5.0, 2.0]]), questions=collection, entities=collection)
     assert rank_rows(ranked.answer_ranks) == [(0, 1, True, 0, 0, 2, 5.0)]
     assert ranked.run.entity.tolist() == [1, 2, 0]
 
 
 def test_ties_in_the_run_follow_the_bytes_of_the_labels(two):
     """All five tie: the label that is last in byte order comes first, also where the list is cut."""
-    run = rank_scores(two, SCORES, depth=2).run
+    run = rank_scores(two, SCORES, questions=two, entities=two, depth=2).run
     assert run.entity[run.question == 1].tolist() == [4, 3]
 
 
@@ -135,7 +135,7 @@ def test_parts_come_one_per_block(two):
     """The streaming form gives each block's rows, and progress hears of each block."""
     done = []
     blocks = [(np.array([0]), SCORES[:1]), (np.array([1]), SCORES[1:])]
-    parts = list(ranked_blocks(two, iter(blocks), depth=3, progress=done.append))
+    parts = list(ranked_blocks(two, iter(blocks), entities=two, depth=3, progress=done.append))
     assert [len(part.answer_ranks) for part in parts] == [2, 1]
     assert [part.run.question.tolist() for part in parts] == [[0, 0, 0], [1, 1, 1]]
     assert done == [1, 1]
@@ -156,7 +156,7 @@ def test_anything_that_becomes_an_array_is_taken(two, kind):
         made = {"int64": whole, "big-endian": whole.astype(">f8"), "fortran": np.asfortranarray(whole)}
         blocks = made.get(kind, np.repeat(whole, 2, axis=1)[:, ::2])
     expected = obvious(two, whole.astype(float), SPLITS, 3, set())
-    ranked = rank_scores(two, blocks, depth=3)
+    ranked = rank_scores(two, blocks, questions=two, entities=two, depth=3)
     assert (rank_rows(ranked.answer_ranks), run_rows(ranked.run)) == expected
 
 
@@ -165,9 +165,9 @@ def test_torch_tensors_are_taken(two, dtype):
     """Tensors that require a gradient, as blocks and as a whole matrix."""
     torch = pytest.importorskip("torch", reason="torch is not installed; pip install kgtrec[peers]")
     tensor = torch.tensor(SCORES, dtype=getattr(torch, dtype), requires_grad=True) * 1
-    expected = rank_rows(rank_scores(two, SCORES).answer_ranks)
-    assert rank_rows(rank_scores(two, tensor).answer_ranks) == expected
-    assert rank_rows(rank_scores(two, [(torch.tensor([1, 0]), tensor.flip(0))]).answer_ranks) == expected
+    expected = rank_rows(rank_scores(two, SCORES, questions=two, entities=two).answer_ranks)
+    assert rank_rows(rank_scores(two, tensor, questions=two, entities=two).answer_ranks) == expected
+    assert rank_rows(rank_scores(two, [(torch.tensor([1, 0]), tensor.flip(0))], entities=two).answer_ranks) == expected
 
 
 def nan_at_1_3():
@@ -214,7 +214,7 @@ def test_wrong_scores_get_one_clear_error(two, case):
     """Every way to hand in the wrong scores is named, with the place and the question."""
     make, message = WRONG[case]
     with pytest.raises(KgtrecError, match=message):
-        rank_scores(two, make())
+        rank_scores(two, make(), questions=two, entities=two)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_wrong_scores_get_one_clear_error(two, case):
 def test_wrong_options(two, options, message):
     """A depth or filter that cannot be."""
     with pytest.raises(KgtrecError, match=message):
-        rank_scores(two, SCORES, **options)
+        rank_scores(two, SCORES, questions=two, entities=two, **options)
 
 
 def test_judgements_of_another_collection(two):
@@ -236,7 +236,7 @@ def test_judgements_of_another_collection(two):
     zero = np.zeros(1, np.int32)
     judged = Qrels.of(zero, zero, zero, Vocabulary.of(["tail9"]), two.entities)
     with pytest.raises(CollectionError, match="found the question 'tail9', which the collection lacks"):
-        rank_scores(two, SCORES, judged=judged)
+        rank_scores(two, SCORES, questions=two, entities=two, judged=judged)
 
 
 def test_a_negative_grade_is_no_judgement(two):
@@ -245,12 +245,14 @@ def test_a_negative_grade_is_no_judgement(two):
         np.array([1, 1], np.int32), np.array([0, 2], np.int32), np.array([-1, 0], np.int32), two.questions.ids,
         two.entities,
     )  # fmt: skip
-    ranks = rank_scores(two, SCORES, judged=judged).answer_ranks
+    ranks = rank_scores(two, SCORES, questions=two, entities=two, judged=judged).answer_ranks
     assert ranks.entity[ranks.question == 1].tolist() == [1, 2]
     assert ranks.answer[ranks.question == 1].tolist() == [True, False]
 
 
 def test_a_collection_without_questions():
     """Nothing to rank is an empty table and an empty run."""
-    ranked = rank_scores(collection_of(0, 3, {}), np.zeros((0, 3)))
+    ranked = rank_scores(
+        collection_of(0, 3, {}), np.zeros((0, 3)), questions=collection_of(0, 3, {}), entities=collection_of(0, 3, {})
+    )
     assert (len(ranked.answer_ranks), len(ranked.run)) == (0, 0)

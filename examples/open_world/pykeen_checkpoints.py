@@ -108,7 +108,8 @@ class Checkpoints(TrainingCallback):
         if epoch not in self.epochs:
             return
         label, trained = f"{self.name}@{epoch}", time.monotonic()
-        ranks = rank_scores(self.collection, blocks(self.model, self.collection, self.size), name=label, depth=0)
+        scores = blocks(self.model, self.collection, self.size)
+        ranks = rank_scores(self.collection, scores, entities=self.collection, name=label, depth=0)
         table = ranks.answer_ranks
         write_answer_ranks(path_of(self.out, label), table)
         now = time.monotonic()

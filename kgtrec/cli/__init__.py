@@ -35,6 +35,7 @@ COMMANDS = {
     "report": "Write the report of a study.",
     "check": "Validate runs, qrels and topics.",
     "convert": "Convert runs and qrels between TREC text and Parquet.",
+    "stamp": "Note which collection scores and runs of other tools are of.",
     "baseline": "Score a collection with a baseline system.",
     "demo": "Run the whole job on a family-tree KG; needs no data.",
 }

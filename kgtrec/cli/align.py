@@ -140,7 +140,7 @@ class _About:
 
     def __init__(self, test: str | None, train: str | None, left: str | None, right: str | None) -> None:
         self._test, self._train = test, train
-        self._labels = [read_label_lines(path, first_column=True) if path else None for path in (left, right)]
+        self._labels = [read_label_lines(path, column=0) if path else None for path in (left, right)]
         self._paths = {"left": left, "right": right}
         if train and not test:
             raise KgtrecError("expected --alignments with --train, found --train alone")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +23,13 @@ from kgtrec.cli.options import (
     samples,
     seed_option,
     ties_option,
+    trust_ids_option,
+    trusts_ids,
 )
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.formats.files import suffixes
+from kgtrec.formats.origins import is_origin_path
 from kgtrec.formats.outputs import writing
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.runs import default_name, read_run
@@ -70,6 +74,7 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @seed_option("Of all that is random, such as --ties nondeterministic.")
 @missing_option
 @mixed_option
+@trust_ids_option
 @click.option(
     "--float32", is_flag=True, help="Compare runs' scores as 32-bit floats, as trec_eval 9 and pytrec_eval do."
 )
@@ -185,7 +190,8 @@ def files_of(systems: Sequence[str]) -> tuple[str, ...]:
     files: list[str] = []
     for path in systems:
         if path == "-" or not Path(path).is_dir():
-            files.append(path)
+            if not is_origin_path(path):  # a pattern such as ranks/*.run* means the runs
+                files.append(path)
             continue
         names = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
         found = [name for name in names if name.endswith(".ranks.parquet")]
@@ -234,7 +240,10 @@ def read_judgements(path: str) -> Qrels | Collection:
     """The qrels, or the collection, that a path leads to."""
     from kgtrec.formats.qrels import read_qrels
 
-    return read_folder(path) if Path(path).is_dir() else read_qrels(path)
+    if Path(path).is_dir():
+        return read_folder(path)
+    qrels = read_qrels(path)
+    return replace(qrels, collection="") if trusts_ids() else qrels
 
 
 def read_folder(folder: str) -> Collection:
@@ -255,13 +264,17 @@ def holds_ranks_of(path: str) -> bool:
 
 def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[Run | AnswerRanks]:
     """The systems one by one, each under the name of its file."""
-    for path, ranks in zip(systems, holds_ranks, strict=True):
-        if ranks:
-            from kgtrec.formats.answer_ranks import read_answer_ranks
+    trust = trusts_ids()  # asked here: the reading may be left to a thread, which knows no command
 
-            yield read_answer_ranks(path).renamed(default_name(path))
-        else:
-            yield read_run(path, name=None if path == "-" else default_name(path))
+    def read(path: str, *, ranks: bool) -> Run | AnswerRanks:
+        if not ranks:
+            return read_run(path, name=None if path == "-" else default_name(path), trust_ids=trust)
+        from kgtrec.formats.answer_ranks import read_answer_ranks
+
+        found = read_answer_ranks(path).renamed(default_name(path))
+        return replace(found, collection="") if trust else found
+
+    return (read(path, ranks=ranks) for path, ranks in zip(systems, holds_ranks, strict=True))
 
 
 def _report_ties(scores: Scores, ties: str | None) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
+_TRUST = "kgtrec.trust_ids"
 #: the most that an option takes, which is more than anybody needs: beyond it arrays and generators break
 MOST_SEED = 2**63 - 1
 MOST_SAMPLES = 1_000_000  # repeats and resamples, as in the configuration of a study
@@ -116,6 +117,22 @@ mixed_option = click.option(
     help="Only warn of answer ranks that cannot be compared: filtered by other splits, or without the same judged "
     "non-answers where a measure looks at these.",
 )  # fmt: skip
+
+
+def _note_trust(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    context.meta[_TRUST] = wanted
+
+
+trust_ids_option = click.option(
+    "--trust-ids", is_flag=True, expose_value=False, callback=_note_trust,
+    help="Take question ids as they are, though the systems were made for another collection.",
+)  # fmt: skip
+
+
+def trusts_ids() -> bool:
+    """Whether the command that runs was given ``--trust-ids``."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_TRUST, False))
 
 
 def measure_option(about: str) -> Callable[[Command], Command]:

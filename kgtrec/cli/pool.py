@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.cli.common import progress, say
-from kgtrec.cli.options import COUNT, SEED, Real
+from kgtrec.cli.options import COUNT, SEED, Real, trust_ids_option, trusts_ids
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.collection import Collection
@@ -22,6 +22,7 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.files import suffixes
+from kgtrec.formats.origins import is_origin_path
 from kgtrec.formats.outputs import writing
 from kgtrec.formats.pools import read_families, require_writable, write_pool
 from kgtrec.formats.runs import default_name, read_run
@@ -87,6 +88,7 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
     "--family", "families", multiple=True, metavar="PATTERN=NAME|FILE",
     help="Family of the runs whose name fits the pattern, or a file of run TAB family with a header; may be repeated.",
 )  # fmt: skip
+@trust_ids_option
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of ties, turns and samples.")
 @click.option("--rrf-k", "k", type=Real(0), default=60.0, show_default=True, help="k of strategy rrf.")
 @click.option(
@@ -257,7 +259,7 @@ def _run_files(runs: Sequence[str]) -> list[str]:
             raise KgtrecError(
                 f"{path}: expected a run, found answer ranks, which hold the answers alone; give the NAME.run beside it"
             )
-        else:
+        elif not is_origin_path(path):
             files.append(path)
     if "-" in files:
         raise KgtrecError("expected runs as files, found standard input (-), which has no name")
@@ -279,7 +281,7 @@ def _is_run(name: str) -> bool:
 
 def _read(files: Sequence[str]) -> Iterator[Run]:
     for path in files:
-        yield read_run(path, name=default_name(path))
+        yield read_run(path, name=default_name(path), trust_ids=trusts_ids())
 
 
 def _pooled(

@@ -27,7 +27,8 @@ from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.study import POOLED_KINDS, WHOLE, LabelFacts, LabelSet, Source, StudyConfig
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning, nearest
 from kgtrec.formats.files import sha256_of
-from kgtrec.formats.folders import STEPS
+from kgtrec.formats.folders import ENTITY_IDS, ENTITY_LABELS, STEPS, TOPICS
+from kgtrec.formats.origins import origin_path
 from kgtrec.formats.outputs import write_text
 from kgtrec.formats.steps import Steps
 from kgtrec.formats.studies import COLLECTION, FACTS, NOTES, step_table, write_step_table
@@ -391,11 +392,14 @@ class StudyRun:
             options |= {"baseline": system.name, "seed": self.config.seed}
         else:
             own = system.source
-            beside = [own.beside(own.path.with_name(name)) for name in ("entities.txt", "relations.txt")]
             is_archive = system.source.path.suffix.lower() == ".npz"
-            inputs |= self._sums_of([system.source, *(each for each in beside if is_archive and each.path.is_file())])
+            names = (ENTITY_LABELS, "relations.txt") if is_archive else (
+                TOPICS, ENTITY_LABELS, ENTITY_IDS, origin_path(own.path).name,
+            )  # fmt: skip
+            beside = [own.beside(own.path.with_name(name)) for name in names]
+            inputs |= self._sums_of([system.source, *(each for each in beside if each.path.is_file())])
             if not is_archive:
-                inputs["rows"] = Steps.key_of(self._collection_step(WHOLE))
+                inputs["whole"] = Steps.key_of(self._collection_step(WHOLE))
 
         def make(folder: Path) -> None:
             from kgtrec.cli.systems import write_system
@@ -423,8 +427,7 @@ class StudyRun:
                 return read_factorised(system.source.path, collection)
             from kgtrec.formats.score_matrix import read_score_matrix
 
-            topics = self._collection_step(WHOLE) / COLLECTION / "topics.tsv"
-            return read_score_matrix(system.source.path, collection, topics=str(topics) if base != WHOLE else None)
+            return read_score_matrix(system.source.path, collection, made_for=self.collection(WHOLE))
 
     def _union(self, base: str) -> Qrels | None:
         """All pairs that some label set judges on a collection: they need a rank."""
@@ -453,12 +456,15 @@ class StudyRun:
             from kgtrec.formats.answer_ranks import read_answer_ranks
             from kgtrec.formats.runs import read_run
 
-            self._ranked[base] = [
-                read_run(path, name=system.name)
-                if system.kind == "run"
-                else read_answer_ranks(path).renamed(system.name)
-                for system, (_, path) in ((system, self._rank_step(base, system)) for system in self.systems)
-            ]
+            trust = self.config.systems.trust_ids
+
+            def read(system: _System, path: Path) -> AnswerRanks | Run:
+                if system.kind == "run":
+                    return read_run(path, name=system.name, trust_ids=trust)
+                found = read_answer_ranks(path).renamed(system.name)
+                return replace(found, collection="") if trust else found
+
+            self._ranked[base] = [read(system, self._rank_step(base, system)[1]) for system in self.systems]
         return self._ranked[base]
 
     def _inputs(self, *several: LabelSet) -> dict[str, str]:

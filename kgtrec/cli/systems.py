@@ -26,7 +26,10 @@ RUN_FORMATS = ("run.gz", "run.zst", "run", "parquet")
 _RAW = "raw"
 
 
-def _splits(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...]:
+def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """The splits that a text names; none at all for ``raw``, None for no text."""
+    if value is None:
+        return None
     names = [name.strip() for name in value.split(",") if name.strip()]
     if names == [_RAW]:
         return ()
@@ -40,7 +43,7 @@ def _splits(_: click.Context, __: click.Parameter, value: str) -> tuple[str, ...
 
 
 splits_option = click.option(
-    "--filter", "filtered_by", default=",".join(SPLITS), show_default=True, callback=_splits, metavar="SPLITS|raw",
+    "--filter", "filtered_by", default=",".join(SPLITS), show_default=True, callback=splits, metavar="SPLITS|raw",
     help="Splits whose known triples are removed from the candidates.",
 )  # fmt: skip
 
@@ -98,10 +101,20 @@ def write_system(
     require_file(ranks)
     parts = []
     with ExitStack() as stack:
-        writer = stack.enter_context(RunWriter(run, name)) if depth else None
+        writer = None
+        if depth:
+            to_run = RunWriter(run, name, collection=collection.fingerprint, filtered_by=filtered_by)
+            writer = stack.enter_context(to_run)
         advance = stack.enter_context(progress(name, len(collection.questions), "questions"))
         for part in ranked_blocks(
-            collection, blocks, name=name, filtered_by=filtered_by, depth=depth, judged=judged, progress=advance
+            collection,
+            blocks,
+            entities=collection,
+            name=name,
+            filtered_by=filtered_by,
+            depth=depth,
+            judged=judged,
+            progress=advance,
         ):
             parts.append(part.answer_ranks)
             if writer is not None and part.run is not None:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, systems_of
-from kgtrec.cli.options import format_option, measure_option, missing_option, mixed_option, out_option, seed_option
+from kgtrec.cli.options import (
+    format_option,
+    measure_option,
+    missing_option,
+    mixed_option,
+    out_option,
+    seed_option,
+    trust_ids_option,
+)
 from kgtrec.formats.outputs import write_text
 from kgtrec.kernels.positions import TIE_POLICIES
 
@@ -31,6 +39,7 @@ FORMATS = ("table", "csv", "json")
 @seed_option("Of the nondeterministic order.")
 @missing_option
 @mixed_option
+@trust_ids_option
 @format_option(FORMATS)
 @out_option
 def command(

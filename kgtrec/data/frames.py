@@ -13,6 +13,8 @@ from kgtrec.errors import KgtrecError
 if TYPE_CHECKING:
     import pandas as pd
 
+_NOTE = "kgtrec"
+
 
 def is_frame(thing: Any) -> bool:
     """Whether ``thing`` is a pandas DataFrame, without importing pandas to find out."""
@@ -76,6 +78,20 @@ def frame_of(**columns: Any) -> pd.DataFrame:
             for name, column in columns.items()
         }
     )
+
+
+def with_note(frame: pd.DataFrame, **note: Any) -> pd.DataFrame:
+    """The frame with what is known of its rows in ``attrs``, which pandas hands on; nothing where nothing is known."""
+    known = {key: value for key, value in note.items() if value is not None and value != ""}
+    if known:
+        frame.attrs[_NOTE] = known
+    return frame
+
+
+def frame_note(frame: pd.DataFrame) -> dict[str, Any]:
+    """What :func:`with_note` noted in a frame; empty for a frame of others."""
+    found = frame.attrs.get(_NOTE, {})
+    return found if isinstance(found, dict) else {}
 
 
 def frame_of_table(table: pa.Table) -> pd.DataFrame:

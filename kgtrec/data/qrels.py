@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_labels, frame_of, frame_values
+from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, with_note
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
@@ -28,6 +28,7 @@ class Qrels:
     grade: NDArray[np.int32]  # (n,) 0 = judged wrong
     questions: Vocabulary
     entities: Vocabulary
+    collection: str = ""  # fingerprint of the collection whose questions the ids stand for, "" where nobody knows
 
     @classmethod
     def of(
@@ -37,6 +38,8 @@ class Qrels:
         grade: NDArray[np.int32],
         questions: Vocabulary,
         entities: Vocabulary,
+        *,
+        collection: str = "",
     ) -> Qrels:
         """Qrels of rows in any order.
 
@@ -51,11 +54,14 @@ class Qrels:
         if len(same):
             pair = questions[question[same[0]]], entities[entity[same[0]]]
             raise KgtrecError(f"expected each pair once, found ({pair[0]}, {pair[1]}) judged more than once")
-        return cls(question, entity, grade, questions, entities)
+        return cls(question, entity, grade, questions, entities, collection)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Qrels:
-        """Qrels of a data frame with ir-measures' columns ``query_id, doc_id, relevance``."""
+        """Qrels of a data frame with ir-measures' columns ``query_id, doc_id, relevance``.
+
+        What :meth:`to_frame` notes in the frame's ``attrs`` is read back.
+        """
         questions, question = Vocabulary.encoding(frame_labels(frame, "query_id"))
         entities, entity = Vocabulary.encoding(frame_labels(frame, "doc_id"))
         grade = frame_values(frame, "relevance")
@@ -63,15 +69,17 @@ class Qrels:
         wrong = np.flatnonzero((grade != np.trunc(grade)) | (grade < bounds.min) | (grade > bounds.max))
         if len(wrong):
             raise KgtrecError(f"expected whole numbers of 32 bits in column 'relevance', found {grade[wrong[0]]}")
-        return cls.of(question, entity, grade.astype(np.int32), questions, entities)
+        return cls.of(question, entity, grade.astype(np.int32), questions, entities,
+                      collection=frame_note(frame).get("collection", ""))  # fmt: skip
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with ir-measures' columns ``query_id, doc_id, relevance``."""
-        return frame_of(
+        """A data frame with ir-measures' columns ``query_id, doc_id, relevance``; its ``attrs`` tell the collection."""
+        frame = frame_of(
             query_id=self.questions.decode(self.question),
             doc_id=self.entities.decode(self.entity),
             relevance=self.grade,
         )
+        return with_note(frame, collection=self.collection)
 
     def __repr__(self) -> str:
         return f"<Qrels: {len(self):,} judgements, {len(self.questions):,} questions>"

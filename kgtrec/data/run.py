@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_labels, frame_of, frame_values
+from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, with_note
 from kgtrec.data.hashing import pair_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
@@ -36,6 +36,8 @@ class Run:
     score: NDArray[np.float64]  # (n,) higher is better
     questions: Vocabulary
     entities: Vocabulary
+    collection: str = ""  # fingerprint of the collection whose questions the ids stand for, "" where nobody knows
+    filtered_by: tuple[str, ...] | None = None  # splits whose known triples were removed; () = raw; None: unknown
 
     @classmethod
     def of(
@@ -46,6 +48,9 @@ class Run:
         score: NDArray[np.float64],
         questions: Vocabulary,
         entities: Vocabulary,
+        *,
+        collection: str = "",
+        filtered_by: tuple[str, ...] | None = None,
     ) -> Run:
         """A run of rows in any order: checked, and sorted unless it is already in order.
 
@@ -63,20 +68,32 @@ class Run:
         if row is not None:
             pair = questions[question[row]], entities[entity[row]]
             raise KgtrecError(f"expected each pair once, found ({pair[0]}, {pair[1]}) more than once")
-        return cls(name, question, entity, score, questions, entities)
+        return cls(name, question, entity, score, questions, entities, collection, filtered_by)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, name: str = "run") -> Run:
-        """A run of a data frame with ir-measures' columns ``query_id, doc_id, score``."""
+        """A run of a data frame with ir-measures' columns ``query_id, doc_id, score``.
+
+        What :meth:`to_frame` notes in the frame's ``attrs`` is read back.
+        """
         questions, question = Vocabulary.encoding(frame_labels(frame, "query_id"))
         entities, entity = Vocabulary.encoding(frame_labels(frame, "doc_id"))
-        return cls.of(name, question, entity, frame_values(frame, "score"), questions, entities)
+        note = frame_note(frame)
+        splits = note.get("filtered_by")
+        return cls.of(
+            name, question, entity, frame_values(frame, "score"), questions, entities,
+            collection=note.get("collection", ""), filtered_by=None if splits is None else tuple(splits),
+        )  # fmt: skip
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with ir-measures' columns ``query_id, doc_id, score``, in the run's order."""
-        return frame_of(
+        """A data frame with ir-measures' columns ``query_id, doc_id, score``, in the run's order.
+
+        Its ``attrs`` tell the collection and the splits that were filtered by, where the run does.
+        """
+        frame = frame_of(
             query_id=self.questions.decode(self.question), doc_id=self.entities.decode(self.entity), score=self.score
         )
+        return with_note(frame, collection=self.collection, filtered_by=self.filtered_by)
 
     def __repr__(self) -> str:
         return f"<Run {self.name!r}: {len(self):,} rows, {len(self.questions):,} questions>"

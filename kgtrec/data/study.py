@@ -63,7 +63,8 @@ class StudySystems:
     ranks: tuple[Source, ...] = ()
     runs: tuple[Source, ...] = ()
     filtered_by: tuple[str, ...] = ("train", "valid", "test")
-    mixed: bool = False  # ranks that cannot be compared are warned of, and not refused
+    mixed: bool = False  # systems that cannot be compared are warned of, and not refused
+    trust_ids: bool = False  # ready ranks and runs are taken for the collection's, whatever they say
 
     @property
     def are_ranked(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -101,3 +102,14 @@ class Splits:
     @property
     def relations(self) -> Vocabulary:
         return self.test.relations
+
+
+def are_splits(found: Any) -> TypeGuard[list[str]]:
+    """Whether a value that a file holds is a list of splits.
+
+    Examples
+    --------
+    >>> are_splits(["train"]), are_splits(["training"]), are_splits("train")
+    (True, False, False)
+    """
+    return isinstance(found, list) and all(split in SPLITS for split in found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import values_of
-from kgtrec.data.triples import SPLITS
+from kgtrec.data.triples import SPLITS, are_splits
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
@@ -83,7 +82,7 @@ def read_answer_ranks(path: PathLike) -> AnswerRanks:
             path=path,
         )
     name, collection, filtered_by = (metadata.get(key) for key in ("name", "collection", "filtered_by"))
-    if not isinstance(name, str) or not isinstance(collection, str) or not _are_splits(filtered_by):
+    if not isinstance(name, str) or not isinstance(collection, str) or not are_splits(filtered_by):
         raise FormatError("expected a name, a collection and splits in the file's metadata, found others", path=path)
     table = read_named_columns(path, dict.fromkeys((*_LABELS, *_VALUES), ()))
     for column, kind in _VALUES.items():
@@ -105,10 +104,6 @@ def read_answer_ranks(path: PathLike) -> AnswerRanks:
 def _used_labels(vocabulary: Vocabulary, codes: NDArray[np.int32]) -> pa.DictionaryArray:
     used, places = np.unique(codes, return_inverse=True)
     return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), vocabulary.decode(used))
-
-
-def _are_splits(found: Any) -> TypeGuard[list[str]]:
-    return isinstance(found, list) and all(split in SPLITS for split in found)
 
 
 def _check(path: PathLike, ranks: AnswerRanks) -> None:

@@ -378,4 +378,5 @@ def _read_qrels(path: Path, questions: Questions) -> Qrels:
     ):
         if (codes < 0).any():
             raise FormatError(f"expected {what}, found {vocabulary[int(np.argmax(codes < 0))]!r}", path=path)
-    return Qrels.of(question[found.question], entity[found.entity], found.grade, questions.ids, questions.entities)
+    return Qrels.of(question[found.question], entity[found.entity], found.grade, questions.ids, questions.entities,
+                    collection=found.collection)  # fmt: skip

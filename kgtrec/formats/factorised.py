@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
+from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecWarning
+from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.numpy_files import archived_arrays
-from kgtrec.formats.score_matrix import Block, entity_places, questions_per_block, read_label_lines
+from kgtrec.formats.score_matrix import (
+    Block,
+    questions_per_block,
+    read_entity_names,
+    read_label_lines,
+    warn_of_extra,
+)
+from kgtrec.identity import entity_places, question_places
 
 
 def read_factorised(
@@ -47,7 +54,9 @@ def read_factorised(
     Raises
     ------
     FormatError
-        At once, if the archive or a label file is damaged or lacks a question or entity of the collection.
+        At once, if the archive or a label file is damaged.
+    CollectionError
+        At once, if they lack a question or an entity of the collection.
     """
     arrays = _arrays(path)
     entities = Path(path).with_name("entities.txt") if entities is None else entities
@@ -58,24 +67,21 @@ def read_factorised(
                 f"expected the labels of the archive's {what} in {labels}, found no such file; name it with --{what}",
                 path=path,
             )
-    place, n_entities = entity_places(entities, collection)
-    if n_entities != len(arrays["E"]):
+    names = read_entity_names(entities)
+    columns = entity_places(collection, names, where=os.fspath(entities))
+    if columns.size != len(arrays["E"]):
         raise FormatError(
-            f"expected one row of E per line of {entities}, found {len(arrays['E'])} rows and {n_entities} lines",
+            f"expected one row of E per line of {entities}, found {len(arrays['E'])} rows and {columns.size} lines",
             path=path,
         )
-    question_row = _question_rows(path, arrays["questions"], collection, place, n_entities, read_label_lines(relations))
-    for extra, what in (
-        (n_entities - len(place), "entities"),
-        (len(arrays["Q"]) - len(question_row), "questions"),
-    ):
-        if extra:
-            message = f"{os.fspath(path)}: left out {extra} {what} that the collection lacks"
-            warnings.warn(message, KgtrecWarning, stacklevel=2)
+    asked = _questions(path, arrays["questions"], names, read_label_lines(relations))
+    rows = question_places(collection, asked, where=os.fspath(path))
+    warn_of_extra(path, columns, "entities")
+    warn_of_extra(path, rows, "questions")
     with np.errstate(over="ignore", invalid="ignore"):
-        E = arrays["E"].astype(np.float32)[place]
-        b = None if "b" not in arrays else arrays["b"].astype(np.float32)[place]
-    return _blocks(arrays["Q"], E, b, question_row, block)
+        E = arrays["E"].astype(np.float32)[columns.place]
+        b = None if "b" not in arrays else arrays["b"].astype(np.float32)[columns.place]
+    return _blocks(arrays["Q"], E, b, rows.place, block)
 
 
 def _blocks(
@@ -96,17 +102,10 @@ def _blocks(
         yield rows, scores
 
 
-def _question_rows(
-    path: PathLike,
-    questions: NDArray[Any],
-    collection: Collection,
-    place: NDArray[np.int32],
-    n_entities: int,
-    relations: Vocabulary,
-) -> NDArray[np.intp]:
-    """Row of the archive for each question of the collection."""
+def _questions(path: PathLike, questions: NDArray[Any], entities: Vocabulary, relations: Vocabulary) -> Questions:
+    """The archive's questions, under its own entities and relations."""
     side, relation, anchor = questions.T.astype(np.int64)
-    for column, numbers, bound in ((0, side, 2), (1, relation, len(relations)), (2, anchor, n_entities)):
+    for column, numbers, bound in ((0, side, 2), (1, relation, len(relations)), (2, anchor, len(entities))):
         wrong = np.flatnonzero((numbers < 0) | (numbers >= bound))
         if len(wrong):
             raise FormatError(
@@ -114,25 +113,8 @@ def _question_rows(
                 f"in row {wrong[0]}",
                 path=path,
             )
-    relation = collection.relations.encode(relations.labels)[relation]
-    code_at = np.full(n_entities, -1, np.int32)
-    code_at[place] = np.arange(len(place), dtype=np.int32)
-    anchor = code_at[anchor]
-    row = collection.questions.rows(side == 1, relation, anchor)
-    row[(relation < 0) | (anchor < 0)] = -1
-    kept = np.flatnonzero(row >= 0)
-    found = np.bincount(row[kept], minlength=len(collection.questions))
-    for unmet, what in ((found == 0, "is missing"), (found > 1, "stands more than once")):
-        if unmet.any():
-            first = collection.questions.ids[np.flatnonzero(unmet)[0]]
-            raise FormatError(
-                f"expected each question of the collection once, found {first!r} {what} "
-                f"({np.count_nonzero(unmet)} such questions in all)",
-                path=path,
-            )
-    rows = np.empty(len(collection.questions), np.intp)
-    rows[row[kept]] = kept
-    return rows
+    ids = Vocabulary.of([str(number) for number in range(len(side))])
+    return Questions(ids, side == 1, relation.astype(np.int32), anchor.astype(np.int32), entities, relations)
 
 
 def _arrays(path: PathLike) -> dict[str, NDArray[Any]]:

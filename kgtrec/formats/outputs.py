@@ -103,7 +103,7 @@ def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    if _is_device(path):  # it has no content to keep, and must not be replaced by a file
+    if is_device(path):  # it has no content to keep, and must not be replaced by a file
         with Path(path).open("wb") as raw, compressing(raw, suffixes(path)[1]) as stream:
             yield stream
         return
@@ -153,7 +153,7 @@ def is_same_file(one: PathLike, other: PathLike) -> bool:
 
 def require_file(path: PathLike, *, by: str = FILE, aside: bool = False) -> None:
     """Raise FormatError if :func:`writing` would refuse a file; with ``aside``, if :func:`updating` would."""
-    if os.fspath(path) != "-" and not _is_device(path):
+    if os.fspath(path) != "-" and not is_device(path):
         (_stamp_of if aside else _require_file)(_real(path), path, by)
 
 
@@ -317,7 +317,8 @@ def _real(path: PathLike) -> Path:
         raise FormatError("expected the name of a file, found one with a NUL character", path=repr(path)) from None
 
 
-def _is_device(path: PathLike) -> bool:
+def is_device(path: PathLike) -> bool:
+    """Whether a path leads to a device or pipe, which is written to and never replaced."""
     target = Path(path)
     try:
         return target.exists() and not target.is_file() and not target.is_dir()

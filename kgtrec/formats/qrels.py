@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -16,6 +18,8 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.folders import MANIFEST
+from kgtrec.formats.json_text import read_json
 from kgtrec.formats.outputs import writing
 from kgtrec.formats.parquet import is_parquet, label_column, read_named_columns, value_type, with_metadata
 from kgtrec.formats.trec_labels import ROWS_AT_A_TIME, LabelGuard, lines_of
@@ -38,7 +42,8 @@ class QrelsFile:
 def read_qrels(path: PathLike) -> Qrels:
     r"""The qrels in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
 
-    The second column is ignored. A grade is a whole number; trec_eval would read 0.7 as 0 and ``foo`` as 0.
+    The second column is ignored. A grade is a whole number; trec_eval would read 0.7 as 0 and ``foo`` as 0. Of a
+    collection's own qrels its manifest tells the fingerprint.
 
     Raises
     ------
@@ -60,18 +65,34 @@ def read_qrels_file(
     path: PathLike, *, stream: BinaryIO | None = None, fast: bool = True, block_size: int = BLOCK_SIZE
 ) -> QrelsFile:
     """The same with the line numbers of the file; ``stream`` may hold the bytes of ``path``, already open."""
+    collection = "" if stream is not None or os.fspath(path) == "-" else collection_beside(path)
     if is_parquet(path):
-        return QrelsFile(_read_parquet(path), None)
+        return QrelsFile(replace(_read_parquet(path), collection=collection), None)
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
         columns = read_columns(source, str(path), LAYOUT, fast=fast, block_size=block_size)
     question, entity = columns.codes["question"], columns.codes["entity"]
     grade = _grades(str(path), columns)
     try:
-        qrels = Qrels.of(question, entity, grade, columns.vocabularies["question"], columns.vocabularies["entity"])
+        qrels = Qrels.of(question, entity, grade, columns.vocabularies["question"], columns.vocabularies["entity"],
+                         collection=collection)  # fmt: skip
     except KgtrecError:
         raise repeated_lines(str(path), columns) from None
     return QrelsFile(qrels, columns)
+
+
+def collection_beside(path: PathLike) -> str:
+    """The fingerprint of the collection that a file is part of, "" if its folder holds none that has it."""
+    manifest = Path(path).with_name(MANIFEST)
+    if not manifest.is_file():
+        return ""
+    try:
+        said = read_json(manifest)
+        fingerprint, files = said["fingerprint"], said["files"]
+    except (FormatError, TypeError, KeyError):
+        return ""  # of something else, or damaged, as reading the collection tells
+    is_part = isinstance(fingerprint, str) and isinstance(files, dict) and Path(path).name in files
+    return fingerprint if is_part else ""
 
 
 def _grades(path: str, columns: TextColumns) -> NDArray[np.int32]:

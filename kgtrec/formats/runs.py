@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,10 +17,13 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
+from kgtrec.data.collection import Collection
 from kgtrec.data.run import Run
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.data.triples import are_splits
+from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.files import PathLike, name_as_text, reading
-from kgtrec.formats.outputs import writing
+from kgtrec.formats.origins import Origin, read_origin, require_origin_place, write_origin
+from kgtrec.formats.outputs import is_device, writing
 from kgtrec.formats.parquet import is_parquet, label_column, metadata_of, read_named_columns, value_type, with_metadata
 from kgtrec.formats.trec_labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec_text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
@@ -42,21 +47,25 @@ class RunFile:
     columns: TextColumns | None  # the rows in file order, for line numbers; None for Parquet
 
 
-def read_run(path: PathLike, *, name: str | None = None) -> Run:
+def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False) -> Run:
     r"""The run in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
 
-    The rank column is ignored, as trec_eval does: the order is by score, then by label. Labels are opaque.
+    The rank column is ignored, as trec_eval does: the order is by score, then by label. Labels are opaque. Which
+    collection the run is of stands beside it, see :mod:`kgtrec.formats.origins`, or in a Parquet file's metadata.
 
     Parameters
     ----------
     path : path
     name : str, optional
         The name of the run, instead of its tag.
+    trust_ids : bool
+        Whether the question ids are taken for those of any collection, whatever the run says of its own.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, a repeated (question, entity), an empty or damaged file.
+        For the first line that is wrong, a repeated (question, entity), an empty or damaged file; or if what stands
+        beside the run is about another file.
 
     Warns
     -----
@@ -72,7 +81,7 @@ def read_run(path: PathLike, *, name: str | None = None) -> Run:
     >>> run.name, run.entities.decode(run.entity).to_pylist(), run.score.tolist()
     ('transe', ['rome', 'paris'], [0.9, 0.7])
     """
-    found = read_run_file(path, name=name)
+    found = read_run_file(path, name=name, trust_ids=trust_ids)
     if len(found.tags) > 1 and name is None:
         tags = list(found.tags)
         warnings.warn(
@@ -90,6 +99,7 @@ def read_run_file(
     name: str | None = None,
     stream: BinaryIO | None = None,
     ranks: bool = False,
+    trust_ids: bool = False,
     fast: bool = True,
     block_size: int = BLOCK_SIZE,
 ) -> RunFile:
@@ -98,8 +108,9 @@ def read_run_file(
     With ``ranks``, the columns have the rank column too, as labels; a file that is given a ``name`` is read without.
     """
     if is_parquet(path):
-        run = _read_parquet(path, name)
+        run = _read_parquet(path, name, trust_ids=trust_ids)
         return RunFile(run, {run.name: 1}, None)
+    origin = None if trust_ids or os.fspath(path) == "-" else read_origin(path, "run")
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
         layout = _WITHOUT_TAG if name is not None else _WITH_RANK if ranks else LAYOUT
@@ -108,7 +119,8 @@ def read_run_file(
     question, entity = columns.codes["question"], columns.codes["entity"]
     questions, entities = columns.vocabularies["question"], columns.vocabularies["entity"]
     try:
-        run = Run.of(name or _last_tag(columns), question, entity, columns.number, questions, entities)
+        run = Run.of(name or _last_tag(columns), question, entity, columns.number, questions, entities,
+                     **_known_of(origin))  # fmt: skip
     except KgtrecError:
         raise repeated_lines(str(path), columns) from None
     return RunFile(run, tags, columns)
@@ -123,7 +135,11 @@ def _last_tag(columns: TextColumns) -> str:
     return columns.vocabularies["tag"][columns.codes["tag"][-1]]
 
 
-def _read_parquet(path: PathLike, name: str | None) -> Run:
+def _known_of(origin: Origin | None) -> dict[str, Any]:
+    return {} if origin is None else {"collection": origin.collection, "filtered_by": origin.filtered_by}
+
+
+def _read_parquet(path: PathLike, name: str | None, *, trust_ids: bool) -> Run:
     table = read_named_columns(path, _PARQUET_NAMES)
     questions, question = label_column(path, table, "question")
     entities, entity = label_column(path, table, "entity")
@@ -131,13 +147,24 @@ def _read_parquet(path: PathLike, name: str | None) -> Run:
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         raise FormatError(f"expected numbers in column score, found {kind}", path=path)
     score = values_of(table.column("score").cast(pa.float64(), safe=False))
-    name = name or metadata_of(path, table.schema).get("name") or Path(path).with_suffix("").stem
+    metadata = metadata_of(path, table.schema)
+    name = name or metadata.get("name") or Path(path).with_suffix("").stem
     if not isinstance(name, str):
         raise FormatError(f"expected a text as the run's name in the file's metadata, found {name!r}", path=path)
+    origin = None if trust_ids else _origin_in(path, metadata)
     try:
-        return Run.of(name, question, entity, score, questions, entities)
+        return Run.of(name, question, entity, score, questions, entities, **_known_of(origin))
     except KgtrecError as error:
         raise FormatError(str(error), path=path) from None
+
+
+def _origin_in(path: PathLike, metadata: Mapping[str, Any]) -> Origin | None:
+    collection, splits = metadata.get("collection"), metadata.get("filtered_by")
+    if collection is None:
+        return None
+    if not isinstance(collection, str) or not (splits is None or are_splits(splits)):
+        raise FormatError("expected a collection and splits in the file's metadata, found others", path=path)
+    return Origin(collection, None if splits is None else tuple(splits))
 
 
 class RunWriter:
@@ -152,6 +179,11 @@ class RunWriter:
         ``-`` is standard output.
     name : str
         The system's name: the tag of each line.
+    collection : str
+        The fingerprint of the collection that the question ids are of; it is written beside the run, or into a Parquet
+        file's metadata.
+    filtered_by : tuple of {"train", "valid", "test"}, optional
+        Splits whose known triples were removed.
 
     Raises
     ------
@@ -174,14 +206,19 @@ class RunWriter:
     tail0 Q0 paris 2 0.7 transe
     """
 
-    def __init__(self, path: PathLike, name: str) -> None:
-        self._path, self._name = path, name
+    def __init__(
+        self, path: PathLike, name: str, *, collection: str = "", filtered_by: tuple[str, ...] | None = None
+    ) -> None:
+        self._path, self._origin = path, Origin(collection, filtered_by)
         self._sink: _TextSink | _ParquetSink
-        self._sink = _ParquetSink(path, name) if is_parquet(path) else _TextSink(path, name)
+        self._sink = _ParquetSink(path, name, self._origin) if is_parquet(path) else _TextSink(path, name)
+        self._has_origin_beside = not is_parquet(path) and os.fspath(path) != "-" and not is_device(path)
         self._stack = ExitStack()
         self._written: set[str] = set()
 
     def __enter__(self) -> Self:
+        if self._has_origin_beside and self._origin.collection:
+            require_origin_place(self._path)
         self._sink.open(self._stack)
         return self
 
@@ -211,6 +248,8 @@ class RunWriter:
                 if not self._stack.__exit__(type(late), late, late.__traceback__):
                     raise
         self._stack.__exit__(kind, error, trace)
+        if kind is None and self._has_origin_beside:
+            write_origin(self._path, "run", self._origin)
 
 
 class _TextSink:
@@ -242,11 +281,15 @@ class _TextSink:
 
 
 class _ParquetSink:
-    def __init__(self, path: PathLike, name: str) -> None:
+    def __init__(self, path: PathLike, name: str, origin: Origin) -> None:
         label = pa.dictionary(pa.int32(), pa.string())
         schema = pa.schema([("question", label), ("entity", label), ("score", pa.float64())])
         self._path = path
-        self._schema = with_metadata(schema, {"format": "run", "name": name})
+        said: dict[str, Any] = {"format": "run", "name": name}
+        if origin.collection:
+            splits = None if origin.filtered_by is None else list(origin.filtered_by)
+            said |= {"collection": origin.collection, "filtered_by": splits}
+        self._schema = with_metadata(schema, said)
         self._waiting: list[pa.Table] = []
         self._rows = 0
 
@@ -272,6 +315,8 @@ class _ParquetSink:
 def write_run(path: PathLike, run: Run, *, name: str | None = None) -> None:
     """Write a run as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
 
+    Which collection it is of, if it says, stands in ``NAME.json`` beside the text, or in the Parquet file's metadata.
+
     Parameters
     ----------
     path : path
@@ -294,8 +339,44 @@ def write_run(path: PathLike, run: Run, *, name: str | None = None) -> None:
     >>> print(path.read_text(), end="")
     tail0 Q0 paris 1 0.7 transe
     """
-    with RunWriter(path, name or run.name) as out:
+    with RunWriter(path, name or run.name, collection=run.collection, filtered_by=run.filtered_by) as out:
         out.write(run)
+
+
+def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ...] | None = None) -> None:
+    """Note beside a run of another tool, in ``NAME.json``, that its question ids are those of a collection.
+
+    Parameters
+    ----------
+    path : path
+        TREC text.
+    collection : Collection
+    filtered_by : tuple of {"train", "valid", "test"}, optional
+        Splits whose known triples were removed; None leaves it open.
+
+    Raises
+    ------
+    FormatError
+        If the file is no run, or a Parquet file, whose metadata tells what it is of.
+    CollectionError
+        If it has a question or an entity that the collection lacks.
+    """
+    if is_parquet(path):
+        raise FormatError(
+            "expected a run as text, found a Parquet file, which says itself what it is of; convert it first (kgtrec "
+            "convert IN.parquet OUT.run.gz)",
+            path=path,
+        )
+    run = read_run(path, trust_ids=True)
+    for what, own, known in (
+        ("question", run.questions, collection.questions.ids), ("entity", run.entities, collection.entities),
+    ):  # fmt: skip
+        if (unknown := np.flatnonzero(known.encode(own.labels) < 0)).size:
+            raise CollectionError(
+                f"{os.fspath(path)}: expected a run of the collection, found the {what} {own[int(unknown[0])]!r} "
+                f"({len(unknown):,} of {len(own):,}), which it lacks"
+            )
+    write_origin(path, "run", Origin(collection.fingerprint, filtered_by))
 
 
 def default_name(path: PathLike) -> str:

@@ -1,8 +1,11 @@
-"""Score matrices as ``.npy`` files, read without loading them."""
+"""Score matrices as ``.npy`` files, read without loading them, and what tells the order of rows and columns."""
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
+from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS
 from kgtrec.formats.numpy_files import mapped_matrix
-from kgtrec.formats.topics import lists_ids
+from kgtrec.formats.origins import Origin, origin_path, read_origin, require_origin_place, write_origin
+from kgtrec.formats.outputs import writing
+from kgtrec.formats.topics import lists_ids, read_topics
+from kgtrec.formats.trec_text import shown
+from kgtrec.identity import Places, entity_places, question_places
 
 Block = tuple[NDArray[np.intp], NDArray[Any]]
 BLOCK_BYTES = 64 << 20  # scores in a block, unless the caller asks for a number of questions
@@ -26,29 +35,38 @@ def read_score_matrix(
     *,
     topics: PathLike | None = None,
     entities: PathLike | None = None,
+    made_for: Collection | None = None,
     block: int | None = None,
 ) -> Iterator[Block]:
-    """Blocks of (question rows, scores) of a ``.npy`` matrix questions x entities, in question order.
+    """Blocks of (question rows, scores) of a ``.npy`` matrix questions x entities, in the collection's order.
 
-    Only one block of the file is mapped at a time, so that memory is bounded by the block.
+    Which question a row is about, and which entity a column, is told by files or by what stands beside the matrix, and
+    is never guessed from its shape. Only one block of the file is mapped at a time, so that memory is bounded by it.
 
     Parameters
     ----------
     path : path
-        The matrix: rows as in the collection's ``topics.tsv``, columns as in its entities, unless the next two differ.
+        The matrix.
     collection : Collection
-        What the scores are for.
+        What the scores are for. Rows and columns of what it lacks are left out, with a warning.
     topics : path, optional
-        Question ids in the order of the matrix's rows: the first column of a tab-separated file.
+        The questions in the order of the rows, ``id TAB anchor TAB relation``; an id says by its beginning which side
+        is asked for, and no more. Anchors are ids if ``entities.tsv`` stands beside the file. Default: what
+        ``NAME.json`` says, see :func:`write_score_matrix`; else ``topics.tsv`` beside the matrix.
     entities : path, optional
-        Entity labels in the order of the matrix's columns, one per line; or ids, as in a collection's ``entities.tsv``.
+        The entities in the order of the columns: one label per line, or ``id TAB label`` in a file ``entities.tsv``.
+        Default: what ``NAME.json`` says; else ``entities.txt`` or ``entities.tsv`` beside the matrix.
+    made_for : Collection, optional
+        A collection that ``NAME.json`` may name instead: that of all test triples, where ``collection`` is a sample.
     block : int, optional
         Questions per block; by default as many as fit 64 MiB.
 
     Raises
     ------
     FormatError
-        At once, if the file is no whole matrix of the collection's questions and entities.
+        At once, if nothing tells the order, or the matrix has another shape than it.
+    CollectionError
+        At once, if a question or an entity of the collection is missing.
 
     Examples
     --------
@@ -58,26 +76,165 @@ def read_score_matrix(
     >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
     >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
     >>> path = Path(tempfile.mkdtemp(), "transe.npy")
-    >>> np.save(path, np.zeros((len(collection.questions), len(collection.entities)), np.float32))
+    >>> write_score_matrix(path, np.zeros((len(collection.questions), len(collection.entities))), collection)
     >>> [(rows.tolist(), scores.shape) for rows, scores in read_score_matrix(path, collection, block=1)]
     [([0], (1, 4)), ([1], (1, 4))]
     """
     matrix = mapped_matrix(path)
-    row_of = None if topics is None else _aligned(topics, collection.questions.ids, "question", first_column=True)
-    column_of = None if entities is None else entity_places(entities, collection)
-    n_rows = len(collection.questions) if row_of is None else row_of[1]
-    n_columns = len(collection.entities) if column_of is None else column_of[1]
-    if matrix.shape != (n_rows, n_columns):
+    known = _stamped(path, collection, made_for) if topics is None or entities is None else None
+    rows, columns = _rows(path, collection, topics, known), _columns(path, collection, entities, known)
+    if matrix.shape != (rows.size, columns.size):
         found = " x ".join(map(str, matrix.shape)) or "a single number"
         raise FormatError(
-            f"expected a matrix of {n_rows} questions x {n_columns} entities, found {found}; rows follow the "
-            "collection's topics.tsv and columns its entities, or the files named as --topics and --entities",
+            f"expected a matrix of {rows.size} questions x {columns.size} entities, as what tells its order has them, "
+            f"found {found}",
             path=path,
         )
-    return _blocks(
-        path, matrix, None if row_of is None else row_of[0], None if column_of is None else column_of[0],
-        len(collection.questions), block,
-    )  # fmt: skip
+    warn_of_extra(path, rows, "questions")
+    warn_of_extra(path, columns, "entities")
+    row_of, column_of = (None if places.is_same else places.place for places in (rows, columns))
+    return _blocks(path, matrix, row_of, column_of, len(collection.questions), block)
+
+
+def write_score_matrix(path: PathLike, scores: Any, collection: Collection) -> None:
+    """Write a whole score matrix as ``.npy``, and beside it, in ``NAME.json``, the collection whose order it follows.
+
+    Parameters
+    ----------
+    path : path
+        Ends in ``.npy``.
+    scores : (n_questions, n_entities) array
+        Rows as in ``collection.questions``, columns as in ``collection.entities``.
+    collection : Collection
+
+    Raises
+    ------
+    KgtrecError
+        If the array has another shape.
+    """
+    if Path(path).suffix.lower() != ".npy":
+        raise KgtrecError(f"{os.fspath(path)}: expected a name that ends in .npy, found another")
+    matrix = np.asarray(scores)
+    _require_shape(os.fspath(path), matrix.shape, collection)
+    require_origin_place(path)
+    with writing(path) as stream:
+        np.lib.format.write_array(stream, matrix, allow_pickle=False)
+    write_origin(path, "scores", Origin(collection.fingerprint))
+
+
+def stamp_score_matrix(path: PathLike, collection: Collection) -> None:
+    """Note beside a matrix that was written otherwise that its rows and columns follow a collection's order.
+
+    Raises
+    ------
+    FormatError
+        If the file is no matrix of the collection's shape.
+    """
+    _require_shape(os.fspath(path), mapped_matrix(path).shape, collection)
+    write_origin(path, "scores", Origin(collection.fingerprint))
+
+
+def _require_shape(path: str, found: tuple[int, ...], collection: Collection) -> None:
+    expected = len(collection.questions), len(collection.entities)
+    if found != expected:
+        raise FormatError(
+            f"expected a matrix of {expected[0]} questions x {expected[1]} entities, found "
+            + (" x ".join(map(str, found)) or "a single number"),
+            path=path,
+        )
+
+
+def _stamped(path: PathLike, collection: Collection, made_for: Collection | None) -> Collection | None:
+    """The collection that the matrix is known to be of."""
+    origin = read_origin(path, "scores")
+    if origin is None:
+        return None
+    whole = [each for each in (collection, made_for) if each is not None]
+    found = next((each for each in whole if each.fingerprint == origin.collection), None)
+    if found is None:
+        raise FormatError(
+            f"expected scores of collection {' or '.join(each.fingerprint for each in whole)}, found those of "
+            f"{origin.collection}, as {origin_path(path).name} tells; name the questions and entities in their order "
+            "(--topics and --entities)",
+            path=path,
+        )
+    return found
+
+
+def _rows(path: PathLike, collection: Collection, topics: PathLike | None, known: Collection | None) -> Places:
+    if topics is None and known is not None:
+        return question_places(collection, known, where=os.fspath(path))
+    found = _beside(path, TOPICS) if topics is None else topics
+    if found is None:
+        raise _unknown(path, "which question each row is about", "topics", TOPICS)
+    return question_places(collection, read_questions_in_order(found), where=os.fspath(found))
+
+
+def _columns(path: PathLike, collection: Collection, entities: PathLike | None, known: Collection | None) -> Places:
+    if entities is None and known is not None:
+        return entity_places(collection, known, where=os.fspath(path))
+    found = _beside(path, ENTITY_LABELS, ENTITY_IDS) if entities is None else entities
+    if found is None:
+        raise _unknown(path, "which entity each column is about", "entities", ENTITY_LABELS)
+    return entity_places(collection, read_entity_names(found), where=os.fspath(found))
+
+
+def _beside(path: PathLike, *names: str) -> Path | None:
+    return next((file for file in (Path(path).with_name(name) for name in names) if file.is_file()), None)
+
+
+def _unknown(path: PathLike, what: str, option: str, name: str) -> FormatError:
+    return FormatError(
+        f"expected to be told {what}, found nothing that says so: name them in their order (--{option} FILE), put "
+        f"{name} beside the matrix, or, if it was made in the collection's own order, say so once (kgtrec stamp "
+        f"COLLECTION {Path(path).name}; kgtrec.write_score_matrix in Python)",
+        path=path,
+    )
+
+
+def warn_of_extra(path: PathLike, places: Places, what: str) -> None:
+    """Warn of questions or entities of a system that the collection lacks."""
+    if places.extra:
+        warnings.warn(
+            f"{os.fspath(path)}: left out {places.extra} {what} that the collection lacks", KgtrecWarning, stacklevel=3
+        )
+
+
+def read_questions_in_order(path: PathLike) -> Questions:
+    """The questions of a topics file, in its order, with labels of entities where ``entities.tsv`` tells those of ids.
+
+    Raises
+    ------
+    FormatError
+        If a line is wrong, or an id does not begin with the side that is asked for.
+    """
+    topics = read_topics(path)
+    ids = Path(path).with_name(ENTITY_IDS)
+    if ids.is_file():
+        anchors = read_label_lines(ids, column=0).encode(topics.anchor)
+        if (unknown := np.flatnonzero(anchors < 0)).size:
+            raise FormatError(
+                f"expected entity ids of {ENTITY_IDS} beside it as anchors, found {topics.anchor[int(unknown[0])]}",
+                path=path,
+            )
+        topics = replace(topics, anchor=read_entity_names(ids).decode(anchors))
+    try:
+        return topics.questions()
+    except KgtrecError as error:
+        raise FormatError(str(error), path=path) from None
+
+
+def read_entity_names(path: PathLike) -> Vocabulary:
+    """Labels of entities, one per line; in a file ``entities.tsv``, of a collection with ids, the second column.
+
+    Raises
+    ------
+    FormatError
+        If a label is repeated, or the file is no text.
+    """
+    if not lists_ids(path):
+        return read_label_lines(path)
+    return read_label_lines(path, column=1)
 
 
 def questions_per_block(width: int, itemsize: int, block: int | None) -> int:
@@ -85,8 +242,8 @@ def questions_per_block(width: int, itemsize: int, block: int | None) -> int:
     return max(1, BLOCK_BYTES // max(width * itemsize, 1)) if block is None else max(1, block)
 
 
-def read_label_lines(path: PathLike, *, first_column: bool = False) -> Vocabulary:
-    """One label per line, or the first of several tab-separated columns."""
+def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary:
+    """One label per line, or a column of several tab-separated ones, counted from 0."""
     with reading(path) as stream:
         data = stream.read()
     try:
@@ -94,10 +251,20 @@ def read_label_lines(path: PathLike, *, first_column: bool = False) -> Vocabular
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise FormatError("expected text in UTF-8, found other bytes", path=path, line=line) from None
-    lines = [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
-    labels = [line.partition("\t")[0] for line in lines] if first_column else lines
+    labels = [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
     first: dict[str, int] = {}
-    for number, label in enumerate(labels, 1):
+    for number, text in enumerate(labels, 1):
+        if column is not None:
+            fields = text.split("\t")
+            if len(fields) <= column:
+                raise FormatError(
+                    f"expected at least {column + 1} columns separated by tabs, found {len(fields)}: "
+                    f"{shown(text.encode())}",
+                    path=path,
+                    line=number,
+                )
+            labels[number - 1] = fields[column]
+        label = labels[number - 1]
         if first.setdefault(label, number) != number:
             raise FormatError(
                 f"expected each label once, found {label!r} here and in line {first[label]}", path=path, line=number
@@ -105,40 +272,11 @@ def read_label_lines(path: PathLike, *, first_column: bool = False) -> Vocabular
     return Vocabulary.of(labels)
 
 
-def entity_places(path: PathLike, collection: Collection) -> tuple[NDArray[np.int32], int]:
-    """Where each entity of the collection stands in a file of entities, and how many the file has.
-
-    A file ``entities.tsv`` tells ids in its first column; any other has one label per line.
-
-    Raises
-    ------
-    FormatError
-        If an entity of the collection is missing or a line is repeated.
-    """
-    if lists_ids(path):
-        return _aligned(path, collection.entities, "entity", first_column=True)
-    return _aligned(path, collection.labels or collection.entities, "entity", first_column=False)
-
-
-def _aligned(path: PathLike, wanted: Vocabulary, what: str, *, first_column: bool) -> tuple[NDArray[np.int32], int]:
-    """Where each wanted label stands in the file, and how many labels that has."""
-    own = read_label_lines(path, first_column=first_column)
-    place = own.encode(wanted.labels)
-    missing = np.flatnonzero(place < 0)
-    if len(missing):
-        raise FormatError(
-            f"expected every {what} of the collection, {len(missing)} are missing, "
-            f"the first being {wanted[missing[0]]!r}",
-            path=path,
-        )
-    return place, len(own)
-
-
 def _blocks(
     path: PathLike,
     matrix: NDArray[Any],
-    row_of: NDArray[np.int32] | None,
-    column_of: NDArray[np.int32] | None,
+    row_of: NDArray[np.intp] | None,
+    column_of: NDArray[np.intp] | None,
     n_questions: int,
     block: int | None,
 ) -> Iterator[Block]:

@@ -101,7 +101,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "scores": _TEXTS, "baselines": _TEXTS, "ranks": _TEXTS, "runs": _TEXTS,
         "filter": ("a list of train, valid, test, each once at most",
                    lambda value: _are_names(value, lambda each: each in SPLITS, 0)),
-        "mixed": _FLAG,
+        "mixed": _FLAG, "trust_ids": _FLAG,
     },
     "labels": {
         "name": ("a name of letters, digits, dots and dashes, at most 64,",
@@ -304,7 +304,7 @@ class _Reader:
         }
         return StudySystems(
             **found, baselines=tuple(options.get("baselines", ())), filtered_by=tuple(options.get("filter", SPLITS)),
-            mixed=options.get("mixed", False),
+            mixed=options.get("mixed", False), trust_ids=options.get("trust_ids", False),
         )  # fmt: skip
 
     def _check_systems(self, systems: StudySystems, labels: Sequence[LabelSet]) -> None:

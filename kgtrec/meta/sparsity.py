@@ -290,7 +290,7 @@ def _on_side(system: System, qrels: Qrels | Collection, judged: Qrels | Collecti
     if not np.any(whole.questions.encode(system.questions.labels) >= 0):
         return system  # of another collection, as it will be told
     none = np.zeros(0, np.int32)
-    return Run(system.name, none, none, np.zeros(0), Vocabulary.of([]), system.entities)
+    return Run(system.name, none, none, np.zeros(0), Vocabulary.of([]), system.entities, system.collection)
 
 
 def _of_side(judged: Qrels | Collection, collection: Collection | None, side: str) -> Qrels | None:

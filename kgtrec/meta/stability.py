@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.belonging import different_systems
+from kgtrec.belonging import different_systems, of_collection
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
@@ -149,7 +149,8 @@ def stability(
     >>> train, test = [("a", "r", "b")], [("b", "r", "c"), ("c", "r", "a"), ("a", "r", "d")]
     >>> collection = build_questions(*(Triples.of(rows) for rows in (train, [], test)))
     >>> rng = np.random.default_rng(0)
-    >>> ranked = {name: rank_scores(collection, rng.random((6, 4)), depth=0).answer_ranks for name in "xyz"}
+    >>> own = {"questions": collection, "entities": collection}
+    >>> ranked = {name: rank_scores(collection, rng.random((6, 4)), **own, depth=0).answer_ranks for name in "xyz"}
     >>> found = stability(collection, ranked, ["micro.MRR", "AP"], sizes=[1, 1.0], repeats=4)
     >>> found.correlation[:, 1].tolist()
     [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
@@ -166,6 +167,7 @@ def stability(
         default_measures(ranks=all(isinstance(s, AnswerRanks) for s in found)) if measures is None else measures
     )
     whole = collection if qrels is collection.qrels else None
+    qrels = of_collection(qrels, collection)
     found = list(different_systems(found, whole, qrels=qrels, measures=parsed, mixed=mixed))
     if len(found) < 2:
         raise KgtrecError("expected at least two systems, whose ranking could hold or not, found one")

@@ -121,7 +121,7 @@ class SparseLabels:
         >>> test = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "pie")])
         >>> collection = build_questions(Triples.of([]), Triples.of([]), test)
         >>> scores = np.array([[3.0, 0, 0], [3.0, 0, 0], [0, 1.0, 2.0]])  # pie stands above tea
-        >>> ranks = rank_scores(collection, scores, depth=0).answer_ranks
+        >>> ranks = rank_scores(collection, scores, questions=collection, entities=collection, depth=0).answer_ranks
         >>> sparse = hide_labels(TrueFacts.of(collection), 0.5)
         >>> [sparse.true.facts.entities[e] for e in sparse.qrels().entity], sparse.ranks(ranks).above.tolist()
         (['ann', 'tea'], [0, 1])
@@ -280,7 +280,8 @@ def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
     >>> test = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "pie")])
     >>> collection = build_questions(Triples.of([]), Triples.of([]), test)
     >>> scores = np.array([[3.0, 0, 0], [3.0, 0, 0], [1.0, 0, 2.0]])  # ann herself stands above tea
-    >>> true, ranks = TrueFacts.of(collection), rank_scores(collection, scores, depth=0).answer_ranks
+    >>> ranks = rank_scores(collection, scores, questions=collection, entities=collection, depth=0).answer_ranks
+    >>> true = TrueFacts.of(collection)
     >>> found_answers(true, ranks).tolist(), found_answers(true, ranks, at=2).tolist()
     ([True, True, False, True], [True, True, True, True])
     """

@@ -211,7 +211,9 @@ def test_on_the_family_tree_rules_are_nearly_right_and_popularity_is_not():
     collection = build_questions(splits.train, splits.valid, world.complete)
     reciprocal = {}
     for name in SYSTEMS:
-        ranks = rank_scores(collection, baseline_blocks(name, collection, block=50), name=name, depth=0).answer_ranks
+        ranks = rank_scores(
+            collection, baseline_blocks(name, collection, block=50), entities=collection, name=name, depth=0
+        ).answer_ranks
         reciprocal[name] = float(np.mean(1 / (ranks.above + ranks.tied / 2 + 1)))
     assert reciprocal["rules"] > 0.9
     assert reciprocal["popularity"] < 0.15

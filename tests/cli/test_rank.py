@@ -30,10 +30,16 @@ def collection(tmp_path):
 
 @pytest.fixture
 def matrix(tmp_path, collection):
-    """Scores with ties, written to a.npy."""
+    """Scores with ties, written to a.npy; topics.tsv and entities.txt beside it tell their order."""
     scores = np.random.default_rng(8).integers(0, 3, (6, 5)).astype(np.float32)
     np.save(tmp_path / "a.npy", scores)
+    copy_order(tmp_path, tmp_path)
     return scores
+
+
+def copy_order(tmp_path, folder):
+    for name in ("topics.tsv", "entities.txt"):
+        shutil.copy(tmp_path / "C" / name, folder)
 
 
 def run(*args):
@@ -59,7 +65,7 @@ def lists(system_run):
 def test_files_hold_what_the_verb_gives(tmp_path, collection, matrix, block):
     """NAME.ranks.parquet and NAME.run.gz, for any block size, under the name of the scores' file."""
     assert run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / "out", *block) == 0
-    expected = rank_scores(collection, matrix, name="a")
+    expected = rank_scores(collection, matrix, questions=collection, entities=collection, name="a")
     ranks = read_answer_ranks(tmp_path / "out" / "a.ranks.parquet")
     assert rows(ranks) == rows(expected.answer_ranks)
     assert (ranks.name, ranks.filtered_by, ranks.collection) == (
@@ -88,7 +94,9 @@ def test_filters(tmp_path, collection, matrix, value, splits):
     assert run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path, "--filter", value, "--depth", 0) == 0
     ranks = read_answer_ranks(tmp_path / "a.ranks.parquet")
     assert ranks.filtered_by == splits
-    assert rows(ranks) == rows(rank_scores(collection, matrix, filtered_by=splits).answer_ranks)
+    assert rows(ranks) == rows(
+        rank_scores(collection, matrix, questions=collection, entities=collection, filtered_by=splits).answer_ranks
+    )
     assert not list(tmp_path.glob("a.run*"))
 
 
@@ -96,7 +104,9 @@ def test_filters(tmp_path, collection, matrix, value, splits):
 def test_run_formats(tmp_path, collection, matrix, form):
     """--run-format is the suffix of the run."""
     assert run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / "o", "--run-format", form, "--depth", 2) == 0
-    assert lists(read_run(tmp_path / "o" / f"a.{form}")) == lists(rank_scores(collection, matrix, depth=2).run)
+    assert lists(read_run(tmp_path / "o" / f"a.{form}")) == lists(
+        rank_scores(collection, matrix, questions=collection, entities=collection, depth=2).run
+    )
 
 
 def test_folders_and_several_systems(tmp_path, matrix):
@@ -105,6 +115,7 @@ def test_folders_and_several_systems(tmp_path, matrix):
     for name in ("x.npy", "y.npy"):
         shutil.copy(tmp_path / "a.npy", tmp_path / "s" / name)
     (tmp_path / "s" / "readme.txt").write_text("not scores")
+    copy_order(tmp_path, tmp_path / "s")
     assert run(tmp_path / "C", tmp_path / "s", tmp_path / "a.npy", "--out", tmp_path / "o", "--depth", 0) == 0
     assert sorted(tree(tmp_path / "o")) == [f"{name}.ranks.parquet" for name in "axy"]
 
@@ -117,6 +128,9 @@ def test_judged_pairs_get_rows(tmp_path, collection, matrix):
     assert code == 0
     assert len(ranks) == len(collection.qrels) + 2
     assert np.count_nonzero(~ranks.answer) == 2
+
+
+ORDERED = ("a.npy", "topics.tsv", "entities.txt")
 
 
 def with_nan(folder):
@@ -137,7 +151,7 @@ WRONG = {
         "b.npy: expected a matrix of 6 questions x 5 entities, found 2 x 2",
     ),
     "names": (
-        lambda folder: (folder / "b").mkdir() or shutil.copy(folder / "a.npy", folder / "b" / "a.npy"),
+        lambda folder: (folder / "b").mkdir() or [shutil.copy(folder / name, folder / "b") for name in ORDERED],
         ["a.npy", "b"],
         "expected systems of different names, found 'a' twice",
     ),

@@ -14,7 +14,7 @@ def test_what_is_printed_fits_on_a_line():
     """A notebook shows what a thing is, not its arrays."""
     train = Triples.of([("a", "likes", "b"), ("b", "likes", "c")])
     built = build_questions(train, Triples.of([]), Triples.of([("a", "likes", "c")]))
-    ranked = rank_scores(built, np.zeros((2, 3)), name="zero", depth=2)
+    ranked = rank_scores(built, np.zeros((2, 3)), questions=built, entities=built, name="zero", depth=2)
     shown = {repr(thing) for thing in (train, built, built.questions, built.qrels, built.entities, *(
         ranked.answer_ranks, ranked.run))}  # fmt: skip
     assert shown == {

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kgtrec.data.triples import Triples
-from kgtrec.errors import FormatError, KgtrecWarning
+from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.factorised import read_factorised
-from kgtrec.formats.score_matrix import read_score_matrix
+from kgtrec.formats.score_matrix import read_score_matrix, stamp_score_matrix, write_score_matrix
 from kgtrec.questions import build_questions
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]
@@ -112,7 +112,7 @@ WRONG_ARCHIVES = {
     ),
     "missing": (
         {"questions": np.ones((6, 3), np.int32)},
-        "expected each question of the collection once, found 'head[0-9]' is missing",
+        r"s.npz: expected all 6 questions of the collection, found no \(\?, likes, jam\), .* \(6 are missing\); 6 that the",
     ),
     "objects": ({"E": np.array([None])}, r"expected numbers in E, found \|O"),
 }
@@ -123,7 +123,7 @@ def test_wrong_archives_are_refused(tmp_path, collection, case):
     """At once, before any block, with the file's name."""
     changes, message = WRONG_ARCHIVES[case]
     path, _ = write_factorised(tmp_path, collection, **changes)
-    with pytest.raises(FormatError, match=message) as caught:
+    with pytest.raises(KgtrecError, match=message) as caught:
         read_factorised(path, collection)
     assert str(caught.value).startswith(f"{path}: ")
 
@@ -133,14 +133,14 @@ def test_an_entity_that_the_system_lacks_is_named(tmp_path, collection):
     path, _ = write_factorised(tmp_path, collection)
     lines = (tmp_path / "entities.txt").read_text().replace("jam\n", "ham\n")
     (tmp_path / "entities.txt").write_text(lines)
-    wanted = collection.entities[labels_of(collection).index("jam")]
-    with pytest.raises(
-        FormatError, match="expected every entity of the collection, 1 are missing, the first being 'jam'"
-    ):
+    message = (
+        "expected all 5 entities of the collection, found no jam; 1 that the collection lacks are there, such as ham"
+    )
+    with pytest.raises(CollectionError, match=message):
         read_factorised(path, collection)
-    ids = tmp_path / "entities.tsv"
-    ids.write_text("".join(f"{label}\tx\n" for label in list(collection.entities) if label != wanted))
-    with pytest.raises(FormatError, match=f"1 are missing, the first being '{wanted}'"):
+    ids = tmp_path / "entities.tsv"  # whatever its ids, entities are known by their labels
+    ids.write_text("".join(f"e{number}\t{label}\n" for number, label in enumerate(lines.split())))
+    with pytest.raises(CollectionError, match=message):
         read_factorised(path, collection, entities=ids)
 
 
@@ -169,6 +169,7 @@ def test_matrix_blocks_are_views_of_the_file(tmp_path, collection, dtype, fortra
     shape = len(collection.questions), len(collection.entities)
     whole = np.arange(shape[0] * shape[1]).reshape(shape).astype(dtype)
     np.save(tmp_path / "s.npy", np.asfortranarray(whole) if fortran else whole)
+    stamp_score_matrix(tmp_path / "s.npy", collection)
     blocks = list(read_score_matrix(tmp_path / "s.npy", collection, block=block))
     assert all(isinstance(scores, np.memmap) for _, scores in blocks)
     rows, scores = joined(blocks)
@@ -179,16 +180,21 @@ def test_matrix_blocks_are_views_of_the_file(tmp_path, collection, dtype, fortra
 def test_matrix_in_another_order(tmp_path, collection):
     """--topics and --entities tell the order of rows and columns, with further ones among them."""
     rng = np.random.default_rng(6)
-    topics = rng.permutation([*collection.questions.ids, "tail99"]).tolist()
+    labels, questions = labels_of(collection), collection.questions
+    rows = [
+        ("head" if is_head else "tail", labels[anchor], questions.relations[relation])
+        for is_head, anchor, relation in zip(questions.is_head, questions.anchor, questions.relation, strict=True)
+    ]
+    topics = [tuple(row) for row in rng.permutation([*rows, ("tail", "ann", "hates")]).tolist()]
     entities = rng.permutation([*labels_of(collection), "zoe"]).tolist()
     matrix = rng.random((len(topics), len(entities)))
     np.save(tmp_path / "s.npy", matrix)
-    (tmp_path / "t.tsv").write_text("".join(f"{topic}\ta\tr\n" for topic in topics))
+    (tmp_path / "t.tsv").write_text("".join(f"{side}{n}\t{a}\t{r}\n" for n, (side, a, r) in enumerate(topics)))
     (tmp_path / "e.txt").write_text("".join(f"{entity}\n" for entity in entities))
-    blocks = read_score_matrix(
-        tmp_path / "s.npy", collection, topics=tmp_path / "t.tsv", entities=tmp_path / "e.txt", block=2
-    )
-    expected = matrix[[topics.index(q) for q in collection.questions.ids]]
+    named = {"topics": tmp_path / "t.tsv", "entities": tmp_path / "e.txt"}
+    with pytest.warns(KgtrecWarning, match=r"left out 1 (questions|entities) that the collection lacks"):
+        blocks = read_score_matrix(tmp_path / "s.npy", collection, **named, block=2)
+    expected = matrix[[topics.index(row) for row in rows]]
     expected = expected[:, [entities.index(label) for label in labels_of(collection)]]
     assert np.array_equal(joined(blocks)[1], expected)
 
@@ -203,13 +209,62 @@ def test_a_collection_s_own_files_tell_its_order(tmp_path, collection):
     assert np.array_equal(joined(blocks)[1], matrix)
 
 
+def test_nothing_tells_the_order_but_what_stands_beside(tmp_path, collection):
+    """The right shape is no reason; a note beside the matrix is, for that matrix and that collection."""
+    path, scores = tmp_path / "s.npy", np.random.default_rng(7).random((6, 5))
+    np.save(path, scores)
+    with pytest.raises(FormatError, match=r"expected to be told which question each row is about, found nothing that"):
+        read_score_matrix(path, collection)
+    path.unlink()
+    write_score_matrix(path, scores, collection)
+    assert np.array_equal(joined(read_score_matrix(path, collection))[1], scores)
+    other = build_questions(
+        Triples.of(TRAIN[::-1]), Triples.of([]), Triples.of(TEST), ids=collection.labels is not None
+    )
+    with pytest.raises(FormatError, match=rf"expected scores of collection {other.fingerprint}, found those of"):
+        read_score_matrix(path, other)
+    own = joined(read_score_matrix(path, other, made_for=collection))[1]
+    place = [labels_of(collection).index(label) for label in labels_of(other)]
+    assert np.array_equal(own, scores[:, place])
+    path.unlink()
+    np.save(path, scores + 1)
+    with pytest.raises(FormatError, match=r"s.npy.json: expected what is known of s.npy, found that of another file"):
+        read_score_matrix(path, collection)
+
+
+def test_a_sample_takes_its_rows_by_what_they_ask(tmp_path, collection):
+    """Its questions have ids of their own, which stand for others in the whole."""
+    whole = np.random.default_rng(9).random((6, 5))
+    write_score_matrix(tmp_path / "s.npy", whole, collection)
+    part = build_questions(Triples.of(TRAIN), Triples.of([]), Triples.of(TEST), sample=Triples.of(TEST[1:]),
+                           ids=collection.labels is not None)  # fmt: skip
+    with pytest.warns(KgtrecWarning, match="left out 2 questions that the collection lacks"):
+        scores = joined(read_score_matrix(tmp_path / "s.npy", part, made_for=collection))[1]
+    rows = collection.questions.rows(part.questions.is_head, part.questions.relation, part.questions.anchor)
+    assert part.questions.ids[0] == collection.questions.ids[0]
+    assert rows[0] != 0
+    assert np.array_equal(scores, whole[rows])
+
+
+def test_only_whole_matrices_are_written(tmp_path, collection):
+    """Of the collection's shape, under a name that tells the form."""
+    with pytest.raises(FormatError, match="expected a matrix of 6 questions x 5 entities, found 5 x 6"):
+        write_score_matrix(tmp_path / "s.npy", np.zeros((5, 6)), collection)
+    with pytest.raises(KgtrecError, match=r"s.txt: expected a name that ends in .npy"):
+        write_score_matrix(tmp_path / "s.txt", np.zeros((6, 5)), collection)
+    assert not list(tmp_path.iterdir())
+
+
 def test_wrong_matrices_are_refused(tmp_path, collection):
     """Another shape, another kind of file, a cut-off file, no file."""
     path = tmp_path / "s.npy"
     np.save(path, np.zeros((3, 4)))
-    with pytest.raises(
-        FormatError, match=r"s.npy: expected a matrix of 6 questions x 5 entities, found 3 x 4; rows follow"
-    ):
+    with pytest.raises(FormatError, match=r"s.npy: expected a matrix of 6 questions x 5 entities, found 3 x 4"):
+        stamp_score_matrix(path, collection)
+    write_collection(tmp_path / "C", collection)
+    for name in ("topics.tsv", "entities.txt" if collection.labels is None else "entities.tsv"):
+        (tmp_path / name).write_bytes((tmp_path / "C" / name).read_bytes())
+    with pytest.raises(FormatError, match=r"s.npy: expected a matrix of 6 questions x 5 entities, as what tells its"):
         read_score_matrix(path, collection)
     np.save(path, np.zeros((6, 5)))
     path.write_bytes(path.read_bytes()[:-8])
@@ -228,7 +283,7 @@ def test_wrong_matrices_are_refused(tmp_path, collection):
 
 def test_a_label_file_with_a_repeated_or_unreadable_line(tmp_path, collection):
     """The line is named."""
-    np.save(tmp_path / "s.npy", np.zeros((6, 5)))
+    write_score_matrix(tmp_path / "s.npy", np.zeros((6, 5)), collection)
     names = tmp_path / "e.txt"
     names.write_text("ann\ntea\nann\n")
     with pytest.raises(FormatError, match=r"e.txt:3: expected each label once, found 'ann' here and in line 1"):

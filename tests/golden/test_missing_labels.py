@@ -27,7 +27,11 @@ def estimate(fb15k_237, data):
     labels = Qrels.of(question, entity, np.ones(len(question), np.int32), ids, entities)
     runs = [
         rank_scores(
-            collection, read_factorised(data / f"systems/fb15k-237/{name}.npz", collection), name=name, depth=100
+            collection,
+            read_factorised(data / f"systems/fb15k-237/{name}.npz", collection),
+            entities=collection,
+            name=name,
+            depth=100,
         ).run
         for name in ("transe", "distmult")
     ]

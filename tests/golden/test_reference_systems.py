@@ -24,7 +24,9 @@ def test_a_system_gives_its_published_scores(data, fb15k_237, system):
     folder = data / "systems" / "fb15k-237"
     with (folder / "reference.tsv").open() as lines:
         published = {row["system"]: row for row in csv.DictReader(lines, delimiter="\t")}[system]
-    ranks = rank_scores(fb15k_237, read_factorised(folder / f"{system}.npz", fb15k_237), depth=0).answer_ranks
+    ranks = rank_scores(
+        fb15k_237, read_factorised(folder / f"{system}.npz", fb15k_237), entities=fb15k_237, depth=0
+    ).answer_ranks
     realistic = ranks.above + 1 + ranks.tied / 2
     assert len(ranks) == 40_932
     assert np.mean(1 / realistic) == pytest.approx(float(published["micro.MRR"]), abs=1e-6)
@@ -38,7 +40,12 @@ def test_a_real_run_is_the_list_that_a_full_sort_gives(data, fb15k_237):
     blocks = read_factorised(data / "systems" / "fb15k-237" / "rotate.npz", fb15k_237, block=200)
     rows, scores = next(blocks)
     blank = np.zeros((len(fb15k_237.questions) - len(rows), scores.shape[1]), np.float32)
-    run = rank_scores(fb15k_237, [(rows, scores), (np.arange(len(rows), len(blank) + len(rows)), blank)], depth=100).run
+    run = rank_scores(
+        fb15k_237,
+        [(rows, scores), (np.arange(len(rows), len(blank) + len(rows)), blank)],
+        entities=fb15k_237,
+        depth=100,
+    ).run
     known, place = fb15k_237.known, fb15k_237.entities.byte_order
     for question in rows.tolist():
         row = scores[question].astype(float)

@@ -292,7 +292,11 @@ def study_set(n_systems: int = 5, n_triples: int = 60, seed: int = 3) -> tuple[C
     systems = []
     for place in range(n_systems):
         scores = (rng.normal(size=right.shape) + 0.25 * place * right).round(1)
-        systems.append(rank_scores(collection, scores, depth=0, name=f"s{place}").answer_ranks)
+        systems.append(
+            rank_scores(
+                collection, scores, questions=collection, entities=collection, depth=0, name=f"s{place}"
+            ).answer_ranks
+        )
     return collection, systems
 
 
@@ -377,7 +381,12 @@ def test_systems_of_several_kinds_are_scored_beside_each_other():
     """A run and answer ranks follow other rules for ties; each scores as it does among its own kind."""
     collection, systems = STUDY
     scores = np.random.default_rng(0).random((len(collection.questions), 30))
-    runs = [rank_scores(collection, scores.round(places), depth=9, name=f"run{places}").run for places in (1, 2)]
+    runs = [
+        rank_scores(
+            collection, scores.round(places), questions=collection, entities=collection, depth=9, name=f"run{places}"
+        ).run
+        for places in (1, 2)
+    ]
     mixed = [systems[0], runs[0], systems[1], runs[1]]
     together, ranks, cut = (
         stability(collection, own, ("macro.MRR", "AP@5"), sizes=[0.3], repeats=2) for own in (mixed, systems[:2], runs)
@@ -517,7 +526,12 @@ def test_what_cannot_be_had_is_refused_before_the_work():
         stability(collection.qrels, systems, MEASURES)
     runs = [
         rank_scores(
-            collection, np.random.default_rng(i).random((len(collection.questions), 30)), depth=9, name=f"{i}"
+            collection,
+            np.random.default_rng(i).random((len(collection.questions), 30)),
+            questions=collection,
+            entities=collection,
+            depth=9,
+            name=f"{i}",
         ).run
         for i in range(2)
     ]

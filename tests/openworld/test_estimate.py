@@ -572,7 +572,9 @@ def tree():
         for _, model in baseline_checkpoints(name, complete.train, **options)
     ]
     ranks = [
-        rank_scores(complete, score_blocks(model, complete), name=f"{name}{place}", depth=0).answer_ranks
+        rank_scores(
+            complete, score_blocks(model, complete), entities=complete, name=f"{name}{place}", depth=0
+        ).answer_ranks
         for place, (name, model) in enumerate(models)
     ]
     return TrueFacts.of(complete), ranks

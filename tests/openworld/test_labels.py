@@ -45,7 +45,7 @@ def world(seed: int, facts: int = 30) -> tuple[Collection, np.ndarray]:
 
 
 def ranked(collection: Collection, scores: np.ndarray) -> AnswerRanks:
-    return rank_scores(collection, scores, depth=0, name="s").answer_ranks
+    return rank_scores(collection, scores, questions=collection, entities=collection, depth=0, name="s").answer_ranks
 
 
 def built_anew(sparse: SparseLabels, scores: np.ndarray) -> tuple[Collection, AnswerRanks]:

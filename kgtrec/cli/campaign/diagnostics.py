@@ -6,7 +6,7 @@ import click
 
 from kgtrec.cli.common import counting, progress, say
 from kgtrec.cli.evaluate import files_of, form_of, holds_ranks_of, read_systems
-from kgtrec.cli.options import COUNT, measure_option, mixed_option, require_table
+from kgtrec.cli.options import COUNT, measure_option, mixed_option, require_table, trust_ids_option
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.outputs import writing
 from kgtrec.formats.runs import default_name
@@ -20,6 +20,7 @@ FORMATS = ("table", "csv", "json")
 @measure_option("Measure of the systems; may be repeated, or hold several. Default: AP@20 and nDCG@20.")
 @click.option("--judged-at", type=COUNT, default=10, show_default=True, metavar="K", help="The k of Judged@k.")
 @mixed_option
+@trust_ids_option
 @click.option(
     "--format",
     "form",

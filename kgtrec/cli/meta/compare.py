@@ -26,6 +26,7 @@ from kgtrec.cli.options import (
     samples,
     seed_option,
     ties_option,
+    trust_ids_option,
 )
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.outputs import write_text
@@ -59,6 +60,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @ties_option
 @missing_option
 @mixed_option
+@trust_ids_option
 @format_option(FORMATS)
 @click.option("--table", "part", type=click.Choice(TABLES), help="What --format csv or latex holds. Default: measures.")
 @out_option

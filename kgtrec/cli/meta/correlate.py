@@ -22,6 +22,7 @@ from kgtrec.cli.options import (
     samples,
     seed_option,
     ties_option,
+    trust_ids_option,
 )
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
@@ -66,6 +67,7 @@ FORMATS = ("table", "csv", "json", "latex")
 @ties_option
 @missing_option
 @mixed_option
+@trust_ids_option
 @seed_option()
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Of FIRST, then of SECOND. Default: their paths.")
 @format_option(FORMATS)

@@ -19,6 +19,7 @@ from kgtrec.cli.options import (
     samples,
     seed_option,
     ties_option,
+    trust_ids_option,
     workers_option,
 )
 from kgtrec.data.power import POWER_TESTS, RESAMPLES
@@ -69,6 +70,7 @@ FORMATS = ("table", "csv", "json", "latex")
 @ties_option
 @missing_option
 @mixed_option
+@trust_ids_option
 @collection_option("that tells relations, if QRELS is a file and a measure weighs them.")
 @click.option("--pairs", is_flag=True, help="Show every pair of systems. JSON always holds them.")
 @format_option(FORMATS)

@@ -21,6 +21,7 @@ from kgtrec.cli.options import (
     out_option,
     seed_option,
     ties_option,
+    trust_ids_option,
 )
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
@@ -74,6 +75,7 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
 @ties_option
 @missing_option
 @mixed_option
+@trust_ids_option
 @seed_option()
 @format_option(FORMATS)
 @out_option

@@ -19,6 +19,7 @@ from kgtrec.cli.options import (
     samples,
     seed_option,
     ties_option,
+    trust_ids_option,
     workers_option,
 )
 from kgtrec.data.correlations import COEFFICIENTS
@@ -86,6 +87,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
 @ties_option
 @missing_option
 @mixed_option
+@trust_ids_option
 @click.option(
     "--confidence",
     type=SHARE,

@@ -6,7 +6,16 @@ import click
 
 from kgtrec.cli.common import progress, say
 from kgtrec.cli.evaluate import files_of, holds_ranks_of, refuse_twice
-from kgtrec.cli.options import COUNT, MOST_DRAWS, Whole, measure_option, mixed_option, seed_option, ties_option
+from kgtrec.cli.options import (
+    COUNT,
+    MOST_DRAWS,
+    Whole,
+    measure_option,
+    mixed_option,
+    seed_option,
+    ties_option,
+    trust_ids_option,
+)
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.open_world_curve import DENSITIES
 from kgtrec.errors import KgtrecError
@@ -59,6 +68,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
 )
 @ties_option
 @mixed_option
+@trust_ids_option
 @seed_option("Of the labels.")
 @click.option("--out", type=click.Path(), help="Folder for report.html, figures, and tables as CSV.")
 def command(

@@ -20,6 +20,7 @@ from kgtrec.cli.options import (
     require_table,
     samples,
     seed_option,
+    trust_ids_option,
 )
 from kgtrec.data.collection import Collection
 from kgtrec.data.missing_estimate import METHODS
@@ -68,6 +69,7 @@ _DEPTH = 10  # of a pool that nothing is known of
 @click.option("--resamples", type=samples(1), default=1000, show_default=True, help="Bootstrap samples.")
 @seed_option("Of the bootstrap.")
 @mixed_option
+@trust_ids_option
 @format_option(FORMATS)
 @click.option("--table", help="Which table to write as CSV: missing, scores or separations.")
 @out_option

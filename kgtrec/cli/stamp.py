@@ -1,0 +1,40 @@
+"""kgtrec stamp."""
+
+from __future__ import annotations
+
+import click
+
+from kgtrec.cli.common import say
+from kgtrec.cli.systems import read_questions, splits
+from kgtrec.formats.origins import origin_path
+from kgtrec.formats.score_matrix import stamp_score_matrix
+
+
+@click.command(name="stamp")
+@click.argument("collection", type=click.Path())
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--filter", "filtered_by", callback=splits, metavar="SPLITS|raw",
+    help="Splits whose known triples were removed from the runs; left open by default.",
+)  # fmt: skip
+def command(collection: str, files: tuple[str, ...], filtered_by: tuple[str, ...] | None) -> None:
+    """Note beside FILES of other tools that they are of COLLECTION, in NAME.json.
+
+    FILES are score matrices (.npy) whose rows are in the order of the collection's topics.tsv and whose columns in that
+    of its entities, and runs whose question ids are the collection's. kgtrec rank and kgtrec.write_score_matrix note it
+    themselves. What is noted is checked whenever such a file meets a collection, so that scores, ids and orders of one
+    are never taken for another's.
+
+    \b
+    kgtrec stamp C transe.npy
+    kgtrec stamp C runs/*.run.gz --filter train,valid,test
+    """
+    from kgtrec.formats.runs import stamp_run
+
+    test = read_questions(collection)
+    for file in files:
+        if file.lower().endswith(".npy"):
+            stamp_score_matrix(file, test)
+        else:
+            stamp_run(file, test, filtered_by)
+        say(f"wrote {origin_path(file)}")

@@ -1,0 +1,253 @@
+"""The one place where questions and entities of two sources meet: by what they are, never by their ids or places.
+
+A question is (side, anchor, relation) and an entity is its label. Ids (``head0``, ``e7``) and orders are names that
+each collection gives anew: a sample numbers its questions from 0, and frameworks sort entities as they like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.arrow import labels_of
+from kgtrec.data.collection import Collection
+from kgtrec.data.frames import frame_labels, is_frame
+from kgtrec.data.questions import SIDES, Questions
+from kgtrec.data.topics import Topics
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import CollectionError, KgtrecError, kind_of
+
+_SHOWN = 3  # examples in a message
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Where each question, or entity, of a collection stands among those of a source."""
+
+    place: NDArray[np.intp]  # (n,) row, or column, of the source; each once
+    size: int  # how many the source has, those that the collection lacks among them
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the source has the same ones in the same order."""
+        return self.size == len(self.place) and bool(np.array_equal(self.place, np.arange(self.size)))
+
+    @property
+    def extra(self) -> int:
+        """How many of the source's the collection lacks."""
+        return self.size - len(self.place)
+
+    def own(self) -> NDArray[np.intp]:
+        """(size,) for each of the source's where it stands in the collection, -1 where it lacks it."""
+        found = np.full(self.size, -1, np.intp)
+        found[self.place] = np.arange(len(self.place))
+        return found
+
+
+def entity_names(collection: Collection) -> Vocabulary:
+    """(n,) what the entities of a collection are called outside it: their labels, where it has ids for them."""
+    return collection.entities if collection.labels is None else collection.labels
+
+
+def entity_places(collection: Collection, entities: Any, *, where: str = "entities") -> Places:
+    """Where each entity of a collection stands in some order of entities.
+
+    Parameters
+    ----------
+    collection : Collection
+    entities : Collection, Vocabulary, sequence of str, or mapping of str to int
+        Labels in their order, or each one's number, as PyKEEN's ``entity_to_id``. A collection stands for its own
+        entities in its own order.
+    where : str
+        What the entities are of, for messages.
+
+    Raises
+    ------
+    CollectionError
+        If an entity of the collection is not there.
+    KgtrecError
+        If a label is repeated, or the numbers are not 0, 1, ...
+
+    Examples
+    --------
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.questions import build_questions
+    >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
+    >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
+    >>> list(collection.entities), entity_places(collection, {"jam": 2, "ann": 0, "tea": 3, "bob": 1}).place.tolist()
+    (['ann', 'tea', 'bob', 'jam'], [0, 3, 1, 2])
+    """
+    if entities is collection or entities is collection.entities:
+        return Places(np.arange(len(collection.entities)), len(collection.entities))
+    wanted, given = entity_names(collection), _entities(entities, where)
+    place = given.encode(wanted.labels).astype(np.intp)
+    if (missing := np.flatnonzero(place < 0)).size:
+        extra = np.flatnonzero(wanted.encode(given.labels) < 0)
+        raise CollectionError(
+            f"{where}: "
+            + _lacking("entities", len(missing), len(place), wanted.decode(missing[:_SHOWN]).to_pylist())
+            + _instead(len(extra), given.decode(extra[:_SHOWN]).to_pylist())
+        )
+    return Places(place, len(given))
+
+
+def question_places(collection: Collection, questions: Any, *, where: str = "questions") -> Places:
+    """Where each question of a collection stands in some order of questions, whatever ids either has.
+
+    Parameters
+    ----------
+    collection : Collection
+    questions : Collection, Questions, Topics, DataFrame, or sequence of (side, anchor, relation)
+        A collection stands for its own questions in its own order; a data frame has columns ``side``, ``anchor`` and
+        ``relation``, all text; a side is ``"head"`` or ``"tail"``: what is asked for.
+    where : str
+        What the questions are of, for messages.
+
+    Raises
+    ------
+    CollectionError
+        If a question of the collection is not there.
+    KgtrecError
+        If a question is repeated, or an id or side does not say which side is asked for.
+
+    Examples
+    --------
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.questions import build_questions
+    >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
+    >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
+    >>> question_places(collection, [("tail", "ann", "likes"), ("head", "jam", "likes")]).place.tolist()
+    [1, 0]
+    """
+    own = collection.questions
+    if questions is collection or questions is own:
+        return Places(np.arange(len(own)), len(own))
+    given, names = _questions(questions, collection, where)
+    anchor = entity_names(collection).encode(names.decode(given.anchor))
+    relation = collection.relations.encode(given.relations.decode(given.relation))
+    row = own.rows(given.is_head, relation, anchor)
+    row[(anchor < 0) | (relation < 0)] = -1
+    found = np.flatnonzero(row >= 0)
+    times = np.bincount(row[found], minlength=len(own))
+    if (twice := np.flatnonzero(times > 1)).size:
+        raise KgtrecError(
+            f"{where}: expected each question once, found {_listed([_shown(collection, code) for code in twice[:1]])} "
+            f"{times[twice[0]]} times" + (f", and {len(twice) - 1:,} others repeated" if len(twice) > 1 else "")
+        )
+    if (missing := np.flatnonzero(times == 0)).size:
+        extra = np.flatnonzero(row < 0)
+        shown = [_text(given.is_head[at], names[given.anchor[at]], given.relations[given.relation[at]])
+                 for at in extra[:_SHOWN]]  # fmt: skip
+        raise CollectionError(
+            f"{where}: "
+            + _lacking("questions", len(missing), len(own), [_shown(collection, code) for code in missing[:_SHOWN]])
+            + _instead(len(extra), shown)
+        )
+    place = np.empty(len(own), np.intp)
+    place[row[found]] = found
+    return Places(place, len(row))
+
+
+def _entities(entities: Any, where: str) -> Vocabulary:
+    if isinstance(entities, Collection):
+        return entity_names(entities)
+    if isinstance(entities, Vocabulary):
+        return entities
+    if isinstance(entities, Mapping):
+        entities = _by_number(entities, where)
+    if isinstance(entities, str) or not isinstance(entities, Iterable):
+        raise KgtrecError(
+            f"{where}: expected labels in their order, or a label's number each, found {kind_of(entities)}"
+        )
+    try:
+        return Vocabulary.of(entities)
+    except (KgtrecError, pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise KgtrecError(f"{where}: {error}") from None
+
+
+def _by_number(numbers: Mapping[Any, Any], where: str) -> list[Any]:
+    """Labels in the order of their numbers."""
+    try:
+        ordered = sorted(numbers.items(), key=lambda item: item[1])
+        wrong = [number for place, (_, number) in enumerate(ordered) if number != place]
+    except TypeError:
+        raise KgtrecError(f"{where}: expected a whole number for each label, found other values") from None
+    if wrong:
+        raise KgtrecError(
+            f"{where}: expected the numbers from 0 to {len(ordered) - 1}, one for each label, found {wrong[0]!r}"
+        )
+    return [label for label, _ in ordered]
+
+
+def _questions(questions: Any, collection: Collection, where: str) -> tuple[Questions, Vocabulary]:
+    """The questions, and the names of their entities."""
+    if isinstance(questions, Collection):
+        return questions.questions, entity_names(questions)
+    if isinstance(questions, Questions):
+        return questions, entity_names(collection) if questions.entities is collection.entities else questions.entities
+    if isinstance(questions, Topics):
+        try:
+            found = questions.questions()
+        except KgtrecError as error:
+            raise KgtrecError(f"{where}: {error}") from None
+        return found, found.entities
+    if is_frame(questions):
+        columns = [frame_labels(questions, name).to_pylist() for name in ("side", "anchor", "relation")]
+    else:
+        columns = _columns(questions, where)
+    side, anchor, relation = columns
+    if wrong := next((each for each in side if each not in SIDES), None):
+        raise KgtrecError(f"{where}: expected {' or '.join(SIDES)} as the side that is asked for, found {wrong!r}")
+    entities, anchor_code = Vocabulary.encoding(labels_of(anchor))
+    relations, relation_code = Vocabulary.encoding(labels_of(relation))
+    ids = Vocabulary.of([f"{name}{number}" for number, name in enumerate(side)])
+    is_head = np.array([each == SIDES[0] for each in side], np.bool_)
+    return Questions(ids, is_head, relation_code, anchor_code, entities, relations), entities
+
+
+def _columns(questions: Any, where: str) -> list[list[str]]:
+    if isinstance(questions, str | Mapping) or not isinstance(questions, Iterable):
+        raise KgtrecError(
+            f"{where}: expected a collection, its questions, topics, or (side, anchor, relation) for each question, "
+            f"found {kind_of(questions)}"
+        )
+    columns: list[list[str]] = [[], [], []]
+    for number, question in enumerate(questions):
+        is_one = isinstance(question, tuple | list) and len(question) == 3
+        if not is_one or not all(isinstance(part, str) for part in question):
+            raise KgtrecError(
+                f"{where}: expected (side, anchor, relation), all text, for each question, found {question!r} "
+                f"as number {number}"
+            )
+        for column, part in zip(columns, question, strict=True):
+            column.append(part)
+    return columns
+
+
+def _shown(collection: Collection, code: int) -> str:
+    own = collection.questions
+    anchor = entity_names(collection)[own.anchor[code]]
+    return _text(bool(own.is_head[code]), anchor, own.relations[own.relation[code]])
+
+
+def _text(is_head: bool, anchor: str, relation: str) -> str:
+    return f"(?, {relation}, {anchor})" if is_head else f"({anchor}, {relation}, ?)"
+
+
+def _lacking(what: str, missing: int, n: int, examples: list[str]) -> str:
+    return f"expected all {n:,} {what} of the collection, found no {_listed(examples)}" + (
+        f" ({missing:,} are missing)" if missing > len(examples) else ""
+    )
+
+
+def _instead(extra: int, examples: list[str]) -> str:
+    return f"; {extra:,} that the collection lacks are there, such as {_listed(examples)}" if extra else ""
+
+
+def _listed(examples: list[str]) -> str:
+    return ", ".join(examples)
