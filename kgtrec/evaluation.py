@@ -23,6 +23,7 @@ from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, kind_of, nearest
 from kgtrec.judging import JudgedSystem, judge
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
+from kgtrec.plausibility import AgainstChance, against_chance, no_better_than_chance
 from kgtrec.summary import Bootstrap, Intervals, Items, Resample, summarise
 from kgtrec.weighting import Weighting
 
@@ -143,12 +144,16 @@ def evaluate(
     if bootstrap is not None and per in ("answer", "question"):
         raise KgtrecError(f"expected means to give intervals of, found one value per {per}; leave out the confidence")
 
+    set_against: list[AgainstChance] = []
     over_questions = any(measure.items == "questions" for measure in parsed)
 
     def seen_systems() -> Iterator[JudgedSystem]:
         for system in found:
             compared = _in_float32(system) if float32 and isinstance(system, Run) else system
             seen = judge(compared, judgements, ties, seed)
+            n_entities = len(system.entities) if collection is None else len(collection.entities)
+            if (found_by_chance := against_chance(seen, n_entities)) is not None:
+                set_against.append(found_by_chance)
             if over_questions:
                 tell_lacking(seen.name, int(np.sum(seen.ranking.num_retrieved == 0)), judgements, missing)
             yield seen
@@ -156,7 +161,10 @@ def evaluate(
     def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: JudgedSystem) -> Items:
         return measured_items(measure, seen, judgements, breakdown, weighting, missing)
 
-    return _scored(seen_systems(), parsed, items_of, breakdown, None if bootstrap is None else Intervals(bootstrap))
+    scores = _scored(seen_systems(), parsed, items_of, breakdown, None if bootstrap is None else Intervals(bootstrap))
+    for _, line in no_better_than_chance(set_against):
+        warnings.warn(line, KgtrecWarning, stacklevel=2)
+    return scores
 
 
 def prepared(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
@@ -21,6 +21,8 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, legible
 from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
 from kgtrec.formats.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS
+from kgtrec.formats.numpy_files import mapped_matrix
+from kgtrec.formats.origins import is_origin_path, origin_path, read_origin
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.qrels import QrelsFile
 from kgtrec.formats.runs import RunFile, default_name
@@ -28,6 +30,16 @@ from kgtrec.formats.sniff import read_any
 from kgtrec.formats.steps import STEP, damaged_files
 from kgtrec.formats.studies import damaged_steps, is_study, read_study
 from kgtrec.formats.topics import read_entity_labels
+from kgtrec.judging import judge
+from kgtrec.plausibility import (
+    against_chance,
+    check_ranks,
+    doubtful_triples,
+    known_listed,
+    no_better_than_chance,
+    questions_of_one_score,
+    read_ranks,
+)
 
 _ENTITY_FILES = (ENTITY_LABELS, ENTITY_IDS)
 _QRELS_BY_DEPTH = "qrels.depth*.txt"
@@ -75,7 +87,8 @@ def command(files: tuple[str, ...]) -> None:
     disagree or doubt. What may have been right when it was recorded is no finding: people who have left, corrections,
     verdicts on what is not assigned.
 
-    Notes tell of what may be meant, and may be damage: known answers in other runs (as in raw ones), lists of
+    Notes tell of what may be meant, and may be damage: systems no better than chance beside good ones, test and train
+    or head and tail that seem to be swapped, known answers in other runs (as in raw ones), lists of
     candidates that all score the same, a rank column without numbers, a collection whose qrels were replaced, links to
     hosts that sources.txt does not list now, and who judged what where labels were published elsewhere.
 
@@ -97,8 +110,9 @@ def command(files: tuple[str, ...]) -> None:
             _read(file, read)
     for finding in check_together(read.systems, read.qrels, read.topics, read.entities, partial=read.partial):
         read.wrong[finding.source].append(_placed(finding, read))
-    _check_ranks_together(read)
+    _check_systems_together(read)
     _check_known(read)
+    _check_against_chance(read)
     for file, wrong in read.wrong.items():
         for line in (*wrong, *read.notes.get(file, ())):
             click.echo(legible(line))
@@ -164,6 +178,8 @@ def _read_collection(folder: str, read: _Input) -> None:
                     f"collection {found.fingerprint}: {counted(len(found.known), 'known answer')}, "
                     f"{counted(len(found.train), 'train triple')}, {counted(len(found.relations), 'relation')}"
                 )
+                for line in doubtful_triples(found):
+                    read.note(folder, line)
         for warning in caught:
             if issubclass(warning.category, KgtrecWarning):
                 read.note(folder, str(warning.message).removeprefix(f"{folder}/"))
@@ -189,8 +205,13 @@ def _read_study(folder: str, read: _Input) -> None:
 
 
 def _read(file: str, read: _Input) -> None:
+    if is_origin_path(file):
+        return  # read with the file that it is about
     read.wrong[file] = []
     name = Path(file).name
+    if name.lower().endswith(".npy"):
+        _check_matrix(file, read)
+        return
     try:
         found = read_entity_labels(file) if name in _ENTITY_FILES else read_any(file, ranks=True)
     except KgtrecError as error:
@@ -219,10 +240,21 @@ def _read(file: str, read: _Input) -> None:
         read.about[file] = f"entities: {counted(len(found), 'label')}"
 
 
+def _check_matrix(file: str, read: _Input) -> None:
+    """A score matrix: whether it is whole, and what is known of its order."""
+    try:
+        shape, origin = mapped_matrix(file).shape, read_origin(file, "scores")
+    except KgtrecError as error:
+        read.wrong[file].append(str(error))
+        return
+    of = f", of collection {origin.collection}" if origin else ""
+    read.about[file] = f"scores: {' x '.join(map(str, shape))}{of}"
+    if origin is None:
+        read.note(file, "nothing beside it tells the order of its rows and columns; see kgtrec stamp")
+
+
 def _check_scores(file: str, found: RunFile, read: _Input) -> None:
     """What a run's scores say of its rank column, and of its lists."""
-    from kgtrec.plausibility import check_ranks, questions_of_one_score, read_ranks
-
     columns, run = found.columns, found.run
     if columns is not None:
         labels, codes = list(columns.vocabularies["rank"]), columns.codes["rank"]
@@ -250,16 +282,20 @@ def _check_scores(file: str, found: RunFile, read: _Input) -> None:
         read.note(file, f"no order of candidates in {which}: all of a list score the same, so that labels order them")
 
 
-def _check_ranks_together(read: _Input) -> None:
-    """Answer ranks that cannot be evaluated together, or on these qrels."""
+def _check_systems_together(read: _Input) -> None:
+    """Systems that cannot be evaluated together, or on these qrels."""
     from kgtrec.belonging import Belonging
     from kgtrec.judging import unranked
 
-    belongs = Belonging(next(iter(read.collections.values())) if len(read.collections) == 1 else None)
+    collection = next(iter(read.collections.values())) if len(read.collections) == 1 else None
+    qrels = next(iter(read.qrels.values())) if len(read.qrels) == 1 else None
+    belongs = Belonging(collection, qrels=qrels)
     for file, ranks in read.systems.items():
-        if not isinstance(ranks, AnswerRanks):
-            continue
         try:
+            if isinstance(ranks, Run):  # of its entities and questions more is told
+                belongs.check_collection(ranks)
+                belongs.check_filter(ranks)
+                continue
             belongs(ranks)
         except KgtrecError as error:
             read.wrong[file].append(str(FormatError(str(error).removeprefix(f"{file}: "), path=file)))
@@ -279,8 +315,6 @@ def _check_ranks_together(read: _Input) -> None:
 
 def _check_known(read: _Input) -> None:
     """Known answers in runs: a finding where answer ranks beside say that they were filtered, else a note."""
-    from kgtrec.plausibility import known_listed
-
     filters = {
         (Path(file).parent, default_name(file)): (file, ranks.filtered_by)
         for file, ranks in read.systems.items() if isinstance(ranks, AnswerRanks)
@@ -291,6 +325,9 @@ def _check_known(read: _Input) -> None:
             if found is None:
                 continue
             beside, said = filters.get((Path(file).parent, default_name(file)), ("", None))
+            if run.filtered_by is not None:
+                beside = "its metadata" if is_parquet(file) else str(origin_path(file))
+                said = run.filtered_by
             counts = " and ".join(f"{n:,} known from {_SPLITS[split]}" for split, n in found.by_split.items())
             n_of_all = f"{found.questions:,} of {counted(len(run.questions), 'question')}"
             told = f"{counts}, in {n_of_all}, such as ({', '.join(found.example)})"
@@ -301,6 +338,23 @@ def _check_known(read: _Input) -> None:
                     f"expected a run that was filtered by {', '.join(said)}, as {beside} says, found answers {told}"
                 )
                 read.wrong[file].append(str(FormatError(message, path=file)))
+
+
+def _check_against_chance(read: _Input) -> None:
+    """Systems that chance would equal, beside others that it would not."""
+    for collection in read.collections.values():
+        seen = {}
+        for file, system in read.systems.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", KgtrecWarning)
+                try:
+                    found = against_chance(judge(system, collection.qrels), len(collection.entities))
+                except KgtrecError:
+                    continue  # told already
+            if found is not None:
+                seen[file] = replace(found, name=file)
+        for name, line in no_better_than_chance(list(seen.values())):
+            read.note(name, line.removeprefix(f"{name} "))
 
 
 def _read_campaign(folder: str, read: _Input) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,11 +29,11 @@ from kgtrec.cli.options import (
 )
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning
-from kgtrec.formats.files import suffixes
+from kgtrec.formats.files import reading, suffixes
 from kgtrec.formats.origins import is_origin_path
 from kgtrec.formats.outputs import writing
 from kgtrec.formats.parquet import is_parquet
-from kgtrec.formats.runs import default_name, read_run
+from kgtrec.formats.runs import default_name, read_run, read_run_file
 
 if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
+_HEAD = 1 << 18  # bytes of a run whose rank column is looked at
+_AT_ODDS = 0.1  # share of lines whose rank contradicts their score from which it is no matter of rounded scores
 _TIES_WORTH_TELLING = 0.001  # share of tied answers from which a table of four decimals may depend on the tie rule
 
 
@@ -268,13 +271,39 @@ def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterato
 
     def read(path: str, *, ranks: bool) -> Run | AnswerRanks:
         if not ranks:
-            return read_run(path, name=None if path == "-" else default_name(path), trust_ids=trust)
+            run = read_run(path, name=None if path == "-" else default_name(path), trust_ids=trust)
+            if not run.collection and path != "-":
+                _tell_of_ranks(path)
+            return run
         from kgtrec.formats.answer_ranks import read_answer_ranks
 
         found = read_answer_ranks(path).renamed(default_name(path))
         return replace(found, collection="") if trust else found
 
     return (read(path, ranks=ranks) for path, ranks in zip(systems, holds_ranks, strict=True))
+
+
+def _tell_of_ranks(path: str) -> None:
+    """Tell of a run of another tool whose first lines are ranked otherwise than their scores are."""
+    from kgtrec.plausibility import check_ranks, read_ranks
+
+    if is_parquet(path):
+        return
+    with reading(path) as stream:
+        head = stream.read(_HEAD)
+    try:
+        lines = read_run_file(path, stream=io.BytesIO(head[: head.rfind(b"\n") + 1]), ranks=True).columns
+    except KgtrecError:  # of the cut, since the whole was read
+        return
+    if lines is None:
+        return
+    ranks = read_ranks(list(lines.vocabularies["rank"]), lines.codes["rank"])
+    off = len(check_ranks(lines.codes["question"], ranks, lines.number).off.row)
+    if off > _AT_ODDS * len(ranks):
+        say(
+            f"note: {path}: on {off:,} of the first {len(ranks):,} lines the rank contradicts the score; the order is "
+            "by score, higher first, as trec_eval has it: are they distances? kgtrec check tells more"
+        )
 
 
 def _report_ties(scores: Scores, ties: str | None) -> None:

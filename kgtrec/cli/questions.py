@@ -18,6 +18,7 @@ from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import require_writable, write_collection
 from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_files, read_triples
 from kgtrec.formats.triples_rdf import LITERALS
+from kgtrec.plausibility import doubtful_triples
 from kgtrec.questions import build_questions
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -131,6 +132,8 @@ def command(
         inputs=_inputs(paths, splits, form),
     )
     click.echo(report_text(collection.report), nl=False)
+    for line in doubtful_triples(collection):
+        say(f"note: {line}")
     say(_summary(out, collection))
 
 

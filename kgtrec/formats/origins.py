@@ -101,7 +101,9 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
             f"file, or write it anew with kgtrec stamp COLLECTION {path}",
             path=beside,
         )
-    if said["origin"] != kind or said["sha256"] != sha256_of(path):
+    if said["origin"] != kind:
+        return None  # whoever reads the file as another kind is told so
+    if said["sha256"] != sha256_of(path):
         raise OtherFileError(
             f"expected what is known of {Path(path).name}, found that of another file: {Path(path).name} was changed "
             f"or replaced since; remove this file, or write it anew with kgtrec stamp COLLECTION {path}",
