@@ -19,6 +19,7 @@ from kgtrec.pooling import PairSet
 _ROWS_AT_A_TIME = 1 << 20
 _CHANCE = 1.96  # standard deviations: the interval of 95% holds what chance gives
 _FAR_ABOVE, _SURELY_ABOVE = 0.5, 10.0  # index and standard deviations of a system that another is held against
+_MOST_LISTED = 0.5  # of the candidates, by runs that can tell anything by which ones they list
 _MANY_RELATIONS = 1000
 _MANY_ENDS, _SWAPPED = 20, 10  # ends of triples that tell something, and how many times more of them are at odds
 
@@ -136,7 +137,7 @@ def against_chance(seen: JudgedSystem, n_entities: int) -> AgainstChance | None:
     Returns
     -------
     AgainstChance or None
-        None where nothing can be told: no answers, or lists of all candidates.
+        None where nothing can be told: no answers, or lists of most candidates.
     """
     if seen.answers is not None:
         n = seen.answers.candidates.astype(np.float64)
@@ -146,6 +147,8 @@ def against_chance(seen: JudgedSystem, n_entities: int) -> AgainstChance | None:
         ranking = seen.ranking
         relevant = ranking.judged_grade >= 1
         share = np.minimum(ranking.num_retrieved[ranking.judged_question[relevant]] / max(n_entities, 1), 1.0)
+        if len(share) == 0 or share.mean() > _MOST_LISTED:
+            return None  # nearly all candidates are listed, whatever their order
         expected, spread = share.sum(), np.sqrt((share * (1 - share)).sum())
         room, better = relevant.sum() - expected, np.count_nonzero(ranking.grade >= 1) - expected
     if not (room > 0 and spread > 0):
