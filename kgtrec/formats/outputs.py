@@ -569,7 +569,7 @@ def _require_folder(
     if os.path.lexists(target) and not target.is_dir():
         raise FormatError("expected a folder to write, found a file", path=path)
     if inner := next((place for place in _inputs if place == target or target in place.parents), None):
-        what = "an input" if inner == target else f"a folder that holds the input {_shown(inner, target)}"
+        what = "an input" if inner == target else f"a folder that holds the input {inner.relative_to(target)}"
         raise FormatError(f"expected a folder of its own, found {what}; choose another folder", path=path)
     if kind := owner_of(target):
         raise FormatError(
@@ -624,10 +624,6 @@ def _require_folder(
 def _listed(names: list[str]) -> str:
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(sorted(names)[:_NAMED]) + more
-
-
-def _shown(place: Path, folder: Path) -> str:
-    return str(place.relative_to(folder))
 
 
 def _below(folder: Path) -> Iterator[Path]:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import chdir, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -441,30 +442,23 @@ def test_a_folder_that_is_read_is_not_replaced(tmp_path, inner):
     assert visible(tmp_path / "f") == held(OLD)
 
 
-@pytest.mark.parametrize("spelling", [".", "../f", "{0}", "{0}/", "link", "sub/..", "./."])
-@pytest.mark.parametrize("inside", [True, False])
-def test_any_spelling_of_the_path(tmp_path, spelling, inside, monkeypatch):
+@pytest.mark.parametrize(
+    ("here", "spelling"),
+    [("f", spelling) for spelling in (".", "./.", "../f", "../f/../f", "../link", "{0}", "{0}/")]
+    + [(".", spelling) for spelling in ("f", "f/../f", "link", "{0}", "{0}/")],
+)
+def test_any_spelling_of_the_path(tmp_path, here, spelling, monkeypatch):
     """The folder in which somebody stands is filled and replaced too, and stays the folder in which they stand."""
     folder = tmp_path / "f"
     folder.mkdir()
     (tmp_path / "link").symlink_to("f")
-    (folder / "link").symlink_to("../f")
     path = spelling.format(folder)
-    if not inside and spelling in (".", "./.", "sub/..", "../f"):
-        return
-    monkeypatch.chdir(folder if inside else tmp_path)
-    (folder / "link").unlink()
-    if inside and spelling == "link":
-        path = "../link"
-    if spelling == "sub/..":
-        (folder / "sub").mkdir()
-        (folder / "sub").rmdir()
-        path = "../f/../f"
-    here = Path().stat().st_ino
+    monkeypatch.chdir(tmp_path / here)
+    inode = Path().stat().st_ino
     for files in (OLD, NEW, OLD):
         fill(path, files)
         assert visible(folder) == held(files)
-        assert Path().stat().st_ino == here
+        assert Path().stat().st_ino == inode
     (folder / "thesis.tex").write_text("x")
     with pytest.raises(FormatError, match=r"what kgtrec did not write there: thesis.tex"):
         fill(path, NEW)
@@ -633,7 +627,8 @@ def test_stopped_at_any_call_of_the_system_it_is_old_or_new(tmp_path, case):
             assert found == states[1], (fault, number)
         if "kill" not in fault:
             assert not [name for name in tree(place) if "kgtrec-part" in name] or found == states[1], (fault, number)
-        with suppress(KgtrecWarning):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KgtrecWarning)
             act(place)
         after = tree(place)
         after.pop("x.2", None)  # of who was set aside before and after
@@ -646,7 +641,7 @@ def test_stopped_at_any_call_of_the_system_it_is_old_or_new(tmp_path, case):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_large_folder_is_old_or_new_whenever_it_is_stopped(tmp_path, number):
-    """2,000 files, replaced over and over by a process that is stopped at some moment."""
+    """500 files, replaced over and over by a process that is stopped at some moment."""
     program = f"""
 import sys
 from pathlib import Path
