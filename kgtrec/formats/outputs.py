@@ -104,8 +104,12 @@ def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     if _is_device(path):  # it has no content to keep, and must not be replaced by a file
-        with Path(path).open("wb") as raw, compressing(raw, suffixes(path)[1]) as stream:
-            yield stream
+        try:
+            with Path(path).open("wb") as raw, compressing(raw, suffixes(path)[1]) as stream:
+                yield stream
+        except OSError as error:
+            _tell_place(error, path)
+            raise
         return
     with _new_file(path, by, lambda target: _require_file(target, path, by)) as stream:
         yield stream
@@ -311,6 +315,8 @@ def clear_parts(folder: PathLike) -> None:
 
 def _real(path: PathLike) -> Path:
     """Where a path leads, all links followed."""
+    if not os.fspath(path):  # as from a variable of the shell that is not set; it would stand for the current folder
+        raise FormatError("expected the name of a file or folder, found an empty one")
     try:
         return Path(os.path.realpath(path))
     except ValueError:
@@ -375,9 +381,14 @@ def _new_file(
         with suppress(OSError):
             part.unlink(missing_ok=True)
         _remove_made(made)
-        if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
-            error.filename = os.fspath(path)
+        _tell_place(error, path)
         raise
+
+
+def _tell_place(error: BaseException, path: PathLike) -> None:
+    """Have an error name the file for which there was no room."""
+    if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+        error.filename = os.fspath(path)
 
 
 def _record_file(target: Path, by: str, sha256: str) -> None:

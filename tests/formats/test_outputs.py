@@ -140,6 +140,21 @@ def test_another_file_by_the_name_of_the_record_is_kept(tmp_path):
     assert tree(tmp_path) == {}
 
 
+@pytest.mark.parametrize("write", [write_text, lambda path, text: fill(path, {"a": text})])
+def test_an_empty_name_is_refused(tmp_path, write, monkeypatch):
+    """It does not stand for the folder in which somebody is."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FormatError, match=r"^expected the name of a file or folder, found an empty one$"):
+        write("", "x")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_device_without_room_is_named():
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        write_text("/dev/full", "x")
+
+
 def test_a_torn_record_stands_for_less(tmp_path):
     """What it cannot vouch for is not replaced, and the next line is not joined to the torn one."""
     write_text(tmp_path / "x", "x")
