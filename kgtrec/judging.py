@@ -190,7 +190,7 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> Judg
 
     is_answer = np.zeros(len(ranks), np.bool_)  # of questions that are not judged, it does not matter
     is_answer[row[qrels.grade[judged] >= 1]] = True
-    counts = _ranked_again(ranks, is_answer)
+    counts = _counts(ranks, is_answer)
     num_retrieved = np.zeros(len(qrels.questions), np.int64)
     asked = question[ranks.question]
     num_retrieved[asked[asked >= 0]] = counts.length[asked >= 0]
@@ -248,27 +248,44 @@ class _Counts:
         return _Counts(*(getattr(self, name)[row] for name in self.__slots__))
 
 
-def _ranked_again(ranks: AnswerRanks, is_answer: NDArray[np.bool_]) -> _Counts:
+def ranked_again(
+    ranks: AnswerRanks, is_answer: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """What ranking the scores again would count, if these rows were the answers, and not those of the time.
 
     An answer of the time that is none now becomes a candidate like any other, which counts wherever it stands above;
     a candidate of the time that is an answer now is no longer counted. The table has the score of either, so that
-    nothing is estimated. Entities known from a filtered split were never counted; one that is an answer now joins the
-    list, as an answer does.
+    nothing is estimated. Entities known from a filtered split were never counted.
+
+    Parameters
+    ----------
+    ranks : AnswerRanks
+    is_answer : (n,) bool array
+        Of each row.
+
+    Returns
+    -------
+    above, tied, n_other : (n,) int arrays
+        In the terms of :class:`AnswerRanks`.
     """
-    was, question = ranks.answer, ranks.question
-    n = len(ranks.questions)
+    question, n = ranks.question, len(ranks.questions)
     above, tied, n_other = (getattr(ranks, name).astype(np.int64) for name in ("above", "tied", "n_other"))
-    is_candidate = _were_candidates(ranks)
-    for changed, sign in ((was & ~is_answer, 1), (is_candidate & is_answer, -1)):
+    for changed, sign in ((ranks.answer & ~is_answer, 1), (_were_candidates(ranks) & is_answer, -1)):
         if changed.any():
             higher, equal = higher_and_equal(question, ranks.score, changed)
             above += sign * higher
             tied += sign * equal
             n_other += sign * (np.bincount(question[changed], minlength=n)[question] - changed)
+    return above, tied, n_other
+
+
+def _counts(ranks: AnswerRanks, is_answer: NDArray[np.bool_]) -> _Counts:
+    """The same, and the places in the list with answers, which a filtered entity that is an answer now has joined."""
+    above, tied, n_other = ranked_again(ranks, is_answer)
+    question = ranks.question
     higher, equal = higher_and_equal(question, ranks.score, is_answer)
-    n_answers = np.bincount(question[is_answer], minlength=n)[question]
-    is_other = ~is_answer & (was | is_candidate)
+    n_answers = np.bincount(question[is_answer], minlength=len(ranks.questions))[question]
+    is_other = ~is_answer & (ranks.answer | _were_candidates(ranks))
     length = n_other + is_other + n_answers
     return _Counts(above, tied, n_other, above + higher, tied + equal, length, is_answer | is_other)
 
@@ -388,9 +405,8 @@ def _pairs_found(
 
 
 def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]) -> None:
-    without = np.ones(len(qrels), np.bool_)
-    without[judged] = False
-    missing = np.flatnonzero(without & (qrels.grade >= 1))
+    without = _without(qrels, judged)
+    missing = without[qrels.grade[without] >= 1]
     if len(missing):
         pair = qrels.questions[qrels.question[missing[0]]], qrels.entities[qrels.entity[missing[0]]]
         raise CollectionError(
@@ -398,11 +414,10 @@ def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]
             f"relevant judgements, such as ({pair[0]}, {pair[1]}): "
             "rank its scores again with these qrels (kgtrec rank --judged)"
         )
-    unranked = np.count_nonzero(without & (qrels.grade == 0))
-    if unranked:
+    if len(without):
         warnings.warn(
-            f"{ranks.name} has no rank for {unranked:,} judged non-answers; bpref, infAP, Judged and unj count them as "
-            "not retrieved. Rank its scores again with these qrels (kgtrec rank --judged)",
+            f"{ranks.name} has no rank for {len(without):,} judged non-answers; bpref, infAP, Judged and unj count "
+            "them as not retrieved. Rank its scores again with these qrels (kgtrec rank --judged)",
             KgtrecWarning, stacklevel=4,
         )  # fmt: skip
 
@@ -411,6 +426,11 @@ def unranked(ranks: AnswerRanks, qrels: Qrels) -> NDArray[np.intp]:
     """(n,) rows of the qrels for which the answer ranks have no row, but for those with a grade below 0."""
     question = qrels.questions.encode(ranks.questions.labels)
     _, judged = _pairs_found(question, ranks.question, ranks.entity, ranks.entities, qrels)
+    return _without(qrels, judged)
+
+
+def _without(qrels: Qrels, judged: NDArray[np.intp]) -> NDArray[np.intp]:
+    """(n,) rows of the qrels that are none of ``judged``, but for those with a grade below 0."""
     without = qrels.grade >= 0
     without[judged] = False
     return np.flatnonzero(without)

@@ -86,7 +86,7 @@ def read_part(folder: PathLike, triples: Iterable[Labels]) -> CampaignPart | Non
         it, or if anything is wrong.
     """
     own, wanted = Path(folder), sorted(set(triples))
-    with suppress(FormatError):
+    with suppress(FormatError, UnicodeDecodeError):
         settings = read_settings(folder)
         require_whole_settings(folder, settings)
         if not wanted or not is_initialised(folder):

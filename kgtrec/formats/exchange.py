@@ -15,17 +15,19 @@ from pathlib import Path
 
 NO_REPLACE, EXCHANGE = 1, 2  # flags of Linux's renameat2
 _NOT_SUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
-_PART = re.compile(r"\..+\.[0-9a-f]{8}\.kgtrec-part", re.DOTALL)
+_PART = re.compile(r"\.(.+)\.[0-9a-f]{8}\.kgtrec-part", re.DOTALL)
+_MOST = 50  # characters of a name, of up to 4 bytes each; a name may have 255 bytes
 
 
-def is_part(name: str) -> bool:
-    """Whether a file or folder of this name is what a writer makes before it takes its place."""
-    return _PART.fullmatch(name) is not None
+def is_part(name: str, of: str | None = None) -> bool:
+    """Whether a file or folder of this name is what a writer makes before it takes its place, or that of ``of``."""
+    found = _PART.fullmatch(name)
+    return found is not None and (of is None or found[1] == of[:_MOST])
 
 
 def part_name(name: str) -> str:
     """A name for what is made to become ``name``, which nothing has yet."""
-    return f".{name[:100]}.{os.urandom(4).hex()}.kgtrec-part"
+    return f".{name[:_MOST]}.{os.urandom(4).hex()}.kgtrec-part"
 
 
 @contextmanager
@@ -94,32 +96,45 @@ def move(moves: Sequence[tuple[Path, Path]]) -> None:
 
 
 def link(source: Path, place: Path) -> None:
-    """A second name for a file, or a copy of it where a file can have but one."""
+    """A second name for a file, or a copy of it where a file can have but one.
+
+    Raises
+    ------
+    FileExistsError
+        If something has that name.
+    """
     try:
         os.link(source, place)
+    except FileExistsError:
+        raise
     except OSError:
+        place.touch(exist_ok=False)
         shutil.copy2(source, place)
 
 
-def lock(handle: int) -> None:
-    """Tell other programs, as long as the handle is open, that somebody is at work on a file or folder."""
+def lock(handle: int, *, wait: bool = True) -> bool:
+    """Tell other programs, as long as the handle is open, that somebody is at work on a file or folder.
+
+    False where the system or the disk locks nothing, or if another program has told so and this one does not ``wait``.
+    """
     with suppress(ImportError, OSError):
         import fcntl
 
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        return True
+    return False
 
 
-def is_locked(part: Path) -> bool:
-    """Whether somebody is at work on it; where that cannot be known, yes."""
+@contextmanager
+def held(place: Path) -> Iterator[bool]:
+    """Lock a file or folder until the block ends, wherever it is moved meanwhile; False if that cannot be done now."""
     handle = -1
     try:
-        import fcntl
+        with suppress(ImportError, OSError):
+            import fcntl  # noqa: F401  # a system without it does not move what is open
 
-        handle = os.open(part, os.O_RDONLY)
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return True
+            handle = os.open(place, os.O_RDONLY)
+        yield handle >= 0 and lock(handle, wait=False)
     finally:
         if handle >= 0:
             os.close(handle)
-    return False

@@ -48,26 +48,6 @@ _FILES = {
 }  # fmt: skip
 
 
-def kinds_of_folder(folder: Path) -> tuple[str, ...]:
-    """What a folder is: of campaign, collection and study, those whose files it holds.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "campaign.json").write_text("{}")
-    >>> kinds_of_folder(folder)
-    ('campaign',)
-    """
-    manifest = _manifest(folder / MANIFEST)
-    found = {
-        "campaign": (folder / SETTINGS).is_file(),
-        "collection": "collection_format" in manifest,
-        "study": "study_format" in manifest or (folder / STEPS / LOCK).is_file(),
-    }
-    return tuple(kind for kind, is_there in found.items() if is_there)
-
-
 def owner_of(place: Path) -> str:
     """The kind of folder of which a file or folder of this name is a part, ``""`` if it is of none.
 
@@ -79,7 +59,14 @@ def owner_of(place: Path) -> str:
     >>> owner_of(folder / "judgements.jsonl"), owner_of(folder / "ann.csv")
     ('campaign', '')
     """
-    return next((kind for kind in kinds_of_folder(place.parent) if place.name in _FILES[kind]), "")
+    folder = place.parent
+    manifest = _manifest(folder / MANIFEST)
+    kinds = {
+        "campaign": (folder / SETTINGS).is_file(),
+        "collection": "collection_format" in manifest,
+        "study": "study_format" in manifest or (folder / STEPS / LOCK).is_file(),
+    }
+    return next((kind for kind, is_there in kinds.items() if is_there and place.name in _FILES[kind]), "")
 
 
 def _manifest(path: Path) -> dict[str, Any]:

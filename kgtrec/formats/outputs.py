@@ -26,7 +26,7 @@ from typing import IO, BinaryIO, cast
 from kgtrec.errors import FormatError, KgtrecWarning
 from kgtrec.formats.exchange import (
     EXCHANGE,
-    is_locked,
+    held,
     is_part,
     link,
     lock,
@@ -104,8 +104,12 @@ def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     if is_device(path):  # it has no content to keep, and must not be replaced by a file
-        with Path(path).open("wb") as raw, compressing(raw, suffixes(path)[1]) as stream:
-            yield stream
+        try:
+            with Path(path).open("wb") as raw, compressing(raw, suffixes(path)[1]) as stream:
+                yield stream
+        except OSError as error:
+            _tell_place(error, path)
+            raise
         return
     with _new_file(path, by, lambda target: _require_file(target, path, by)) as stream:
         yield stream
@@ -271,8 +275,8 @@ def writing_folder(
         finally:
             if not records:
                 _staging.remove(part)
-        ours = _require_folder(target, path, by, force, kept)  # somebody may have come meanwhile
         _record_folder(part, by, before=_record_lines(target, kept))
+        ours = _require_folder(target, path, by, force, kept)  # somebody may have come meanwhile
         if in_place:
             _fill(part, target, ours)
         else:
@@ -300,10 +304,10 @@ def folder_beside(target: PathLike) -> Iterator[Path]:
 
 
 def clear_parts(folder: PathLike) -> None:
-    """Remove what writers that were killed have left half done in a folder in which none can be at work now."""
+    """Remove what writers that were killed have left half done in a folder."""
     for part in _children(Path(folder)):
         if is_part(part.name):
-            _remove_part(part)
+            _remove_abandoned(part)
 
 
 # --- one file
@@ -311,6 +315,8 @@ def clear_parts(folder: PathLike) -> None:
 
 def _real(path: PathLike) -> Path:
     """Where a path leads, all links followed."""
+    if not os.fspath(path):  # as from a variable of the shell that is not set; it would stand for the current folder
+        raise FormatError("expected the name of a file or folder, found an empty one")
     try:
         return Path(os.path.realpath(path))
     except ValueError:
@@ -347,37 +353,70 @@ def _new_file(
                 target.parent.mkdir(parents=True, exist_ok=True)
             if is_recorded:
                 _remove_stale(target)
-            handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+            handle, is_locked = _open_part(part)
         except OSError as error:
             raise FormatError(f"cannot write here: {_reason(error, target.parent)}", path=path) from None
-        with ExitStack() as held:
-            file = held.enter_context(os.fdopen(handle, "wb", buffering=0))
-            lock(handle)
+        with ExitStack() as locked, ExitStack() as opened:
+            file = opened.enter_context(os.fdopen(handle, "wb", buffering=0))
+            if is_locked:  # until the part is in its place
+                locked.callback(os.close, os.dup(handle))
+            if before is not None:
+                _copy_rights(target, part)
+            if aside and before is not None:  # people's work is not replaced before its successor is on the disk
+                opened.callback(os.fsync, handle)
             hashing = _Hashing(file)
-            raw: IO[bytes] = held.enter_context(io.BufferedWriter(cast(io.RawIOBase, hashing), _BUFFER))
-            stream = held.enter_context(compressing(raw, suffixes(path)[1]))
+            raw: IO[bytes] = opened.enter_context(io.BufferedWriter(cast(io.RawIOBase, hashing), _BUFFER))
+            stream = opened.enter_context(compressing(raw, suffixes(path)[1]))
             yield stream
-            held.pop_all().close()
+            opened.close()
             sha256 = hashing.sha256(part)
             if _stamp_of(target, path, by) != before:  # somebody has come meanwhile
                 before = checked(target)
             if aside and before is not None and sha256_of(target) != sha256:
                 _keep_aside(target, path, by)
             if is_recorded:
-                record(target.parent, [(by, target.name, sha256)])
+                _record_file(target, by, sha256)
             with uninterrupted():
                 _install_file(part, target, before, lambda: checked(target))
     except BaseException as error:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         _remove_made(made)
-        if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
-            error.filename = os.fspath(path)
+        _tell_place(error, path)
         raise
 
 
+def _tell_place(error: BaseException, path: PathLike) -> None:
+    """Have an error name the file for which there was no room."""
+    if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+        error.filename = os.fspath(path)
+
+
+def _record_file(target: Path, by: str, sha256: str) -> None:
+    """Record a file before it is there; in a folder that people share, the record may be another one's."""
+    try:
+        record(target.parent, [(by, target.name, sha256)])
+    except PermissionError as error:
+        warnings.warn(
+            f"{target.parent / RECORD}: cannot be written ({error.strerror}); {target.name} will not be known to be "
+            "kgtrec's, and will not be replaced",
+            KgtrecWarning,
+            stacklevel=2,
+        )
+
+
+def _open_part(part: Path) -> tuple[int, bool]:
+    """The handle of a new file, and whether it is locked; who comes before the lock may take it for abandoned."""
+    while True:
+        handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        is_locked = lock(handle)
+        if part.exists():
+            return handle, is_locked
+        os.close(handle)
+
+
 def _remove_made(folders: Iterable[Path]) -> None:
-    """Remove folders that were made for what failed, unless somebody has put something there."""
+    """Remove folders that hold nothing but a record: made for what failed, or emptied."""
     for folder in folders:
         with suppress(OSError):
             if [entry.name for entry in _children(folder)] == [RECORD]:
@@ -466,11 +505,10 @@ def _is_ours(target: Path, by: str) -> _Stamp | None:
     stamp = _Stamp.of(target)
     if stamp.size == 0:
         return stamp
-    found = [(writer, sha256) for writer, name, sha256 in read_record(target.parent) if name == target.name]
-    if not found:
+    if all(name != target.name for _, name, _ in read_record(target.parent)):
         raise _SomebodysError("one that it did not write, and that would be lost")
-    own = sha256_of(target)
-    writers = [writer for writer, sha256 in found if sha256 == own]
+    own = target.name, sha256_of(target)  # before the record, to which another program adds before it writes
+    writers = [writer for writer, *found in read_record(target.parent) if (*found,) == own]
     if not writers:
         raise _SomebodysError("one that was changed since, and would be lost")
     if by not in writers:
@@ -483,8 +521,10 @@ def _keep_aside(target: Path, path: PathLike, by: str) -> None:
     try:
         _is_ours(target, by)
     except _SomebodysError:
-        name = next(free_names(target))
-        link(target, name)
+        for name in free_names(target):
+            with suppress(FileExistsError):  # somebody was faster
+                link(target, name)
+                break
         warnings.warn(
             f"{path}: was edited since kgtrec wrote it, or came from elsewhere; it is kept as {name.name}",
             KgtrecWarning,
@@ -513,13 +553,15 @@ def _install_file(part: Path, target: Path, before: _Stamp | None, again: Callab
             again()  # says whose it is
             part.replace(target)  # ours, from another process
         return
-    if renamed(part, target, EXCHANGE):
-        if _Stamp.of(part) != before:  # somebody was faster: put back what is theirs
-            renamed(part, target, EXCHANGE)
-            again()
-            renamed(part, target, EXCHANGE)
-        part.unlink()
-        return
+    with held(target):  # or it is taken for abandoned once it has the part's name
+        if renamed(part, target, EXCHANGE):
+            with suppress(FileNotFoundError):  # of two programs that replace it, the other one may have removed it
+                if _Stamp.of(part) != before:  # somebody was faster: put back what is theirs
+                    renamed(part, target, EXCHANGE)
+                    again()
+                    renamed(part, target, EXCHANGE)
+                part.unlink()
+            return
     if _Stamp.of(target) != before:
         again()
     part.replace(target)
@@ -539,7 +581,7 @@ def _require_folder(
     if os.path.lexists(target) and not target.is_dir():
         raise FormatError("expected a folder to write, found a file", path=path)
     if inner := next((place for place in _inputs if place == target or target in place.parents), None):
-        what = "an input" if inner == target else f"a folder that holds the input {_shown(inner, target)}"
+        what = "an input" if inner == target else f"a folder that holds the input {inner.relative_to(target)}"
         raise FormatError(f"expected a folder of its own, found {what}; choose another folder", path=path)
     if kind := owner_of(target):
         raise FormatError(
@@ -556,14 +598,14 @@ def _require_folder(
     others: list[str] = []
     foreign: list[str] = []  # folders
     changed: list[str] = []
-    inhabited = {str(parent) for name in sums for parent in Path(name).parents}
+    inhabited = {parent.as_posix() for name in sums for parent in Path(name).parents}
     for entry in _below(target):
-        name = str(entry.relative_to(target))
+        name = entry.relative_to(target).as_posix()
         if any(is_part(part) for part in Path(name).parts) or any(name.startswith(folder) for folder in foreign):
             continue
         if entry.is_dir() and not entry.is_symlink():
             if name not in inhabited:
-                foreign.append(f"{name}{os.sep}")
+                foreign.append(f"{name}/")
         elif entry.is_symlink() or not entry.is_file():
             others.append(name)
         elif entry.name != RECORD and not (entry.parent == target and keeps(name)):
@@ -594,10 +636,6 @@ def _require_folder(
 def _listed(names: list[str]) -> str:
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(sorted(names)[:_NAMED]) + more
-
-
-def _shown(place: Path, folder: Path) -> str:
-    return str(place.relative_to(folder))
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -637,12 +675,16 @@ def _part_folder(target: Path, path: PathLike, *, inside: bool) -> Iterator[Path
         try:
             if made:
                 where.mkdir(parents=True, exist_ok=True)
-            part.mkdir()
+            while not part.exists():  # who comes before the lock may take it for abandoned
+                if handle >= 0:
+                    os.close(handle)
+                    handle = -1
+                part.mkdir()
+                with suppress(OSError):
+                    handle = os.open(part, os.O_RDONLY)
+                    lock(handle)
         except OSError as error:
             raise FormatError(f"cannot write here: {_reason(error, where)}", path=path) from None
-        with suppress(OSError):
-            handle = os.open(part, os.O_RDONLY)
-            lock(handle)
         yield part
     except BaseException:
         _remove_part(part)
@@ -666,38 +708,44 @@ def _exchange_folder(part: Path, target: Path, ours: Mapping[str, _Stamp], keeps
     for entry in _children(target):
         if entry.name != RECORD and entry.is_file() and keeps(entry.name):
             link(entry, part / entry.name)
-    with uninterrupted():
-        if not renamed(part, target, EXCHANGE):
-            aside = target.parent / part_name(target.name)
-            move([(target, aside), (part, target)])
-            aside.replace(part)
-    _sweep(part, target, ours)
+    with held(target):  # or it is taken for abandoned once it has the part's name
+        with uninterrupted():
+            if not renamed(part, target, EXCHANGE):
+                aside = target.parent / part_name(target.name)
+                move([(target, aside), (part, target)])
+                aside.replace(part)
+        _sweep(part, target, ours)
 
 
 def _copy_rights(source: Path, place: Path) -> None:
-    """Let a folder be open to whom the one that it replaces is."""
+    """Let a file or folder be open to whom the one that it replaces is, as far as the system lets us."""
     found = source.stat()
-    place.chmod(stat.S_IMODE(found.st_mode))
-    with suppress(OSError, AttributeError):
-        os.chown(place, found.st_uid, found.st_gid)
+    for owner, group in ((-1, found.st_gid), (found.st_uid, -1)):
+        with suppress(OSError, AttributeError):
+            os.chown(place, owner, group)
+    with suppress(OSError):
+        place.chmod(stat.S_IMODE(found.st_mode))
 
 
 def _sweep(old: Path, new: Path, ours: Mapping[str, _Stamp]) -> None:
     """Remove from a folder that was replaced what is ours; what somebody put there meanwhile goes to the new one."""
+    recorded = _recorded(old)  # also if another program has replaced the folder just now
     for entry in list(_below(old)):
         name = entry.relative_to(old)
-        if entry.is_dir() and not entry.is_symlink():
-            continue
-        if str(name) in ours or entry.name == RECORD or any(is_part(part) for part in name.parts):
-            if entry.name == RECORD or any(is_part(part) for part in name.parts) or _Stamp.of(entry) == ours[str(name)]:
-                entry.unlink()
-                continue
-        elif (new / name).exists() and _has_same_bytes(entry, new / name):
-            entry.unlink()  # kept: it has two names now
+        if entry == old / RECORD or (entry.is_dir() and not entry.is_symlink()):
             continue
         place = new / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError):
+        with suppress(FileNotFoundError, FileExistsError):  # another program is at it too
+            if (
+                entry.name == RECORD
+                or any(is_part(part) for part in name.parts)
+                or _Stamp.of(entry) == ours.get(name.as_posix())
+                or _is_recorded(entry, old, recorded)
+                or (place.exists() and _has_same_bytes(entry, place))  # kept: it has two names now
+            ):
+                entry.unlink()
+                continue
+            place.parent.mkdir(parents=True, exist_ok=True)
             renamed_to_new(entry, place if not os.path.lexists(place) else next(free_names(place)))
     _remove_empty(old)
 
@@ -727,10 +775,22 @@ def _fill(part: Path, target: Path, ours: Mapping[str, _Stamp]) -> None:
 
 
 def _remove_empty(folder: Path) -> None:
-    """Remove a folder with the folders in it, where nothing is left in them."""
+    """Remove a folder with the folders in it, where nothing is left in them; its record goes last."""
     for place, _, _ in os.walk(folder, topdown=False):
-        with suppress(OSError):
-            Path(place).rmdir()
+        if place != str(folder):
+            with suppress(OSError):
+                Path(place).rmdir()
+    _remove_made([folder])
+
+
+def _recorded(folder: Path) -> set[tuple[str, str]]:
+    """Path and SHA-256 of the files that were written as parts of a folder, according to its record."""
+    return {(name, sha256) for writer, name, sha256 in read_record(folder) if writer != FILE}
+
+
+def _is_recorded(entry: Path, folder: Path, recorded: set[tuple[str, str]]) -> bool:
+    name = entry.relative_to(folder).as_posix()
+    return not entry.is_symlink() and entry.is_file() and (name, sha256_of(entry)) in recorded
 
 
 def _has_same_bytes(one: Path, other: Path) -> bool:
@@ -742,15 +802,21 @@ def _has_same_bytes(one: Path, other: Path) -> bool:
 
 def _remove_stale(target: Path) -> None:
     """Remove what a writer that was killed has left beside a file or folder, or in it."""
-    begin = f".{target.name[:100]}."
     for folder in (target.parent, target):
         try:
             names = [entry.name for entry in os.scandir(folder)]
         except OSError:
             continue
         for name in names:
-            if name.startswith(begin) and is_part(name) and not is_locked(folder / name):
-                _remove_part(folder / name)
+            if is_part(name, target.name):
+                _remove_abandoned(folder / name)
+
+
+def _remove_abandoned(part: Path) -> None:
+    """Remove what nobody is at work on; where that cannot be known, it stays."""
+    with held(part) as is_abandoned:
+        if is_abandoned:
+            _remove_part(part)
 
 
 def _remove_part(part: Path) -> None:
@@ -759,15 +825,15 @@ def _remove_part(part: Path) -> None:
         if not part.is_dir() or part.is_symlink():
             part.unlink(missing_ok=True)
             return
-        recorded = {(name, sha256) for writer, name, sha256 in read_record(part) if writer != FILE}
+        recorded = _recorded(part)
         if not recorded:
             shutil.rmtree(part, ignore_errors=True)
             return
         for entry in list(_below(part)):
-            name = str(entry.relative_to(part))
-            if entry.is_file() and (
-                entry.name == RECORD or entry.stat().st_nlink > 1 or (name, sha256_of(entry)) in recorded
-            ):  # of two names, the other one stays
+            if entry == part / RECORD or not entry.is_file():
+                continue
+            # of two names, the other one stays
+            if entry.name == RECORD or entry.stat().st_nlink > 1 or _is_recorded(entry, part, recorded):
                 entry.unlink()
         _remove_empty(part)
 

@@ -21,10 +21,13 @@ Row = tuple[str, str, str]  # by, path, SHA-256
 
 
 def read_record(folder: Path, path: PathLike | None = None) -> list[Row]:
-    """What the record of a folder holds: by whom, which file, its SHA-256. A damaged line stands for nothing."""
+    """What the record of a folder holds: by whom, which file, its SHA-256.
+
+    A damaged line stands for nothing, and so does a record that this user may not read.
+    """
     try:
         data = (folder / RECORD).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     except OSError:
         data = b"\0"
@@ -44,15 +47,23 @@ def read_record(folder: Path, path: PathLike | None = None) -> list[Row]:
 
 
 def record(folder: Path, rows: Sequence[Row]) -> None:
-    """Add to a folder's record what it lacks, or begin it."""
+    """Add to a folder's record what it lacks, or begin it.
+
+    Raises
+    ------
+    PermissionError
+        If it is another user's.
+    """
     known = set(read_record(folder))
     if not (rows := [row for row in rows if row not in known]):
         return
-    handle = os.open(folder / RECORD, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    lines = [json.dumps({"by": by, "path": name, "sha256": sha256}) + "\n" for by, name, sha256 in rows]
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(folder / RECORD, flags, 0o666)
     try:
-        size = os.fstat(handle).st_size
-        is_torn = size > len(_HEADER) and os.pread(handle, 1, size - 1) != b"\n"  # a writer was killed in a line
-        lines = [json.dumps({"by": by, "path": name, "sha256": sha256}) + "\n" for by, name, sha256 in rows]
+        size = os.lseek(handle, 0, os.SEEK_END)
+        os.lseek(handle, max(0, size - 1), os.SEEK_SET)
+        is_torn = size > len(_HEADER) and os.read(handle, 1) != b"\n"  # a writer was killed in a line
         data = memoryview(_HEADER[size:] + b"\n" * is_torn + "".join(lines).encode())
         while data:
             data = data[os.write(handle, data) :]

@@ -97,7 +97,7 @@ class Steps:
             self.announce(name)
             with folder_beside(place) as part:
                 make(part)
-                files = {str(file.relative_to(part)): sha256_of(file) for file in sorted(_files(part))}
+                files = {file.relative_to(part).as_posix(): sha256_of(file) for file in sorted(_files(part))}
                 write_text(part / STEP, json.dumps({**about, "files": files}, indent=2, ensure_ascii=False) + "\n")
                 part.replace(place)
             self.done += 1
@@ -131,12 +131,12 @@ def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> lis
         The checksum that each file should have. Default: what ``step.json`` says.
     """
     place = Path(step)
+    if not (place / STEP).is_file():
+        return [FormatError(f"expected a step of a study, found no {STEP} in it; run kgtrec study again", path=place)]
     try:
-        found = json.loads((place / STEP).read_text(encoding="utf-8"))["files"]
+        found = read_json(place / STEP)["files"]
         there = {path.relative_to(place).as_posix(): path for path in sorted(_files(place))}
         expected = dict(found if files is None else files)
-    except FileNotFoundError:
-        return [FormatError(f"expected a step of a study, found no {STEP} in it; run kgtrec study again", path=place)]
     except (ValueError, KeyError, TypeError):
         return [FormatError("expected what a study says of a step, found something else; run kgtrec study again",
                             path=place / STEP)]  # fmt: skip
@@ -163,11 +163,8 @@ def _is_whole(place: Path, about: Mapping[str, Any] | None = None) -> bool:
     try:
         found = read_json(place / STEP)
         files = found.pop("files")
-        return bool(
-            (about is None or found == json.loads(json.dumps(about)))
-            and {str(file.relative_to(place)) for file in _files(place)} == {*files, STEP}
-            and all(sha256_of(place / name) == digest for name, digest in files.items())
-        )
+        is_asked_for = about is None or found == json.loads(json.dumps(about))
+        return is_asked_for and not damaged_files(place, files)
     except (OSError, FormatError, KeyError, AttributeError, TypeError):
         return False
 

@@ -22,6 +22,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, is_number, whole_number
+from kgtrec.judging import ranked_again
 from kgtrec.kernels.label_draws import (
     correlation_ends,
     correlation_of,
@@ -29,7 +30,6 @@ from kgtrec.kernels.label_draws import (
     missing_in_correlation,
     whole_share,
 )
-from kgtrec.kernels.positions import higher_and_equal
 from kgtrec.label_hashes import triple_keys
 
 Mask = NDArray[np.bool_]
@@ -127,18 +127,13 @@ class SparseLabels:
         (['ann', 'tea'], [0, 1])
         """
         row = rows_of(self.true, complete)
-        labelled = self.labelled[self.true.fact]
-        missing = np.zeros(len(complete), np.bool_)
-        missing[row[~labelled]] = True
-        higher, equal = higher_and_equal(complete.question, complete.score, missing)
-        others = np.bincount(complete.question[missing], minlength=len(complete.questions))
-        kept = np.sort(row[labelled])
+        is_answer = complete.answer.copy()
+        is_answer[row] = self.labelled[self.true.fact]
+        kept = np.sort(row[is_answer[row]])
+        above, tied, n_other = (counts[kept].astype(np.int32) for counts in ranked_again(complete, is_answer))
         return replace(
             complete, question=complete.question[kept], entity=complete.entity[kept], answer=complete.answer[kept],
-            above=(complete.above[kept] + higher[kept]).astype(np.int32),
-            tied=(complete.tied[kept] + equal[kept]).astype(np.int32),
-            n_other=(complete.n_other[kept] + others[complete.question[kept]]).astype(np.int32),
-            score=complete.score[kept],
+            above=above, tied=tied, n_other=n_other, score=complete.score[kept],
         )  # fmt: skip
 
 

@@ -444,3 +444,13 @@ def test_whatever_was_stored_passes_the_check(batches, per_triple):
     now = replace(campaign, people=left, assignments=replace(campaign.assignments, annotator=np.zeros(0, np.int32),
                                                             triple=np.zeros(0, np.int32)))  # fmt: skip
     assert check_judgements(now, "j").wrong == ()
+
+
+def test_a_name_that_is_no_text_is_left_to_the_reader_of_all(tmp_path):
+    """Which tells the line, as it does of all that is not as kgtrec writes it."""
+    folder = made(tmp_path / "c")
+    line = "\t".join(("1", *LABELS[0])).encode()
+    (folder / ASSIGNMENTS).write_bytes(b"annotator\ttask\thead\trelation\ttail\n\xff\t" + line + b"\n")
+    assert read_part(folder, [LABELS[0]]) is None
+    with pytest.raises(FormatError, match=r"assignments\.tsv:2: expected UTF-8 text"):
+        OpenCampaign(folder).store([row()])

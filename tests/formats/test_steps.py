@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.steps import STEP, Steps
+from kgtrec.formats.steps import STEP, Steps, damaged_files
 
 
 def writing(text):
@@ -48,6 +48,18 @@ def test_the_order_of_options_does_not_matter(tmp_path):
     steps = Steps(tmp_path)
     place = steps.do("score", writing("1"), options={"a": 1, "b": [2]})
     assert steps.do("score", failing, options={"b": [2], "a": 1}) == place
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "{", "[]", "{}", '{"files": 1}', "\ud800"])
+def test_what_a_step_says_of_itself_may_be_damaged(tmp_path, text):
+    """That is one finding, however the file is damaged."""
+    place = Steps(tmp_path).do("score", writing("1"))
+    assert damaged_files(place) == []
+    (place / STEP).write_text(text, errors="surrogatepass")
+    (error,) = damaged_files(place)
+    assert str(error) == (
+        f"{place / STEP}: expected what a study says of a step, found something else; run kgtrec study again"
+    )
 
 
 @pytest.mark.parametrize("harm", ["change", "remove", "add", "spoil", "cut"])
