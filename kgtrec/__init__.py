@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from kgtrec.formats.pools import read_pool, write_pool
     from kgtrec.formats.qrels import read_qrels, write_qrels
     from kgtrec.formats.runs import RunWriter, read_run, write_run
-    from kgtrec.formats.score_matrix import read_score_matrix
+    from kgtrec.formats.score_matrix import read_score_matrix, write_score_matrix
     from kgtrec.formats.score_tables import read_score_table
     from kgtrec.formats.studies import read_study
     from kgtrec.formats.tasks import read_tasks, write_tasks
@@ -178,7 +178,7 @@ _HOMES = {
     "formats.pools": ("read_pool", "write_pool"),
     "formats.qrels": ("read_qrels", "write_qrels"),
     "formats.runs": ("RunWriter", "read_run", "write_run"),
-    "formats.score_matrix": ("read_score_matrix",),
+    "formats.score_matrix": ("read_score_matrix", "write_score_matrix"),
     "formats.score_tables": ("read_score_table",),
     "formats.studies": ("read_study",),
     "formats.tasks": ("read_tasks", "write_tasks"),
@@ -229,8 +229,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [  # noqa: RUF022  # in the order of the work
     "read_triples", "write_triples", "build_questions", "read_collection", "write_collection", "read_topics",
-    "write_topics", "read_factorised", "read_score_matrix", "rank_scores", "ranked_blocks", "read_answer_ranks",
-    "write_answer_ranks", "read_run", "write_run", "RunWriter", "read_qrels", "write_qrels", "evaluate", "compare_ties",
+    "write_topics", "read_factorised", "read_score_matrix", "write_score_matrix", "rank_scores",
+    "ranked_blocks", "read_answer_ranks", "write_answer_ranks", "read_run", "write_run", "RunWriter", "read_qrels", "write_qrels", "evaluate", "compare_ties",
     "default_measures", "parse_measure", "describe_measures", "chance_table", "chance_of_split", "adjust",
     "read_chance_table", "write_chance_table", "align", "alignment_collection", "study_alignment", "read_pairs",
     "read_alignment_system", "BASELINES", "fit_baseline", "baseline_blocks", "baseline_checkpoints", "family_tree",

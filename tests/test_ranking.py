@@ -76,8 +76,8 @@ def test_ranks_and_run_equal_the_obvious_loop(world, depth):
     """Any ties, filter, grades, judged pairs and order of blocks; a list cut at depth k is a prefix."""
     collection, scores, filtered_by, judged, blocks = world
     ranked = rank_scores(
-        collection, ((rows, scores[rows]) for rows in blocks), questions=collection, entities=collection, name="s", filtered_by=tuple(filtered_by), depth=depth,
-        judged=judged_qrels(collection, sorted(judged)),
+        collection, ((rows, scores[rows]) for rows in blocks), entities=collection, name="s",
+        filtered_by=tuple(filtered_by), depth=depth, judged=judged_qrels(collection, sorted(judged)),
     )  # fmt: skip
     ranks, run = obvious(collection, scores, filtered_by, depth, judged)
     assert rank_rows(ranked.answer_ranks) == ranks

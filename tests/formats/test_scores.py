@@ -112,7 +112,7 @@ WRONG_ARCHIVES = {
     ),
     "missing": (
         {"questions": np.ones((6, 3), np.int32)},
-        r"s.npz: expected all 6 questions of the collection, found no \(\?, likes, jam\), .* \(6 are missing\); 6 that the",
+        r"s.npz: expected all 6 questions of the collection, found no \(\?, likes, jam\), .* \(6 are missing\); 6 that",
     ),
     "objects": ({"E": np.array([None])}, r"expected numbers in E, found \|O"),
 }
