@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -112,17 +113,25 @@ def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def updating(path: PathLike, *, by: str) -> Iterator[BinaryIO]:
+def updating(path: PathLike, *, by: str, is_recorded: bool = True) -> Iterator[BinaryIO]:
     """The same for a file that commands keep up to date, such as those of a campaign: whatever is there is replaced.
 
     Where that is not as ``by`` wrote it, since somebody edited it, it stays under another name.
+
+    Parameters
+    ----------
+    path, by
+        As for :func:`writing`.
+    is_recorded : bool
+        Whether what is written is recorded as ours; not where it holds a person's work, which is never replaced.
 
     Warns
     -----
     KgtrecWarning
         With that name.
     """
-    with _new_file(path, by, lambda target: _stamp_of(target, path, by), aside=True) as stream:
+    checked = partial(_stamp_of, path=path, by=by)
+    with _new_file(path, by, checked, aside=True, is_recorded=is_recorded) as stream:
         yield stream
 
 
@@ -329,14 +338,19 @@ def _is_device(path: PathLike) -> bool:
 
 @contextmanager
 def _new_file(
-    path: PathLike, by: str, checked: Callable[[Path], _Stamp | None], *, aside: bool = False
+    path: PathLike,
+    by: str,
+    checked: Callable[[Path], _Stamp | None],
+    *,
+    aside: bool = False,
+    is_recorded: bool = True,
 ) -> Iterator[BinaryIO]:
     """The stream, once ``checked`` has let the place pass; it gives the stamp of what is there.
 
     With ``aside`` what is there stays under another name, unless ``by`` wrote it.
     """
     target = _real(path)
-    is_recorded = not is_being_made(target)
+    is_staged = is_being_made(target)
     before = checked(target)
     made = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
     part = target.parent / part_name(target.name)
@@ -344,7 +358,7 @@ def _new_file(
         try:
             if made:
                 target.parent.mkdir(parents=True, exist_ok=True)
-            if is_recorded:
+            if not is_staged:
                 _remove_stale(target)
             handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         except OSError as error:
@@ -362,7 +376,7 @@ def _new_file(
                 before = checked(target)
             if aside and before is not None and sha256_of(target) != sha256:
                 _keep_aside(target, path, by)
-            if is_recorded:
+            if is_recorded and not is_staged:
                 record(target.parent, [(by, target.name, sha256)])
             with uninterrupted():
                 _install_file(part, target, before, lambda: checked(target))
