@@ -588,11 +588,12 @@ def _require_folder(
                 changed.append(name)
     others += foreign
     if others or changed:
-        what = f"what kgtrec did not write there: {_listed(others)}" if others else ""
+        what = _whose(target, others) if others else ""
         since = f"what was changed since: {_listed(changed)}" if changed else ""
         raise FormatError(
             "expected a new or empty folder, or one in which all is as kgtrec wrote it, found "
-            f"{' and '.join(filter(None, (what, since)))}; choose another folder, or move them away",
+            f"{' and '.join(filter(None, (what, since)))}; choose another folder, or move them away"
+            + ("" if read_record(target) else f" (a copy of a folder needs its record, {RECORD})"),
             path=path,
         )
     if ours and not force:
@@ -602,6 +603,14 @@ def _require_folder(
             path=path,
         )
     return ours
+
+
+def _whose(folder: Path, names: list[str]) -> str:
+    """Who wrote what is in a folder and does not belong to what is replaced there."""
+    recorded = {name for _, name, _ in read_record(folder)}
+    if all(name in recorded or (folder / name / RECORD).is_file() for name in names):
+        return f"what another command of kgtrec wrote there: {_listed(names)}"
+    return f"what kgtrec did not write there: {_listed(names)}"
 
 
 def _listed(names: list[str]) -> str:

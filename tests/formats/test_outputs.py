@@ -238,7 +238,8 @@ def test_with_force_only(tmp_path):
         (lambda f: os.mkfifo(f / "pipe"), "what kgtrec did not write there: pipe;"),
         (lambda f: (f / "a.txt").write_text("edited"), "what was changed since: a.txt;"),
         (lambda f: [(f / f"{n}").touch() for n in range(9)], "0, 1, 2 and 6 more;"),
-        (lambda f: write_text(f / "scores.csv", "x"), "what kgtrec did not write there: scores.csv;"),
+        (lambda f: write_text(f / "scores.csv", "x"), "what another command of kgtrec wrote there: scores.csv;"),
+        (lambda f: fill(f / "campaign", NEW), "what another command of kgtrec wrote there: campaign/;"),
         (lambda f: (f / RECORD).unlink(), "what kgtrec did not write there: a.txt, gone.txt, sub/;"),
     ],
 )
@@ -250,7 +251,8 @@ def test_anything_else_in_it_is_refused_by_name(tmp_path, change, told):
     with pytest.raises(FormatError) as caught:
         fill(tmp_path / "f", NEW)
     assert told in str(caught.value)
-    assert str(caught.value).endswith("; choose another folder, or move them away")
+    without = "" if (tmp_path / "f" / RECORD).exists() else " (a copy of a folder needs its record, .kgtrec)"
+    assert str(caught.value).endswith(f"; choose another folder, or move them away{without}")
     if before is not None:
         assert tree(tmp_path / "f") == before
 
