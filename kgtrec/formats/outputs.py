@@ -160,10 +160,17 @@ def is_same_file(one: PathLike, other: PathLike) -> bool:
     return _real(one) == _real(other)
 
 
-def require_file(path: PathLike, *, by: str = FILE, aside: bool = False) -> None:
-    """Raise FormatError if :func:`writing` would refuse a file; with ``aside``, if :func:`updating` would."""
-    if os.fspath(path) != "-" and not _is_device(path):
-        (_stamp_of if aside else _require_file)(_real(path), path, by)
+def require_file(path: PathLike, *, by: str = FILE, aside: bool = False, is_named: bool = True) -> None:
+    """Raise FormatError if :func:`writing` would refuse a file; with ``aside``, if :func:`updating` would.
+
+    Unless ``is_named``, the file has its name from kgtrec, and the error does not offer another one.
+    """
+    if os.fspath(path) == "-" or _is_device(path):
+        return
+    if aside:
+        _stamp_of(_real(path), path, by)
+    else:
+        _require_file(_real(path), path, by, is_named=is_named)
 
 
 def remove_file(path: PathLike, *, by: str) -> bool:
@@ -195,7 +202,7 @@ def claim_folder(folder: PathLike, by: str) -> None:
     if target.is_dir() and (others := [entry.name for entry in _children(target)]):
         raise FormatError(
             f"expected a new or empty folder, or one of kgtrec {by}, found one with other files: {_listed(others)}; "
-            "choose another folder",
+            f"choose another folder{_without_record(target)}",
             path=folder,
         )
     try:
@@ -428,7 +435,7 @@ class _Hashing(io.RawIOBase):
         return self._sha256.hexdigest() if self._is_in_order else sha256_of(path)
 
 
-def _require_file(target: Path, path: PathLike, by: str) -> _Stamp | None:
+def _require_file(target: Path, path: PathLike, by: str, *, is_named: bool = True) -> _Stamp | None:
     """The stamp of the file that may be replaced, None where there is none; an error if it is somebody's."""
     if is_being_made(target):
         return None
@@ -438,9 +445,10 @@ def _require_file(target: Path, path: PathLike, by: str) -> _Stamp | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except _SomebodysError as error:
+        other = f"name{_such_as(target)}" if is_named and by == FILE else "folder"  # a part of more has its own name
         raise OccupiedError(
-            f"expected a new name, or a file that kgtrec wrote before, found {error}; choose another name"
-            f"{_such_as(target)}, or move the file away",
+            f"expected a new name, or a file that kgtrec wrote before, found {error}; choose another {other}, or move "
+            "the file away",
             path=path,
         ) from None
 
@@ -593,7 +601,7 @@ def _require_folder(
         raise FormatError(
             "expected a new or empty folder, or one in which all is as kgtrec wrote it, found "
             f"{' and '.join(filter(None, (what, since)))}; choose another folder, or move them away"
-            + ("" if read_record(target) else f" (a copy of a folder needs its record, {RECORD})"),
+            + _without_record(target),
             path=path,
         )
     if ours and not force:
@@ -611,6 +619,10 @@ def _whose(folder: Path, names: list[str]) -> str:
     if all(name in recorded or (folder / name / RECORD).is_file() for name in names):
         return f"what another command of kgtrec wrote there: {_listed(names)}"
     return f"what kgtrec did not write there: {_listed(names)}"
+
+
+def _without_record(folder: Path) -> str:
+    return "" if read_record(folder) else f" (a copy of a folder needs its record, {RECORD})"
 
 
 def _listed(names: list[str]) -> str:

@@ -173,6 +173,21 @@ def test_neither_file_is_left_where_one_cannot_be_written(tmp_path, matrix, caps
     assert [path.name for path in (tmp_path / "o").iterdir()] == ["a.ranks.parquet"]
 
 
+@pytest.mark.parametrize("name", ["a.ranks.parquet", "a.run.gz"])
+def test_an_edited_file_is_refused_with_a_way_out_that_there_is(tmp_path, matrix, name, capsys):
+    """The file's name is that of the scores, so another folder is offered, and no name."""
+    folder, words = tmp_path / "o", [tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / "o"]
+    assert run(*words) == 0
+    (folder / name).write_bytes(b"mine")
+    capsys.readouterr()
+    assert run(*words) == 2
+    assert capsys.readouterr().err.endswith(
+        f"{name}: expected a new name, or a file that kgtrec wrote before, found one that was changed since, and would "
+        "be lost; choose another folder, or move the file away\n"
+    )
+    assert (folder / name).read_bytes() == b"mine"
+
+
 def test_an_unknown_filter(tmp_path, matrix, capsys):
     """The nearest name is offered."""
     assert run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / "o", "--filter", "trian") == 2
