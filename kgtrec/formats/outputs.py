@@ -44,6 +44,7 @@ from kgtrec.formats.record import RECORD, Row, read_record, record
 FILE = "file"  # what wrote a file that belongs to no folder of ours
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NAMED = 3  # names in an error
+_HOUSEKEEPING = frozenset((".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"))  # they are no content, and stay
 _BUFFER = 1 << 20
 
 _staging: list[Path] = []  # folders that are being made, in which nothing is there before and nothing is recorded
@@ -199,7 +200,7 @@ def claim_folder(folder: PathLike, by: str) -> None:
         return
     if os.path.lexists(target) and not target.is_dir():
         raise FormatError("expected a folder to write, found a file; choose another", path=folder)
-    if target.is_dir() and (others := [entry.name for entry in _children(target)]):
+    if target.is_dir() and (others := [entry.name for entry in _children(target) if entry.name not in _HOUSEKEEPING]):
         raise FormatError(
             f"expected a new or empty folder, or one of kgtrec {by}, found one with other files: {_listed(others)}; "
             f"choose another folder{_without_record(target)}",
@@ -240,7 +241,7 @@ def require_folder(path: PathLike, *, by: str, force: bool = True, keeps: Callab
     force : bool
         Whether one that ``by`` wrote before may be replaced.
     """
-    _require_folder(_real(path), path, by, force, keeps or _keeps_nothing)
+    _require_folder(_real(path), path, by, force, keeps or _keeps_no_more)
 
 
 @contextmanager
@@ -257,7 +258,8 @@ def writing_folder(
     Parameters
     ----------
     path : path
-        Absent, empty, or a folder that ``by`` wrote before, with nothing else in it and nothing changed since.
+        Absent, empty, or a folder that ``by`` wrote before, with nothing else in it and nothing changed since; files
+        such as ``.gitignore`` stay.
     by : str
         What writes it.
     force : bool
@@ -274,7 +276,7 @@ def writing_folder(
         If ``path`` is a file, an input or what holds one, or a folder with anything else in it; before and after the
         block.
     """
-    kept = keeps or _keeps_nothing
+    kept = keeps or _keeps_no_more
     target = _real(path)
     _require_folder(target, path, by, force, kept)
     _remove_stale(target)
@@ -549,8 +551,12 @@ def _install_file(part: Path, target: Path, before: _Stamp | None, again: Callab
 # --- a folder
 
 
-def _keeps_nothing(_: str) -> bool:
+def _keeps_no_more(_: str) -> bool:
     return False
+
+
+def _stays(name: str, keeps: Callable[[str], bool]) -> bool:
+    return name in _HOUSEKEEPING or keeps(name)
 
 
 def _require_folder(
@@ -587,7 +593,7 @@ def _require_folder(
                 foreign.append(f"{name}{os.sep}")
         elif entry.is_symlink() or not entry.is_file():
             others.append(name)
-        elif entry.name != RECORD and not (entry.parent == target and keeps(name)):
+        elif entry.name != RECORD and not (entry.parent == target and _stays(name, keeps)):
             if name not in sums:
                 others.append(name)
                 continue
@@ -698,7 +704,7 @@ def _exchange_folder(part: Path, target: Path, ours: Mapping[str, _Stamp], keeps
         part.replace(target)  # which an empty folder gives way to, and no other
         return
     for entry in _children(target):
-        if entry.name != RECORD and entry.is_file() and keeps(entry.name):
+        if entry.name != RECORD and entry.is_file() and _stays(entry.name, keeps):
             link(entry, part / entry.name)
     with uninterrupted():
         if not renamed(part, target, EXCHANGE):

@@ -257,6 +257,23 @@ def test_anything_else_in_it_is_refused_by_name(tmp_path, change, told):
         assert tree(tmp_path / "f") == before
 
 
+@pytest.mark.parametrize("name", [".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"])
+@pytest.mark.parametrize("stands_in_it", [True, False])
+def test_what_git_and_finder_put_into_a_folder_stays(tmp_path, monkeypatch, name, stands_in_it):
+    """In one that is empty but for it, and in one that is replaced."""
+    folder = tmp_path / "f"
+    folder.mkdir()
+    (folder / name).write_text("theirs")
+    if stands_in_it:
+        monkeypatch.chdir(folder)
+    for files in (OLD, NEW):
+        fill(folder, files)
+        assert visible(folder) == held({**files, name: "theirs"})
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / name).write_text("theirs")
+    claim_folder(tmp_path / "study", "test")
+
+
 def test_a_folder_that_others_filled_is_refused(tmp_path):
     """Though it holds a file of a name that ours have."""
     (tmp_path / "a.txt").touch()
