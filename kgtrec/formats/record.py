@@ -23,7 +23,7 @@ Row = tuple[str, str, str]  # by, path, SHA-256
 def read_record(folder: Path, path: PathLike | None = None) -> list[Row]:
     """What the record of a folder holds: by whom, which file, its SHA-256. A damaged line stands for nothing."""
     try:
-        data = (folder / RECORD).read_bytes()
+        data = (folder / RECORD).read_bytes().replace(b"\r\n", b"\n")  # as git may check it out
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError:

@@ -257,6 +257,15 @@ def test_anything_else_in_it_is_refused_by_name(tmp_path, change, told):
         assert tree(tmp_path / "f") == before
 
 
+def test_a_record_with_other_line_ends_is_a_record(tmp_path):
+    """As git checks it out on some machines."""
+    write_text(tmp_path / "a.csv", "old")
+    (tmp_path / RECORD).write_bytes((tmp_path / RECORD).read_bytes().replace(b"\n", b"\r\n"))
+    for text in ("new", "newer"):
+        write_text(tmp_path / "a.csv", text)
+        assert (tmp_path / "a.csv").read_text() == text
+
+
 @pytest.mark.parametrize("name", [".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"])
 @pytest.mark.parametrize("stands_in_it", [True, False])
 def test_what_git_and_finder_put_into_a_folder_stays(tmp_path, monkeypatch, name, stands_in_it):
