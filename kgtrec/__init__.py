@@ -230,7 +230,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [  # noqa: RUF022  # in the order of the work
     "read_triples", "write_triples", "build_questions", "read_collection", "write_collection", "read_topics",
     "write_topics", "read_factorised", "read_score_matrix", "write_score_matrix", "rank_scores",
-    "ranked_blocks", "read_answer_ranks", "write_answer_ranks", "read_run", "write_run", "RunWriter", "read_qrels", "write_qrels", "evaluate", "compare_ties",
+    "ranked_blocks", "read_answer_ranks", "write_answer_ranks", "read_run", "write_run",
+    "RunWriter", "read_qrels", "write_qrels", "evaluate", "compare_ties",
     "default_measures", "parse_measure", "describe_measures", "chance_table", "chance_of_split", "adjust",
     "read_chance_table", "write_chance_table", "align", "alignment_collection", "study_alignment", "read_pairs",
     "read_alignment_system", "BASELINES", "fit_baseline", "baseline_blocks", "baseline_checkpoints", "family_tree",

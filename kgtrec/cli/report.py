@@ -12,7 +12,7 @@ from kgtrec.errors import KgtrecError, nearest
 from kgtrec.formats.outputs import remove_file, require_file, writing, written_by
 
 FOLDERS = ("figures", "tables", "data")  # beside the page
-_BY = "report"  # what writes them
+BY = "report"  # what writes them
 
 
 def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -68,11 +68,11 @@ def write_report(study: Path, page: Path, formats: Sequence[str], *, beside: boo
                   for name, table in zip(_data_names(found.tables), found.tables.values(), strict=True)}  # fmt: skip
     targets = {name: page if name == PAGE else page.parent / name for name in files}
     for target in targets.values():
-        require_file(target, by=_BY)
+        require_file(target, by=BY)
     if beside:
         _remove_earlier(page.parent, files)
     for name, contents in sorted(files.items(), key=lambda file: file[0] == PAGE):  # the page comes last
-        with writing(targets[name], by=_BY) as stream:
+        with writing(targets[name], by=BY) as stream:
             stream.write(contents)
 
 
@@ -86,6 +86,6 @@ def _data_names(tables: Iterable[str]) -> list[str]:
 def _remove_earlier(folder: Path, files: Iterable[str]) -> None:
     """Remove what an earlier report wrote and this one does not; what somebody put there or changed stays."""
     for own in ("", *FOLDERS):
-        for name in written_by(folder / own, _BY):
-            if f"{own}/{name}".removeprefix("/") not in files and not remove_file(folder / own / name, by=_BY):
+        for name in written_by(folder / own, BY):
+            if f"{own}/{name}".removeprefix("/") not in files and not remove_file(folder / own / name, by=BY):
                 say(f"note: {folder / own / name} is of an earlier report and was changed since; it stays")

@@ -56,6 +56,7 @@ def command(config: str, out: str | None, workers: int, prune: bool) -> None:
     with naming(Path(config)):
         run.check()
     with _alone(folder):
+        _require_own(folder, config, with_page=not read.formats or "html" in read.formats)
         computed = run.compute()
         if not is_same_file(config, folder / STUDY_CONFIG):
             with writing(folder / STUDY_CONFIG, by=BY) as stream:
@@ -65,6 +66,21 @@ def command(config: str, out: str | None, workers: int, prune: bool) -> None:
             say(f"removed {removed:,} steps of earlier inputs or options")
         write_report(folder, folder / PAGE, read.formats, beside=True)
     say(f"wrote {folder / PAGE if not read.formats or 'html' in read.formats else folder}")
+
+
+def _require_own(folder: Path, config: str, *, with_page: bool) -> None:
+    """Refuse, before hours are spent, what could not be replaced in the end."""
+    from kgtrec.cli.report import BY as REPORT
+    from kgtrec.formats.folders import MANIFEST, STUDY_CONFIG
+    from kgtrec.formats.outputs import is_same_file, require_file
+    from kgtrec.formats.studies import BY
+    from kgtrec.report.files import PAGE
+
+    require_file(folder / MANIFEST, by=BY)
+    if not is_same_file(config, folder / STUDY_CONFIG):
+        require_file(folder / STUDY_CONFIG, by=BY)
+    if with_page:
+        require_file(folder / PAGE, by=REPORT)
 
 
 def _about(config: StudyConfig, run: Any) -> dict[str, Any]:

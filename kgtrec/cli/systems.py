@@ -98,7 +98,8 @@ def write_system(
     The run is written as the blocks come, so that memory does not grow with it. Neither file appears if ranking fails.
     """
     ranks, run = _paths(out, name, run_format)
-    require_file(ranks)
+    for path in (ranks, run) if depth else (ranks,):
+        require_file(path, is_named=False)
     parts = []
     with ExitStack() as stack:
         writer = None

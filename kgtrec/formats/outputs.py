@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -43,6 +44,7 @@ from kgtrec.formats.record import RECORD, Row, read_record, record
 FILE = "file"  # what wrote a file that belongs to no folder of ours
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NAMED = 3  # names in an error
+_HOUSEKEEPING = frozenset((".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"))  # they are no content, and stay
 _BUFFER = 1 << 20
 
 _staging: list[Path] = []  # folders that are being made, in which nothing is there before and nothing is recorded
@@ -116,17 +118,25 @@ def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def updating(path: PathLike, *, by: str) -> Iterator[BinaryIO]:
+def updating(path: PathLike, *, by: str, is_recorded: bool = True) -> Iterator[BinaryIO]:
     """The same for a file that commands keep up to date, such as those of a campaign: whatever is there is replaced.
 
     Where that is not as ``by`` wrote it, since somebody edited it, it stays under another name.
+
+    Parameters
+    ----------
+    path, by
+        As for :func:`writing`.
+    is_recorded : bool
+        Whether what is written is recorded as ours; not where it holds a person's work, which is never replaced.
 
     Warns
     -----
     KgtrecWarning
         With that name.
     """
-    with _new_file(path, by, lambda target: _stamp_of(target, path, by), aside=True) as stream:
+    checked = partial(_stamp_of, path=path, by=by)
+    with _new_file(path, by, checked, aside=True, is_recorded=is_recorded) as stream:
         yield stream
 
 
@@ -155,10 +165,17 @@ def is_same_file(one: PathLike, other: PathLike) -> bool:
     return _real(one) == _real(other)
 
 
-def require_file(path: PathLike, *, by: str = FILE, aside: bool = False) -> None:
-    """Raise FormatError if :func:`writing` would refuse a file; with ``aside``, if :func:`updating` would."""
-    if os.fspath(path) != "-" and not is_device(path):
-        (_stamp_of if aside else _require_file)(_real(path), path, by)
+def require_file(path: PathLike, *, by: str = FILE, aside: bool = False, is_named: bool = True) -> None:
+    """Raise FormatError if :func:`writing` would refuse a file; with ``aside``, if :func:`updating` would.
+
+    Unless ``is_named``, the file has its name from kgtrec, and the error does not offer another one.
+    """
+    if os.fspath(path) == "-" or is_device(path):
+        return
+    if aside:
+        _stamp_of(_real(path), path, by)
+    else:
+        _require_file(_real(path), path, by, is_named=is_named)
 
 
 def remove_file(path: PathLike, *, by: str) -> bool:
@@ -187,10 +204,10 @@ def claim_folder(folder: PathLike, by: str) -> None:
         return
     if os.path.lexists(target) and not target.is_dir():
         raise FormatError("expected a folder to write, found a file; choose another", path=folder)
-    if target.is_dir() and (others := [entry.name for entry in _children(target)]):
+    if target.is_dir() and (others := [entry.name for entry in _children(target) if entry.name not in _HOUSEKEEPING]):
         raise FormatError(
             f"expected a new or empty folder, or one of kgtrec {by}, found one with other files: {_listed(others)}; "
-            "choose another folder",
+            f"choose another folder{_without_record(target)}",
             path=folder,
         )
     try:
@@ -228,7 +245,7 @@ def require_folder(path: PathLike, *, by: str, force: bool = True, keeps: Callab
     force : bool
         Whether one that ``by`` wrote before may be replaced.
     """
-    _require_folder(_real(path), path, by, force, keeps or _keeps_nothing)
+    _require_folder(_real(path), path, by, force, keeps or _keeps_no_more)
 
 
 @contextmanager
@@ -245,7 +262,8 @@ def writing_folder(
     Parameters
     ----------
     path : path
-        Absent, empty, or a folder that ``by`` wrote before, with nothing else in it and nothing changed since.
+        Absent, empty, or a folder that ``by`` wrote before, with nothing else in it and nothing changed since; files
+        such as ``.gitignore`` stay.
     by : str
         What writes it.
     force : bool
@@ -262,7 +280,7 @@ def writing_folder(
         If ``path`` is a file, an input or what holds one, or a folder with anything else in it; before and after the
         block.
     """
-    kept = keeps or _keeps_nothing
+    kept = keeps or _keeps_no_more
     target = _real(path)
     _require_folder(target, path, by, force, kept)
     _remove_stale(target)
@@ -336,14 +354,19 @@ def is_device(path: PathLike) -> bool:
 
 @contextmanager
 def _new_file(
-    path: PathLike, by: str, checked: Callable[[Path], _Stamp | None], *, aside: bool = False
+    path: PathLike,
+    by: str,
+    checked: Callable[[Path], _Stamp | None],
+    *,
+    aside: bool = False,
+    is_recorded: bool = True,
 ) -> Iterator[BinaryIO]:
     """The stream, once ``checked`` has let the place pass; it gives the stamp of what is there.
 
     With ``aside`` what is there stays under another name, unless ``by`` wrote it.
     """
     target = _real(path)
-    is_recorded = not is_being_made(target)
+    is_staged = is_being_made(target)
     before = checked(target)
     made = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
     part = target.parent / part_name(target.name)
@@ -351,7 +374,7 @@ def _new_file(
         try:
             if made:
                 target.parent.mkdir(parents=True, exist_ok=True)
-            if is_recorded:
+            if not is_staged:
                 _remove_stale(target)
             handle, is_locked = _open_part(part)
         except OSError as error:
@@ -374,7 +397,7 @@ def _new_file(
                 before = checked(target)
             if aside and before is not None and sha256_of(target) != sha256:
                 _keep_aside(target, path, by)
-            if is_recorded:
+            if is_recorded and not is_staged:
                 _record_file(target, by, sha256)
             with uninterrupted():
                 _install_file(part, target, before, lambda: checked(target))
@@ -454,7 +477,7 @@ class _Hashing(io.RawIOBase):
         return self._sha256.hexdigest() if self._is_in_order else sha256_of(path)
 
 
-def _require_file(target: Path, path: PathLike, by: str) -> _Stamp | None:
+def _require_file(target: Path, path: PathLike, by: str, *, is_named: bool = True) -> _Stamp | None:
     """The stamp of the file that may be replaced, None where there is none; an error if it is somebody's."""
     if is_being_made(target):
         return None
@@ -464,9 +487,10 @@ def _require_file(target: Path, path: PathLike, by: str) -> _Stamp | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except _SomebodysError as error:
+        other = f"name{_such_as(target)}" if is_named and by == FILE else "folder"  # a part of more has its own name
         raise OccupiedError(
-            f"expected a new name, or a file that kgtrec wrote before, found {error}; choose another name"
-            f"{_such_as(target)}, or move the file away",
+            f"expected a new name, or a file that kgtrec wrote before, found {error}; choose another {other}, or move "
+            "the file away",
             path=path,
         ) from None
 
@@ -570,8 +594,12 @@ def _install_file(part: Path, target: Path, before: _Stamp | None, again: Callab
 # --- a folder
 
 
-def _keeps_nothing(_: str) -> bool:
+def _keeps_no_more(_: str) -> bool:
     return False
+
+
+def _stays(name: str, keeps: Callable[[str], bool]) -> bool:
+    return name in _HOUSEKEEPING or keeps(name)
 
 
 def _require_folder(
@@ -608,7 +636,7 @@ def _require_folder(
                 foreign.append(f"{name}/")
         elif entry.is_symlink() or not entry.is_file():
             others.append(name)
-        elif entry.name != RECORD and not (entry.parent == target and keeps(name)):
+        elif entry.name != RECORD and not (entry.parent == target and _stays(name, keeps)):
             if name not in sums:
                 others.append(name)
                 continue
@@ -617,11 +645,12 @@ def _require_folder(
                 changed.append(name)
     others += foreign
     if others or changed:
-        what = f"what kgtrec did not write there: {_listed(others)}" if others else ""
+        what = _whose(target, others) if others else ""
         since = f"what was changed since: {_listed(changed)}" if changed else ""
         raise FormatError(
             "expected a new or empty folder, or one in which all is as kgtrec wrote it, found "
-            f"{' and '.join(filter(None, (what, since)))}; choose another folder, or move them away",
+            f"{' and '.join(filter(None, (what, since)))}; choose another folder, or move them away"
+            + _without_record(target),
             path=path,
         )
     if ours and not force:
@@ -631,6 +660,18 @@ def _require_folder(
             path=path,
         )
     return ours
+
+
+def _whose(folder: Path, names: list[str]) -> str:
+    """Who wrote what is in a folder and does not belong to what is replaced there."""
+    recorded = {name for _, name, _ in read_record(folder)}
+    if all(name in recorded or (folder / name / RECORD).is_file() for name in names):
+        return f"what another command of kgtrec wrote there: {_listed(names)}"
+    return f"what kgtrec did not write there: {_listed(names)}"
+
+
+def _without_record(folder: Path) -> str:
+    return "" if read_record(folder) else f" (a copy of a folder needs its record, {RECORD})"
 
 
 def _listed(names: list[str]) -> str:
@@ -706,7 +747,7 @@ def _exchange_folder(part: Path, target: Path, ours: Mapping[str, _Stamp], keeps
         part.replace(target)  # which an empty folder gives way to, and no other
         return
     for entry in _children(target):
-        if entry.name != RECORD and entry.is_file() and keeps(entry.name):
+        if entry.name != RECORD and entry.is_file() and _stays(entry.name, keeps):
             link(entry, part / entry.name)
     with held(target):  # or it is taken for abandoned once it has the part's name
         with uninterrupted():

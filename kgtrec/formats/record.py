@@ -26,7 +26,7 @@ def read_record(folder: Path, path: PathLike | None = None) -> list[Row]:
     A damaged line stands for nothing, and so does a record that this user may not read.
     """
     try:
-        data = (folder / RECORD).read_bytes()
+        data = (folder / RECORD).read_bytes().replace(b"\r\n", b"\n")  # as git may check it out
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     except OSError:

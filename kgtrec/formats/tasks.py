@@ -102,10 +102,11 @@ def write_tasks(path: PathLike, tasks: Tasks, *, form: str | None = None, merge:
         If the suffix is of neither, or a label cannot stand in such a file.
     """
     form = form or form_of_tasks(path)
-    left = 0
+    left, opened = 0, writing
     if merge and str(path) != "-" and Path(path).exists():
-        tasks, left = _filled_in(tasks, _rows_filled_in(path, form))
-    opened = partial(updating, by=FILE) if merge else writing
+        typed = _rows_filled_in(path, form)
+        tasks, left = _filled_in(tasks, typed)
+        opened = partial(updating, by=FILE, is_recorded=not typed)
     {"csv": write_tasks_csv, "jsonl": write_tasks_jsonl}[form](path, tasks, opened=opened)
     return left
 

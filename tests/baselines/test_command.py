@@ -33,7 +33,7 @@ def test_all_writes_ranks_and_a_run_of_every_baseline_that_is_no_control(collect
     main(["baseline", "all", str(collection), "--out", str(tmp_path), "--depth", "10"])
     names = [name for name, record in BASELINES.items() if not record.is_control]
     assert sorted(tree(tmp_path)) == sorted(
-        f"{name}.{suffix}" for name in names for suffix in ("ranks.parquet", "run.gz")
+        f"{name}.{suffix}" for name in names for suffix in ("ranks.parquet", "run.gz", "run.gz.json")
     )
     for name in names:
         assert read_answer_ranks(tmp_path / f"{name}.ranks.parquet").name == name

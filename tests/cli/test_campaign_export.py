@@ -190,6 +190,27 @@ def test_merge_brings_along_what_is_filled_in(folder, name, tmp_path, capsys):
     assert len(read_tasks(out).incoming) == 1
 
 
+@pytest.mark.parametrize("name", ["bob.csv", "bob.jsonl"])
+def test_what_merge_brought_along_is_a_persons_work(folder, name, tmp_path, capsys):
+    """Not replaced without --merge, and set aside where a later --merge leaves some of it out."""
+    out = tmp_path / name
+    export = [folder, "--annotator", "bob", "--out", str(out)]
+    main(["campaign", "export", *export])
+    for row in (1, 2):
+        fill_in(out, row, "yes")
+    main(["campaign", "export", *export, "--merge"])
+    aside = tmp_path / f"bob.1{out.suffix}"
+    aside.unlink()  # all of it is in the merged file
+    merged = out.read_bytes()
+    assert "or bring along what is filled in there with --merge" in refused(export, capsys)
+    main(["campaign", "export", *export, "--merge"])
+    assert (out.read_bytes(), aside.exists()) == (merged, False)
+    main(["campaign", "export", *export, "--merge", "--first", "2"])
+    err = capsys.readouterr().err
+    assert "1 row of the file that was there is filled in and no longer asked for; import the former" in err
+    assert aside.read_bytes() == merged
+
+
 def test_merge_refuses_a_file_that_holds_no_tasks(folder, tmp_path, capsys):
     (tmp_path / "bob.csv").write_text("thesis\n")
     assert "expected a header line with the columns" in refused(

@@ -217,6 +217,21 @@ def test_assign_prints_loads_and_changes_nothing_the_second_time(folder: Path, c
     assert contents(folder) == before
 
 
+def test_who_comes_later_is_given_tasks_by_assigning_again(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """init says so, and so does export for somebody who has none."""
+    main(["campaign", "init", str(folder), *PEOPLE])
+    main(["campaign", "assign", str(folder)])
+    capsys.readouterr()
+    main(["campaign", "init", str(folder), "--annotator", "cleo"])
+    assert capsys.readouterr().err.endswith(f"next: kgtrec campaign assign {folder}\n")
+    for name, said in (("cleo", True), ("ann", False)):
+        main(["campaign", "export", str(folder), "--annotator", name, "--out", str(folder.parent / f"{name}.csv")])
+        told = f"{name} was assigned nothing; kgtrec campaign assign {folder} shares out what is open\n"
+        assert capsys.readouterr().err.endswith(told) is said
+    main(["campaign", "init", str(folder), "--adjudicator", "max"])
+    assert "next: kgtrec campaign export" in capsys.readouterr().err
+
+
 def test_assign_remembers_its_options(folder: Path, capsys: pytest.CaptureFixture[str]):
     """So that it can be run again without them, and that status and qrels know how many verdicts a triple needs."""
     main(["campaign", "init", str(folder), *PEOPLE, "--annotator", "cleo"])

@@ -75,7 +75,7 @@ def test_files_hold_what_the_verb_gives(tmp_path, collection, matrix, block):
     )
     written = read_run(tmp_path / "out" / "a.run.gz")
     assert lists(written) == lists(expected.run)
-    assert sorted(tree(tmp_path / "out")) == ["a.ranks.parquet", "a.run.gz"]
+    assert sorted(tree(tmp_path / "out")) == ["a.ranks.parquet", "a.run.gz", "a.run.gz.json"]
 
 
 def test_bytes_do_not_depend_on_the_block(tmp_path, matrix):
@@ -148,7 +148,7 @@ WRONG = {
     "shape": (
         lambda folder: np.save(folder / "b.npy", np.zeros((2, 2))),
         ["a.npy", "b.npy"],
-        "b.npy: expected a matrix of 6 questions x 5 entities, found 2 x 2",
+        "b.npy: expected a matrix of 6 questions x 5 entities, as what tells its order has them, found 2 x 2",
     ),
     "names": (
         lambda folder: (folder / "b").mkdir() or [shutil.copy(folder / name, folder / "b") for name in ORDERED],
@@ -185,6 +185,21 @@ def test_neither_file_is_left_where_one_cannot_be_written(tmp_path, matrix, caps
     assert run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / "o") == 2
     assert capsys.readouterr().err.endswith("a.ranks.parquet: expected a file to write, found a folder\n")
     assert [path.name for path in (tmp_path / "o").iterdir()] == ["a.ranks.parquet"]
+
+
+@pytest.mark.parametrize("name", ["a.ranks.parquet", "a.run.gz"])
+def test_an_edited_file_is_refused_with_a_way_out_that_there_is(tmp_path, matrix, name, capsys):
+    """The file's name is that of the scores, so another folder is offered, and no name."""
+    folder, words = tmp_path / "o", [tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / "o"]
+    assert run(*words) == 0
+    (folder / name).write_bytes(b"mine")
+    capsys.readouterr()
+    assert run(*words) == 2
+    assert capsys.readouterr().err.endswith(
+        f"{name}: expected a new name, or a file that kgtrec wrote before, found one that was changed since, and would "
+        "be lost; choose another folder, or move the file away\n"
+    )
+    assert (folder / name).read_bytes() == b"mine"
 
 
 def test_an_unknown_filter(tmp_path, matrix, capsys):

@@ -136,6 +136,32 @@ def test_a_damaged_step_is_computed_again(whole: Path, tmp_path: Path, capsys):
     assert files(tmp_path / "copy" / "study") == files(whole / "study")
 
 
+@pytest.mark.parametrize("name", ["report.html", "study.toml", "manifest.json"])
+def test_an_edited_file_is_refused_before_anything_is_computed(whole: Path, tmp_path: Path, capsys, name):
+    """The way out is one that there is: such a file has its name from kgtrec."""
+    shutil.copytree(whole, tmp_path / "copy")
+    study = tmp_path / "copy" / "study"
+    (study / name).write_text((study / name).read_text() + "\n")
+    (tmp_path / "copy" / "study.toml").write_text(CONFIG.replace("repeats = 4", "repeats = 5"))
+    before = files(study)
+    assert run("study", tmp_path / "copy" / "study.toml") == 2
+    err = capsys.readouterr().err
+    assert err == (
+        f"error: {study / name}: expected a new name, or a file that kgtrec wrote before, found one that was changed "
+        "since, and would be lost; choose another folder, or move the file away\n"
+    )
+    assert files(study) == before
+    (study / name).rename(tmp_path / "mine")
+    assert run("study", tmp_path / "copy" / "study.toml") == 0
+
+
+def test_a_copy_without_the_record_is_told_what_it_lacks(whole: Path, tmp_path: Path, capsys):
+    shutil.copytree(whole, tmp_path / "copy")
+    (tmp_path / "copy" / "study" / ".kgtrec").unlink()
+    assert run("study", tmp_path / "copy" / "study.toml") == 2
+    assert capsys.readouterr().err.endswith("choose another folder (a copy of a folder needs its record, .kgtrec)\n")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("steps_done", [1, 6, 13])
 def test_a_study_that_is_killed_goes_on_to_the_same_report(whole: Path, tmp_path: Path, steps_done: int):

@@ -423,7 +423,8 @@ def test_with_force_only(tmp_path):
         (lambda f: os.mkfifo(f / "pipe"), "what kgtrec did not write there: pipe;"),
         (lambda f: (f / "a.txt").write_text("edited"), "what was changed since: a.txt;"),
         (lambda f: [(f / f"{n}").touch() for n in range(9)], "0, 1, 2 and 6 more;"),
-        (lambda f: write_text(f / "scores.csv", "x"), "what kgtrec did not write there: scores.csv;"),
+        (lambda f: write_text(f / "scores.csv", "x"), "what another command of kgtrec wrote there: scores.csv;"),
+        (lambda f: fill(f / "campaign", NEW), "what another command of kgtrec wrote there: campaign/;"),
         (lambda f: (f / RECORD).unlink(), "what kgtrec did not write there: a.txt, gone.txt, sub/;"),
     ],
 )
@@ -435,9 +436,36 @@ def test_anything_else_in_it_is_refused_by_name(tmp_path, change, told):
     with pytest.raises(FormatError) as caught:
         fill(tmp_path / "f", NEW)
     assert told in str(caught.value)
-    assert str(caught.value).endswith("; choose another folder, or move them away")
+    without = "" if (tmp_path / "f" / RECORD).exists() else " (a copy of a folder needs its record, .kgtrec)"
+    assert str(caught.value).endswith(f"; choose another folder, or move them away{without}")
     if before is not None:
         assert tree(tmp_path / "f") == before
+
+
+def test_a_record_with_other_line_ends_is_a_record(tmp_path):
+    """As git checks it out on some machines."""
+    write_text(tmp_path / "a.csv", "old")
+    (tmp_path / RECORD).write_bytes((tmp_path / RECORD).read_bytes().replace(b"\n", b"\r\n"))
+    for text in ("new", "newer"):
+        write_text(tmp_path / "a.csv", text)
+        assert (tmp_path / "a.csv").read_text() == text
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"])
+@pytest.mark.parametrize("stands_in_it", [True, False])
+def test_what_git_and_finder_put_into_a_folder_stays(tmp_path, monkeypatch, name, stands_in_it):
+    """In one that is empty but for it, and in one that is replaced."""
+    folder = tmp_path / "f"
+    folder.mkdir()
+    (folder / name).write_text("theirs")
+    if stands_in_it:
+        monkeypatch.chdir(folder)
+    for files in (OLD, NEW):
+        fill(folder, files)
+        assert visible(folder) == held({**files, name: "theirs"})
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / name).write_text("theirs")
+    claim_folder(tmp_path / "study", "test")
 
 
 def test_a_folder_that_others_filled_is_refused(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -84,3 +85,6 @@ def command(
             f"see {Path(campaign, 'templates.tsv')}"
         )
     say(f"{out}: {counted(len(tasks), 'task')}" + (f" for {annotator}" if annotator else ""))
+    asked = read.assignments.annotators.decode(read.assignments.annotator).unique().to_pylist()
+    if annotator is not None and annotator not in asked:
+        say(f"{annotator} was assigned nothing; kgtrec campaign assign {shlex.quote(campaign)} shares out what is open")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -143,6 +144,8 @@ def command(
         say(change)
     say(f"{campaign}: " + (f"wrote {', '.join(writers)}" if writers else "nothing to change"))
     progress = track(read_campaign(campaign))
+    if annotators and people is not before and progress.step == "judge":
+        progress = replace(progress, step="assign")  # all tasks are somebody's, but not that of who has come
     if notes := notes_text(progress):
         say(notes)
     say(next_text(progress, shlex.quote(campaign)))

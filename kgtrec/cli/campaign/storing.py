@@ -109,7 +109,7 @@ def left_text(left: int) -> str:
     """What a person is told of rows that were filled in and are not among the tasks that are written."""
     return (
         f"warning: {counted(left, 'row')} of the file that was there {'is' if left == 1 else 'are'} filled in and no "
-        "longer asked for; import the former file, lest they be forgotten"
+        "longer asked for; import the former file, unless that is done"
     )
 
 

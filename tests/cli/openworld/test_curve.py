@@ -104,7 +104,8 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(
     told = {
         "file": "expected a folder to write, found a file",
         "folder": "expected a new or empty folder, or one in which all is as kgtrec wrote it, found what kgtrec did "
-        "not write there: mine.txt; choose another folder, or move them away",
+        "not write there: mine.txt; choose another folder, or move them away (a copy of a folder needs its record, "
+        ".kgtrec)",
     }[kind]
     assert capsys.readouterr().err == f"error: {out}: {told}\n"
     assert (out if kind == "file" else out / "mine.txt").read_text() == "mine"
