@@ -50,7 +50,7 @@ def test_a_written_table_adjusts_numbers(tmp_path: Path, capsys: pytest.CaptureF
     """MR 1 is the best there is."""
     path = str(tmp_path / "valid.csv")
     main(["chance", *TRIPLES, "--split", "valid", "--out", path])
-    main(["adjust", "--measure", "MR", "--value", "1", "--chance", path])
+    main(["adjust", "--measure", "micro.MR", "--value", "1", "--chance", path])
     assert ["index", "1.0000"] in [line.split() for line in capsys.readouterr().out.splitlines()]
 
 

@@ -323,6 +323,8 @@ def test_known_answers_in_a_run_are_told(copies):
     """A note for a run that says nothing, a finding beside ranks that were filtered, nothing beside raw ranks."""
     assert check("C", "raw")[0] == 0
     assert not any("known from" in line for line in check("C", "raw")[1])
+    assert not any("note" in line for line in check("C", "raw/svd.run.gz")[1]), "it says itself that it is raw"
+    Path("raw/svd.run.gz.json").unlink()
     code, lines = check("C", "raw/svd.run.gz")
     assert code == 0
     (note,) = [line for line in lines if "note" in line]
@@ -331,6 +333,10 @@ def test_known_answers_in_a_run_are_told(copies):
     )
     assert "known from train and" in note
     shutil.copy("raw/svd.run.gz", "ranks/svd.run.gz")
+    code, lines = check("C", "ranks")
+    assert code == 2
+    assert any("svd.run.gz.json: expected what is known of svd.run.gz, found that of another" in line for line in lines)
+    Path("ranks/svd.run.gz.json").unlink()
     code, lines = check("C", "ranks")
     assert code == 2
     assert any(
