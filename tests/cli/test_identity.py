@@ -1,0 +1,188 @@
+"""What meets on the command line is of one collection, or an error that says which; each was a wrong number once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgtrec.cli import main
+from kgtrec.formats.collections import read_collection
+from kgtrec.identity import entity_names
+
+CITIES = Path(__file__).parents[2] / "examples" / "cities"
+SPLITS = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
+
+
+def run(*args: object) -> int:
+    try:
+        main([str(arg) for arg in args])
+    except SystemExit as leaving:
+        return int(leaving.code or 0)
+    return 0
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The cities as a whole, a sample of them, and the same with test triples in another order; scores of a model."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "turned.tsv").write_text("".join(sorted(Path(SPLITS[2]).read_text().splitlines(keepends=True))))
+    assert run("questions", *SPLITS, "--out", "whole") == 0
+    assert run("questions", *SPLITS, "--sample", 4, "--seed", 3, "--out", "part") == 0
+    assert run("questions", *SPLITS[:2], "turned.tsv", "--out", "turned") == 0
+    whole = read_collection("whole")
+    scores = np.random.default_rng(0).random((len(whole.questions), len(whole.entities)))
+    scores[whole.qrels.question, whole.qrels.entity] += 10
+    np.save("perfect.npy", scores)
+    capsys.readouterr()
+    return tmp_path
+
+
+def value(text: str, measure: str) -> float:
+    """Of the one system in a table."""
+    header, row = (line.split() for line in text.splitlines()[:2])
+    return float(row[header.index(measure)])
+
+
+def test_a_matrix_on_a_sample_is_matched_by_what_its_rows_ask(here: Path, capsys: pytest.CaptureFixture[str]):
+    """By the whole collection's topics it is perfect there too; by its shape alone it is nothing at all."""
+    assert run("rank", "whole", "perfect.npy", "--out", "o") == 2
+    assert "expected to be told which question each row is about" in capsys.readouterr().err
+    named = ["--topics", "whole/topics.tsv", "--entities", "whole/entities.txt"]
+    assert run("rank", "part", "perfect.npy", *named, "--out", "o") == 0
+    capsys.readouterr()
+    assert run("evaluate", "part", "o", "-m", "micro.MRR") == 0
+    assert value(capsys.readouterr().out, "micro.MRR") == 1
+
+
+def test_a_stamped_matrix_is_of_its_collection(here: Path, capsys: pytest.CaptureFixture[str]):
+    """And of no other."""
+    assert run("stamp", "whole", "perfect.npy") == 0
+    assert run("rank", "whole", "perfect.npy", "--out", "o") == 0
+    capsys.readouterr()
+    assert run("evaluate", "whole", "o", "-m", "micro.MRR") == 0
+    assert value(capsys.readouterr().out, "micro.MRR") == 1
+    for other in ("part", "turned"):
+        assert run("rank", other, "perfect.npy", "--out", "p") == 2
+        assert "expected scores of collection" in capsys.readouterr().err
+    assert not Path("p").exists()
+    assert run("stamp", "part", "perfect.npy") == 2
+    assert "expected a matrix of 8 questions x 45 entities, found 20 x 45" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["run", "run.gz", "run.zst", "parquet"])
+def test_a_run_is_of_its_collection(here: Path, form: str, capsys: pytest.CaptureFixture[str]):
+    """Against a folder, its qrels by path, and both; --trust-ids takes the ids as they are."""
+    assert run("stamp", "whole", "perfect.npy") == 0
+    assert run("rank", "whole", "perfect.npy", "--out", "o", "--run-format", form) == 0
+    capsys.readouterr()
+    file = f"o/perfect.{form}"
+    assert run("evaluate", "whole/qrels.txt", file, "-m", "RR") == 0
+    assert value(capsys.readouterr().out, "RR") == 1
+    for other in ("part", "turned"):
+        for qrels in ([other], [f"{other}/qrels.txt"], [f"{other}/qrels.txt", "--collection", other]):
+            for system in (file, "o/perfect.ranks.parquet"):
+                assert run("evaluate", qrels[0], system, *qrels[1:], "-m", "RR") == 2
+                told = capsys.readouterr().err
+                assert "was ranked on collection" in told
+                assert "--trust-ids" in told
+        assert run("evaluate", f"{other}/qrels.txt", file, "-m", "RR", "--trust-ids") == 0
+        assert value(capsys.readouterr().out, "RR") < 1
+        assert run("check", other, file) == 2
+        assert "was ranked on collection" in capsys.readouterr().out
+    assert run("pool", "turned", file, "--out", "P") == 2
+    assert "was ranked on collection" in capsys.readouterr().err
+    assert not Path("P").exists()
+
+
+def test_a_run_of_another_tool_can_be_stamped(here: Path, capsys: pytest.CaptureFixture[str]):
+    """If its ids and labels are the collection's; what took its place is not mistaken for it."""
+    Path("own.run").write_text("head0 Q0 vienna 1 2 own\ntail0 Q0 austria 1 1 own\n")
+    assert run("stamp", "whole", "own.run", "--filter", "raw") == 0
+    assert json.loads(Path("own.run.json").read_text())["filtered_by"] == []
+    assert run("evaluate", "part/qrels.txt", "own.run", "-m", "RR") == 2
+    Path("own.run").write_text("head0 Q0 vienna 1 3 own\n")
+    capsys.readouterr()
+    assert run("evaluate", "whole", "own.run", "-m", "RR") == 2
+    assert "own.run.json: expected what is known of own.run, found that of another file" in capsys.readouterr().err
+    assert run("stamp", "whole", "own.run") == 0
+    Path("odd.run").write_text("head0 Q0 atlantis 1 2 odd\n")
+    capsys.readouterr()
+    assert run("stamp", "whole", "odd.run") == 2
+    assert "expected a run of the collection, found the entity 'atlantis' (1 of 1)" in capsys.readouterr().err
+    assert not Path("odd.run.json").exists()
+
+
+def test_what_stands_beside_a_run_is_no_run(here: Path, capsys: pytest.CaptureFixture[str]):
+    """A pattern takes both; a run that is converted without it loses nothing but that."""
+    assert run("baseline", "svd", "whole", "--out", "o") == 0
+    capsys.readouterr()
+    assert run("evaluate", "whole", "o/svd.run.gz", "o/svd.run.gz.json", "-m", "RR") == 0
+    own = capsys.readouterr().out
+    assert run("convert", "o/svd.run.gz", "c.parquet") == 0
+    assert run("convert", "c.parquet", "c.run") == 0
+    assert json.loads(Path("c.run.json").read_text())["filtered_by"] == ["train", "valid", "test"]
+    Path("c.run.json").write_text('{"origin": "run"}')
+    capsys.readouterr()
+    assert run("evaluate", "whole", "c.run", "-m", "RR") == 2
+    assert (
+        "c.run.json: expected origin, version, collection, filtered_by, sha256 of version 1" in capsys.readouterr().err
+    )
+    Path("c.run.json").unlink()
+    assert run("evaluate", "whole", "c.run", "-m", "RR") == 0
+    assert value(capsys.readouterr().out, "RR") == value(own, "RR")
+
+
+def test_runs_of_other_filters_are_refused(here: Path, capsys: pytest.CaptureFixture[str]):
+    """As answer ranks are, and for a raw pool; --mixed warns."""
+    for name, splits in (("svd", "train,valid,test"), ("rules", "raw")):
+        assert run("baseline", name, "whole", "--out", "o", "--filter", splits) == 0
+    capsys.readouterr()
+    runs = ["o/rules.run.gz", "o/svd.run.gz"]
+    assert run("evaluate", "whole", *runs, "-m", "RR") == 2
+    assert (
+        "expected systems that were filtered alike, found rules not filtered (raw) and svd" in capsys.readouterr().err
+    )
+    assert run("evaluate", "whole", *runs, "-m", "RR", "--mixed") == 0
+    assert "a mixture: expected systems that were filtered alike" in capsys.readouterr().err
+    assert run("pool", "whole", *runs, "--cut", "raw", "--out", "P") == 2
+    assert run("pool", "whole", *runs, "--out", "P") == 0
+
+
+def test_one_model_has_one_number_in_a_study_whatever_its_form(here: Path, capsys: pytest.CaptureFixture[str]):
+    """As an archive and as a matrix, on all test triples and on a sample."""
+    whole = read_collection("whole")
+    names = list(entity_names(whole))
+    scores = np.random.default_rng(2).integers(0, 9, (len(whole.questions), len(names))).astype(np.float32)
+    Path("npy").mkdir()
+    np.save("npy/matrix.npy", scores)
+    for name in ("topics.tsv", "entities.txt"):
+        shutil.copy(f"whole/{name}", "npy")
+    rng, questions = np.random.default_rng(1), whole.questions
+    order, columns = rng.permutation(len(questions)), rng.permutation(len(names))
+    number = np.argsort(columns)
+    coded = np.stack([questions.is_head, questions.relation, number[questions.anchor]], axis=1)[order]
+    Path("npz").mkdir()
+    np.savez("npz/archive.npz", E=np.eye(len(names), dtype=np.float32), Q=scores[order][:, columns],
+             questions=coded.astype(np.int32))  # fmt: skip
+    Path("npz/entities.txt").write_text("".join(f"{names[column]}\n" for column in columns))
+    Path("npz/relations.txt").write_text("".join(f"{relation}\n" for relation in whole.relations))
+    Path("s.toml").write_text(
+        'title = "T"\n[data]\ntrain = "{}"\nvalid = "{}"\ntest = "{}"\n'.format(*SPLITS)
+        + '[systems]\nscores = ["npy/matrix.npy", "npz/archive.npz"]\nbaselines = ["svd"]\n'
+        '[[labels]]\nname = "all"\nkind = "test"\n[[labels]]\nname = "few"\nkind = "sample"\nsize = 4\nseed = 3\n'
+        '[measures]\nnames = ["micro.MRR", "macro.MRR", "AP@20"]\nresamples = 2\n'
+        '[stability]\nlabels = []\n[power]\nlabels = []\n[report]\nformats = ["csv"]\n'
+    )
+    assert run("study", "s.toml") == 0, capsys.readouterr().err
+    several = set()
+    for labels in ("all", "few"):
+        lines = [line.split(",") for line in Path(f"s/data/scores-{labels}.csv").read_text().splitlines()[1:]]
+        found = {(system, measure): rest for system, measure, *rest in lines}
+        for measure in ("micro.MRR", "macro.MRR", "AP@20"):
+            assert found["matrix", measure] == found["archive", measure]
+            several.add(found["matrix", measure][0])
+    assert len(several) == 6
