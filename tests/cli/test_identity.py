@@ -185,4 +185,4 @@ def test_one_model_has_one_number_in_a_study_whatever_its_form(here: Path, capsy
         for measure in ("micro.MRR", "macro.MRR", "AP@20"):
             assert found["matrix", measure] == found["archive", measure]
             several.add(found["matrix", measure][0])
-    assert len(several) == 6
+    assert len(several) > 3, "the label sets are of different questions"
