@@ -38,7 +38,9 @@ def read_factorised(
 
     The ``.npz`` archive holds ``E`` (entities x d), ``Q`` (questions x d), optionally ``b`` (entities,), of any float
     type, and ``questions`` (questions x 3: is a head question, relation number, anchor number). Numbers follow label
-    files beside the archive, by which entities and questions are matched to the collection's. Products are float32.
+    files beside the archive, by which entities and questions are matched to the collection's. Scores are computed in
+    float64 and rounded once to float32, so that they are the same in blocks of any size and on any processor, but for
+    one in some hundred million.
 
     Parameters
     ----------
@@ -79,27 +81,28 @@ def read_factorised(
     warn_of_extra(path, columns, "entities")
     warn_of_extra(path, rows, "questions")
     with np.errstate(over="ignore", invalid="ignore"):
-        E = arrays["E"].astype(np.float32)[columns.place]
-        b = None if "b" not in arrays else arrays["b"].astype(np.float32)[columns.place]
+        E = arrays["E"].astype(np.float64)[columns.place]
+        b = None if "b" not in arrays else arrays["b"].astype(np.float64)[columns.place]
     return _blocks(arrays["Q"], E, b, rows.place, block)
 
 
 def _blocks(
     Q: NDArray[Any],
-    E: NDArray[np.float32],
-    b: NDArray[np.float32] | None,
+    E: NDArray[np.float64],
+    b: NDArray[np.float64] | None,
     question_row: NDArray[np.intp],
     block: int | None,
 ) -> Iterator[Block]:
-    step = questions_per_block(len(E), 4, block)
+    step = questions_per_block(len(E), 8, block)
     for first in range(0, len(question_row), step):
         rows = np.arange(first, min(first + step, len(question_row)))
         # numbers beyond float32 come to infinity or NaN, which the ranking names with its question
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = Q[question_row[rows]].astype(np.float32) @ E.T
+            scores = Q[question_row[rows]].astype(np.float64) @ E.T
             if b is not None:
                 scores += b
-        yield rows, scores
+            rounded = scores.astype(np.float32)
+        yield rows, rounded
 
 
 def _questions(path: PathLike, questions: NDArray[Any], entities: Vocabulary, relations: Vocabulary) -> Questions:

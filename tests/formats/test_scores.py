@@ -293,6 +293,17 @@ def test_a_label_file_with_a_repeated_or_unreadable_line(tmp_path, collection):
         read_score_matrix(tmp_path / "s.npy", collection, entities=names)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_scores_of_an_archive_are_the_same_in_blocks_of_any_size(tmp_path, collection, dtype):
+    """To the last bit, though sums of other numbers of products are taken by other kernels."""
+    rng = np.random.default_rng(4)
+    changes = {"E": rng.normal(size=(5, 200)).astype(dtype), "Q": rng.normal(size=(6, 200)).astype(dtype)}
+    path, _ = write_factorised(tmp_path, collection, dtype=dtype, **changes)
+    whole = joined(read_factorised(path, collection))[1]
+    for block in range(1, 6):
+        assert np.array_equal(joined(read_factorised(path, collection, block=block))[1], whole)
+
+
 @pytest.mark.parametrize("value", [1e300, np.nan, np.inf])
 def test_numbers_beyond_float32_are_no_noise(tmp_path, collection, value):
     """They come through as infinity or NaN, which whoever ranks refuses or takes; nothing is warned of here."""

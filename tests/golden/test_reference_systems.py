@@ -20,7 +20,7 @@ SYSTEMS = ("complex", "conve", "cp", "distmult", "rescal", "rotate", "transe", "
     "system", [*SYSTEMS[:2], *(pytest.param(system, marks=pytest.mark.slow) for system in SYSTEMS[2:])]
 )
 def test_a_system_gives_its_published_scores(data, fb15k_237, system):
-    """MRR and Hits@10 to 1e-6, MR to 1e-6 relative (the file has six decimals)."""
+    """Hits@10 to 1e-6, MR to 1e-6 relative; MRR to 5e-6: they were computed in 32 bits, where one near tie is a tie."""
     folder = data / "systems" / "fb15k-237"
     with (folder / "reference.tsv").open() as lines:
         published = {row["system"]: row for row in csv.DictReader(lines, delimiter="\t")}[system]
@@ -29,7 +29,7 @@ def test_a_system_gives_its_published_scores(data, fb15k_237, system):
     ).answer_ranks
     realistic = ranks.above + 1 + ranks.tied / 2
     assert len(ranks) == 40_932
-    assert np.mean(1 / realistic) == pytest.approx(float(published["micro.MRR"]), abs=1e-6)
+    assert np.mean(1 / realistic) == pytest.approx(float(published["micro.MRR"]), abs=5e-6)
     assert np.mean(realistic <= 10) == pytest.approx(float(published["micro.Hits@10"]), abs=1e-6)
     assert np.mean(realistic) == pytest.approx(float(published["micro.MR"]), rel=1e-6)
 
