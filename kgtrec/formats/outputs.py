@@ -112,17 +112,24 @@ def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def updating(path: PathLike, *, by: str) -> Iterator[BinaryIO]:
+def updating(path: PathLike, *, by: str, theirs: bool = False) -> Iterator[BinaryIO]:
     """The same for a file that commands keep up to date, such as those of a campaign: whatever is there is replaced.
 
     Where that is not as ``by`` wrote it, since somebody edited it, it stays under another name.
+
+    Parameters
+    ----------
+    path, by
+        As there.
+    theirs : bool
+        Whether what is written holds what somebody made: it is not recorded then, and so is never replaced.
 
     Warns
     -----
     KgtrecWarning
         With that name.
     """
-    with _new_file(path, by, lambda target: _stamp_of(target, path, by), aside=True) as stream:
+    with _new_file(path, by, lambda target: _stamp_of(target, path, by), aside=True, theirs=theirs) as stream:
         yield stream
 
 
@@ -329,7 +336,7 @@ def _is_device(path: PathLike) -> bool:
 
 @contextmanager
 def _new_file(
-    path: PathLike, by: str, checked: Callable[[Path], _Stamp | None], *, aside: bool = False
+    path: PathLike, by: str, checked: Callable[[Path], _Stamp | None], *, aside: bool = False, theirs: bool = False
 ) -> Iterator[BinaryIO]:
     """The stream, once ``checked`` has let the place pass; it gives the stamp of what is there.
 
@@ -362,7 +369,7 @@ def _new_file(
                 before = checked(target)
             if aside and before is not None and sha256_of(target) != sha256:
                 _keep_aside(target, path, by)
-            if is_recorded:
+            if is_recorded and not theirs:
                 record(target.parent, [(by, target.name, sha256)])
             with uninterrupted():
                 _install_file(part, target, before, lambda: checked(target))
