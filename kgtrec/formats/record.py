@@ -22,8 +22,9 @@ Row = tuple[str, str, str]  # by, path, SHA-256
 
 def read_record(folder: Path, path: PathLike | None = None) -> list[Row]:
     """What the record of a folder holds: by whom, which file, its SHA-256. A damaged line stands for nothing."""
+    place = folder / RECORD
     try:
-        data = (folder / RECORD).read_bytes()
+        data = place.read_bytes() if place.is_file() or not place.exists() else b"\0"  # a pipe would be waited for
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError:
