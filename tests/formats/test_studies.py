@@ -154,8 +154,7 @@ SAMPLED = {
     "measure": ["RR", "AP"], "share": [0.5, 0.5], "triples": [3, 3], "repeats": [2, 2], "mean": [1.0, 1.0],
     "low": [1.0, 1.0], "high": [1.0, 1.0],
 }  # fmt: skip
-TIED = {**OF_SYSTEMS, "trec": [0.5, 0.5], "tied": [0.0, 0.0], "mean_group": [1.0, 1.0], "largest_group": [1, 1],
-        "apart": [0.0, 0.0]}  # fmt: skip
+TIES = {"tied": [0.0, 0.0], "mean_group": [1.0, 1.0], "largest_group": [1, 1], **OF_SYSTEMS, "apart": [0.0, 0.0]}
 
 
 @pytest.mark.parametrize(
@@ -187,15 +186,17 @@ TIED = {**OF_SYSTEMS, "trec": [0.5, 0.5], "tied": [0.0, 0.0], "mean_group": [1.0
             {name: cells for name, cells in TIED.items() if name != "trec"} | OF_SYSTEMS,
             "column for each policy",
         ),
-        ("ties", TIED | {"system": ["NA", "008"]}, "expected NA, 007 in column system, found '008'"),
+        ("ties", TIES, "expected a column for each policy for ties between measure and apart, found tied, "),
+        (
+            "pairs",
+            {"measure": ["RR"], "first": ["NA"], "second": ["8"], "test": ["t"], "p_adjusted": [0.5]},
+            "expected NA, 007 in column second, found '8'",
+        ),
+        ("power", {"measure": ["RR"]}, "expected columns measure, test, items, .*, found measure"),
     ],
 )
 def test_a_table_that_a_report_cannot_show_is_told(folder: Path, part: str, columns: dict[str, Any], message: str):
     """Also where its checksums were adapted: with its file, what was expected and found, and the way out."""
-    if part == "ties" and "trec" not in columns:
-        columns = {
-            name: columns[name] for name in ("tied", "mean_group", "largest_group", "system", "measure", "apart")
-        }
     path = with_table(folder, part, columns)
     with pytest.raises(FormatError, match=f"{message}.*; run kgtrec study again") as told:
         read_study(folder)
