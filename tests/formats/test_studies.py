@@ -181,11 +181,6 @@ TIES = {"tied": [0.0, 0.0], "mean_group": [1.0, 1.0], "largest_group": [1, 1], *
         ("depths", CORRELATED | {"depth": [1], "coefficient": ["tau"]}, "expected rows of rbo, found none"),
         ("stability", SAMPLED | {"share": [0.5, 0.25]}, "expected the same shares for each measure"),
         ("stability", {name: [] for name in SAMPLED}, "expected rows, found none"),
-        (
-            "ties",
-            {name: cells for name, cells in TIED.items() if name != "trec"} | OF_SYSTEMS,
-            "column for each policy",
-        ),
         ("ties", TIES, "expected a column for each policy for ties between measure and apart, found tied, "),
         (
             "pairs",
