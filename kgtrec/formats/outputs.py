@@ -329,7 +329,8 @@ def _require_name(path: PathLike, target: Path) -> None:
     """Refuse a name under which nothing can be written so that it stays."""
     if not os.fspath(path):
         raise FormatError("expected the name of what to write, found an empty one", path=repr(path))
-    if target.name == RECORD or is_part(target.name):
+    own = [each for each in (target, *target.parents) if each.name == RECORD or is_part(each.name)]
+    if any(each == target or each.name == RECORD or not each.exists() for each in own):
         raise FormatError(
             "expected a name of its own, found one that kgtrec keeps for itself; choose another name", path=path
         )

@@ -157,6 +157,8 @@ def test_the_names_that_kgtrec_keeps_for_itself_are_refused(tmp_path, name):
         fill(tmp_path / name, NEW)
     with pytest.raises(FormatError, match=told):
         claim_folder(tmp_path / name, "test")
+    with pytest.raises(FormatError, match=told):
+        write_text(tmp_path / name / "a.csv", "ours")
     assert list(tmp_path.iterdir()) == []
 
 
