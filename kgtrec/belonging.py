@@ -107,7 +107,8 @@ class Belonging:
         Warns
         -----
         KgtrecWarning
-            If a run has entities that the collection lacks, or of mixtures that are allowed.
+            If a run has entities that the collection lacks, or none of the qrels where there is no collection; or of
+            mixtures that are allowed.
         """
         self.check_collection(system)
         self.check_filter(system)
@@ -116,6 +117,8 @@ class Belonging:
             self._check_alike(system)
         elif self._collection is not None:
             _check_entities(system, self._collection.entities)
+        elif self._qrels is not None:
+            _tell_foreign(system, self._qrels.entities)
 
     def check_collection(self, system: Run | AnswerRanks) -> None:
         """Refuse a system that says that it is of another collection."""
@@ -267,3 +270,13 @@ def _check_entities(run: Run, entities: Vocabulary) -> None:
         f"{run.entities[int(unknown[0])]!r}; they count as unjudged (kgtrec check tells more)",
         KgtrecWarning, stacklevel=5,
     )  # fmt: skip
+
+
+def _tell_foreign(run: Run, entities: Vocabulary) -> None:
+    """Warn of a run without any entity of the qrels; it may be a bad one, so that it is not refused."""
+    if len(run.entities) and len(entities) and np.all(entities.encode(run.entities.labels) < 0):
+        warnings.warn(
+            f"{run.name} has no entity of the qrels (its first is {run.entities[0]!r}, the qrels' {entities[0]!r}), so "
+            "that it finds no answer: are they of one collection?",
+            KgtrecWarning, stacklevel=5,
+        )  # fmt: skip

@@ -757,7 +757,9 @@ def _study_table(folder: Path) -> Target:
         (folder / MANIFEST).write_text(json.dumps(manifest))
 
     return Target(
-        [path.read_bytes(), _parquet(SCORES, compression="none", use_dictionary=False)], put, lambda: read_study(folder)
+        [path.read_bytes(), _parquet(SCORES, compression="none", use_dictionary=False)],
+        put,
+        lambda: study_report(read_study(folder)),
     )
 
 

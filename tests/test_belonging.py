@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from kgtrec.belonging import different_systems
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, KgtrecWarning
 from kgtrec.evaluation import evaluate
@@ -170,3 +171,16 @@ def test_an_answer_that_left_the_qrels_and_is_known_is_told():
         before, SCORES, questions=before, entities=before, name="one", depth=0, filtered_by=()
     ).answer_ranks
     evaluate(collection(), raw, "micro.MRR")
+
+
+def test_a_run_without_any_entity_of_the_qrels_is_told():
+    """Question ids such as head0 are those of many collections, so that nothing else shows it."""
+    pd = pytest.importorskip("pandas")
+    qrels = Qrels.from_frame(pd.DataFrame({"query_id": ["head0"], "doc_id": ["vienna"], "relevance": [1]}))
+    frame = pd.DataFrame({"query_id": ["head0", "head0"], "doc_id": ["ann", "bob"], "score": [2.0, 1.0]})
+    with pytest.warns(KgtrecWarning, match="mine has no entity of the qrels .*: are they of one collection"):
+        evaluate(qrels, Run.from_frame(frame, "mine"), ["AP"])
+    frame.loc[1, "doc_id"] = "vienna"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate(qrels, Run.from_frame(frame, "mine"), ["AP"])

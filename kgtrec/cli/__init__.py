@@ -81,6 +81,7 @@ def _protecting_inputs(command: click.Command) -> click.Command:
     def callback(**values: Any) -> Any:
         from kgtrec.formats.outputs import protecting
 
+        _require_names(command.params, values)
         with protecting(_inputs(command.params, values)):
             return own(**values)
 
@@ -88,6 +89,14 @@ def _protecting_inputs(command: click.Command) -> click.Command:
     guarded = copy.copy(command)
     guarded.callback = callback
     return guarded
+
+
+def _require_names(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) -> None:
+    """Refuse an empty path, which would stand for the folder in which one stands."""
+    for parameter in parameters:
+        value = values.get(str(parameter.name))
+        if isinstance(parameter.type, click.Path) and ("" in value if isinstance(value, tuple) else value == ""):
+            raise click.BadParameter("expected the name of a file or folder, found an empty one", param=parameter)
 
 
 def _inputs(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) -> Iterator[str]:

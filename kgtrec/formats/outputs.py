@@ -200,6 +200,7 @@ def claim_folder(folder: PathLike, by: str) -> None:
         If it is a file, cannot be made, or holds anything and was not claimed before.
     """
     target = _real(folder)
+    _require_name(folder, target)
     if (by, ".", "") in read_record(target, folder):
         return
     if os.path.lexists(target) and not target.is_dir():
@@ -341,15 +342,27 @@ def _real(path: PathLike) -> Path:
         raise FormatError("expected the name of a file, found one with a NUL character", path=repr(path)) from None
 
 
+def _require_name(path: PathLike, target: Path) -> None:
+    """Refuse a name under which nothing can be written so that it stays."""
+    own = [each for each in (target, *target.parents) if each.name == RECORD or is_part(each.name)]
+    if any(each == target or each.name == RECORD or not each.exists() for each in own):
+        raise FormatError(
+            "expected a name of its own, found one that kgtrec keeps for itself; choose another name", path=path
+        )
+
+
 def is_device(path: PathLike) -> bool:
     """Whether a path leads to a device or pipe, which is written to and never replaced."""
     target = Path(path)
     try:
-        return target.exists() and not target.is_file() and not target.is_dir()
+        found, is_disk = target.exists() and not target.is_file() and not target.is_dir(), target.is_block_device()
     except ValueError:
         return False  # said by _real
     except OSError as error:  # a name that is too long, or leads in a circle
         raise FormatError(f"cannot write here: {error.strerror}", path=path) from None
+    if is_disk:
+        raise FormatError("expected a file to write, found a disk, and what it holds would be lost", path=path)
+    return found
 
 
 @contextmanager
@@ -485,6 +498,7 @@ def _require_file(target: Path, path: PathLike, by: str, *, is_named: bool = Tru
     try:
         return _is_ours(target, by)
     except (FileNotFoundError, NotADirectoryError):
+        read_record(target.parent)  # which must be one: it is added to in the end
         return None
     except _SomebodysError as error:
         other = f"name{_such_as(target)}" if is_named and by == FILE else "folder"  # a part of more has its own name
@@ -497,6 +511,8 @@ def _require_file(target: Path, path: PathLike, by: str, *, is_named: bool = Tru
 
 def _require_place(target: Path, path: PathLike, by: str) -> None:
     """Refuse a place at which no file of ours may be, whatever is there."""
+    if not is_being_made(target):
+        _require_name(path, target)
     if target.is_dir():
         raise FormatError("expected a file to write, found a folder", path=path)
     if is_being_made(target):
@@ -606,6 +622,7 @@ def _require_folder(
     target: Path, path: PathLike, by: str, force: bool, keeps: Callable[[str], bool]
 ) -> dict[str, _Stamp]:
     """The files of a folder that may be replaced, by their paths below it."""
+    _require_name(path, target)
     if os.path.lexists(target) and not target.is_dir():
         raise FormatError("expected a folder to write, found a file", path=path)
     if inner := next((place for place in _inputs if place == target or target in place.parents), None):
@@ -627,22 +644,34 @@ def _require_folder(
     foreign: list[str] = []  # folders
     changed: list[str] = []
     inhabited = {parent.as_posix() for name in sums for parent in Path(name).parents}
-    for entry in _below(target):
-        name = entry.relative_to(target).as_posix()
-        if any(is_part(part) for part in Path(name).parts) or any(name.startswith(folder) for folder in foreign):
-            continue
-        if entry.is_dir() and not entry.is_symlink():
-            if name not in inhabited:
-                foreign.append(f"{name}/")
-        elif entry.is_symlink() or not entry.is_file():
-            others.append(name)
-        elif entry.name != RECORD and not (entry.parent == target and _stays(name, keeps)):
-            if name not in sums:
+    for place, folders, files in os.walk(target):
+        inner = Path(place).relative_to(target)
+        entered = []
+        for own in folders:
+            name = (inner / own).as_posix()
+            if Path(place, own).is_symlink():
                 others.append(name)
+            elif name in inhabited:
+                entered.append(own)
+            elif not is_part(own):
+                foreign.append(f"{name}/")
+        folders[:] = entered  # what is in others' folders does not matter, and may be much
+        for own in files:
+            entry, name = Path(place, own), (inner / own).as_posix()
+            if is_part(own):
                 continue
-            ours[name] = _Stamp.of(entry)
-            if sha256_of(entry) not in sums[name]:
-                changed.append(name)
+            if entry.is_symlink() or not entry.is_file():
+                others.append(name)
+            elif own == RECORD:
+                read_record(Path(place), Path(path) / inner)  # which refuses another file of that name
+            elif inner == Path() and _stays(own, keeps):
+                continue
+            elif name not in sums:
+                others.append(name)
+            else:
+                ours[name] = _Stamp.of(entry)
+                if sha256_of(entry) not in sums[name]:
+                    changed.append(name)
     others += foreign
     if others or changed:
         what = _whose(target, others) if others else ""

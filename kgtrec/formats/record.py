@@ -25,8 +25,10 @@ def read_record(folder: Path, path: PathLike | None = None) -> list[Row]:
 
     A damaged line stands for nothing, and so does a record that this user may not read.
     """
+    place = folder / RECORD
     try:
-        data = (folder / RECORD).read_bytes().replace(b"\r\n", b"\n")  # as git may check it out
+        data = place.read_bytes() if place.is_file() or not place.exists() else b"\0"  # a pipe would be waited for
+        data = data.replace(b"\r\n", b"\n")  # as git may check it out
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     except OSError:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import math
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.trec_text import shown
 
 
 def read_relation_shares(path: PathLike) -> dict[str, float]:
@@ -14,8 +16,8 @@ def read_relation_shares(path: PathLike) -> dict[str, float]:
     Raises
     ------
     FormatError
-        For the first line that has no tab, no number of at least 0, or a relation for the second time; for an empty
-        file.
+        For the first line that is not UTF-8, has no tab, no number of at least 0, or a relation for the second time;
+        for an empty file.
 
     Examples
     --------
@@ -27,12 +29,16 @@ def read_relation_shares(path: PathLike) -> dict[str, float]:
     """
     shares: dict[str, float] = {}
     with reading(path) as stream:
-        for number, line in enumerate(stream.read().decode("utf-8", "replace").splitlines(), 1):
+        for number, data in enumerate(stream.read().removeprefix(codecs.BOM_UTF8).split(b"\n"), 1):
+            try:
+                line = data.removesuffix(b"\r").decode()
+            except UnicodeDecodeError:
+                raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=str(path), line=number) from None
             if not line:
                 continue
             relation, tab, text = line.rpartition("\t")
             try:
-                share = float(text)
+                share = float(text) if text.isascii() and "_" not in text else math.nan
             except ValueError:
                 share = math.nan
             if not tab or not math.isfinite(share) or share < 0:

@@ -155,7 +155,8 @@ def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> lis
 
 
 def _files(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]
+    """All that is in a folder, links and pipes too, but for the folders in it."""
+    return [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
 
 
 def _is_whole(place: Path, about: Mapping[str, Any] | None = None) -> bool:

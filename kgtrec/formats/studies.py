@@ -29,6 +29,7 @@ from kgtrec.formats.json_text import read_json
 from kgtrec.formats.outputs import write_text
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.formats.steps import STEP, damaged_files
+from kgtrec.formats.study_tables import require_study_tables
 
 BY = "study"  # what keeps the folder
 #: of a step: what was warned of, what a label set holds, a collection; its tables are those of step_table
@@ -71,14 +72,16 @@ def read_study(folder: PathLike) -> Study:
     Raises
     ------
     FormatError
-        If the folder holds no study, a study that was stopped before its end, or one whose steps were damaged.
+        If the folder holds no study, a study that was stopped before its end, or one whose steps were damaged, or hold
+        tables that no report can be made of.
     """
     path = Path(folder)
     manifest = _manifest(path)
     try:
         sums = {f"{step['folder']}/{name}": sha256
                 for step in manifest["steps"] for name, sha256 in step["files"].items()}  # fmt: skip
-        tables = {name: _table(path / STEPS / file, sums[file]) for name, file in manifest["tables"].items()}
+        paths = {name: path / STEPS / file for name, file in manifest["tables"].items()}
+        tables = {name: _table(paths[name], sums[file]) for name, file in manifest["tables"].items()}
         notes = [note for step in manifest["steps"] for note in _json(path / STEPS / step["folder"] / NOTES)]
         collections = {
             name: _json(path / STEPS / step / COLLECTION / MANIFEST)["report"]
@@ -92,12 +95,13 @@ def read_study(folder: PathLike) -> Study:
             tuple(manifest["about"]), tuple(dict.fromkeys(notes)), _options(manifest["options"]), made,
         )  # fmt: skip
         _require_types(study)
-        return study
     except (KeyError, TypeError, AttributeError) as error:
         raise FormatError(
             f"expected what kgtrec study writes, found something else ({type(error).__name__}: {error}); run kgtrec "
             "study again", path=path / MANIFEST,
         ) from None  # fmt: skip
+    require_study_tables(study, paths)
+    return study
 
 
 def _require_types(study: Study) -> None:

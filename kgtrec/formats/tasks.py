@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
@@ -97,14 +97,15 @@ def write_tasks(path: PathLike, tasks: Tasks, *, form: str | None = None, merge:
     Raises
     ------
     FormatError
-        If somebody has worked in the file that is there, or it is not one of tasks, see :func:`read_tasks`.
+        If somebody has worked in the file that is there, or it is not one of tasks, see :func:`read_tasks`; with
+        ``merge``, if somebody else has filled it in than ``tasks`` are for.
     KgtrecError
         If the suffix is of neither, or a label cannot stand in such a file.
     """
     form = form or form_of_tasks(path)
     left, opened = 0, writing
     if merge and str(path) != "-" and Path(path).exists():
-        typed = _rows_filled_in(path, form)
+        typed = _rows_filled_in(path, form, {", ".join(people) for people in tasks.annotators})
         tasks, left = _filled_in(tasks, typed)
         opened = partial(updating, by=FILE, is_recorded=not typed)
     {"csv": write_tasks_csv, "jsonl": write_tasks_jsonl}[form](path, tasks, opened=opened)
@@ -135,9 +136,11 @@ def require_tasks_file(path: PathLike, *, merge: bool) -> None:
         raise FormatError(f"{error}, or bring along what is filled in there with --merge") from None
 
 
-def _rows_filled_in(path: PathLike, form: str) -> dict[tuple[str, str, str], tuple[str, str, str]]:
-    """Verdict, source and note of each triple for which a file of tasks has any of them, as they were typed."""
-    back = _Typed(str(path), None, "annotator")
+def _rows_filled_in(
+    path: PathLike, form: str, people: Collection[str]
+) -> dict[tuple[str, str, str], tuple[str, str, str]]:
+    """Verdict, source and note of each triple for which a file of ``people`` has any of them, as they were typed."""
+    back = _Typed(str(path), people)
     {"csv": _read_csv, "jsonl": _read_jsonl}[form](path, back)
     return back.typed
 
@@ -385,16 +388,25 @@ class _Back:
 
 
 class _Typed(_Back):
-    """Collects what was typed, whatever it is."""
+    """Collects what ``people`` have typed, whatever it is; without any, whoever has."""
 
-    def __init__(self, path: str, person: str | None, role: str) -> None:
-        super().__init__(path, person, role)
+    def __init__(self, path: str, people: Collection[str]) -> None:
+        super().__init__(path, None, "annotator")
+        self.people = people
         self.typed: dict[tuple[str, str, str], tuple[str, str, str]] = {}
 
     def add(self, line: int, task: int | None, row: Mapping[str, str]) -> None:
         """Take a row."""
         typed = row["verdict"], row.get("source", ""), row.get("note", "")
         if any(text.strip() for text in typed):
+            named = row.get("annotator", "").strip()
+            if named and self.people and named not in self.people:
+                wanted = " or ".join(sorted(filter(None, self.people)))
+                raise FormatError(
+                    f"expected tasks {f'of {wanted}' if wanted else 'that name nobody'}, found one that {named} has "
+                    "filled in; write these tasks under another name",
+                    path=self.path, line=line,
+                )  # fmt: skip
             triple = row["head"], row["relation"], row["tail"]
             if self.typed.setdefault(triple, typed) != typed:
                 raise FormatError(

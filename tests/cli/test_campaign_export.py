@@ -188,6 +188,44 @@ def test_merge_brings_along_what_is_filled_in(folder, name, tmp_path, capsys):
     err = capsys.readouterr().err
     assert "warning: 1 row of the file that was there is filled in and no longer asked for; import the former" in err
     assert len(read_tasks(out).incoming) == 1
+    assert len(read_tasks(tmp_path / f"bob.2{out.suffix}").incoming) == 2
+
+
+def test_a_file_with_what_was_brought_along_is_not_replaced_either(folder, tmp_path, capsys):
+    """What somebody made may be nowhere else by then."""
+    out = tmp_path / "bob.csv"
+    export = [folder, "--annotator", "bob", "--out", str(out)]
+    main(["campaign", "export", *export])
+    fill_in(out, 1, "yes")
+    main(["campaign", "export", *export, "--merge"])
+    (tmp_path / "bob.1.csv").unlink()
+    before = out.read_bytes()
+    assert "or bring along what is filled in there with --merge" in refused(export, capsys)
+    assert out.read_bytes() == before
+    main(["campaign", "export", *export, "--merge", "--first", "1"])
+    assert (tmp_path / "bob.1.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["export", "--annotator", "ann"], "expected tasks of ann, found one that bob has filled in"),
+        (["adjudicate", "--person", "eve"], "expected tasks of eve, found one that bob has filled in"),
+        (["adjudicate"], "expected tasks that name nobody, found one that bob has filled in"),
+    ],
+)
+def test_merge_takes_nobodys_verdicts_for_anothers(folder, words, told, tmp_path, capsys):
+    """The file of one person, named as the output of another's tasks."""
+    out = tmp_path / "bob.csv"
+    main(["campaign", "export", folder, "--annotator", "bob", "--out", str(out)])
+    fill_in(out, 1, "yes")
+    before = tree(tmp_path)
+    command, *options = words
+    with pytest.raises(SystemExit) as left:
+        main(["campaign", command, folder, *options, "--out", str(out), "--merge"])
+    assert left.value.code == 2
+    assert f"bob.csv:3: {told}; write these tasks under another name" in capsys.readouterr().err
+    assert tree(tmp_path) == before
 
 
 @pytest.mark.parametrize("name", ["bob.csv", "bob.jsonl"])

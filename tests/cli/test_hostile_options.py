@@ -222,3 +222,16 @@ def test_labels_cannot_steer_the_terminal_of_a_campaign(
 def test_agreement_as_csv_has_labels_to_the_letter(campaign: str, capsys: pytest.CaptureFixture[str]):
     main(["campaign", "agreement", campaign, "--per", "relation", "--format", "csv"])
     assert next(iter(csv.DictReader(io.StringIO(capsys.readouterr().out))))["relation"] == ESCAPES.replace("\r", "")
+
+
+@pytest.mark.parametrize(
+    "words", ["rank C zeros.npy --out", "questions a b c --out", "evaluate C a.run --out", "evaluate C a.run", "check"]
+)
+def test_an_empty_path_is_not_the_folder_in_which_one_stands(words, tmp_path, monkeypatch, capsys):
+    """As ``--out "$OUT"`` gives it where nothing was set; nothing is read or written."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main([*words.split(), ""])
+    assert left.value.code == 2
+    assert "expected the name of a file or folder, found an empty one" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

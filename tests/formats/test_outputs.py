@@ -27,6 +27,7 @@ from kgtrec.formats.outputs import (
     free_names,
     protecting,
     remove_file,
+    require_file,
     require_folder,
     update_text,
     write_text,
@@ -140,19 +141,51 @@ def test_another_file_by_the_name_of_the_record_is_kept(tmp_path):
     assert tree(tmp_path) == {}
 
 
-@pytest.mark.parametrize("write", [write_text, lambda path, text: fill(path, {"a": text})])
-def test_an_empty_name_is_refused(tmp_path, write, monkeypatch):
-    """It does not stand for the folder in which somebody is."""
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(FormatError, match=r"^expected the name of a file or folder, found an empty one$"):
-        write("", "x")
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_device_without_room_is_named():
     with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
         write_text("/dev/full", "x")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_by_the_name_of_the_record_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / RECORD)
+    with pytest.raises(FormatError, match="found another file of that name; move it away"):
+        require_file(tmp_path / "a.csv")
+    with pytest.raises(FormatError, match="found another file of that name; move it away"):
+        write_text(tmp_path / "a.csv", "ours")
+    assert [path.name for path in tmp_path.iterdir()] == [RECORD]
+
+
+@pytest.mark.parametrize("name", [RECORD, ".a.csv.0123abcd.kgtrec-part"])
+def test_the_names_that_kgtrec_keeps_for_itself_are_refused(tmp_path, name):
+    """A record would be read as one, and a part would be removed as a killed program's; nothing is left behind."""
+    told = "found one that kgtrec keeps for itself; choose another name"
+    with pytest.raises(FormatError, match=told):
+        write_text(tmp_path / name, "ours")
+    with pytest.raises(FormatError, match=told):
+        fill(tmp_path / name, NEW)
+    with pytest.raises(FormatError, match=told):
+        claim_folder(tmp_path / name, "test")
+    with pytest.raises(FormatError, match=told):
+        write_text(tmp_path / name / "a.csv", "ours")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_name_is_not_the_folder_in_which_one_stands(tmp_path, monkeypatch):
+    """As ``--out "$OUT"`` gives it where nothing was set."""
+    monkeypatch.chdir(tmp_path)
+    for act in (lambda: fill("", NEW), lambda: write_text("", "ours"), lambda: claim_folder("", "test")):
+        with pytest.raises(FormatError, match=r"^expected the name of a file or folder, found an empty one$"):
+            act()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_is_no_file(tmp_path, monkeypatch):
+    """Others than devices and pipes it has something to lose."""
+    monkeypatch.setattr(Path, "is_block_device", lambda path: path.name == "sda")
+    with pytest.raises(FormatError, match="expected a file to write, found a disk"):
+        write_text(tmp_path / "sda", "ours")
 
 
 def test_a_torn_record_stands_for_less(tmp_path):
@@ -466,6 +499,26 @@ def test_what_git_and_finder_put_into_a_folder_stays(tmp_path, monkeypatch, name
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / name).write_text("theirs")
     claim_folder(tmp_path / "study", "test")
+
+
+def test_a_file_by_the_name_of_the_record_is_kept_in_inner_folders_too(tmp_path):
+    fill(tmp_path / "out", OLD)
+    (tmp_path / "out" / "sub" / RECORD).write_text("mine")
+    with pytest.raises(FormatError, match=rf"out/sub/{RECORD}: .* found another file of that name; move it away"):
+        fill(tmp_path / "out", NEW)
+    assert (tmp_path / "out" / "sub" / RECORD).read_text() == "mine"
+
+
+def test_what_is_in_the_folders_of_others_is_not_looked_through(tmp_path, monkeypatch):
+    """Else ``--out /`` would read the names of all files that there are before it is refused."""
+    (tmp_path / "theirs" / "inner").mkdir(parents=True)
+    seen = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda place: (seen.append(Path(place).name), scandir(place))[1])
+    with pytest.raises(FormatError, match="found what kgtrec did not write there: theirs/;"):
+        fill(tmp_path, NEW)
+    assert "inner" not in seen
+    assert "theirs" not in seen
 
 
 def test_a_folder_that_others_filled_is_refused(tmp_path):

@@ -120,6 +120,16 @@ def test_what_was_not_asked_for_can_be_removed(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [kept.name]
 
 
+def test_a_step_in_which_somebody_put_a_link_stays(tmp_path):
+    """Also one that leads to a folder, or nowhere."""
+    steps = Steps(tmp_path / "steps")
+    for seed, leads_to in ((1, "notes"), (2, "nowhere")):
+        (steps.do("old", writing("1"), options={"seed": seed}) / "mine").symlink_to(tmp_path / leads_to)
+    (tmp_path / "notes").mkdir()
+    assert Steps(tmp_path / "steps").remove_others() == 0
+    assert sum((place / "mine").is_symlink() for place in (tmp_path / "steps").iterdir()) == 2
+
+
 @pytest.mark.parametrize("name", ["", "a/b", "../x", ".hidden", "a b"])
 def test_a_name_is_that_of_a_folder(tmp_path, name):
     with pytest.raises(KgtrecError, match="expected a step's name"):

@@ -12,6 +12,7 @@ import pytest
 
 from kgtrec.data.study import LabelFacts, StudyOptions
 from kgtrec.errors import FormatError
+from kgtrec.formats.files import sha256_of
 from kgtrec.formats.steps import STEP, Steps
 from kgtrec.formats.studies import (
     COLLECTION,
@@ -131,6 +132,70 @@ def test_a_table_that_is_no_longer_the_same_is_told(folder: Path):
     write_step_table(next((folder / STEPS).glob("scores-*")), "scores", SCORES.slice(1))
     with pytest.raises(FormatError, match="expected the table that the study computed, found another"):
         read_study(folder)
+
+
+def with_table(folder: Path, part: str, columns: dict[str, Any]) -> Path:
+    """A table of a study, with the checksums that belong to it."""
+    (step,) = (folder / STEPS).glob("scores-*")
+    write_step_table(step, part, pa.table(columns))
+    path = step / step_table(part)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    for about in manifest["steps"]:
+        if about["folder"] == step.name:
+            about["files"][path.name] = sha256_of(path)
+    name = f"{part}/all/all" if part in ("correlation", "swaps") else f"{part}/all"
+    changed(folder, {"tables": manifest["tables"] | {name: f"{step.name}/{path.name}"}, "steps": manifest["steps"]})
+    return path
+
+
+OF_SYSTEMS = {"system": ["NA", "007"], "measure": ["RR", "RR"]}
+CORRELATED = {"measure": ["RR"], "coefficient": ["rbo"], "value": [0.5]}
+SAMPLED = {
+    "measure": ["RR", "AP"], "share": [0.5, 0.5], "triples": [3, 3], "repeats": [2, 2], "mean": [1.0, 1.0],
+    "low": [1.0, 1.0], "high": [1.0, 1.0],
+}  # fmt: skip
+TIES = {"tied": [0.0, 0.0], "mean_group": [1.0, 1.0], "largest_group": [1, 1], **OF_SYSTEMS, "apart": [0.0, 0.0]}
+
+
+@pytest.mark.parametrize(
+    ("part", "columns", "message"),
+    [
+        ("scores", OF_SYSTEMS, "expected columns system, measure, value, low, high, found system, measure"),
+        ("scores", OF_SYSTEMS | {"value": ["high", "low"]}, "expected numbers, found string in column value"),
+        ("scores", OF_SYSTEMS | {"value": [1.0, 2.0], "low": [0.0, 1.0]}, "expected columns low and high, or neither"),
+        ("scores", OF_SYSTEMS | {"value": [1, 2**60]}, r"numbers up to 2\^53, found 1152921504606846976 in column val"),
+        ("scores", {"system": ["NA", None], "measure": ["RR", "RR"], "value": [1, 2]}, "found none in row 1 in column"),
+        (
+            "scores",
+            {"system": ["007", "NA"], "measure": ["RR", "RR"], "value": [1, 2]},
+            "expected a row for each of 2 ",
+        ),
+        (
+            "scores",
+            OF_SYSTEMS | {"value": [1, 2], "more": [[1], [2]]},
+            "text or numbers, found list<.*> in column more",
+        ),
+        ("correlation", CORRELATED | {"measure": ["RRR"]}, "expected RR in column measure, found 'RRR'"),
+        ("correlation", CORRELATED | {"coefficient": ["t"]}, "expected tau, .* in column coefficient, found 't'"),
+        ("depths", CORRELATED | {"depth": [1.5]}, "expected whole numbers, found double in column depth"),
+        ("depths", CORRELATED | {"depth": [1], "coefficient": ["tau"]}, "expected rows of rbo, found none"),
+        ("stability", SAMPLED | {"share": [0.5, 0.25]}, "expected the same shares for each measure"),
+        ("stability", {name: [] for name in SAMPLED}, "expected rows, found none"),
+        ("ties", TIES, "expected a column for each policy for ties between measure and apart, found tied, "),
+        (
+            "pairs",
+            {"measure": ["RR"], "first": ["NA"], "second": ["8"], "test": ["t"], "p_adjusted": [0.5]},
+            "expected NA, 007 in column second, found '8'",
+        ),
+        ("power", {"measure": ["RR"]}, "expected columns measure, test, items, .*, found measure"),
+    ],
+)
+def test_a_table_that_a_report_cannot_show_is_told(folder: Path, part: str, columns: dict[str, Any], message: str):
+    """Also where its checksums were adapted: with its file, what was expected and found, and the way out."""
+    path = with_table(folder, part, columns)
+    with pytest.raises(FormatError, match=f"{message}.*; run kgtrec study again") as told:
+        read_study(folder)
+    assert str(told.value).startswith(f"{path}: expected ")
 
 
 def test_damaged_notes_are_told(folder: Path):
