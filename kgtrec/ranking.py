@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
+from kgtrec.data.identity import entity_places, question_places
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
-from kgtrec.identity import entity_places, question_places
 from kgtrec.kernels.answer_ranks import NanScoreError, count_above_and_tied
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.top_k import top_k
@@ -67,10 +67,10 @@ def rank_scores(
         better. numpy arrays or anything that converts to one, torch tensors on any device included. Every question of
         the collection must come once, in any order. A whole matrix holds all of ``questions`` in order.
     questions : Collection, Questions, Topics, DataFrame, or sequence of (side, anchor, relation)
-        What the rows are about, see :func:`kgtrec.identity.question_places`; the collection itself for its own order.
-        A whole matrix needs them; blocks say their rows, by default in the collection's order.
+        What the rows are about, see :func:`kgtrec.data.identity.question_places`; the collection itself for its own
+        order. A whole matrix needs them; blocks say their rows, by default in the collection's order.
     entities : Collection, Vocabulary, sequence of str, or mapping of str to int
-        What the columns are about, see :func:`kgtrec.identity.entity_places`: labels in order, a mapping such as
+        What the columns are about, see :func:`kgtrec.data.identity.entity_places`: labels in order, a mapping such as
         PyKEEN's ``entity_to_id``, or the collection itself for its own order.
     name : str
         The system's name, which becomes the run tag.

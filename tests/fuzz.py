@@ -257,7 +257,7 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
     file(
         "label lists",
         "e.txt",
-        lambda path: (read_label_lines(path), read_label_lines(path, first_column=True)),
+        lambda path: (read_label_lines(path), read_label_lines(path, column=1)),
         "ann\tx\nbob\ty\ntea\tz\n",
     )
     file("study configurations", "study.toml", partial(read_study_config, environment={}), *STUDY_CONFIGS)
@@ -445,10 +445,12 @@ def _score_matrix(folder: Path) -> Target:
     folder.mkdir(parents=True)
     collection = _collection()
     path = folder / "a.npy"
+    write_collection(folder / "C", collection)
     shape = len(collection.questions), len(collection.entities)
+    order = {"topics": folder / "C" / "topics.tsv", "entities": folder / "C" / "entities.txt"}
     return Target(
         _npys(np.arange(shape[0] * shape[1]).reshape(shape)), path.write_bytes,
-        lambda: [np.array(scores) for _, scores in read_score_matrix(path, collection)],
+        lambda: [np.array(scores) for _, scores in read_score_matrix(path, collection, **order)],
     )  # fmt: skip
 
 

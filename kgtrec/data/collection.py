@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,7 +46,7 @@ class Collection:
     """Questions, their judged answers, and the entities already known to answer them."""
 
     questions: Questions
-    qrels: Qrels  # its vocabularies are questions.ids and questions.entities
+    qrels: Qrels  # its vocabularies are questions.ids and questions.entities; it knows whose it is
     known: Known
     categories: RelationCategories
     train: Triples  # what a system may learn from; its vocabularies are entities and relations
@@ -54,6 +54,9 @@ class Collection:
         default_factory=dict
     )  # counts, policies and options, as build_questions found them
     labels: Vocabulary | None = None  # what the entity ids e0, e1, ... stand for; None: entities have their own labels
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "qrels", replace(self.qrels, collection=self.fingerprint))
 
     def __repr__(self) -> str:
         return (

@@ -378,5 +378,4 @@ def _read_qrels(path: Path, questions: Questions) -> Qrels:
     ):
         if (codes < 0).any():
             raise FormatError(f"expected {what}, found {vocabulary[int(np.argmax(codes < 0))]!r}", path=path)
-    return Qrels.of(question[found.question], entity[found.entity], found.grade, questions.ids, questions.entities,
-                    collection=found.collection)  # fmt: skip
+    return Qrels.of(question[found.question], entity[found.entity], found.grade, questions.ids, questions.entities)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
+from kgtrec.data.identity import entity_places, question_places
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
@@ -23,7 +24,6 @@ from kgtrec.formats.score_matrix import (
     read_label_lines,
     warn_of_extra,
 )
-from kgtrec.identity import entity_places, question_places
 
 
 def read_factorised(

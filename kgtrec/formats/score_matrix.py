@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
+from kgtrec.data.identity import Places, entity_places, question_places
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
@@ -23,7 +24,6 @@ from kgtrec.formats.origins import Origin, origin_path, read_origin, require_ori
 from kgtrec.formats.outputs import writing
 from kgtrec.formats.topics import lists_ids, read_topics
 from kgtrec.formats.trec_text import shown
-from kgtrec.identity import Places, entity_places, question_places
 
 Block = tuple[NDArray[np.intp], NDArray[Any]]
 BLOCK_BYTES = 64 << 20  # scores in a block, unless the caller asks for a number of questions

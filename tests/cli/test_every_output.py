@@ -35,7 +35,7 @@ FOLDERS = {
 FILES = {
     "evaluate": "evaluate C ranks/rules.ranks.parquet --out OUT.csv",
     "evaluate parquet": "evaluate C ranks/rules.ranks.parquet --out OUT.parquet",
-    "ties": "ties C ranks/rules.ranks.parquet -m MRR --format csv --out OUT.csv",
+    "ties": "ties C ranks/rules.ranks.parquet -m macro.MRR --format csv --out OUT.csv",
     "chance": "chance C --format csv --out OUT.csv",
     "convert": "convert ranks/rules.run.gz OUT.run",
     "convert zst": "convert ranks/rules.run.gz OUT.run.zst",
@@ -54,7 +54,7 @@ FILES = {
     "openworld estimate": "openworld estimate C/qrels.txt RUNS --labels more.txt --resamples 10 --out OUT.json",
 }
 PARTS = {
-    "rank": "rank C zeros.npy --depth 3 --out OUT",
+    "rank": "rank C zeros.npy --topics C/topics.tsv --entities C/entities.txt --depth 3 --out OUT",
     "baseline": "baseline popularity C --depth 3 --out OUT",
     "align": "align vectors.npz --study 3 --repeats 2 --out OUT",
     "report": "report study --out OUT/report.html --formats html,svg,csv,tex",

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from kgtrec.cli import main
+from kgtrec.data.identity import entity_names
 from kgtrec.formats.collections import read_collection
-from kgtrec.identity import entity_names
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 SPLITS = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]

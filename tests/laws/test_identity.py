@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.collection import Collection
+from kgtrec.data.identity import entity_names
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
@@ -29,7 +30,6 @@ from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.qrels import read_qrels
 from kgtrec.formats.runs import read_run, write_run
 from kgtrec.formats.score_matrix import read_score_matrix, stamp_score_matrix, write_score_matrix
-from kgtrec.identity import entity_names
 from kgtrec.questions import build_questions
 from kgtrec.ranking import Ranked, rank_scores
 
