@@ -61,6 +61,7 @@ from kgtrec.formats.folders import SETTINGS
 from kgtrec.formats.judgements import read_judgements
 from kgtrec.formats.kgc_sparsity import read_kgc_sparsity
 from kgtrec.formats.label_studio import read_label_studio, read_users
+from kgtrec.formats.origins import Origin, origin_path, write_origin
 from kgtrec.formats.pools import read_families, read_pool, read_settings
 from kgtrec.formats.qrels import read_qrels
 from kgtrec.formats.relation_shares import read_relation_shares
@@ -279,6 +280,8 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
         made[f"tasks as {kind}"] = partial(_tasks, folder / kind, kind, "ann")
     made["tasks without a person"] = partial(_tasks, folder / "anybody", "csv", None)
     made["score matrices"] = partial(_score_matrix, folder / "matrix")
+    made["orders of a matrix"] = partial(_order, folder / "order")
+    made["origins of runs"] = partial(_origin, folder / "origin")
     made["factorised systems"] = partial(_archive, folder / "archive")
     made["arrays in archives"] = partial(_array_in_archive, folder / "arrays")
     made["aligned vectors"] = partial(_vectors, folder / "vectors")
@@ -383,10 +386,10 @@ def _read_labels(read: Callable[[Path], Any]) -> Callable[[Path], object]:
     return whole
 
 
-def _collection() -> Collection:
+def _collection(*, ids: bool = False) -> Collection:
     train = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]
     test = [("ann", "likes", "jam"), ("bob", "knows", "cid"), ("cid", "likes", "tea")]
-    return build_questions(Triples.of(train), Triples.of([]), Triples.of(test))
+    return build_questions(Triples.of(train), Triples.of([]), Triples.of(test), ids=ids)
 
 
 def _zstd(data: bytes) -> bytes:
@@ -451,6 +454,36 @@ def _score_matrix(folder: Path) -> Target:
     return Target(
         _npys(np.arange(shape[0] * shape[1]).reshape(shape)), path.write_bytes,
         lambda: [np.array(scores) for _, scores in read_score_matrix(path, collection, **order)],
+    )  # fmt: skip
+
+
+def _origin(folder: Path) -> Target:
+    folder.mkdir(parents=True)
+    path = folder / "a.run"
+    path.write_text(RUN)
+    write_origin(path, "run", Origin("0123456789abcdef", ("train", "valid")))
+    beside = origin_path(path)
+    examples = [beside.read_bytes()]
+    write_origin(path, "run", Origin("0123456789abcdef"))
+    return Target([*examples, beside.read_bytes()], beside.write_bytes, lambda: _read_labels(read_run)(path))
+
+
+def _order(folder: Path) -> Target:
+    """Topics and entities beside a matrix; where the other one of them is whole."""
+    write_collection(folder / "C", _collection(ids=True))
+    collection = read_collection(folder / "C")
+    path = folder / "C" / "a.npy"
+    np.save(path, np.zeros((len(collection.questions), len(collection.entities))))
+    whole = {name: (folder / "C" / name).read_bytes() for name in ("topics.tsv", "entities.tsv")}
+
+    def put(data: bytes) -> None:
+        name, _, rest = data.partition(b"\n")
+        for file, bytes_of in whole.items():
+            (folder / "C" / file).write_bytes(rest if file.encode() == name else bytes_of)
+
+    return Target(
+        [name.encode() + b"\n" + data for name, data in whole.items()], put,
+        lambda: [np.array(scores) for _, scores in read_score_matrix(path, collection)],
     )  # fmt: skip
 
 

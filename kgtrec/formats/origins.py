@@ -92,13 +92,13 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     beside = origin_path(path)
     if not beside.is_file():
         return None
-    said = read_json(beside, way_out=f"remove it, or write it anew with kgtrec stamp COLLECTION {path}")
+    said = read_json(beside, way_out=f"move it away, or write it anew with kgtrec stamp COLLECTION {path}")
     if not isinstance(said, dict) or said.get("origin") is None:
         return None  # a file of somebody's with the same name
     if not _is_whole(said):
         raise FormatError(
-            f"expected {', '.join(_KEYS)} of version {VERSION}, as kgtrec writes them, found others; remove the "
-            f"file, or write it anew with kgtrec stamp COLLECTION {path}",
+            f"expected {', '.join(_KEYS)} of version {VERSION}, as kgtrec writes them, found others; move the "
+            f"file away, or write it anew with kgtrec stamp COLLECTION {path}",
             path=beside,
         )
     if said["origin"] != kind:
@@ -106,7 +106,7 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     if said["sha256"] != sha256_of(path):
         raise OtherFileError(
             f"expected what is known of {Path(path).name}, found that of another file: {Path(path).name} was changed "
-            f"or replaced since; remove this file, or write it anew with kgtrec stamp COLLECTION {path}",
+            f"or replaced since; move this file away, or write it anew with kgtrec stamp COLLECTION {path}",
             path=beside,
         )
     splits = said["filtered_by"]
