@@ -18,6 +18,7 @@ from kgtrec.cli.common import counted, naming, progress, say
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.decisions import Decisions
+from kgtrec.data.identity import require_same_ids
 from kgtrec.data.item_scores import ItemScores
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
@@ -311,7 +312,7 @@ class StudyRun:
         if labels.kind in POOLED_KINDS:
             pool, decisions, seeds = self._pool(labels)
             whole = question_level(pool, seeds, decisions)
-            _require_same_questions(labels.name, pool, collection)
+            require_same_ids(collection, pool.questions, where=f"label set {labels.name!r}")
             deepest = deepest_rank(pool)
             depths = range(deepest + 1) if labels.depths is None else [at for at in labels.depths if at <= deepest]
             found: dict[int | None, Qrels] = {None: whole}
@@ -704,20 +705,6 @@ def _files_of(labels: LabelSet) -> list[Source]:
         named = [folder.within(name) for name in (SEEDS, SEED_LINES, FINAL, POSITIVE, DEPTHS, HUMAN, FILTERED)]
         return [source for source in named if source.path.is_file()]
     return [labels.source.within(path.name) for path in sorted(labels.source.path.iterdir()) if path.is_file()]
-
-
-def _require_same_questions(name: str, pool: Pool, collection: Collection) -> None:
-    """A pool's ids stand for the same questions in the collection."""
-    own, asked = pool.questions, collection.questions
-    row = collection.topics_of(own.ids)
-    same = own.is_head == asked.is_head[row]
-    same &= collection.relations.encode(own.relations.labels)[own.relation] == asked.relation[row]
-    same &= collection.entities.encode(own.entities.labels)[own.anchor] == asked.anchor[row]
-    if not same.all():
-        raise CollectionError(
-            f"label set {name!r}: expected the questions of its collection, found another one under the id "
-            f"{own.ids[int(np.argmin(same))]}; was it pooled for another collection?"
-        )
 
 
 def _second_only(table: pa.Table, name: str) -> pa.Table:

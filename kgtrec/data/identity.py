@@ -153,6 +153,34 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
     return Places(place, len(row))
 
 
+def require_same_ids(collection: Collection, questions: Questions, *, where: str = "questions") -> None:
+    """Refuse questions some of whose ids stand for other questions of a collection.
+
+    Parameters
+    ----------
+    collection : Collection
+    questions : Questions
+        With the collection's own names of entities.
+    where : str
+        What the questions are of, for messages.
+
+    Raises
+    ------
+    CollectionError
+        If an id is not there, or stands for another question.
+    """
+    own = collection.questions
+    row = collection.topics_of(questions.ids)
+    same = questions.is_head == own.is_head[row]
+    same &= collection.relations.encode(questions.relations.labels)[questions.relation] == own.relation[row]
+    same &= collection.entities.encode(questions.entities.labels)[questions.anchor] == own.anchor[row]
+    if not same.all():
+        raise CollectionError(
+            f"{where}: expected the questions of its collection, found another one under the id "
+            f"{questions.ids[int(np.argmin(same))]}; was it made for another collection?"
+        )
+
+
 def _entities(entities: Any, where: str) -> Vocabulary:
     if isinstance(entities, Collection):
         return entity_names(entities)
