@@ -29,6 +29,8 @@ LAYOUT = Layout(("question", "iter", "entity", "grade"), labels=("question", "en
 _PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "grade": ("relevance",)}
 _WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _INT32 = np.iinfo(np.int32)
+FROM_CAMPAIGN = "report.json"  # of the folder of qrels that comes out of a campaign
+_OF_COLLECTION = re.compile(r"qrels\.(?:depth\d+\.)?txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +84,17 @@ def read_qrels_file(
 
 
 def collection_beside(path: PathLike) -> str:
-    """The fingerprint of the collection that a file is part of, "" if its folder holds none that has it."""
-    manifest = Path(path).with_name(MANIFEST)
-    if not manifest.is_file():
-        return ""
-    try:
-        said = read_json(manifest)
-        fingerprint, files = said["fingerprint"], said["files"]
-    except (FormatError, TypeError, KeyError):
-        return ""  # of something else, or damaged, as reading the collection tells
-    is_part = isinstance(fingerprint, str) and isinstance(files, dict) and Path(path).name in files
-    return fingerprint if is_part else ""
+    """The fingerprint of the collection in whose folder a file of qrels is; "" if it is in none, or not part of it."""
+    for name, key in ((MANIFEST, "fingerprint"), (FROM_CAMPAIGN, "collection")):
+        beside = Path(path).with_name(name)
+        if beside.is_file() and _OF_COLLECTION.match(Path(path).name):
+            try:
+                found: object = read_json(beside)[key]
+            except (FormatError, TypeError, KeyError, IndexError):
+                continue  # of something else, or damaged, as reading the collection tells
+            if isinstance(found, str):
+                return found
+    return ""
 
 
 def _grades(path: str, columns: TextColumns) -> NDArray[np.int32]:

@@ -29,7 +29,7 @@ from kgtrec.formats.collections import write_collection_parts
 from kgtrec.formats.files import PathLike, sha256_of
 from kgtrec.formats.folders import MANIFEST, REPORT
 from kgtrec.formats.outputs import require_folder, write_text, writing_folder
-from kgtrec.formats.qrels import write_qrels
+from kgtrec.formats.qrels import FROM_CAMPAIGN, write_qrels
 from kgtrec.formats.topics import write_topics
 
 SUMS = "SHA256SUMS"
@@ -95,7 +95,7 @@ def write_qrels_folder(
         write_text(part / REPORT, report_text)
         if collection is not None:
             _note_report(part)
-        write_text(part / "report.json", json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        write_text(part / FROM_CAMPAIGN, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         write_text(part / "README.md", readme)
         sums = [f"{sha256_of(path)}  {path.name}\n" for path in sorted(part.iterdir())]
         write_text(part / SUMS, "".join(sums))

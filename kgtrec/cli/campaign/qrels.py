@@ -16,6 +16,7 @@ from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
+    from kgtrec.data.collection import Collection
     from kgtrec.data.questions import Questions
     from kgtrec.data.triples import Triples
 
@@ -123,7 +124,7 @@ def command(
         by_depth,
         readme=readme_text(report, read.settings, len(pool.runs), _people(read), is_collection=base is not None),
         report_text=text,
-        report=report.to_dict(),
+        report={"collection": _whose(level, read, collection)} | report.to_dict(),
         collection=collection,
         command={"name": "campaign qrels", "level": level, "depth": deepest, "pool": read.settings.get("files", {})},
         force=force,
@@ -149,6 +150,13 @@ def _next(out: str, *, is_new: bool) -> str:
         f"next: kgtrec evaluate {qrels} RUNS -m nDCG@20 -m AP@20 -m Judged@10, or to make answer ranks for it\n"
         f"      kgtrec rank COLLECTION SCORES --judged {qrels} --out RANKS"
     )
+
+
+def _whose(level: str, read: Campaign, collection: Collection | None) -> str:
+    """The fingerprint of the collection that the question ids are of, "" where they are new and no collection's."""
+    if collection is not None:
+        return collection.fingerprint
+    return str(read.settings.get("fingerprint", "")) if level == "question" else ""
 
 
 def _named(path: str) -> Questions:
