@@ -155,9 +155,15 @@ def main() -> None:
     works: dict[str, Callable[[], object]] = {
         "scores.max(axis=1)": lambda: exhaust(scores.max(axis=1) for _, scores in blocks),
         "counting kernel": count_only(collection, blocks),
-        "answer ranks": lambda: exhaust(ranked_blocks(collection, blocks, entities=collection, depth=0)),
-        "and top-100 run": lambda: exhaust(ranked_blocks(collection, blocks, entities=collection, depth=100)),
-        "and top-1000 run": lambda: exhaust(ranked_blocks(collection, blocks, entities=collection, depth=1000)),
+        "answer ranks": lambda: exhaust(
+            ranked_blocks(collection, blocks, questions=collection, entities=collection, depth=0)
+        ),
+        "and top-100 run": lambda: exhaust(
+            ranked_blocks(collection, blocks, questions=collection, entities=collection, depth=100)
+        ),
+        "and top-1000 run": lambda: exhaust(
+            ranked_blocks(collection, blocks, questions=collection, entities=collection, depth=1000)
+        ),
     }
     times: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(options.rounds):
@@ -180,7 +186,7 @@ def compare_with_pykeen(
         return
     filtering, ranking, found = pykeen_seconds(splits, collection, blocks, options.triples, options.batch)
     scale = len(splits.test) / min(options.triples, len(splits.test))
-    ranks = rank_scores(collection, blocks, entities=collection, depth=0).answer_ranks
+    ranks = rank_scores(collection, blocks, questions=collection, entities=collection, depth=0).answer_ranks
     own = float(np.mean(1 / (ranks.above + 1 + ranks.tied / 2)))
     for name, taken in (("PyKEEN's evaluator", filtering + ranking), ("  without its filter", ranking)):
         print(f"{name:<20}{taken * scale:>9.3f}{taken * scale / own_seconds:>16.1f} x the answer ranks")

@@ -100,7 +100,7 @@ def main() -> None:
         ranks.mkdir()
         for name in SYSTEMS:
             scores = read_factorised(options.data / "systems" / "fb15k-237" / f"{name}.npz", collection)
-            ranked = rank_scores(collection, scores, entities=collection, depth=0, name=name)
+            ranked = rank_scores(collection, scores, questions=collection, entities=collection, depth=0, name=name)
             write_answer_ranks(ranks / f"{name}.ranks.parquet", ranked.answer_ranks)
         sizes = " ".join(f"{size:g}" for size in SIZES)
         ours = measured(
@@ -118,7 +118,9 @@ def main() -> None:
         return
     for depth in options.depth:
         scores = read_factorised(options.data / "systems" / "fb15k-237" / f"{SYSTEMS[0]}.npz", collection)
-        run = rank_scores(collection, scores, entities=collection, depth=depth, name=SYSTEMS[0]).run
+        run = rank_scores(
+            collection, scores, questions=collection, entities=collection, depth=depth, name=SYSTEMS[0]
+        ).run
         print(f"pytrec_eval, lists of {len(run) / len(run.questions):,.0f} candidates:")
         wall, processor = runs * peer_seconds(collection, run, options.rounds)
         print(f"  {wall / runs:.2f} s for a system and subsample; {wall / 3600:.1f} h for all {runs:,}, extrapolated")

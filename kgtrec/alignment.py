@@ -143,7 +143,15 @@ class Task:
 
     def ranks(self, side: Side, blocks: Iterator[Block], name: str, progress: Progress | None) -> AnswerRanks:
         """Answer ranks of one direction, in the terms of the whole collection."""
-        parts = ranked_blocks(side.collection, blocks, entities=side.collection, name=name, depth=0, progress=progress)
+        parts = ranked_blocks(
+            side.collection,
+            blocks,
+            questions=side.collection,
+            entities=side.collection,
+            name=name,
+            depth=0,
+            progress=progress,
+        )
         ranks = joined_answer_ranks([part.answer_ranks for part in parts])
         return replace(
             ranks,

@@ -68,7 +68,7 @@ def rank_scores(
         the collection must come once, in any order. A whole matrix holds all of ``questions`` in order.
     questions : Collection, Questions, Topics, DataFrame, or sequence of (side, anchor, relation)
         What the rows are about, see :func:`kgtrec.data.identity.question_places`; the collection itself for its own
-        order. A whole matrix needs them; blocks say their rows, by default in the collection's order.
+        order.
     entities : Collection, Vocabulary, sequence of str, or mapping of str to int
         What the columns are about, see :func:`kgtrec.data.identity.entity_places`: labels in order, a mapping such as
         PyKEEN's ``entity_to_id``, or the collection itself for its own order.
@@ -163,13 +163,13 @@ def ranked_blocks(
     >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
     >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
     >>> blocks = (([row], np.zeros((1, 4))) for row in range(2))
-    >>> [(len(part.answer_ranks), len(part.run)) for part in ranked_blocks(collection, blocks, entities=collection,
-    ...                                                                    depth=2)]
+    >>> parts = ranked_blocks(collection, blocks, questions=collection, entities=collection, depth=2)
+    >>> [(len(part.answer_ranks), len(part.run)) for part in parts]
     [(1, 2), (1, 2)]
     """
     filtered_by = _checked_splits(filtered_by)
     depth = _checked_depth(depth)
-    order = _order(collection, blocks, questions, entities)
+    order = _order(collection, questions, entities)
     plan = _plan(collection, filtered_by, judged)
     seen = np.zeros(len(collection.questions), np.bool_)
     if len(seen) == 0:
@@ -355,18 +355,18 @@ class _Order:
     column: NDArray[np.intp] | None  # (n_entities,) column of each entity of the collection; None: as they are
 
 
-def _order(collection: Collection, blocks: Any, questions: Any, entities: Any) -> _Order:
+def _order(collection: Collection, questions: Any, entities: Any) -> _Order:
     if entities is None:
         raise KgtrecError(
             "expected entities=, what each column of the scores is about, found none: give labels in the order of the "
             "columns, a mapping such as PyKEEN's entity_to_id, or the collection itself if they follow its own order"
         )
-    if questions is None and hasattr(blocks, "shape"):
+    if questions is None:
         raise KgtrecError(
-            "expected questions=, what each row of the matrix is about, found none: give (side, anchor, relation) for "
+            "expected questions=, what each row of the scores is about, found none: give (side, anchor, relation) for "
             "each row, topics, or the collection itself if they follow its own order"
         )
-    rows = question_places(collection, collection if questions is None else questions)
+    rows = question_places(collection, questions)
     columns = entity_places(collection, entities)
     for places, what in ((rows, "questions"), (columns, "entities")):
         if places.extra:

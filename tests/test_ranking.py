@@ -76,7 +76,7 @@ def test_ranks_and_run_equal_the_obvious_loop(world, depth):
     """Any ties, filter, grades, judged pairs and order of blocks; a list cut at depth k is a prefix."""
     collection, scores, filtered_by, judged, blocks = world
     ranked = rank_scores(
-        collection, ((rows, scores[rows]) for rows in blocks), entities=collection, name="s",
+        collection, ((rows, scores[rows]) for rows in blocks), questions=collection, entities=collection, name="s",
         filtered_by=tuple(filtered_by), depth=depth, judged=judged_qrels(collection, sorted(judged)),
     )  # fmt: skip
     ranks, run = obvious(collection, scores, filtered_by, depth, judged)
@@ -135,7 +135,7 @@ def test_parts_come_one_per_block(two):
     """The streaming form gives each block's rows, and progress hears of each block."""
     done = []
     blocks = [(np.array([0]), SCORES[:1]), (np.array([1]), SCORES[1:])]
-    parts = list(ranked_blocks(two, iter(blocks), entities=two, depth=3, progress=done.append))
+    parts = list(ranked_blocks(two, iter(blocks), questions=two, entities=two, depth=3, progress=done.append))
     assert [len(part.answer_ranks) for part in parts] == [2, 1]
     assert [part.run.question.tolist() for part in parts] == [[0, 0, 0], [1, 1, 1]]
     assert done == [1, 1]
@@ -167,7 +167,10 @@ def test_torch_tensors_are_taken(two, dtype):
     tensor = torch.tensor(SCORES, dtype=getattr(torch, dtype), requires_grad=True) * 1
     expected = rank_rows(rank_scores(two, SCORES, questions=two, entities=two).answer_ranks)
     assert rank_rows(rank_scores(two, tensor, questions=two, entities=two).answer_ranks) == expected
-    assert rank_rows(rank_scores(two, [(torch.tensor([1, 0]), tensor.flip(0))], entities=two).answer_ranks) == expected
+    assert (
+        rank_rows(rank_scores(two, [(torch.tensor([1, 0]), tensor.flip(0))], questions=two, entities=two).answer_ranks)
+        == expected
+    )
 
 
 def nan_at_1_3():

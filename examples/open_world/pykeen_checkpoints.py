@@ -109,7 +109,9 @@ class Checkpoints(TrainingCallback):
             return
         label, trained = f"{self.name}@{epoch}", time.monotonic()
         scores = blocks(self.model, self.collection, self.size)
-        ranks = rank_scores(self.collection, scores, entities=self.collection, name=label, depth=0)
+        ranks = rank_scores(
+            self.collection, scores, questions=self.collection, entities=self.collection, name=label, depth=0
+        )
         table = ranks.answer_ranks
         write_answer_ranks(path_of(self.out, label), table)
         now = time.monotonic()

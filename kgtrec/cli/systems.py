@@ -110,6 +110,7 @@ def write_system(
         for part in ranked_blocks(
             collection,
             blocks,
+            questions=collection,
             entities=collection,
             name=name,
             filtered_by=filtered_by,

@@ -113,8 +113,8 @@ def open_world_curve(
     >>> world = hide_facts(family_tree(60).facts, hidden=0.5, density=1.0)
     >>> complete = build_questions(world.splits.train, world.splits.valid, world.complete)
     >>> ranks = [
-    ...     rank_scores(complete, score_blocks(model, complete), entities=complete, name=f"rules@{number}",
-    ...                 depth=0).answer_ranks
+    ...     rank_scores(complete, score_blocks(model, complete), questions=complete, entities=complete,
+    ...                 name=f"rules@{number}", depth=0).answer_ranks
     ...     for number, (_, model) in enumerate(baseline_checkpoints("rules", complete.train, most=[1, 4, 16]))]
     >>> found = open_world_curve(complete, ranks, "micro.MRR", densities=[0.2, 1.0])
     >>> found

@@ -212,7 +212,12 @@ def test_on_the_family_tree_rules_are_nearly_right_and_popularity_is_not():
     reciprocal = {}
     for name in SYSTEMS:
         ranks = rank_scores(
-            collection, baseline_blocks(name, collection, block=50), entities=collection, name=name, depth=0
+            collection,
+            baseline_blocks(name, collection, block=50),
+            questions=collection,
+            entities=collection,
+            name=name,
+            depth=0,
         ).answer_ranks
         reciprocal[name] = float(np.mean(1 / (ranks.above + ranks.tied / 2 + 1)))
     assert reciprocal["rules"] > 0.9

@@ -29,6 +29,7 @@ def estimate(fb15k_237, data):
         rank_scores(
             collection,
             read_factorised(data / f"systems/fb15k-237/{name}.npz", collection),
+            questions=collection,
             entities=collection,
             name=name,
             depth=100,

@@ -25,7 +25,11 @@ def test_a_system_gives_its_published_scores(data, fb15k_237, system):
     with (folder / "reference.tsv").open() as lines:
         published = {row["system"]: row for row in csv.DictReader(lines, delimiter="\t")}[system]
     ranks = rank_scores(
-        fb15k_237, read_factorised(folder / f"{system}.npz", fb15k_237), entities=fb15k_237, depth=0
+        fb15k_237,
+        read_factorised(folder / f"{system}.npz", fb15k_237),
+        questions=fb15k_237,
+        entities=fb15k_237,
+        depth=0,
     ).answer_ranks
     realistic = ranks.above + 1 + ranks.tied / 2
     assert len(ranks) == 40_932
@@ -43,6 +47,7 @@ def test_a_real_run_is_the_list_that_a_full_sort_gives(data, fb15k_237):
     run = rank_scores(
         fb15k_237,
         [(rows, scores), (np.arange(len(rows), len(blank) + len(rows)), blank)],
+        questions=fb15k_237,
         entities=fb15k_237,
         depth=100,
     ).run

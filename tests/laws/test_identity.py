@@ -134,7 +134,7 @@ def stamped_npy(model: Model, collection: Collection, whole: Collection, draw: s
         stamp_score_matrix(folder / "m.npy", whole)
     made_for = draw.draw(st.sampled_from([whole, None]))
     read = read_score_matrix(folder / "m.npy", collection, made_for=made_for, block=draw.draw(st.integers(1, 5)))
-    return rank_scores(collection, read, entities=collection, depth=10, name="m")
+    return rank_scores(collection, read, questions=collection, entities=collection, depth=10, name="m")
 
 
 def npy_beside(model: Model, collection: Collection, whole: Collection, draw: st.DataObject, folder: Path) -> Ranked:
@@ -145,14 +145,14 @@ def npy_beside(model: Model, collection: Collection, whole: Collection, draw: st
     entities = folder / "W" / ("entities.txt" if whole.labels is None else "entities.tsv")
     named = draw.draw(st.sampled_from([{}, {"topics": folder / "W" / "topics.tsv", "entities": entities}]))
     read = read_score_matrix(folder / place / "m.npy", collection, **named)  # type: ignore[arg-type]
-    return rank_scores(collection, read, entities=collection, depth=10, name="m")
+    return rank_scores(collection, read, questions=collection, entities=collection, depth=10, name="m")
 
 
 def bare_npy(model: Model, collection: Collection, whole: Collection, draw: st.DataObject, folder: Path) -> Ranked:
     """Nothing tells its order."""
     np.save(folder / "m.npy", own_order(model, whole))
     read = read_score_matrix(folder / "m.npy", collection)
-    return rank_scores(collection, read, entities=collection, depth=10, name="m")
+    return rank_scores(collection, read, questions=collection, entities=collection, depth=10, name="m")
 
 
 def npz(model: Model, collection: Collection, whole: Collection, draw: st.DataObject, folder: Path) -> Ranked:
@@ -167,7 +167,12 @@ def npz(model: Model, collection: Collection, whole: Collection, draw: st.DataOb
     (folder / "entities.txt").write_text("".join(f"{entity}\n" for entity in entities), "utf-8")
     (folder / "relations.txt").write_text("".join(f"{relation}\n" for relation in RELATIONS), "utf-8")
     return rank_scores(
-        collection, read_factorised(folder / "m.npz", collection), entities=collection, depth=10, name="m"
+        collection,
+        read_factorised(folder / "m.npz", collection),
+        questions=collection,
+        entities=collection,
+        depth=10,
+        name="m",
     )
 
 

@@ -573,7 +573,12 @@ def tree():
     ]
     ranks = [
         rank_scores(
-            complete, score_blocks(model, complete), entities=complete, name=f"{name}{place}", depth=0
+            complete,
+            score_blocks(model, complete),
+            questions=complete,
+            entities=complete,
+            name=f"{name}{place}",
+            depth=0,
         ).answer_ranks
         for place, (name, model) in enumerate(models)
     ]
