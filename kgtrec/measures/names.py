@@ -67,6 +67,17 @@ class ParsedMeasure:
         gains = given.get("gains") or {}
         return self.record.sees_wrong or given.get("judged_only") is True or given.get("rel") == 0 or 0 in gains
 
+    @property
+    def sees_unsampled(self) -> bool:
+        """Whether a negative grade counts otherwise than no grade.
+
+        Examples
+        --------
+        >>> [parse_measure(name).sees_unsampled for name in ("bpref", "infAP", "nDCG(gains={-1:1})")]
+        [False, True, True]
+        """
+        return self.record.sees_unsampled or min(self.parameters.get("gains") or {}, default=0) < 0
+
     def __call__(self, *inputs: Any) -> NDArray[np.float64]:
         """Values of the items, from the ranks of answers or from a JudgedRanking."""
         return self.record.value(*inputs, **self.own_parameters)
