@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.belonging import tell_mixed_runs
 from kgtrec.data.collection import Collection
 from kgtrec.data.hashing import pair_hashes
-from kgtrec.data.pool import Pool
+from kgtrec.data.pool import Pool, home_questions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.run import Run
@@ -30,6 +30,7 @@ from kgtrec.label_hashes import label_hashes, triple_keys
 Cut = Literal["filtered", "raw"]
 CUTS: tuple[Cut, ...] = get_args(Cut)
 DEFAULT_STRATA = ((10, 1.0), (100, 0.1))
+DEFAULT_LEAST = 2  # of each question and stratum; of one alone nobody knows how much it could vary
 _LAST_RANK = int(np.iinfo(np.int32).max)  # that a pool can hold; no run is longer
 _PLACES_PER_PAIR = 16  # in the table that rules out most pairs before any is looked up
 
@@ -142,8 +143,8 @@ _STRATEGIES = (
         "Moffat, Webber, Zobel 2007, method A", needs_budget=True, depth=100, score=_rbp, parameters=("p",),
     ),
     Strategy(
-        "stratified", "A random sample of each stratum of ranks, with known probabilities.",
-        "Yilmaz, Kanoulas, Aslam 2008", depth=100, parameters=("strata",),
+        "stratified", "A random sample of each question's strata of ranks, with known probabilities.",
+        "Yilmaz, Kanoulas, Aslam 2008", depth=100, parameters=("strata", "least"),
     ),
     Strategy(
         "mtf", "A budget of triples, asked for one at a time: the run that last found an answer goes on.",
@@ -188,6 +189,7 @@ def pool_runs(
     k: float = 60,
     p: float = 0.8,
     strata: Sequence[tuple[int, float]] = DEFAULT_STRATA,
+    least: int = DEFAULT_LEAST,
     progress: Callable[[int], None] | None = None,
 ) -> Pool:
     """The triples to be judged, and which run put each in at which rank.
@@ -224,7 +226,10 @@ def pool_runs(
     p : float
         Of rank-biased precision.
     strata : sequence of (last rank, fraction)
-        Of ``stratified``: what share of the triples of least rank so far is sampled.
+        Of ``stratified``: what share of each question's triples of least rank so far is sampled. A triple of two
+        questions is drawn with the one where its rank is the least.
+    least : int
+        Of ``stratified``: how many triples of each question and stratum are sampled at least.
     progress : function, optional
         Is called with 1 after each run.
 
@@ -269,19 +274,20 @@ def pool_runs(
     strata = tuple((int(last), float(fraction)) for last, fraction in strata)
     if strategy == "stratified":
         depth = _require_strata(strata, depth)
+        least = whole_number("least", least, 1)
     gathered = gather(
         collection, runs, depth=depth, cut=cut, questions=questions, seeds=seeds, seed=seed,
         keep_scores=strategy == "combsum", only_open=chosen.score is None, progress=progress,
     )  # fmt: skip
     found, candidates = gathered.found, gathered.candidates
-    probability = None
     if chosen.score is not None:
         pairs = _scored_pairs(gathered, chosen.score, {"k": k, "p": p})
         kept = _first_in_turns(gathered, pairs, seed, int(budget or 0))
         found = found.where(is_among_sorted(candidates.keys(found), kept) & found.is_open)
     elif strategy == "stratified":
-        found, probability = _sample(gathered, strata, seed)
-    return gathered.pool(found, probability)
+        found, probability = _sample(gathered, strata, least, seed)
+        return gathered.pool(found, probability, tuple(last for last, _ in strata))
+    return gathered.pool(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +338,12 @@ class Gathered:
     names: tuple[str, ...]  # of the runs, in byte order
     found: Contributions
 
-    def pool(self, found: Contributions, probability: NDArray[np.float64] | None = None) -> Pool:
+    def pool(
+        self,
+        found: Contributions,
+        probability: NDArray[np.float64] | None = None,
+        strata: tuple[int, ...] = (),
+    ) -> Pool:
         """The pool of some contributions; ``probability`` of each of them, all 1 by default."""
         collection = self.candidates.collection
         every = self.candidates.triples(found.question, found.entity)
@@ -350,7 +361,7 @@ class Gathered:
         return Pool.of(
             every.take(first), triple, row_of[found.question[order]], found.run[order], found.rank[order], self.names,
             _part_of(collection.questions, self.candidates.rows),
-            None if probability is None else probability[first],
+            None if probability is None else probability[first], strata,
         )  # fmt: skip
 
 
@@ -593,17 +604,21 @@ def _first_in_turns(gathered: Gathered, pairs: _Pairs, seed: int, budget: int) -
 
 
 def _sample(
-    gathered: Gathered, strata: tuple[tuple[int, float], ...], seed: int
+    gathered: Gathered, strata: tuple[tuple[int, float], ...], least: int, seed: int
 ) -> tuple[Contributions, NDArray[np.float64]]:
     """The contributions to a stratified sample of the triples, and each one's probability."""
     found = gathered.found
     every = gathered.candidates.triples(found.question, found.entity)
     _, first, triple = np.unique(every.keys(), return_index=True, return_inverse=True)
     triple = triple.reshape(-1)
-    least = np.full(len(first), np.iinfo(np.int32).max, np.int32)
-    np.minimum.at(least, triple, found.rank)
+    depth = np.full(len(first), np.iinfo(np.int32).max, np.int32)
+    np.minimum.at(depth, triple, found.rank)
     bounds, fractions = zip(*strata, strict=True)
-    is_in, probability = sampled(stratum_of(least, bounds), fractions, triple_keys(every.take(first), seed))
+    home = home_questions(triple, found.question, found.rank, gathered.candidates.collection.questions)
+    cell = home.astype(np.int64) * len(strata) + stratum_of(depth, bounds)
+    cells, stratum = np.unique(cell, return_inverse=True)
+    share = np.array(fractions)[cells % len(strata)]
+    is_in, probability = sampled(stratum.reshape(-1), share, least, triple_keys(every.take(first), seed))
     kept = is_in[triple]
     return found.where(kept), probability[triple[kept]]
 

@@ -129,17 +129,21 @@ def test_without_a_run_its_unique_contributions_are_gone(world, depth, data):
 
 
 @few
-@given(pool_worlds(), st.floats(0.05, 1), seeds)
-def test_probabilities_of_a_sample_sum_to_its_size(world, fraction, seed):
-    """Over a stratum's triples; and their reciprocals over the sample to how many there were."""
+@given(pool_worlds(), st.floats(0.05, 1), st.integers(1, 3), seeds)
+def test_probabilities_of_a_sample_sum_to_its_size(world, fraction, least, seed):
+    """Question by question: over a stratum's triples; and their reciprocals over the sample to how many there were."""
     everything = pooled(world, depth=8, seed=seed)
-    pool = pooled(world, strategy="stratified", strata=[(1, 1.0), (8, fraction)], seed=seed)
-    top, rest = np.count_nonzero(everything.depth == 1), np.count_nonzero(everything.depth > 1)
-    size = min(max(int(np.floor(fraction * rest + 0.5)), 1), rest)
-    assert len(pool) == top + size
+    pool = pooled(world, strategy="stratified", strata=[(1, 1.0), (8, fraction)], least=least, seed=seed)
+    assert pool.strata == (1, 8)
     assert set(contributions_of(pool)) <= set(contributions_of(everything))
     assert (pool.probability[pool.depth == 1] == 1).all()
-    assert np.sum(pool.probability[pool.depth > 1]) == pytest.approx(size * size / rest if rest else 0)
+    assert np.sum(pool.depth == 1) == np.sum(everything.depth == 1)
+    for question in range(len(everything.questions)):
+        rest = np.count_nonzero((everything.home == question) & (everything.depth > 1))
+        drawn = (pool.home == question) & (pool.depth > 1)
+        size = min(max(int(np.floor(fraction * rest + 0.5)), least), rest)
+        assert drawn.sum() == size
+        assert pool.probability[drawn] == pytest.approx(np.full(size, size / max(rest, 1)))
     assert np.sum(1 / pool.probability) == pytest.approx(len(everything))
 
 

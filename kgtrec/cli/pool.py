@@ -27,7 +27,16 @@ from kgtrec.formats.pools import read_families, require_writable, write_pool
 from kgtrec.formats.runs import default_name, read_run
 from kgtrec.formats.topics import read_entity_labels
 from kgtrec.formats.triples import describe_input, read_triples
-from kgtrec.pooling import CUTS, DEFAULT_STRATA, STRATEGIES, pool_runs, seeds_of, seeds_of_triples, strategy_of
+from kgtrec.pooling import (
+    CUTS,
+    DEFAULT_LEAST,
+    DEFAULT_STRATA,
+    STRATEGIES,
+    pool_runs,
+    seeds_of,
+    seeds_of_triples,
+    strategy_of,
+)
 from kgtrec.trivial import WAYS, counts_by_rule_and_relation, judge_trivial
 
 if TYPE_CHECKING:
@@ -99,8 +108,12 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
 )
 @click.option(
     "--strata", callback=_strata, metavar="RANK:SHARE,...",
-    help="Strata of strategy stratified: down to which rank what share is sampled. Default: "
-    + ",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA) + ".",
+    help="Strata of strategy stratified: down to which rank what share of each question's candidates is sampled. "
+    "Default: " + ",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA) + ".",
+)  # fmt: skip
+@click.option(
+    "--least", type=COUNT,
+    help=f"Of each question and stratum of strategy stratified, sample as many at least. Default: {DEFAULT_LEAST}.",
 )  # fmt: skip
 @click.option(
     "--judged", "judged_path", type=click.Path(),
@@ -152,8 +165,9 @@ def command(
     kgtrec pool C ranks --strategy mtf --budget 2000 --judged qrels.txt --out campaign
     """
     chosen = strategy_of(strategy)
-    if options["strata"] and "strata" not in chosen.parameters:
-        raise KgtrecError(f"--strata is for strategy stratified, found {strategy}")
+    for name in ("strata", "least"):
+        if options[name] and name not in chosen.parameters:
+            raise KgtrecError(f"--{name} is for strategy stratified, found {strategy}")
     files = _run_files(runs)
     _check(chosen.name, interactive=chosen.interactive, judged=judged_path, out=out, dry_run=dry_run, trivial=trivial)
     _check_types(trivial, entity_types, relation_types, observed_types)
@@ -301,7 +315,8 @@ def _pooled(
             )  # fmt: skip
         return pool_runs(
             test, _read(files), strategy=strategy, budget=options["budget"], seed=options["seed"], k=options["k"],
-            p=options["p"], strata=options["strata"] or DEFAULT_STRATA, progress=advance, **reading,
+            p=options["p"], strata=options["strata"] or DEFAULT_STRATA, least=options["least"] or DEFAULT_LEAST,
+            progress=advance, **reading,
         )  # fmt: skip
 
 
@@ -372,6 +387,7 @@ def _told(
         told[name] = options[name]
     if "strata" in told:
         told["strata"] = [list(stratum) for stratum in options["strata"] or DEFAULT_STRATA]
+        told["least"] = options["least"] or DEFAULT_LEAST
     return told
 
 

@@ -87,6 +87,9 @@ def test_budget_interactive_and_stratified_strategies(folder):
     assert len(read_pool("Q").pool) == 2
     main(["pool", "C", "runs", "--strategy", "stratified", "--strata", "1:1,5:0.5", "--out", "R"])
     assert set(read_pool("R").pool.probability) > {1.0}
+    main(["pool", "C", "runs", "--strategy", "stratified", "--strata", "1:1,5:0.5", "--least", "5", "--out", "S"])
+    assert set(read_pool("S").pool.probability) == {1.0}
+    assert read_pool("S").settings["pool"]["options"]["least"] == 5
 
 
 def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
@@ -138,6 +141,7 @@ def test_the_strategies_are_listed(capsys):
             "expected a whole number from 0 to 9,223,372,036,854,775,807, found -5",
         ),  # such a campaign could not be read
         (["--strata", "1:1"], "--strata is for strategy stratified, found depth"),
+        (["--least", "3"], "--least is for strategy stratified, found depth"),
         (["--strategy", "stratified", "--strata", f"{10**22}:1"], "at rank 2147483647 at most"),
         (["--family", "on*=a\tb"], "--family: expected a name without tab and line break, found 'a\\tb'"),
         (["--report", "runs"], "runs: expected a file to write, found a folder"),
