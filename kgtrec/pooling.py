@@ -93,6 +93,7 @@ class Strategy:
     # (n_pairs,) score of each pair, higher first; None where all down to the depth are taken
     score: Rule | None = None
     parameters: tuple[str, ...] = ()  # of pool_runs, that it alone reads
+    takes_turns: bool = True  # whether questions take turns to give their best; else the best of all of them are first
     interactive: bool = False  # asks for one judgement at a time: kgtrec.interactive_pooling
 
 
@@ -123,8 +124,9 @@ def _combsum(lists: Lists) -> NDArray[np.int64]:
 _STRATEGIES = (
     Strategy("depth", "All candidates down to a depth, of every run and question.", "Zhou et al. 2022, section 4"),
     Strategy(
-        "take", "A budget of triples, those of the least rank first.", "Cormack, Palmer, Clarke 1998",
-        needs_budget=True, depth=100, score=_take,
+        "take", "A budget of triples, those of the least rank first; by question, if wanted.",
+        "Cormack, Palmer, Clarke 1998", needs_budget=True, depth=100, score=_take, parameters=("by_question",),
+        takes_turns=False,
     ),
     Strategy(
         "rrf", "A budget of triples, by the sum of 1 / (k + rank) over the runs.", "Cormack, Clarke, Buettcher 2009",
@@ -186,6 +188,7 @@ def pool_runs(
     questions: NDArray[np.int32] | None = None,
     seeds: Qrels | None = None,
     seed: int = 0,
+    by_question: bool = False,
     k: float = 60,
     p: float = 0.8,
     strata: Sequence[tuple[int, float]] = DEFAULT_STRATA,
@@ -205,8 +208,8 @@ def pool_runs(
         Of different names; read one at a time, and only what is put in is kept.
     strategy : {"depth", "take", "rrf", "borda", "combsum", "rbp", "stratified"}
         See ``STRATEGIES``. With a budget, each question's candidates are ordered by the strategy's score, the questions
-        take turns, and the first distinct triples are pooled. The interactive strategies need judgements: see
-        :mod:`kgtrec.interactive_pooling`.
+        take turns, and the first distinct triples are pooled; ``take`` goes down the ranks of all questions together
+        instead. The interactive strategies need judgements: see :mod:`kgtrec.interactive_pooling`.
     depth : int, optional
         Last rank that is looked at. Default: 10 for ``depth``, 100 for others.
     budget : int, optional
@@ -221,6 +224,8 @@ def pool_runs(
         some of them, the others count as known.
     seed : int
         Of ties, of the turns of questions and of samples.
+    by_question : bool
+        Of ``take``: the questions take turns, so that one with few candidates of low rank gives as many as others.
     k : float
         Of reciprocal rank fusion.
     p : float
@@ -282,7 +287,7 @@ def pool_runs(
     found, candidates = gathered.found, gathered.candidates
     if chosen.score is not None:
         pairs = _scored_pairs(gathered, chosen.score, {"k": k, "p": p})
-        kept = _first_in_turns(gathered, pairs, seed, int(budget or 0))
+        kept = _first_triples(gathered, pairs, seed, int(budget or 0), chosen.takes_turns or by_question)
         found = found.where(is_among_sorted(candidates.keys(found), kept) & found.is_open)
     elif strategy == "stratified":
         found, probability = _sample(gathered, strata, least, seed)
@@ -591,16 +596,18 @@ def _scored_pairs(gathered: Gathered, rule: Rule, options: Mapping[str, float]) 
     return _Pairs(question, entity, score[is_open])
 
 
-def _first_in_turns(gathered: Gathered, pairs: _Pairs, seed: int, budget: int) -> NDArray[np.int64]:
-    """Keys of the first ``budget`` distinct triples, ascending, when the questions take turns to give their best."""
+def _first_triples(gathered: Gathered, pairs: _Pairs, seed: int, budget: int, takes_turns: bool) -> NDArray[np.int64]:
+    """Keys of the first ``budget`` distinct triples, ascending: the best of all, or the questions' best in turns."""
     candidates = gathered.candidates
     tie = mixed(seed, candidates.question_hash[pairs.question], candidates.entity_hash[pairs.entity])
-    order = np.lexsort((tie, -pairs.score, pairs.question))
-    question, entity = pairs.question[order], pairs.entity[order]
-    place = places_by_key(question, np.arange(len(question), dtype=np.uint64))
-    turn = mixed(seed, candidates.question_hash)
-    turns = in_turns(question, place, turn)
-    return first_distinct(candidates.triples(question[turns], entity[turns]).keys(), budget)
+    if takes_turns:
+        order = np.lexsort((tie, -pairs.score, pairs.question))
+        question = pairs.question[order]
+        place = places_by_key(question, np.arange(len(question), dtype=np.uint64))
+        order = order[in_turns(question, place, mixed(seed, candidates.question_hash))]
+    else:
+        order = np.lexsort((tie, -pairs.score))
+    return first_distinct(candidates.triples(pairs.question[order], pairs.entity[order]).keys(), budget)
 
 
 def _sample(

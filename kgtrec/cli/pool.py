@@ -97,6 +97,10 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
     help="Family of the runs whose name fits the pattern, or a file of run TAB family with a header; may be repeated.",
 )  # fmt: skip
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of ties, turns and samples.")
+@click.option(
+    "--by-question", is_flag=True,
+    help="Strategy take: questions take turns to give their best, as with the other strategies of a budget.",
+)  # fmt: skip
 @click.option("--rrf-k", "k", type=Real(0), default=60.0, show_default=True, help="k of strategy rrf.")
 @click.option(
     "--rbp-p",
@@ -165,9 +169,9 @@ def command(
     kgtrec pool C ranks --strategy mtf --budget 2000 --judged qrels.txt --out campaign
     """
     chosen = strategy_of(strategy)
-    for name in ("strata", "least"):
+    for name, owner in (("strata", "stratified"), ("least", "stratified"), ("by_question", "take")):
         if options[name] and name not in chosen.parameters:
-            raise KgtrecError(f"--{name} is for strategy stratified, found {strategy}")
+            raise KgtrecError(f"--{name.replace('_', '-')} is for strategy {owner}, found {strategy}")
     files = _run_files(runs)
     _check(chosen.name, interactive=chosen.interactive, judged=judged_path, out=out, dry_run=dry_run, trivial=trivial)
     _check_types(trivial, entity_types, relation_types, observed_types)
@@ -314,9 +318,10 @@ def _pooled(
                 seed=options["seed"], progress=advance, **reading,
             )  # fmt: skip
         return pool_runs(
-            test, _read(files), strategy=strategy, budget=options["budget"], seed=options["seed"], k=options["k"],
-            p=options["p"], strata=options["strata"] or DEFAULT_STRATA, least=options["least"] or DEFAULT_LEAST,
-            progress=advance, **reading,
+            test, _read(files), strategy=strategy, budget=options["budget"], seed=options["seed"],
+            by_question=options["by_question"], k=options["k"], p=options["p"],
+            strata=options["strata"] or DEFAULT_STRATA, least=options["least"] or DEFAULT_LEAST, progress=advance,
+            **reading,
         )  # fmt: skip
 
 

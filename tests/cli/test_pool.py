@@ -141,6 +141,7 @@ def test_the_strategies_are_listed(capsys):
             "expected a whole number from 0 to 9,223,372,036,854,775,807, found -5",
         ),  # such a campaign could not be read
         (["--strata", "1:1"], "--strata is for strategy stratified, found depth"),
+        (["--strategy", "rrf", "--budget", "3", "--by-question"], "--by-question is for strategy take, found rrf"),
         (["--least", "3"], "--least is for strategy stratified, found depth"),
         (["--strategy", "stratified", "--strata", f"{10**22}:1"], "at rank 2147483647 at most"),
         (["--family", "on*=a\tb"], "--family: expected a name without tab and line break, found 'a\\tb'"),
