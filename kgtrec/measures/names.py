@@ -37,6 +37,9 @@ _MOST = 2**31 - 1  # a grade or place
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
 
 
+_SUMS_OVER_PLACES = frozenset({"AP", "nDCG", "P", "R", "RBP", "Rprec", "Rprec_mult", "relative_P"})
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedMeasure:
     """A registered measure with its parameters, ready to be computed."""
@@ -77,6 +80,17 @@ class ParsedMeasure:
         [False, True, True]
         """
         return self.record.sees_unsampled or min(self.parameters.get("gains") or {}, default=0) < 0
+
+    @property
+    def sums_over_places(self) -> bool:
+        """Whether it adds up what stands at the places of a list, so that half places are those of no order.
+
+        Examples
+        --------
+        >>> [parse_measure(name).sums_over_places for name in ("AP@20", "nDCG", "RR", "macro.Hits@3", "micro.MRR")]
+        [True, True, False, False, False]
+        """
+        return self.record.name in _SUMS_OVER_PLACES
 
     def __call__(self, *inputs: Any) -> NDArray[np.float64]:
         """Values of the items, from the ranks of answers or from a JudgedRanking."""
