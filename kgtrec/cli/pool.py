@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection as Several
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from fnmatch import fnmatchcase
@@ -13,7 +14,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.cli.common import progress, say
+from kgtrec.cli.common import counted, progress, say
 from kgtrec.cli.options import COUNT, SEED, Real
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from kgtrec.data.run import Run
 
 
+_RANKS = ".ranks.parquet"
 _UNWRITABLE = frozenset("\t\r\n")  # in runs.tsv
 
 
@@ -262,8 +264,9 @@ def _check_types(
 
 
 def _run_files(runs: Sequence[str]) -> list[str]:
-    """The runs' files: of a folder, all its runs in the order of their names."""
+    """The runs' files: of a folder, all its runs in the order of their names; answer ranks are left out, and told."""
     files: list[str] = []
+    ranks: list[str] = []
     for path in runs:
         if path != "-" and Path(path).is_dir():
             names = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
@@ -271,12 +274,14 @@ def _run_files(runs: Sequence[str]) -> list[str]:
             if not found:
                 raise KgtrecError(f"{path}: expected a folder of NAME.run files, found none")
             files += found
-        elif path.endswith(".ranks.parquet"):
-            raise KgtrecError(
-                f"{path}: expected a run, found answer ranks, which hold the answers alone; give the NAME.run beside it"
-            )
+        elif path.endswith(_RANKS):
+            ranks.append(path)
         else:
             files.append(path)
+    if ranks and not files:
+        raise KgtrecError(
+            f"{ranks[0]}: expected a run, found answer ranks, which hold the answers alone; give the NAME.run beside it"
+        )
     if "-" in files:
         raise KgtrecError("expected runs as files, found standard input (-), which has no name")
     first: dict[str, str] = {}
@@ -287,12 +292,24 @@ def _run_files(runs: Sequence[str]) -> list[str]:
                 f"expected runs of different names, found {default_name(path)!r} twice: {other} and {path}; "
                 "rename one of the files"
             )
+    if ranks:
+        _tell_left_out(ranks, first)
     return files
+
+
+def _tell_left_out(ranks: Sequence[str], runs: Several[str]) -> None:
+    """Say that answer ranks are not pooled, and of which of them no run is."""
+    without = sorted({Path(path).name.removesuffix(_RANKS) for path in ranks}.difference(runs))
+    say(
+        f"note: {counted(len(ranks), 'file')} of answer ranks, such as {ranks[0]}, left out, as they hold the answers "
+        f"alone; {counted(len(runs), 'run')} pooled"
+        + (f", and none of {', '.join(without[:3])}{', ...' if len(without) > 3 else ''}" if without else "")
+    )
 
 
 def _is_run(name: str) -> bool:
     is_hidden = Path(name).name.startswith(".")
-    return suffixes(name)[0] in (".run", ".parquet") and not name.endswith(".ranks.parquet") and not is_hidden
+    return suffixes(name)[0] in (".run", ".parquet") and not name.endswith(_RANKS) and not is_hidden
 
 
 def _read(files: Sequence[str]) -> Iterator[Run]:

@@ -65,6 +65,23 @@ def test_the_same_pool_has_the_same_bytes(folder):
         assert Path("P", name).read_bytes() == Path("Q", name).read_bytes()
 
 
+def test_answer_ranks_among_runs_are_left_out_and_told(folder, capsys):
+    """As `*.parquet` of a folder gives them; by the name of a system of which there is no run among the files."""
+    for run in ("one", "two"):
+        main(["convert", f"runs/{run}.run", f"runs/{run}.parquet"])
+        Path("runs", f"{run}.ranks.parquet").write_text("never read")
+    capsys.readouterr()
+    files = ["runs/one.parquet", "runs/one.ranks.parquet", "runs/two.parquet", "runs/two.ranks.parquet"]
+    main(["pool", "C", *files, "--out", "P"])
+    assert capsys.readouterr().err.startswith(
+        "note: 2 files of answer ranks, such as runs/one.ranks.parquet, left out, as they hold the answers alone; "
+        "2 runs pooled\n"
+    )
+    assert read_pool("P").pool.runs == ("one", "two")
+    main(["pool", "C", files[0], files[3], "--out", "Q"])
+    assert "left out, as they hold the answers alone; 1 run pooled, and none of two\n" in capsys.readouterr().err
+
+
 def test_seeds_and_questions(folder, capsys):
     """Only the questions of the seeds, or those named, are pooled for."""
     Path("seeds.tsv").write_text("de\tcapital\tberlin\n")
