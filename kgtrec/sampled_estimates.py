@@ -30,6 +30,7 @@ from kgtrec.kernels.sampled_precision import (
 )
 
 GROUPS = ("all", "relation", "stratum")
+_MOST_KINDS = 12  # of strata that average precision tells apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -291,10 +292,14 @@ class _JudgedRows:
 
 def _sampled_rows(collection: Collection, pool: Pool, decisions: Decisions) -> _JudgedRows:
     strata, verdict = _Strata.of(pool, decisions), decisions.verdict
+    kind = strata.kind
+    if len(strata.labels) > _MOST_KINDS:  # of a pool with many probabilities: those of one order of magnitude together
+        _, kind = np.unique(np.round(np.log10(pool.probability)), return_inverse=True)
+        kind = kind.reshape(-1)
     qrels, triple = _qrels(collection, pool, verdict >= 0)
     known = triple < 0
     return _JudgedRows.of(
-        qrels, np.where(known, 1, verdict[triple]).astype(np.int32), np.where(known, -1, strata.kind[triple]),
+        qrels, np.where(known, 1, verdict[triple]).astype(np.int32), np.where(known, -1, kind[triple]),
         np.where(known, 0.0, strata.weight[triple] - 1.0), is_whole=False,
     )  # fmt: skip
 

@@ -163,6 +163,20 @@ def test_a_pool_that_was_drawn_over_all_questions_is_still_estimated():
     assert np.mean(values, axis=0) == pytest.approx(np.array([truth, truth]), rel=0.05)
 
 
+def test_a_pool_of_many_probabilities_is_estimated_too():
+    """As somebody else may draw one, each triple by itself; 60 of them."""
+    collection, runs, true = world()
+    whole = pool_runs(collection, runs, depth=40)
+    generator = np.random.default_rng(1)
+    chance = np.where(whole.depth <= 5, 1.0, generator.choice(np.linspace(0.3, 0.9, 60), len(whole)))
+    is_in = generator.random(len(whole)) < chance
+    own = replace(whole, probability=chance).where(is_in[whole.triple])
+    decisions = judged(own, true)
+    assert len(estimate_positives(own, decisions, by="stratum").groups) > 40
+    truth = estimate_ap(collection, runs, whole, judged(whole, true)).values.ravel()
+    assert estimate_ap(collection, runs, own, decisions).values.ravel() == pytest.approx(truth, rel=0.15)
+
+
 def test_per_question():
     """The mean of the questions is the total."""
     collection, runs, true = world()

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlog1py, xlogy
 
 Values = NDArray[np.float64]
 Codes = NDArray[Any]
@@ -73,8 +74,8 @@ def share_model(judged: Codes, relevant: Codes) -> ShareModel:
     with np.errstate(under="ignore"):
         for _ in range(_STEPS):
             share = ratio[:, None] * _SHARES / (1.0 - _SHARES + ratio[:, None] * _SHARES)
-            likely = np.prod(share**own_hits * (1.0 - share) ** own_misses, axis=1)  # (sets, kinds)
-            likely /= np.maximum(likely.max(axis=1, keepdims=True), np.finfo(float).tiny)
+            log = np.sum(xlogy(own_hits, share) + xlog1py(own_misses, -share), axis=1)  # (sets, kinds)
+            likely = np.exp(log - log.max(axis=1, keepdims=True))
             for _ in range(_ROUNDS):
                 prior = (times @ _normalised(likely * prior) + 1.0 / len(_SHARES)) / (times.sum() + 1.0)
             weight = _normalised(likely * prior)

@@ -124,3 +124,13 @@ def test_the_model_finds_two_kinds_of_questions():
     expected = model.weight @ model.share.T
     assert expected[:200].mean(axis=0) == pytest.approx([0.0, 0.0], abs=0.03)
     assert expected[200:].mean(axis=0) == pytest.approx([0.6, 0.3], abs=0.03)
+
+
+def test_thousands_of_judgements_of_a_question_leave_its_own_share():
+    """Far below the smallest double as a likelihood, and still told apart; one class or two."""
+    judged, hits = np.array([[9000, 9000], [9000, 9000], [4, 4]]), np.array([[1800, 900], [0, 0], [1, 0]])
+    for n_classes in (1, 2):
+        model = share_model(judged[:, :n_classes], hits[:, :n_classes])
+        assert model.weight.sum(axis=1) == pytest.approx(1.0)
+        assert model.weight[0] @ model.share[0] == pytest.approx(0.2, abs=0.03)  # as close as the grid is
+        assert model.weight[1] @ model.share[0] < 1e-3
