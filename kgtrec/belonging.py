@@ -60,7 +60,8 @@ class Belonging:
     others otherwise, and with them every measure. What was an answer when each was ranked does not matter, since
     :func:`kgtrec.judging.judge` counts as ranking again with the qrels would; and an answer of the qrels without a rank
     is an error there. Candidates that are judged wrong need a rank for the measures that look at them (bpref, infAP,
-    Judged, unj, ...): if one of those is asked for, all systems must have the same ones.
+    Judged, unj, ...): if one of those is asked for, all systems must have the same ones; for infAP also of those with a
+    negative grade, which were pooled and not sampled.
 
     Runs that kgtrec wrote say of which collection they are and how they were filtered, and are held to it likewise.
     Those of others say neither; kgtrec check finds known answers in them.
@@ -89,7 +90,9 @@ class Belonging:
         self._collection = collection
         self._qrels = qrels
         own = [measure for measure in measures if isinstance(measure, ParsedMeasure)]  # others take runs alone
-        self._of_wrong = next((measure.label for measure in own if measure.sees_wrong), None)
+        of_unsampled = next((measure.label for measure in own if measure.sees_unsampled), None)
+        self._of_wrong = of_unsampled or next((measure.label for measure in own if measure.sees_wrong), None)
+        self._least_grade = -np.inf if of_unsampled else 0  # of the non-answers that a measure looks at
         self._mixed = mixed
         self._fingerprint: tuple[str, str] | None = None
         self._filtered: Run | AnswerRanks | None = None  # the first that says how
@@ -183,19 +186,25 @@ class Belonging:
         lacking = None
         if self._of_wrong is not None and self._qrels is not None:
             lacking = unranked(ranks, self._qrels)
-            lacking = lacking[self._qrels.grade[lacking] == 0]
+            lacking = lacking[self._looked_at(self._qrels)[lacking]]
         first, before = self._first, self._lacking
         if first is None:
             self._first, self._lacking = ranks, lacking
             return
         if lacking is None or before is None or self._qrels is None or np.array_equal(lacking, before):
             return
-        n_wrong, others = np.count_nonzero(self._qrels.grade == 0), " others" if len(lacking) == len(before) else ""
+        n_wrong = np.count_nonzero(self._looked_at(self._qrels))
+        others = " others" if len(lacking) == len(before) else ""
         self._tell(
             f"expected ranks of the same judged non-answers, which {self._of_wrong} looks at, found that "
             f"{_called(first)} lacks {len(before):,} of {n_wrong:,} and {_called(ranks)} {len(lacking):,}{others}",
             "rank the scores of both with these qrels (kgtrec rank --judged), leave out the measure",
         )
+
+    def _looked_at(self, qrels: Qrels) -> NDArray[np.bool_]:
+        """(len(qrels),) which rows are non-answers that one of the measures looks at."""
+        looked_at: NDArray[np.bool_] = (qrels.grade <= 0) & (qrels.grade >= self._least_grade)
+        return looked_at
 
     def _tell(self, wrong: str, way_out: str) -> None:
         if not self._mixed:

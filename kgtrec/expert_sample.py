@@ -14,7 +14,7 @@ from kgtrec.data.expert_sample import SAMPLE_STATISTICS, ExpertSample, SampleRep
 from kgtrec.data.judgements import EXPERT, NO, UNSURE, VERDICTS, YES, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
-from kgtrec.kernels.proportions import weighted_interval, wilson_interval
+from kgtrec.kernels.proportions import part_interval, weighted_interval, wilson_interval
 from kgtrec.label_hashes import triple_keys
 
 
@@ -110,8 +110,8 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
       strata together, :func:`kgtrec.kernels.proportions.weighted_interval`.
     - "positives missed": :math:`N_N (1 - p_N)`, how many triples of label N are true.
     - "recall of positives": :math:`N_Y p_Y / (N_Y p_Y + N_N (1 - p_N))`, the share of the true triples that have the
-      label Y. It rises with both shares, so its interval runs from both lower to both upper ends of Wilson intervals of
-      confidence :math:`\sqrt{c}`, which both hold with confidence c: it is wider than it need be.
+      label Y; the interval puts the Wilson intervals of the strata together too,
+      :func:`kgtrec.kernels.proportions.part_interval`.
     - "prevalence in the pool": :math:`(N_Y p_Y + N_N (1 - p_N)) / (N_Y + N_N)`, the share of true triples; interval as
       for the agreement in the pool.
 
@@ -140,7 +140,8 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
     References
     ----------
     Wilson (1927), Journal of the American Statistical Association 22, 209-212. Cochran (1977), Sampling Techniques,
-    chapter 5. Zou, Huang, Zhang (2009), Computational Statistics and Data Analysis 53, 1080-1085.
+    chapter 5. Zou, Huang, Zhang (2009), Computational Statistics and Data Analysis 53, 1080-1085. Donner, Zou (2012),
+    Statistical Methods in Medical Research 21, 347-359.
 
     Examples
     --------
@@ -187,12 +188,11 @@ def _estimates(
     # 1 - share of N: how many of the labels N are true
     is_true, true_ends = share.copy(), ends.copy()
     is_true[NO], true_ends[:, NO] = 1 - share[NO], 1 - ends[::-1, NO]
-    both_hold = wilson_interval(agreed, judged, math.sqrt(confidence))
 
-    def recall(of_yes: float, of_no: float) -> float:
-        right = population[YES] * of_yes if population[YES] else 0.0
-        missed = population[NO] * (1 - of_no) if population[NO] else 0.0
-        return float(right / (right + missed)) if right + missed > 0 else math.nan
+    # true triples of label Y, and of label N; of a label that no triple has there are none, whatever its share
+    counts = [np.where(population > 0, population * each, 0.0)[[YES, NO]] for each in (is_true, *true_ends)]
+    right, missing = counts[0].tolist()
+    recall = right / (right + missing) if right + missing > 0 else math.nan
 
     def in_pool(of_label: NDArray[np.float64], around: NDArray[np.float64]) -> tuple[float, float, float]:
         drawn_from = population > 0  # a label that no triple has needs no expert
@@ -202,13 +202,12 @@ def _estimates(
 
     n_no = float(population[NO])
     missed = (n_no * is_true[NO], *(n_no * true_ends[:, NO])) if n_no else (0.0, 0.0, 0.0)
-    recall_ends = (recall(of_yes, of_no) for of_no, of_yes in both_hold)
     return {
         "agreement on Y": (share[YES], *ends[:, YES]),
         "agreement on N": (share[NO], *ends[:, NO]),
         "agreement in the sample": (both / judged.sum() if judged.any() else math.nan, *both_ends),
         "agreement in the pool": in_pool(share, ends),
         "positives missed": missed,
-        "recall of positives": (recall(share[YES], share[NO]), *recall_ends),
+        "recall of positives": (recall, *part_interval(counts[0], np.array(counts[1:]))),
         "prevalence in the pool": in_pool(is_true, true_ends),
     }

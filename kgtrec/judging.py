@@ -414,23 +414,27 @@ def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]
             f"relevant judgements, such as ({pair[0]}, {pair[1]}): "
             "rank its scores again with these qrels (kgtrec rank --judged)"
         )
-    if len(without):
+    wrong, unsampled = (np.count_nonzero(np.sign(qrels.grade[without]) == kind) for kind in (0, -1))
+    if wrong or unsampled:
+        found = [f"{wrong:,} judged non-answers"] if wrong else []
+        found += [f"{unsampled:,} pairs of a negative grade (pooled, not sampled)"] if unsampled else []
+        seeing = "bpref, infAP, Judged and unj count" if wrong else "infAP counts"
         warnings.warn(
-            f"{ranks.name} has no rank for {len(without):,} judged non-answers; bpref, infAP, Judged and unj count "
-            "them as not retrieved. Rank its scores again with these qrels (kgtrec rank --judged)",
+            f"{ranks.name} has no rank for {' and '.join(found)}; {seeing} them as not retrieved. Rank its scores "
+            "again with these qrels (kgtrec rank --judged)",
             KgtrecWarning, stacklevel=4,
         )  # fmt: skip
 
 
 def unranked(ranks: AnswerRanks, qrels: Qrels) -> NDArray[np.intp]:
-    """(n,) rows of the qrels for which the answer ranks have no row, but for those with a grade below 0."""
+    """(n,) rows of the qrels for which the answer ranks have no row."""
     question = qrels.questions.encode(ranks.questions.labels)
     _, judged = _pairs_found(question, ranks.question, ranks.entity, ranks.entities, qrels)
     return _without(qrels, judged)
 
 
 def _without(qrels: Qrels, judged: NDArray[np.intp]) -> NDArray[np.intp]:
-    """(n,) rows of the qrels that are none of ``judged``, but for those with a grade below 0."""
-    without = qrels.grade >= 0
+    """(n,) rows of the qrels that are none of ``judged``."""
+    without = np.ones(len(qrels), np.bool_)
     without[judged] = False
     return np.flatnonzero(without)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.belonging import Belonging, tell_mixed_runs
 from kgtrec.data.collection import Collection
 from kgtrec.data.hashing import pair_hashes
-from kgtrec.data.pool import Pool
+from kgtrec.data.pool import Pool, home_questions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.run import Run
@@ -30,6 +30,7 @@ from kgtrec.label_hashes import label_hashes, triple_keys
 Cut = Literal["filtered", "raw"]
 CUTS: tuple[Cut, ...] = get_args(Cut)
 DEFAULT_STRATA = ((10, 1.0), (100, 0.1))
+DEFAULT_LEAST = 2  # of each question and stratum; of one alone nobody knows how much it could vary
 _LAST_RANK = int(np.iinfo(np.int32).max)  # that a pool can hold; no run is longer
 _PLACES_PER_PAIR = 16  # in the table that rules out most pairs before any is looked up
 
@@ -92,6 +93,7 @@ class Strategy:
     # (n_pairs,) score of each pair, higher first; None where all down to the depth are taken
     score: Rule | None = None
     parameters: tuple[str, ...] = ()  # of pool_runs, that it alone reads
+    takes_turns: bool = True  # whether questions take turns to give their best; else the best of all of them are first
     interactive: bool = False  # asks for one judgement at a time: kgtrec.interactive_pooling
 
 
@@ -122,8 +124,9 @@ def _combsum(lists: Lists) -> NDArray[np.int64]:
 _STRATEGIES = (
     Strategy("depth", "All candidates down to a depth, of every run and question.", "Zhou et al. 2022, section 4"),
     Strategy(
-        "take", "A budget of triples, those of the least rank first.", "Cormack, Palmer, Clarke 1998",
-        needs_budget=True, depth=100, score=_take,
+        "take", "A budget of triples, those of the least rank first; by question, if wanted.",
+        "Cormack, Palmer, Clarke 1998", needs_budget=True, depth=100, score=_take, parameters=("by_question",),
+        takes_turns=False,
     ),
     Strategy(
         "rrf", "A budget of triples, by the sum of 1 / (k + rank) over the runs.", "Cormack, Clarke, Buettcher 2009",
@@ -142,8 +145,8 @@ _STRATEGIES = (
         "Moffat, Webber, Zobel 2007, method A", needs_budget=True, depth=100, score=_rbp, parameters=("p",),
     ),
     Strategy(
-        "stratified", "A random sample of each stratum of ranks, with known probabilities.",
-        "Yilmaz, Kanoulas, Aslam 2008", depth=100, parameters=("strata",),
+        "stratified", "A random sample of each question's strata of ranks, with known probabilities.",
+        "Yilmaz, Kanoulas, Aslam 2008", depth=100, parameters=("strata", "least"),
     ),
     Strategy(
         "mtf", "A budget of triples, asked for one at a time: the run that last found an answer goes on.",
@@ -185,9 +188,11 @@ def pool_runs(
     questions: NDArray[np.int32] | None = None,
     seeds: Qrels | None = None,
     seed: int = 0,
+    by_question: bool = False,
     k: float = 60,
     p: float = 0.8,
     strata: Sequence[tuple[int, float]] = DEFAULT_STRATA,
+    least: int = DEFAULT_LEAST,
     progress: Callable[[int], None] | None = None,
 ) -> Pool:
     """The triples to be judged, and which run put each in at which rank.
@@ -203,8 +208,8 @@ def pool_runs(
         Of different names; read one at a time, and only what is put in is kept.
     strategy : {"depth", "take", "rrf", "borda", "combsum", "rbp", "stratified"}
         See ``STRATEGIES``. With a budget, each question's candidates are ordered by the strategy's score, the questions
-        take turns, and the first distinct triples are pooled. The interactive strategies need judgements: see
-        :mod:`kgtrec.interactive_pooling`.
+        take turns, and the first distinct triples are pooled; ``take`` goes down the ranks of all questions together
+        instead. The interactive strategies need judgements: see :mod:`kgtrec.interactive_pooling`.
     depth : int, optional
         Last rank that is looked at. Default: 10 for ``depth``, 100 for others.
     budget : int, optional
@@ -219,12 +224,17 @@ def pool_runs(
         some of them, the others count as known.
     seed : int
         Of ties, of the turns of questions and of samples.
+    by_question : bool
+        Of ``take``: the questions take turns, so that one with few candidates of low rank gives as many as others.
     k : float
         Of reciprocal rank fusion.
     p : float
         Of rank-biased precision.
     strata : sequence of (last rank, fraction)
-        Of ``stratified``: what share of the triples of least rank so far is sampled.
+        Of ``stratified``: what share of each question's triples of least rank so far is sampled. A triple of two
+        questions is drawn with the one where its rank is the least.
+    least : int
+        Of ``stratified``: how many triples of each question and stratum are sampled at least.
     progress : function, optional
         Is called with 1 after each run.
 
@@ -269,19 +279,20 @@ def pool_runs(
     strata = tuple((int(last), float(fraction)) for last, fraction in strata)
     if strategy == "stratified":
         depth = _require_strata(strata, depth)
+        least = whole_number("least", least, 1)
     gathered = gather(
         collection, runs, depth=depth, cut=cut, questions=questions, seeds=seeds, seed=seed,
         keep_scores=strategy == "combsum", only_open=chosen.score is None, progress=progress,
     )  # fmt: skip
     found, candidates = gathered.found, gathered.candidates
-    probability = None
     if chosen.score is not None:
         pairs = _scored_pairs(gathered, chosen.score, {"k": k, "p": p})
-        kept = _first_in_turns(gathered, pairs, seed, int(budget or 0))
+        kept = _first_triples(gathered, pairs, seed, int(budget or 0), chosen.takes_turns or by_question)
         found = found.where(is_among_sorted(candidates.keys(found), kept) & found.is_open)
     elif strategy == "stratified":
-        found, probability = _sample(gathered, strata, seed)
-    return gathered.pool(found, probability)
+        found, probability = _sample(gathered, strata, least, seed)
+        return gathered.pool(found, probability, tuple(last for last, _ in strata))
+    return gathered.pool(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +343,12 @@ class Gathered:
     names: tuple[str, ...]  # of the runs, in byte order
     found: Contributions
 
-    def pool(self, found: Contributions, probability: NDArray[np.float64] | None = None) -> Pool:
+    def pool(
+        self,
+        found: Contributions,
+        probability: NDArray[np.float64] | None = None,
+        strata: tuple[int, ...] = (),
+    ) -> Pool:
         """The pool of some contributions; ``probability`` of each of them, all 1 by default."""
         collection = self.candidates.collection
         every = self.candidates.triples(found.question, found.entity)
@@ -350,7 +366,7 @@ class Gathered:
         return Pool.of(
             every.take(first), triple, row_of[found.question[order]], found.run[order], found.rank[order], self.names,
             _part_of(collection.questions, self.candidates.rows),
-            None if probability is None else probability[first],
+            None if probability is None else probability[first], strata,
         )  # fmt: skip
 
 
@@ -584,30 +600,36 @@ def _scored_pairs(gathered: Gathered, rule: Rule, options: Mapping[str, float]) 
     return _Pairs(question, entity, score[is_open])
 
 
-def _first_in_turns(gathered: Gathered, pairs: _Pairs, seed: int, budget: int) -> NDArray[np.int64]:
-    """Keys of the first ``budget`` distinct triples, ascending, when the questions take turns to give their best."""
+def _first_triples(gathered: Gathered, pairs: _Pairs, seed: int, budget: int, takes_turns: bool) -> NDArray[np.int64]:
+    """Keys of the first ``budget`` distinct triples, ascending: the best of all, or the questions' best in turns."""
     candidates = gathered.candidates
     tie = mixed(seed, candidates.question_hash[pairs.question], candidates.entity_hash[pairs.entity])
-    order = np.lexsort((tie, -pairs.score, pairs.question))
-    question, entity = pairs.question[order], pairs.entity[order]
-    place = places_by_key(question, np.arange(len(question), dtype=np.uint64))
-    turn = mixed(seed, candidates.question_hash)
-    turns = in_turns(question, place, turn)
-    return first_distinct(candidates.triples(question[turns], entity[turns]).keys(), budget)
+    if takes_turns:
+        order = np.lexsort((tie, -pairs.score, pairs.question))
+        question = pairs.question[order]
+        place = places_by_key(question, np.arange(len(question), dtype=np.uint64))
+        order = order[in_turns(question, place, mixed(seed, candidates.question_hash))]
+    else:
+        order = np.lexsort((tie, -pairs.score))
+    return first_distinct(candidates.triples(pairs.question[order], pairs.entity[order]).keys(), budget)
 
 
 def _sample(
-    gathered: Gathered, strata: tuple[tuple[int, float], ...], seed: int
+    gathered: Gathered, strata: tuple[tuple[int, float], ...], least: int, seed: int
 ) -> tuple[Contributions, NDArray[np.float64]]:
     """The contributions to a stratified sample of the triples, and each one's probability."""
     found = gathered.found
     every = gathered.candidates.triples(found.question, found.entity)
     _, first, triple = np.unique(every.keys(), return_index=True, return_inverse=True)
     triple = triple.reshape(-1)
-    least = np.full(len(first), np.iinfo(np.int32).max, np.int32)
-    np.minimum.at(least, triple, found.rank)
+    depth = np.full(len(first), np.iinfo(np.int32).max, np.int32)
+    np.minimum.at(depth, triple, found.rank)
     bounds, fractions = zip(*strata, strict=True)
-    is_in, probability = sampled(stratum_of(least, bounds), fractions, triple_keys(every.take(first), seed))
+    home = home_questions(triple, found.question, found.rank, gathered.candidates.collection.questions)
+    cell = home.astype(np.int64) * len(strata) + stratum_of(depth, bounds)
+    cells, stratum = np.unique(cell, return_inverse=True)
+    share = np.array(fractions)[cells % len(strata)]
+    is_in, probability = sampled(stratum.reshape(-1), share, least, triple_keys(every.take(first), seed))
     kept = is_in[triple]
     return found.where(kept), probability[triple[kept]]
 

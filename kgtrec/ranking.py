@@ -79,7 +79,8 @@ def rank_scores(
     depth : int
         Length of the lists in the run; 0 for no run.
     judged : Qrels, optional
-        Further judged pairs, by label; those that are no answers get rows with ``answer=False``.
+        Further judged pairs, by label, those of a negative grade ("pooled, not sampled") among them; those that are
+        no answers get rows with ``answer=False``.
     progress : callable, optional
         Called with the number of questions done after each block.
 
@@ -305,9 +306,8 @@ def _judged_keys(collection: Collection, judged: Qrels | None) -> NDArray[np.int
                 f"expected judgements of the collection's questions and entities, found the {what} "
                 f"{labels[int(unknown[0])].as_py()!r}, which the collection lacks"
             )
-    # a negative grade counts as unjudged, as in trec_eval
-    kept = judged.grade >= 0
-    return question[kept].astype(np.int64) * len(collection.entities) + entity[kept]
+    # those of a negative grade too: infAP counts what was pooled and not sampled
+    return question.astype(np.int64) * len(collection.entities) + entity
 
 
 def _pairs_of(

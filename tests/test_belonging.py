@@ -133,6 +133,33 @@ def test_the_refusal_names_what_differs_and_the_ways_out():
                                qrels=collection(QRELS).qrels, measures=parse_measures("AP bpref")))  # fmt: skip
 
 
+def test_ranks_of_what_was_not_sampled_must_be_alike_for_infap_alone():
+    """A negative grade means something to infAP, and to no other measure unless gains give it a worth."""
+    made = collection({(0, 0): 1, (1, 3): 1, (0, 2): -1, (0, 4): -1})
+    unequal = [ranks("one"), ranks("other", judged=((0, 2),))]
+    for measure in ("infAP", "nDCG(gains={-1:1})"):
+        with pytest.raises(CollectionError, match=r"looks at, found that one lacks 2 of 2 and other 1; rank the sc"):
+            list(different_systems(unequal, made, qrels=made.qrels, measures=parse_measures(f"AP {measure}")))
+    assert len(list(different_systems(unequal, made, qrels=made.qrels, measures=parse_measures("bpref Judged@3")))) == 2
+
+
+@pytest.mark.parametrize("measure", registered(), ids=lambda measure: measure.name)
+def test_measures_that_do_not_look_at_unsampled_candidates_say_so(measure):
+    """Every registered measure but infAP has the same value without their ranks, under every rule for ties."""
+    made = collection({(0, 0): 1, (1, 3): 1, **dict.fromkeys(WRONG, -1), (0, 3): 0, (1, 2): 0})
+    judged = {"bare": ((0, 3), (1, 2)), "full": ((0, 3), (1, 2), *WRONG)}
+    for name in [name for name in spelled(measure) if measure.weighting is None]:
+        parsed, apart = parse_measure(name), False
+        for seed, ties in itertools.product(range(6), ("realistic", "optimistic", "pessimistic")):
+            scores = np.random.default_rng(seed).choice([0.0, 1.0, 2.0, 3.0], (2, 6))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", KgtrecWarning)
+                both = [ranks(who, judged=pairs, scores=scores) for who, pairs in judged.items()]
+                values = evaluate(made, both, name, mixed=True, ties=ties).values
+            apart |= not np.array_equal(values[0], values[1], equal_nan=True)
+        assert apart == parsed.sees_unsampled
+
+
 def test_every_verb_that_takes_systems_refuses_mixtures():
     """One rule, in one place."""
     test = [("a", "r", "b"), ("b", "r", "c"), ("a", "r", "d"), ("c", "r", "d")]

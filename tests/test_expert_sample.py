@@ -18,7 +18,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.expert_sample import draw_sample, sample_report
-from kgtrec.kernels.proportions import wilson_interval
+from kgtrec.kernels.proportions import part_interval, wilson_interval
 from tests.judged_pools import judgements_of, pool_of
 
 NO, YES = 0, 1
@@ -157,9 +157,9 @@ def test_92_percent_of_200():
     right, missed = 1360 * 0.88, 8640 * 0.04
     assert row["recall of positives"][0] == pytest.approx(right / (right + missed))
     assert row["prevalence in the pool"][0] == pytest.approx((right + missed) / 10_000)
-    both_low, both_high = wilson_interval(np.array([96, 88]), np.array([100, 100]), math.sqrt(0.95))
-    for end, (of_no, of_yes) in zip(row["recall of positives"][1:], (both_low, both_high), strict=True):
-        assert end == pytest.approx(1360 * of_yes / (1360 * of_yes + 8640 * (1 - of_no)))
+    right_ends, missed_ends = 1360 * np.array(row["agreement on Y"][1:]), np.array(row["positives missed"][1:])
+    expected = part_interval(np.array([right, missed]), np.stack([right_ends, missed_ends], axis=1))
+    assert row["recall of positives"][1:] == pytest.approx(expected)
     assert (report.agreed.tolist(), report.judged.tolist(), report.unsure.tolist()) == ([96, 88], [100, 100], [0, 0])
 
 

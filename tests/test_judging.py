@@ -142,6 +142,14 @@ def test_a_judged_wrong_entity_without_a_rank_is_told():
         judge(world.answer_ranks(), newer.qrels())
 
 
+def test_an_unsampled_entity_without_a_rank_is_told():
+    """A negative grade is pooled and not sampled, which infAP alone looks at."""
+    world = World([[1.0, 0.5, 0.2]], [set()], [{0}], {(0, 0): 1})
+    newer = World([[1.0, 0.5, 0.2]], [set()], [{0}], {(0, 0): 1, (0, 1): -1, (0, 2): -1})
+    with pytest.warns(KgtrecWarning, match=r"no rank for 2 pairs of a negative grade .*; infAP counts them as not ret"):
+        judge(world.answer_ranks(), newer.qrels())
+
+
 def test_a_run_of_another_collection_stops():
     """No question in common is a mistake, not a zero."""
     world = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1})
@@ -207,8 +215,7 @@ def regraded_collections(draw):
     n_questions, n_entities = draw(st.integers(1, 4)), draw(st.integers(1, 8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     pairs = [(q, e) for q in range(n_questions) for e in range(n_entities)]
-    # pairs of a grade below 0 get a row with the collection's qrels alone, and not as further judged ones
-    before, after = ({pair: int(rng.integers(low, 3)) for pair in pairs if rng.random() < 0.5} for low in (-1, 0))
+    before, after = ({pair: int(rng.integers(-1, 3)) for pair in pairs if rng.random() < 0.5} for _ in range(2))
     # of a question without an answer, rows do not tell whether all of them were known or none
     before |= {(q, 0): 1 for q in range(n_questions) if not has_answer(before, q)}
     known = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < 0.4 and before.get(pair, 0) < 1}

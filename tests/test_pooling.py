@@ -129,17 +129,21 @@ def test_without_a_run_its_unique_contributions_are_gone(world, depth, data):
 
 
 @few
-@given(pool_worlds(), st.floats(0.05, 1), seeds)
-def test_probabilities_of_a_sample_sum_to_its_size(world, fraction, seed):
-    """Over a stratum's triples; and their reciprocals over the sample to how many there were."""
+@given(pool_worlds(), st.floats(0.05, 1), st.integers(1, 3), seeds)
+def test_probabilities_of_a_sample_sum_to_its_size(world, fraction, least, seed):
+    """Question by question: over a stratum's triples; and their reciprocals over the sample to how many there were."""
     everything = pooled(world, depth=8, seed=seed)
-    pool = pooled(world, strategy="stratified", strata=[(1, 1.0), (8, fraction)], seed=seed)
-    top, rest = np.count_nonzero(everything.depth == 1), np.count_nonzero(everything.depth > 1)
-    size = min(max(int(np.floor(fraction * rest + 0.5)), 1), rest)
-    assert len(pool) == top + size
+    pool = pooled(world, strategy="stratified", strata=[(1, 1.0), (8, fraction)], least=least, seed=seed)
+    assert pool.strata == (1, 8)
     assert set(contributions_of(pool)) <= set(contributions_of(everything))
     assert (pool.probability[pool.depth == 1] == 1).all()
-    assert np.sum(pool.probability[pool.depth > 1]) == pytest.approx(size * size / rest if rest else 0)
+    assert np.sum(pool.depth == 1) == np.sum(everything.depth == 1)
+    for question in range(len(everything.questions)):
+        rest = np.count_nonzero((everything.home == question) & (everything.depth > 1))
+        drawn = (pool.home == question) & (pool.depth > 1)
+        size = min(max(int(np.floor(fraction * rest + 0.5)), least), rest)
+        assert drawn.sum() == size
+        assert pool.probability[drawn] == pytest.approx(np.full(size, size / max(rest, 1)))
     assert np.sum(1 / pool.probability) == pytest.approx(len(everything))
 
 
@@ -185,12 +189,43 @@ def test_worked_values(strategy, options, expected):
     assert found == set(expected)
 
 
-def test_questions_take_turns():
+@pytest.mark.parametrize("options", [{"strategy": "rrf"}, {"strategy": "take", "by_question": True}])
+def test_questions_take_turns(options):
     """Each gives its best before any gives its second."""
     both = {(q, e): -float(i) for q in ("head0", "tail0") for i, e in enumerate(["e5", "e6", "e7"])}
-    pool = pooled(world_of({"a": both}), strategy="take", budget=4)
+    pool = pooled(world_of({"a": both}), budget=4, **options)
     assert sorted(np.bincount(pool.question).tolist()) == [2, 2]
     assert sorted(pool.rank.tolist()) == [1, 1, 2, 2]
+
+
+@few
+@given(pool_worlds(), st.integers(1, 12), seeds)
+def test_take_is_all_of_the_ranks_above_the_last_and_some_of_that(world, budget, seed):
+    """No triple is out that has a lower rank than one that is in; the pools of two budgets are one inside the other."""
+    everything = pooled(world, depth=8, seed=seed)
+    depth_of = dict(zip(labels_of_triples(everything), everything.depth.tolist(), strict=True))
+    taken, more = (
+        set(labels_of_triples(pooled(world, strategy="take", depth=8, budget=size, seed=seed)))
+        for size in (budget, budget + 2)
+    )
+    assert len(taken) == min(budget, len(everything))
+    assert taken <= more
+    left = [depth for triple, depth in depth_of.items() if triple not in taken]
+    assert not left or not taken or max(depth_of[triple] for triple in taken) <= min(left)
+
+
+def test_take_asks_a_question_with_more_candidates_of_a_rank_for_more():
+    """Two runs differ on one question and agree on the other: rank 1 is three triples, taken before any of rank 2."""
+    scores = {"a": {"head0": "e5 e6", "tail0": "e5 e6"}, "b": {"head0": "e5 e6", "tail0": "e7 e8"}}
+    world = world_of(
+        {
+            run: {(q, e): -float(i) for q, text in own.items() for i, e in enumerate(text.split())}
+            for run, own in scores.items()
+        }
+    )
+    taken = pooled(world, strategy="take", budget=3)
+    assert taken.depth.tolist() == [1, 1, 1]
+    assert max(pooled(world, strategy="take", by_question=True, budget=4).depth) == 2
 
 
 def test_only_the_questions_asked_for_are_pooled():

@@ -242,15 +242,15 @@ def test_judgements_of_another_collection(two):
         rank_scores(two, SCORES, questions=two, entities=two, judged=judged)
 
 
-def test_a_negative_grade_is_no_judgement(two):
-    """As in trec_eval: such a pair gets no row through ``judged``."""
+def test_a_pair_of_a_negative_grade_gets_a_row(two):
+    """Pooled and not sampled: infAP counts it, so it needs its rank as a judged one does."""
     judged = Qrels.of(
         np.array([1, 1], np.int32), np.array([0, 2], np.int32), np.array([-1, 0], np.int32), two.questions.ids,
         two.entities,
     )  # fmt: skip
     ranks = rank_scores(two, SCORES, questions=two, entities=two, judged=judged).answer_ranks
-    assert ranks.entity[ranks.question == 1].tolist() == [1, 2]
-    assert ranks.answer[ranks.question == 1].tolist() == [True, False]
+    assert ranks.entity[ranks.question == 1].tolist() == [0, 1, 2]
+    assert ranks.answer[ranks.question == 1].tolist() == [False, True, False]
 
 
 def test_a_collection_without_questions():

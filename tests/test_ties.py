@@ -292,3 +292,35 @@ def test_constant_scores_come_out_at_chance_in_every_measure(questions: list[tup
     micro = evaluate(world.qrels(), world.answer_ranks(), "micro.MRR", ties="expected").value("w", "micro.MRR")
     chance = [sum(1 / i for i in range(1, others + 2)) / (others + 1) for _, others in questions]
     assert micro == pytest.approx(np.average(chance, weights=[relevant for relevant, _ in questions]))
+
+
+@given(worlds())
+def test_the_realistic_rank_of_the_best_answer_is_the_mean_of_its_ends(world: World):
+    """Per question, as for a single answer; and its reciprocal is nearer to the mean over orders than that of a rank
+    of its own, as if the other answers that it ties with were not relevant."""
+    values = {
+        ties: evaluate(
+            world.qrels(), world.answer_ranks(), ["macro.MR", "macro.MRR"], per="question", ties=ties
+        ).values[0]
+        for ties in ("optimistic", "realistic", "pessimistic", "expected")
+    }
+    best = values["realistic"][0]
+    np.testing.assert_array_equal(best, (values["optimistic"][0] + values["pessimistic"][0]) / 2)
+    for question, scores in enumerate(world.scores):
+        candidates = [scores[e] for e in world.candidates(question)]
+        top = max(scores[e] for e in world.answers[question])
+        own = sum(score > top for score in candidates) + (sum(score == top for score in candidates) + 1) / 2
+        assert values["expected"][1, question] >= 1 / best[question] - 1e-12
+        assert 1 / best[question] >= 1 / own - 1e-12
+
+
+def test_two_of_three_tied_candidates_are_relevant():
+    """The best answer is first or second, so 1.5; AP at places 1.5 and 2.5, of 1, .833 and .583 in the three orders."""
+    world = World([[1.0, 1.0, 1.0]], [set()], [{0, 1}], {(0, 0): 1, (0, 1): 1})
+    for system in (world.run(), world.answer_ranks()):
+        found = {
+            ties: evaluate(world.qrels(), system, ["macro.MR", "macro.MRR", "AP"], ties=ties).values.ravel().tolist()
+            for ties in ("realistic", "expected")
+        }
+        assert found["realistic"] == pytest.approx([1.5, 2 / 3, (1 / 1.5 + 2 / 2.5) / 2])
+        assert found["expected"] == pytest.approx([4 / 3, 5 / 6, (1 + 5 / 6 + 7 / 12) / 3])

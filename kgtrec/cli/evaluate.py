@@ -159,6 +159,12 @@ def command(
             )  # fmt: skip
     if not measures and not per:
         _report_ties(scores, ties)
+    tied = [
+        system
+        for system, ranks, share in zip(scores.systems, holds_ranks, scores.tied, strict=True)
+        if share >= _TIES_WORTH_TELLING and (ties or ("realistic" if ranks else "trec")) == "realistic"
+    ]
+    report_half_places(scores.measures if tied else (), "--ties expected gives the mean")
     _write(scores, form, out)
 
 
@@ -313,6 +319,18 @@ def _report_ties(scores: Scores, ties: str | None) -> None:
                 f"note: {share:.1%} of the relevant entities of {system} tie with another candidate"
                 + ("" if ties else "; kgtrec ties shows how much depends on it")
             )
+
+
+def report_half_places(measures: Sequence[str], way_out: str) -> None:
+    """Tell of those measures, if any, of which the realistic rule gives neither the value of an order nor the mean."""
+    from kgtrec.measures.names import parse_measure
+
+    summed = [label for label in measures if getattr(parse_measure(label), "sums_over_places", False)]
+    if summed:
+        say(
+            f"note: {', '.join(summed)}: realistic puts tied answers midway, at half places, which gives the value of "
+            f"no order and not the mean over all orders, mostly less; {way_out}"
+        )
 
 
 def _write(scores: Scores, form: str, out: str | None) -> None:

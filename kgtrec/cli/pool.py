@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection as Several
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from fnmatch import fnmatchcase
@@ -13,7 +14,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.cli.common import progress, say
+from kgtrec.cli.common import counted, progress, say
 from kgtrec.cli.options import COUNT, SEED, Real, trust_ids_option, trusts_ids
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
@@ -28,13 +29,23 @@ from kgtrec.formats.pools import read_families, require_writable, write_pool
 from kgtrec.formats.runs import default_name, read_run
 from kgtrec.formats.topics import read_entity_labels
 from kgtrec.formats.triples import describe_input, read_triples
-from kgtrec.pooling import CUTS, DEFAULT_STRATA, STRATEGIES, pool_runs, seeds_of, seeds_of_triples, strategy_of
+from kgtrec.pooling import (
+    CUTS,
+    DEFAULT_LEAST,
+    DEFAULT_STRATA,
+    STRATEGIES,
+    pool_runs,
+    seeds_of,
+    seeds_of_triples,
+    strategy_of,
+)
 from kgtrec.trivial import WAYS, counts_by_rule_and_relation, judge_trivial
 
 if TYPE_CHECKING:
     from kgtrec.data.run import Run
 
 
+_RANKS = ".ranks.parquet"
 _UNWRITABLE = frozenset("\t\r\n")  # in runs.tsv
 
 
@@ -90,6 +101,10 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
 )  # fmt: skip
 @trust_ids_option
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of ties, turns and samples.")
+@click.option(
+    "--by-question", is_flag=True,
+    help="Strategy take: questions take turns to give their best, as with the other strategies of a budget.",
+)  # fmt: skip
 @click.option("--rrf-k", "k", type=Real(0), default=60.0, show_default=True, help="k of strategy rrf.")
 @click.option(
     "--rbp-p",
@@ -101,8 +116,12 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
 )
 @click.option(
     "--strata", callback=_strata, metavar="RANK:SHARE,...",
-    help="Strata of strategy stratified: down to which rank what share is sampled. Default: "
-    + ",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA) + ".",
+    help="Strata of strategy stratified: down to which rank what share of each question's candidates is sampled. "
+    "Default: " + ",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA) + ".",
+)  # fmt: skip
+@click.option(
+    "--least", type=COUNT,
+    help=f"Of each question and stratum of strategy stratified, sample as many at least. Default: {DEFAULT_LEAST}.",
 )  # fmt: skip
 @click.option(
     "--judged", "judged_path", type=click.Path(),
@@ -154,8 +173,9 @@ def command(
     kgtrec pool C ranks --strategy mtf --budget 2000 --judged qrels.txt --out campaign
     """
     chosen = strategy_of(strategy)
-    if options["strata"] and "strata" not in chosen.parameters:
-        raise KgtrecError(f"--strata is for strategy stratified, found {strategy}")
+    for name, owner in (("strata", "stratified"), ("least", "stratified"), ("by_question", "take")):
+        if options[name] and name not in chosen.parameters:
+            raise KgtrecError(f"--{name.replace('_', '-')} is for strategy {owner}, found {strategy}")
     files = _run_files(runs)
     _check(chosen.name, interactive=chosen.interactive, judged=judged_path, out=out, dry_run=dry_run, trivial=trivial)
     _check_types(trivial, entity_types, relation_types, observed_types)
@@ -246,8 +266,9 @@ def _check_types(
 
 
 def _run_files(runs: Sequence[str]) -> list[str]:
-    """The runs' files: of a folder, all its runs in the order of their names."""
+    """The runs' files: of a folder, all its runs in the order of their names; answer ranks are left out, and told."""
     files: list[str] = []
+    ranks: list[str] = []
     for path in runs:
         if path != "-" and Path(path).is_dir():
             names = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
@@ -255,12 +276,14 @@ def _run_files(runs: Sequence[str]) -> list[str]:
             if not found:
                 raise KgtrecError(f"{path}: expected a folder of NAME.run files, found none")
             files += found
-        elif path.endswith(".ranks.parquet"):
-            raise KgtrecError(
-                f"{path}: expected a run, found answer ranks, which hold the answers alone; give the NAME.run beside it"
-            )
+        elif path.endswith(_RANKS):
+            ranks.append(path)
         elif not is_origin_path(path):
             files.append(path)
+    if ranks and not files:
+        raise KgtrecError(
+            f"{ranks[0]}: expected a run, found answer ranks, which hold the answers alone; give the NAME.run beside it"
+        )
     if "-" in files:
         raise KgtrecError("expected runs as files, found standard input (-), which has no name")
     first: dict[str, str] = {}
@@ -271,12 +294,24 @@ def _run_files(runs: Sequence[str]) -> list[str]:
                 f"expected runs of different names, found {default_name(path)!r} twice: {other} and {path}; "
                 "rename one of the files"
             )
+    if ranks:
+        _tell_left_out(ranks, first)
     return files
+
+
+def _tell_left_out(ranks: Sequence[str], runs: Several[str]) -> None:
+    """Say that answer ranks are not pooled, and of which of them no run is."""
+    without = sorted({Path(path).name.removesuffix(_RANKS) for path in ranks}.difference(runs))
+    say(
+        f"note: {counted(len(ranks), 'file')} of answer ranks, such as {ranks[0]}, left out, as they hold the answers "
+        f"alone; {counted(len(runs), 'run')} pooled"
+        + (f", and none of {', '.join(without[:3])}{', ...' if len(without) > 3 else ''}" if without else "")
+    )
 
 
 def _is_run(name: str) -> bool:
     is_hidden = Path(name).name.startswith(".")
-    return suffixes(name)[0] in (".run", ".parquet") and not name.endswith(".ranks.parquet") and not is_hidden
+    return suffixes(name)[0] in (".run", ".parquet") and not name.endswith(_RANKS) and not is_hidden
 
 
 def _read(files: Sequence[str]) -> Iterator[Run]:
@@ -302,8 +337,10 @@ def _pooled(
                 seed=options["seed"], progress=advance, **reading,
             )  # fmt: skip
         return pool_runs(
-            test, _read(files), strategy=strategy, budget=options["budget"], seed=options["seed"], k=options["k"],
-            p=options["p"], strata=options["strata"] or DEFAULT_STRATA, progress=advance, **reading,
+            test, _read(files), strategy=strategy, budget=options["budget"], seed=options["seed"],
+            by_question=options["by_question"], k=options["k"], p=options["p"],
+            strata=options["strata"] or DEFAULT_STRATA, least=options["least"] or DEFAULT_LEAST, progress=advance,
+            **reading,
         )  # fmt: skip
 
 
@@ -374,6 +411,7 @@ def _told(
         told[name] = options[name]
     if "strata" in told:
         told["strata"] = [list(stratum) for stratum in options["strata"] or DEFAULT_STRATA]
+        told["least"] = options["least"] or DEFAULT_LEAST
     return told
 
 

@@ -49,7 +49,8 @@ class Source:
     "--judged",
     "judged_path",
     type=click.Path(),
-    help="Qrels with further judged pairs, which get answer ranks of their own.",
+    help="Qrels with further judged pairs, which get answer ranks of their own, also where the grade is negative "
+    "(pooled, not sampled).",
 )
 @click.option(
     "--entities",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 
-from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, systems_of
+from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, report_half_places, systems_of
 from kgtrec.cli.options import (
     format_option,
     measure_option,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kgtrec.evaluation import Missing
 
 FORMATS = ("table", "csv", "json")
+_WORTH_TELLING = 0.00005  # what four decimals show
 
 
 @click.command(name="ties")
@@ -82,5 +84,12 @@ def command(
         judgements, read_systems(systems, holds_ranks), asked, policies=policies or None, seed=seed, missing=missing,
         mixed=mixed,
     )  # fmt: skip
+    if {"realistic", "expected"} <= set(compared.policies):
+        realistic, expected = (
+            compared.values[:, :, compared.policies.index(policy)] for policy in ("realistic", "expected")
+        )
+        apart = np.any(np.abs(realistic - expected) >= _WORTH_TELLING, axis=0).tolist()
+        differing = [label for label, differs in zip(compared.measures, apart, strict=True) if differs]
+        report_half_places(differing, "the mean is under expected")
     text = {"table": report.ties_text, "csv": report.ties_csv, "json": report.ties_json}[form](compared)
     write_text(out or "-", text)

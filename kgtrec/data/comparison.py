@@ -67,6 +67,8 @@ class QuestionDifference:
 class Comparison:
     """Two systems on the same items; a difference is the first one's number less the second's.
 
+    So of a measure where lower is better, a positive one is in favour of the second: ``better`` names the system.
+
     What has no value, such as p without variance or of a median, is NaN.
     """
 
@@ -102,17 +104,35 @@ class Comparison:
         apart: NDArray[np.float64] = self.value[:, 0] - self.value[:, 1]
         return apart
 
+    @property
+    def better(self) -> tuple[str, ...]:
+        """(measures,) the system that is better by the measure's number, lower or higher as it may be; "" of equals."""
+        return tuple(self._better(self.difference, np.array(self.higher_is_better)))
+
+    def better_on(self, kind: str) -> list[list[str]]:
+        """(measures, groups) the same on each group of one kind."""
+        rising = np.array(self.higher_is_better)[:, None]
+        apart = self.groups[kind].difference
+        return [self._better(own, up) for own, up in zip(apart, rising, strict=True)]
+
+    def _better(self, apart: NDArray[np.float64], rising: NDArray[np.bool_]) -> list[str]:
+        named = np.array(["", self.first, self.second], object)
+        ahead = np.where(rising, apart, -apart)
+        found: list[str] = named[np.select([ahead > 0, ahead < 0], [1, 2], 0)].tolist()
+        return found
+
     def to_table(self) -> pa.Table:
         """A row per measure.
 
-        measure, items, n_items, n_questions, first, second, difference, low, high, d_z, t, p, t_clustered, p_clustered,
-        wins, losses, ties.
+        measure, items, n_items, n_questions, first, second, difference, better, low, high, d_z, t, p, t_clustered,
+        p_clustered, wins, losses, ties.
         """
         columns: dict[str, Any] = {
             "measure": pa.array(self.measures, pa.string()), "items": pa.array(self.items, pa.string()),
             "n_items": arrow_of(self.n_items), "n_questions": arrow_of(self.n_questions),
             "first": arrow_of(self.value[:, 0]), "second": arrow_of(self.value[:, 1]),
-            "difference": arrow_of(self.difference), "low": arrow_of(self.low), "high": arrow_of(self.high),
+            "difference": arrow_of(self.difference), "better": pa.array(self.better, pa.string()),
+            "low": arrow_of(self.low), "high": arrow_of(self.high),
             "d_z": arrow_of(self.d_z), "t": arrow_of(self.t), "p": arrow_of(self.p),
             "t_clustered": arrow_of(self.t_clustered), "p_clustered": arrow_of(self.p_clustered),
             "wins": arrow_of(self.wins), "losses": arrow_of(self.losses), "ties": arrow_of(self.ties),
@@ -126,7 +146,7 @@ class Comparison:
     def group_table(self, kind: str) -> pa.Table:
         """A row per measure and group of one kind.
 
-        measure, KIND, n_items, first, second, difference, share, wins, losses, ties.
+        measure, KIND, n_items, first, second, difference, better, share, wins, losses, ties.
         """
         found = self.groups[kind]
         n_measures, n_groups = found.wins.shape
@@ -136,7 +156,9 @@ class Comparison:
             kind: found.labels.take(arrow_of(np.tile(np.arange(n_groups), n_measures))),
             "n_items": arrow_of(found.n_items.ravel()),
             "first": arrow_of(found.value[:, :, 0].ravel()), "second": arrow_of(found.value[:, :, 1].ravel()),
-            "difference": arrow_of(found.difference.ravel()), "share": arrow_of(found.share.ravel()),
+            "difference": arrow_of(found.difference.ravel()),
+            "better": pa.array([name for own in self.better_on(kind) for name in own], pa.string()),
+            "share": arrow_of(found.share.ravel()),
             "wins": arrow_of(found.wins.ravel()), "losses": arrow_of(found.losses.ravel()),
             "ties": arrow_of(found.ties.ravel()),
         }  # fmt: skip

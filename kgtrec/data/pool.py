@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ class Pool:
     rank: NDArray[np.int32]  # (c,) from 1, among the candidates of the question
     runs: tuple[str, ...]  # all that were pooled, in byte order of their names; one may have put nothing in
     questions: Questions  # all that were pooled for, those with nothing in the pool too
+    strata: tuple[int, ...] = ()  # last ranks of the strata, where a share of each was drawn question by question
 
     @classmethod
     def of(
@@ -42,6 +44,7 @@ class Pool:
         runs: Iterable[str],
         questions: Questions,
         probability: NDArray[np.float64] | None = None,
+        strata: tuple[int, ...] = (),
     ) -> Pool:
         """A pool of triples and contributions in any order; runs are put into byte order.
 
@@ -69,7 +72,7 @@ class Pool:
         chance = np.ones(len(triples)) if probability is None else probability
         return cls(
             triples.take(order), chance[order], triple[by], question[by], run[by], rank[by].astype(np.int32), ordered,
-            questions,
+            questions, strata,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -95,6 +98,11 @@ class Pool:
         least = np.full(len(self), np.iinfo(np.int32).max, np.int32)
         np.minimum.at(least, self.triple, self.rank)
         return least
+
+    @property
+    def home(self) -> NDArray[np.int32]:
+        """(n,) the question for which each triple has its least rank, row in questions; of two, the head question."""
+        return home_questions(self.triple, self.question, self.rank, self.questions)
 
     @property
     def is_from(self) -> NDArray[np.bool_]:
@@ -150,3 +158,16 @@ class Pool:
     def without(self, runs: Iterable[str]) -> Pool:
         """What the pool would be had these runs not taken part; they stay in ``runs``, with nothing put in."""
         return self.where(~np.isin(self.run, [self.place(name) for name in runs]))
+
+
+def home_questions(
+    triple: NDArray[Any], question: NDArray[np.int32], rank: NDArray[np.int32], questions: Questions
+) -> NDArray[np.int32]:
+    """(n,) of triples 0 to n - 1, by their contributions, the question of the least rank; of two, the head question.
+
+    A triple is drawn once, with the candidates of this question.
+    """
+    order = np.lexsort((~questions.is_head[question], rank, triple))
+    _, first = np.unique(triple[order], return_index=True)
+    home: NDArray[np.int32] = question[order[first]]
+    return home

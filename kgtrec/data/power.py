@@ -28,7 +28,8 @@ class Power:
     """Paired tests of all pairs of systems under every measure.
 
     Pairs come in the order (0, 1), (0, 2), ..., (1, 2), ... of ``systems``; a difference is the first one's less the
-    second's. What has no value, such as p without variance, is NaN.
+    second's, and ``better`` names the system in whose favour it is. What has no value, such as p without variance, is
+    NaN.
     """
 
     systems: tuple[str, ...]
@@ -58,6 +59,16 @@ class Power:
         """(pairs,) each: the first and the second system."""
         first, second = np.triu_indices(len(self.systems), 1)
         return first, second
+
+    @property
+    def better(self) -> NDArray[np.object_]:
+        """(measures, pairs) the system that is better, the one of the lower number where lower is; "" of equals."""
+        rising = np.array(self.higher_is_better)[:, None]
+        ahead = np.where(rising, self.difference, -self.difference)
+        named = np.array([*self.systems, ""], object)
+        first, second = self.pairs
+        found: NDArray[np.object_] = named[np.select([ahead > 0, ahead < 0], [first, second], len(self.systems))]
+        return found
 
     @property
     def undefined(self) -> NDArray[np.int64]:
@@ -116,7 +127,7 @@ class Power:
     def to_table(self) -> pa.Table:
         """A row per measure, pair and test.
 
-        measure, first, second, difference, scale, d_z, d_pooled, test, t, p, p_adjusted.
+        measure, first, second, difference, better, scale, d_z, d_pooled, test, t, p, p_adjusted.
         """
         n_measures, n_tests, n_pairs = self.p.shape
         measure = np.repeat(np.arange(n_measures), n_pairs * n_tests).tolist()
@@ -127,6 +138,7 @@ class Power:
             "first": pa.array([self.systems[place] for place in first], pa.string()),
             "second": pa.array([self.systems[place] for place in second], pa.string()),
             "difference": np.repeat(self.difference.ravel(), n_tests).tolist(),
+            "better": pa.array(np.repeat(self.better.ravel(), n_tests).tolist(), pa.string()),
             "scale": pa.array([self.scale[place] for place in measure], pa.string()),
             "d_z": np.repeat(self.d_z.ravel(), n_tests).tolist(),
             "d_pooled": np.repeat(self.d_pooled.ravel(), n_tests).tolist(),

@@ -1,8 +1,9 @@
 """The pool's part of a campaign's folder: what ``kgtrec pool`` writes.
 
 ==================  ===============================================================================================
-``campaign.json``   version, fingerprint of the collection, seed, annotators per triple, how the pool was made, and the
-                    SHA-256 of the files below but ``runs.tsv``
+``campaign.json``   version, fingerprint of the collection, seed, annotators per triple, how the pool was made, the last
+                    ranks of its strata where a share of each was drawn question by question, and the SHA-256 of the
+                    files below but ``runs.tsv``
 ``topics.tsv``      ``id TAB anchor TAB relation``, without header: the questions pooled for
 ``seeds.txt``       ``question 0 entity grade``: the answers known before anybody is asked
 ``pool.tsv``        ``question entity run rank probability``, one line per contribution
@@ -20,7 +21,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,7 @@ def write_pool_parts(
         "seed": seed,
         "annotators_per_triple": annotators_per_triple,
         "pool": dict(made or {}),
+        **({"strata": list(pool.strata)} if pool.strata else {}),
         "files": {name: sha256_of(folder / name) for name in GUARDED},
     }
     write_text(folder / SETTINGS, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
@@ -316,7 +319,7 @@ def read_pool(folder: PathLike) -> PoolFolder:
         entities.encode(topics.anchor), entities, relations,
     )  # fmt: skip
     families = read_families(path / RUNS)
-    pool = _pool_of(lines, columns, questions, tuple(families))
+    pool = replace(_pool_of(lines, columns, questions, tuple(families)), strata=_strata_of(path, settings))
     automatic = read_automatic(path / AUTOMATIC, pool)
     return PoolFolder(pool, _recoded(path / SEEDS, seeds, questions), automatic, families, settings)
 
@@ -465,6 +468,17 @@ def _pool_of(lines: Lines, columns: list[pa.StringArray], questions: Questions, 
     if (wrong := np.flatnonzero(chance != chance[first][triple])).size:
         raise lines.error(int(wrong[0]), "expected one probability for a triple, got two")
     return Pool.of(every.take(first), triple, question, run, rank.astype(np.int32), runs, questions, chance[first])
+
+
+def _strata_of(folder: Path, settings: Mapping[str, Any]) -> tuple[int, ...]:
+    """Last ranks of the strata, as the settings have them; none of a pool that was drawn otherwise."""
+    found = settings.get("strata", [])
+    whole = isinstance(found, list) and all(isinstance(last, int) and not isinstance(last, bool) for last in found)
+    if not whole or any(later <= last for last, later in pairwise([0, *found])):
+        raise FormatError(
+            f"expected ascending last ranks, from 1 on, as strata, got {json.dumps(found)}", path=folder / SETTINGS
+        )
+    return tuple(found)
 
 
 def _probabilities(lines: Lines, column: pa.StringArray) -> NDArray[np.float64]:

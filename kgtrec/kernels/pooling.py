@@ -149,19 +149,20 @@ def stratum_of(depth: NDArray[np.int32], bounds: tuple[int, ...]) -> NDArray[np.
 
 
 def sampled(
-    stratum: NDArray[np.intp], fractions: tuple[float, ...], key: Keys
+    stratum: NDArray[np.intp], fraction: NDArray[np.float64], least: int, key: Keys
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     r"""A simple random sample of each stratum, without replacement, and the probability of each item to be in it.
 
-    Of a stratum of N items, n are taken: its fraction of N, rounded, and at least one. So every item is in the
-    sample with probability :math:`\pi = n / N`, which is the fraction but for rounding; the probabilities of all
-    items sum to the size of the sample, and :math:`\sum 1 / \pi` over the sample to the number of items.
+    Of a stratum of N items, n are taken: its fraction of N, rounded, and at least ``least``, or all where it has fewer.
+    So every item is in the sample with probability :math:`\pi = n / N`, which is the fraction but for rounding; the
+    probabilities of all items sum to the size of the sample, and :math:`\sum 1 / \pi` over the sample to the number of
+    items.
 
     Parameters
     ----------
-    stratum : (n,) int array
-    fractions : tuple of floats in (0, 1]
-        Of each stratum.
+    stratum : (n,) int array, from 0
+    fraction : (n_strata,) float array, in (0, 1]
+    least : int, from 1
     key : (n,) uint64 array
         What is random about each item: the lowest keys of a stratum are taken.
 
@@ -178,12 +179,13 @@ def sampled(
 
     Examples
     --------
-    >>> is_in, probability = sampled(np.array([0, 1, 1, 1]), (1.0, 0.5), np.array([9, 8, 7, 6], np.uint64))
+    >>> keys = np.array([9, 8, 7, 6], np.uint64)
+    >>> is_in, probability = sampled(np.array([0, 1, 1, 1]), np.array([1.0, 0.5]), 1, keys)
     >>> is_in.tolist(), probability.round(3).tolist()
     ([True, False, True, True], [1.0, 0.667, 0.667, 0.667])
     """
-    items = np.bincount(stratum, minlength=len(fractions))
-    taken = np.minimum(np.maximum(np.floor(items * np.array(fractions) + 0.5).astype(np.int64), 1), items)
+    items = np.bincount(stratum, minlength=len(fraction))
+    taken = np.minimum(np.maximum(np.floor(items * fraction + 0.5).astype(np.int64), least), items)
     order = np.lexsort((key, stratum))
     place = np.empty(len(stratum), np.int64)
     place[order] = np.arange(len(stratum)) - np.repeat(np.cumsum(items) - items, items)

@@ -89,9 +89,10 @@ def places_in_tied_groups(
     """Places in the list for judged rows, when each stands in a group of equally scored candidates.
 
     The relevant rows (grade at least 1) of a group stand first in it (optimistic), last (pessimistic), or around
-    its middle (realistic: the mean of the two places); the judged wrong ones the other way round. Two rows of a
-    group never share a place with another of their kind, so that a measure sees an order that could be, not one
-    in which every relevant row is the first.
+    its middle (realistic: the mean of the two places); the judged wrong ones (grade 0) the other way round. Rows of a
+    negative grade count as unjudged and stand between the two kinds, so that no judged row is elsewhere for them. Two
+    rows of a group never share a place with another of their kind, so that a measure sees an order that could be, not
+    one in which every relevant row is the first.
 
     Parameters
     ----------
@@ -108,10 +109,14 @@ def places_in_tied_groups(
     """
     n = len(question)
     relevant = grade >= 1
-    by_grade = {"optimistic": -grade, "pessimistic": grade, "realistic": np.zeros(n, np.int32)}[ties]
-    order = np.lexsort((-label_order, by_grade, ~relevant, first, question))
-    q, f, r = question[order], first[order], relevant[order]
-    starts = np.flatnonzero(np.r_[True, (q[1:] != q[:-1]) | (f[1:] != f[:-1]) | (r[1:] != r[:-1])][:n])
+    if ties == "realistic":  # each kind lies around the middle on its own
+        kind, by_grade = np.sign(grade), np.zeros(n, np.int32)
+    else:
+        kind = relevant.astype(np.int32)
+        by_grade = np.where(relevant == (ties == "optimistic"), -grade, grade)
+    order = np.lexsort((-label_order, by_grade, kind, first, question))
+    q, f, k, r = question[order], first[order], kind[order], relevant[order]
+    starts = np.flatnonzero(np.r_[True, (q[1:] != q[:-1]) | (f[1:] != f[:-1]) | (k[1:] != k[:-1])][:n])
     members = np.diff(np.r_[starts, n])
     index = np.arange(n) - np.repeat(starts, members)  # from 0, within the rows of one group and kind
     room = size[order] - np.repeat(members, members)  # how far the rows can be shifted down

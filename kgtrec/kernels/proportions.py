@@ -82,3 +82,51 @@ def weighted_interval(weights: Shares, value: Shares, ends: Shares) -> Shares:
     total = weights @ value
     below, above = np.sqrt(np.sum((weights * (ends - value)) ** 2, axis=1))
     return np.array([total - below, total + above])
+
+
+def part_interval(value: Shares, ends: Shares) -> Shares:
+    r"""Interval of :math:`x / (x + y)`, for independent estimates x and y of at least 0, out of the interval of each.
+
+    It is that of the ratio :math:`w = y / x`, since the part is :math:`1 / (1 + w)`. By variance estimates recovered
+    from the intervals, with x in :math:`[l_x, u_x]` and y in :math:`[l_y, u_y]`, its ends are
+
+    .. math::
+
+        \frac{l_y (2 y - l_y)}{x y + \sqrt{x^2 y^2 - l_y (2 y - l_y) u_x (2 x - u_x)}}, \quad
+        \frac{x y + \sqrt{x^2 y^2 - u_y (2 y - u_y) l_x (2 x - l_x)}}{l_x (2 x - l_x)}
+
+    Parameters
+    ----------
+    value : (2,) float array
+        x and y.
+    ends : (2, 2) float array
+        Lower ends of x and y, and upper ones.
+
+    Returns
+    -------
+    (2,) float array
+        NaN where both are 0, or one of them is not known.
+
+    References
+    ----------
+    Donner, Zou (2012), Statistical Methods in Medical Research 21, 347-359: closed-form intervals of functions of
+    parameters.
+
+    Examples
+    --------
+    >>> part_interval(np.array([30.0, 10.0]), np.array([[25.0, 5.0], [34.0, 20.0]])).round(4)
+    array([0.5932, 0.8582])
+    """
+    x, y = value.tolist()
+    if np.isnan(value).any() or np.isnan(ends).any() or x + y == 0:
+        return np.full(2, np.nan)
+    if x == 0:  # the ratio that is finite
+        return 1.0 - part_interval(value[::-1], ends[:, ::-1])[::-1]
+    (low_x, low_y), (high_x, high_y) = ends.tolist()
+    lower, upper = low_y * (2 * y - low_y), high_y * (2 * y - high_y)
+    below = x * y + np.sqrt(x**2 * y**2 - lower * high_x * (2 * x - high_x))
+    above = x * y + np.sqrt(x**2 * y**2 - upper * low_x * (2 * x - low_x))
+    least = lower / below if below > 0 else 0.0
+    room = low_x * (2 * x - low_x)
+    most = above / room if room > 0 else np.inf
+    return np.array([1.0 / (1.0 + most), 1.0 / (1.0 + least)])

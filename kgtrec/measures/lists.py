@@ -138,7 +138,7 @@ _of_pool(
 _of_pool(
     "infAP", preference.inferred_average_precision, "Yilmaz, Aslam 2006, CIKM; trec_eval, m_infap.c",
     "Average precision estimated from a judged sample of the pool; a negative grade means pooled but not sampled.",
-    trec_eval=("infAP",), sees_wrong=True,
+    trec_eval=("infAP",), sees_wrong=True, sees_unsampled=True,
 )  # fmt: skip
 _of_relevant(
     "IPrec", list_measures.interpolated_precision, _TREC_EVAL.format("m_iprec_at_recall"),

@@ -49,6 +49,9 @@ _PYKEEN_NAMES = {
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
 
 
+_SUMS_OVER_PLACES = frozenset({"AP", "nDCG", "P", "R", "RBP", "Rprec", "Rprec_mult", "relative_P"})
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedMeasure:
     """A registered measure with its parameters, ready to be computed."""
@@ -78,6 +81,28 @@ class ParsedMeasure:
         given = self.parameters
         gains = given.get("gains") or {}
         return self.record.sees_wrong or given.get("judged_only") is True or given.get("rel") == 0 or 0 in gains
+
+    @property
+    def sees_unsampled(self) -> bool:
+        """Whether a negative grade counts otherwise than no grade.
+
+        Examples
+        --------
+        >>> [parse_measure(name).sees_unsampled for name in ("bpref", "infAP", "nDCG(gains={-1:1})")]
+        [False, True, True]
+        """
+        return self.record.sees_unsampled or min(self.parameters.get("gains") or {}, default=0) < 0
+
+    @property
+    def sums_over_places(self) -> bool:
+        """Whether it adds up what stands at the places of a list, so that half places are those of no order.
+
+        Examples
+        --------
+        >>> [parse_measure(name).sums_over_places for name in ("AP@20", "nDCG", "RR", "macro.Hits@3", "micro.MRR")]
+        [True, True, False, False, False]
+        """
+        return self.record.name in _SUMS_OVER_PLACES
 
     def __call__(self, *inputs: Any) -> NDArray[np.float64]:
         """Values of the items, from the ranks of answers or from a JudgedRanking."""

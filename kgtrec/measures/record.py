@@ -73,4 +73,5 @@ class Measure:
     lower_is_better: bool = False  # of the plain form, which a z form turns round
     binary: bool = False  # True: for qrels of grades 0 and 1
     sees_wrong: bool = False  # whether what is judged not relevant counts otherwise than what is unjudged
+    sees_unsampled: bool = False  # whether a negative grade (pooled, not sampled) counts otherwise than no grade
     weighting: Literal["question", "relation"] | None = None  # what always counts alike; None: as the user says

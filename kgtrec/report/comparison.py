@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kgtrec.data.comparison import AnswerPlaces, Comparison, GroupOutcomes, QuestionDifference
 from kgtrec.report.cells import label_text
-from kgtrec.report.power import difference_text, p_text
+from kgtrec.report.power import difference_text, lower_text, p_text
 from kgtrec.report.records import table_csv, tables_json
 from kgtrec.report.tables import aligned, booktabs, decimals, number_of
 
@@ -66,23 +66,28 @@ def _head(found: Comparison) -> str:
     first, second = label_text(found.first), label_text(found.second)
     return (
         f"{first} against {second}; a difference is {first} less {second}, a win an answer (micro) or question on "
-        f"which {first} is better\n"
+        f"which {first} is better{lower_text(found.measures, found.higher_is_better)}\n"
     )
 
 
 def _measures(found: Comparison) -> list[list[str]]:
     percent = f"{found.confidence * 100:g}%"
     header = ["measure", label_text(found.first), label_text(found.second), "difference", f"{percent} from", "to"]
-    rows = [[*header, "d_z", "p", "p, clustered", "wins", "losses", "ties"]]
+    rows = [[*header, "better", "d_z", "p", "p, clustered", "wins", "losses", "ties"]]
     for place, name in enumerate(found.measures):
         numbers = [number_of(value, name) for value in found.value[place]]
         ends = (found.difference[place], found.low[place], found.high[place])
         counts = (found.wins[place], found.losses[place], found.ties[place])
         rows.append(
-            [name, *numbers, *(difference_text(end) for end in ends), decimals(found.d_z[place], 3),
+            [name, *numbers, *(difference_text(end) for end in ends), _system(found.better[place]),
+             decimals(found.d_z[place], 3),
              p_text(found.p[place]), p_text(found.p_clustered[place]), *(f"{count:,}" for count in counts)]
         )  # fmt: skip
     return rows
+
+
+def _system(name: str) -> str:
+    return label_text(name) if name else "-"
 
 
 def _all(groups: GroupOutcomes) -> list[int]:
@@ -93,8 +98,9 @@ def _group_rows(found: Comparison, kind: str, shown: list[int]) -> list[list[str
     """The measure ``by`` on some groups of one kind."""
     groups, place = found.groups[kind], found.measures.index(found.by)
     items = found.items[place]
-    header = [kind, items, label_text(found.first), label_text(found.second), "difference", "wins", "losses", "ties"]
-    rows = [header]
+    header = [kind, items, label_text(found.first), label_text(found.second), "difference", "better"]
+    rows = [[*header, "wins", "losses", "ties"]]
+    better = found.better_on(kind)[place]
     for group in shown:
         if not groups.n_items[place, group]:
             continue
@@ -103,7 +109,8 @@ def _group_rows(found: Comparison, kind: str, shown: list[int]) -> list[list[str
             [
                 label_text(groups.labels[group].as_py()), f"{groups.n_items[place, group]:,}",
                 *(number_of(value, found.by) for value in groups.value[place, group]),
-                difference_text(groups.difference[place, group]), *(f"{count[place, group]:,}" for count in counts),
+                difference_text(groups.difference[place, group]), _system(better[group]),
+                *(f"{count[place, group]:,}" for count in counts),
             ]
         )  # fmt: skip
     return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,7 +18,7 @@ _SMALL = 1e-4  # below which a p-value is told as such
 
 def power_text(found: Power, *, pairs: bool = False) -> str:
     """What was tested, in words, and aligned tables: a row per measure and test; ``pairs``: one per pair too."""
-    parts = [_head(found), aligned(_summary(found), 2)]
+    parts = [_head(found, pairs=pairs), aligned(_summary(found), 2)]
     if pairs:
         parts += [f"{measure}\n{aligned(_pairs(found, place), 2)}" for place, measure in enumerate(found.measures)]
     return "\n".join(parts)
@@ -73,11 +74,25 @@ def difference_text(value: float) -> str:
     return f"{round(value, digits) + 0.0:,.{digits}f}"
 
 
-def _head(found: Power) -> str:
+def lower_text(measures: Sequence[str], higher_is_better: Sequence[bool]) -> str:
+    """What to mind of measures where lower is better, as the end of a sentence; nothing if there are none.
+
+    Examples
+    --------
+    >>> lower_text(["micro.MR", "AP"], [False, True])
+    '; lower is better under micro.MR, so a positive difference is in favour of the second'
+    """
+    lower = [name for name, rising in zip(measures, higher_is_better, strict=True) if not rising]
+    return f"; lower is better under {', '.join(lower)}, so a positive difference is in favour of the second" * bool(
+        lower
+    )
+
+
+def _head(found: Power, *, pairs: bool) -> str:
     n_pairs = found.difference.shape[1]
     lines = [
         f"{n_pairs:,} pair{'s' * (n_pairs != 1)} of {len(found.systems):,} systems; two-tailed, alpha {found.alpha:g}; "
-        "area: of the curve of p-values, less is better"
+        f"area: of the curve of p-values, less is better{lower_text(found.measures, found.higher_is_better) * pairs}"
     ]
     drawn = {"bootstrap": "bootstrap samples", "tukey": "shuffles"}
     resampled = [name for test, name in drawn.items() if test in found.tests]
@@ -129,13 +144,14 @@ def _pairs(found: Power, measure: int) -> list[list[str]]:
     """A row per pair, the surest last as on the curve."""
     tests = _shown(found, measure)
     names = [name for test in tests for name in _headings(found.tests[test])]
-    rows = [["first", "second", "difference", "d_z", "d pooled", *names]]
+    rows = [["first", "second", "difference", "better", "d_z", "d pooled", *names]]
     speaking = found.tests.index(found.speaking)
     descending = np.argsort(-found.p[measure, speaking], kind="stable")  # NaN last
     first, second = found.pairs
     for pair in descending:
         cells = [label_text(found.systems[first[pair]]), label_text(found.systems[second[pair]])]
-        cells += [difference_text(found.difference[measure, pair])]
+        better = found.better[measure, pair]
+        cells += [difference_text(found.difference[measure, pair]), label_text(better) if better else "-"]
         cells += [decimals(size[measure, pair], 3) for size in (found.d_z, found.d_pooled)]
         for test in tests:
             least = max(_SMALL, 1 / found.repeats) if found.tests[test] in ("bootstrap", "tukey") else _SMALL

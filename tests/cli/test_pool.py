@@ -65,6 +65,23 @@ def test_the_same_pool_has_the_same_bytes(folder):
         assert Path("P", name).read_bytes() == Path("Q", name).read_bytes()
 
 
+def test_answer_ranks_among_runs_are_left_out_and_told(folder, capsys):
+    """As `*.parquet` of a folder gives them; by the name of a system of which there is no run among the files."""
+    for run in ("one", "two"):
+        main(["convert", f"runs/{run}.run", f"runs/{run}.parquet"])
+        Path("runs", f"{run}.ranks.parquet").write_text("never read")
+    capsys.readouterr()
+    files = ["runs/one.parquet", "runs/one.ranks.parquet", "runs/two.parquet", "runs/two.ranks.parquet"]
+    main(["pool", "C", *files, "--out", "P"])
+    assert capsys.readouterr().err.startswith(
+        "note: 2 files of answer ranks, such as runs/one.ranks.parquet, left out, as they hold the answers alone; "
+        "2 runs pooled\n"
+    )
+    assert read_pool("P").pool.runs == ("one", "two")
+    main(["pool", "C", files[0], files[3], "--out", "Q"])
+    assert "left out, as they hold the answers alone; 1 run pooled, and none of two\n" in capsys.readouterr().err
+
+
 def test_seeds_and_questions(folder, capsys):
     """Only the questions of the seeds, or those named, are pooled for."""
     Path("seeds.tsv").write_text("de\tcapital\tberlin\n")
@@ -87,6 +104,9 @@ def test_budget_interactive_and_stratified_strategies(folder):
     assert len(read_pool("Q").pool) == 2
     main(["pool", "C", "runs", "--strategy", "stratified", "--strata", "1:1,5:0.5", "--out", "R"])
     assert set(read_pool("R").pool.probability) > {1.0}
+    main(["pool", "C", "runs", "--strategy", "stratified", "--strata", "1:1,5:0.5", "--least", "5", "--out", "S"])
+    assert set(read_pool("S").pool.probability) == {1.0}
+    assert read_pool("S").settings["pool"]["options"]["least"] == 5
 
 
 def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
@@ -138,6 +158,8 @@ def test_the_strategies_are_listed(capsys):
             "expected a whole number from 0 to 9,223,372,036,854,775,807, found -5",
         ),  # such a campaign could not be read
         (["--strata", "1:1"], "--strata is for strategy stratified, found depth"),
+        (["--strategy", "rrf", "--budget", "3", "--by-question"], "--by-question is for strategy take, found rrf"),
+        (["--least", "3"], "--least is for strategy stratified, found depth"),
         (["--strategy", "stratified", "--strata", f"{10**22}:1"], "at rank 2147483647 at most"),
         (["--family", "on*=a\tb"], "--family: expected a name without tab and line break, found 'a\\tb'"),
         (["--report", "runs"], "runs: expected a file to write, found a folder"),

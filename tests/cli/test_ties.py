@@ -72,3 +72,24 @@ def test_a_measure_without_expectation_is_refused(files: tuple[str, str], capsys
         "error: Bpref has no exact expectation over the orders of tied candidates; choose another rule for ties: "
         "realistic, optimistic or pessimistic\n"
     )
+
+
+NOTE = "realistic puts tied answers midway, at half places, which gives the value of no order"
+
+
+def test_half_places_are_told_where_they_make_a_difference(files, capsys):
+    """For measures that add up places, where realistic and the mean over orders differ."""
+    main(["ties", *files, "-m", "RR AP"])
+    assert capsys.readouterr().err.startswith(f"note: AP: {NOTE}")
+    main(["ties", *files, "-m", "RR macro.Hits@1"])
+    assert capsys.readouterr().err == ""
+    main(["evaluate", *files, "-m", "RR AP@20 nDCG", "--ties", "realistic"])
+    error = capsys.readouterr().err
+    assert error.startswith(f"note: AP@20, nDCG: {NOTE}")
+    assert error.endswith("--ties expected gives the mean\n")
+    for options in (["--ties", "expected"], ["--ties", "optimistic"], []):  # a run's default is by label
+        main(["evaluate", *files, "-m", "AP@20", *options])
+        assert capsys.readouterr().err == ""
+    Path(files[1]).write_text(RUN.replace("x 2 2.0", "x 2 1.0"))
+    main(["evaluate", *files, "-m", "AP@20", "--ties", "realistic"])
+    assert capsys.readouterr().err == ""

@@ -74,6 +74,7 @@ def test_round_trip(world, strategy, tmp_path_factory):
     found = read_pool(folder / "1")
     assert contributions_of(found.pool) == contributions_of(pool)
     assert found.pool.runs == pool.runs
+    assert found.pool.strata == pool.strata == ((1, 9) if strategy == "stratified" else ())
     assert dict(zip(labels_of_triples(found.pool), found.pool.probability, strict=True)) == dict(
         zip(labels_of_triples(pool), pool.probability, strict=True)
     )
@@ -93,6 +94,16 @@ def test_a_changed_file_is_refused(folder, name):
         read_pool(folder)
     (folder / name).unlink()
     with pytest.raises(FormatError, match=f"{name}: expected this file of the campaign, found none"):
+        read_pool(folder)
+
+
+@pytest.mark.parametrize("strata", [[0, 5], [5, 5], ["5"], 5, [True]])
+def test_strata_that_are_none_are_refused(folder, strata):
+    """Last ranks, ascending; a campaign that was made before they were written has none."""
+    settings_ = json.loads((folder / SETTINGS).read_text())
+    assert "strata" not in settings_
+    (folder / SETTINGS).write_text(json.dumps({**settings_, "strata": strata}))
+    with pytest.raises(FormatError, match=r"json: expected ascending last ranks, from 1 on, as strata, got [\[5]"):
         read_pool(folder)
 
 

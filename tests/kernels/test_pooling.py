@@ -52,7 +52,7 @@ def test_keys_are_asked_for_only_where_scores_tie_and_rows_only_near_the_cut():
 def test_probabilities_of_all_items_sum_to_the_size_of_the_sample(stratum, fractions):
     """In every stratum."""
     stratum = np.array(stratum, np.intp)
-    is_in, probability = sampled(stratum, fractions, np.arange(len(stratum), dtype=np.uint64))
+    is_in, probability = sampled(stratum, np.array(fractions), 1, np.arange(len(stratum), dtype=np.uint64))
     for code in range(3):
         own = stratum == code
         np.testing.assert_allclose(probability[own].sum(), is_in[own].sum())

@@ -39,6 +39,17 @@ def test_places_in_a_group_of_five():
     assert places == {"optimistic": [2, 1, 5], "realistic": [3.5, 2.5, 3], "pessimistic": [5, 4, 1]}
 
 
+def test_a_negative_grade_stands_where_the_unjudged_do():
+    """In a group of five: the relevant 1 | 3 | 5, the judged wrong 5 | 3 | 1, the unsampled 4 | 3 | 2."""
+    same = np.zeros(3, np.int32)
+    size, grade, label = np.full(3, 5), np.array([1, 0, -1], np.int32), np.array([0, 1, 2], np.int32)
+    places = {
+        rule: places_in_tied_groups(same, same + 1, size, grade, label, rule).tolist()
+        for rule in ("optimistic", "realistic", "pessimistic")
+    }
+    assert places == {"optimistic": [1, 5, 4], "realistic": [3, 3, 3], "pessimistic": [5, 1, 2]}
+
+
 def test_graded_ties_stand_by_grade_at_the_extremes():
     """Optimistic puts grade 3 before grade 1, pessimistic after."""
     same = np.zeros(2, np.int32)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
-from kgtrec.kernels.proportions import weighted_interval, wilson_interval
+from kgtrec.kernels.proportions import part_interval, weighted_interval, wilson_interval
 
 
 def test_wilson_interval_of_184_of_200():
@@ -61,3 +61,41 @@ def test_weighted_interval_covers_what_it_says():
         low, high = weighted_interval(weights, x / n, wilson_interval(x, np.full(2, n), 0.95))
         within += low <= true <= high
     assert 0.935 <= within / len(drawn) <= 0.97
+
+
+counts = st.tuples(st.integers(0, 60), st.integers(1, 60)).map(lambda pair: (min(pair), pair[1]))
+
+
+@given(counts, counts, st.floats(0.1, 10.0))
+def test_the_interval_of_a_part_holds_it_and_turns_with_it(first, second, weight):
+    """Of x and of y in x + y: one is the other turned round; within 0 and 1; NaN where there is neither."""
+    hits, n = np.array([first, second]).T
+    scale = np.array([1.0, weight])
+    value, ends = scale * hits / n, scale * wilson_interval(hits, n, 0.95)
+    low, high = part_interval(value, ends)
+    if not value.any():
+        assert np.isnan([low, high]).all()
+        return
+    assert -1e-12 <= low <= value[0] / value.sum() + 1e-9
+    assert value[0] / value.sum() - 1e-9 <= high <= 1 + 1e-12
+    other = part_interval(value[::-1], ends[:, ::-1])
+    assert [1 - low, 1 - high] == pytest.approx(other[::-1].tolist(), abs=1e-9)
+
+
+def test_the_interval_of_a_part_is_fiellers_for_symmetric_ends():
+    """Ends at z standard errors on both sides: the roots of (y - w x)^2 = z^2 (s_y^2 + w^2 s_x^2) in the ratio w."""
+    x, y, apart_x, apart_y = 30.0, 10.0, 6.0, 4.0
+    low, high = part_interval(np.array([x, y]), np.array([[x - apart_x, y - apart_y], [x + apart_x, y + apart_y]]))
+    roots = np.sort(np.roots([x**2 - apart_x**2, -2 * x * y, y**2 - apart_y**2]).real)
+    assert [1 / high - 1, 1 / low - 1] == pytest.approx(roots.tolist())
+
+
+def test_the_interval_of_a_part_covers_what_it_says():
+    """Labels of which 12% and 4% are wrong, 100 of each looked at: 93 to 97% of 2,000 intervals hold the recall."""
+    rng, size = np.random.default_rng(0), np.array([1360.0, 8640.0])
+    true = size[0] * 0.88 / (size[0] * 0.88 + size[1] * 0.04)
+    within = 0
+    for hits in rng.binomial(100, [0.88, 0.04], (2000, 2)):
+        low, high = part_interval(size * hits / 100, size * wilson_interval(hits, np.full(2, 100), 0.95))
+        within += low <= true <= high
+    assert 0.93 <= within / 2000 <= 0.97

@@ -162,11 +162,30 @@ def test_a_system_against_itself_has_no_variance():
     assert np.isnan(found.p[0])
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_better_system_is_named_whichever_way_is_better(seed: int):
+    """Lower ranks, higher reciprocals: what the difference says is what most wins say in a group of one answer."""
+    collection, one, other = world(seed)
+    found = compare(collection, one, other, "micro.MR micro.MRR macro.MR AP", resamples=5)
+    assert found.higher_is_better == (False, True, False, True)
+    assert found.to_table()["better"].to_pylist() == list(found.better)
+    for place, (name, apart) in enumerate(zip(found.better, found.difference, strict=True)):
+        ahead = apart if found.higher_is_better[place] else -apart
+        assert name == ("one" if ahead > 0 else "other" if ahead < 0 else "")
+    for kind, groups in found.groups.items():
+        better = found.better_on(kind)
+        assert found.group_table(kind)["better"].to_pylist() == [name for own in better for name in own]
+        for measure, group in zip(*np.nonzero(groups.n_items == 1), strict=True):
+            wins = groups.wins[measure, group], groups.losses[measure, group]
+            assert better[measure][group] == {(1, 0): "one", (0, 1): "other", (0, 0): ""}[wins]
+
+
 def test_swapping_the_systems_turns_every_sign():
     collection, one, other = world(8)
     found, turned = (compare(collection, *pair, MEASURES, resamples=50) for pair in ((one, other), (other, one)))
     np.testing.assert_array_equal(found.difference, -turned.difference)
     np.testing.assert_array_equal(found.wins, turned.losses)
+    assert found.better == turned.better
     np.testing.assert_array_equal(found.p_clustered, turned.p_clustered)
     np.testing.assert_allclose(found.low, -turned.high, atol=1e-12)
     assert [own.question for own in found.questions] == [own.question for own in turned.questions]

@@ -45,6 +45,12 @@ def test_a_case_by_hand():
     assert found.d_z[0, 0] == pytest.approx(2.0)
     assert found.d_pooled[0, 0] == pytest.approx(2 / (1 / 3) ** 0.5)  # both variances are 1/3
     assert found.value.tolist() == [[10 / 3, 4 / 3]]
+    assert found.better.tolist() == [[found.systems[1]]]  # the lower rank
+    assert found.to_table()["better"].to_pylist() == [found.systems[1]]
+    rising = of(question_scores([[4, 3, 3], [1, 2, 1]], "macro.MRR"), tests=["t"])
+    assert rising.better.tolist() == [[rising.systems[0]]]
+    level = of(question_scores([[1, 2, 3], [3, 2, 1]], "macro.MRR"), tests=["t"])
+    assert level.better.tolist() == [[""]]
 
 
 def test_shares_area_and_smallest_difference_by_hand():

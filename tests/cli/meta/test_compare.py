@@ -44,6 +44,22 @@ def test_the_page_has_every_part(files: list[str], capsys: pytest.CaptureFixture
     assert "(?, knows, " in shown
 
 
+def test_lower_is_better_where_it_is(files: list[str], capsys: pytest.CaptureFixture[str]):
+    """The page says so, and every table names the better system."""
+    main(["meta", "compare", *files, "-m", "micro.MR micro.MRR", "--by", "micro.MR", "--resamples", "20"])
+    shown = capsys.readouterr().out
+    assert "one is better; lower is better under micro.MR, so a positive difference is in favour of the second" in shown
+    rows = [line.split() for line in shown.splitlines()]
+    header = next(row for row in rows if row[:1] == ["measure"])
+    at = header.index("better") - 1  # "95% from" is of two words
+    for row in (row for row in rows if row[:1] in (["micro.MR"], ["micro.MRR"]) and row[1] != "by"):
+        apart = float(row[3]) * (-1 if row[0] == "micro.MR" else 1)
+        assert row[at] == ("one" if apart > 0 else "other" if apart < 0 else "-")
+    assert sum("better" in row for row in rows) == 6  # the head; measures, side, category, relation and questions
+    main(["meta", "compare", *files, "-m", "micro.MRR", "--resamples", "20"])
+    assert "lower is better" not in capsys.readouterr().out
+
+
 def test_json_holds_all_tables(files: list[str], tmp_path: Path):
     """Strict JSON; names as they are; sums agree."""
     out = tmp_path / "compare.json"

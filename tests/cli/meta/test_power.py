@@ -48,9 +48,20 @@ def test_pairs_are_shown_as_on_the_curve(files: list[str], capsys: pytest.Captur
     shown = capsys.readouterr()
     assert "warning: RR has no variance for 1 of 3 pairs of systems, such as zwei_ü and drei<b>" in shown.err
     lines = shown.out.split("\nRR\n")[1].splitlines()
-    assert lines[0].split() == ["first", "second", "difference", "d_z", "d", "pooled", "p", "Holm", "Tukey", "p"]
-    assert lines[-1].split() == ["zwei_ü", "drei<b>", "0.0000", "-", "0.000", "-", "-", "1.0000"]
+    names = ["first", "second", "difference", "better", "d_z", "d", "pooled", "p", "Holm", "Tukey", "p"]
+    assert lines[0].split() == names
+    assert lines[-1].split() == ["zwei_ü", "drei<b>", "0.0000", "-", "-", "0.000", "-", "-", "1.0000"]
     assert "undefined" in shown.out
+    assert "lower is better" not in shown.out
+
+
+def test_the_better_system_of_a_pair_is_named(files: list[str], capsys: pytest.CaptureFixture[str]):
+    """The first has the lower ranks: a negative difference of ranks, in its favour."""
+    main(["meta", "power", *files[:3], "-m", "macro.MR RR", "--test", "t", "--pairs"])
+    shown = capsys.readouterr().out
+    assert "; lower is better under macro.MR, so a positive difference is in favour of the second\n" in shown
+    rows = [line.split()[:4] for line in shown.splitlines() if line.startswith("eins")]
+    assert rows == [["eins", "zwei_ü", "-0.6667", "eins"], ["eins", "zwei_ü", "0.2083", "eins"]]
 
 
 def test_csv_and_json_hold_the_same_digits(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
