@@ -18,10 +18,10 @@ from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.kernels import paired_tests
 from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 from kgtrec.measures.aggregate import Medians
+from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.coefficients import Coefficient, coefficients_of
 from kgtrec.meta.known_measures import Better, asked_for, named, some_of
 from kgtrec.per_item import higher_terms_are_better, terms, totals
-from kgtrec.summary import Bootstrap
 
 Floats = NDArray[np.float64]
 #: a table of scores, or what each system scored on each item (kgtrec.per_item), which intervals need

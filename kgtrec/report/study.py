@@ -152,15 +152,16 @@ class _Composer:
         parts = self.study.part("parts")
         for name, table in self.study.part("scores").items():
             scores = _scores_of(table, self.study)
+            interval = f"{self.confidence} interval over {scores.population}"
             differ, test = self._apart(name)
             yield score_table(
                 scores, differ, key=f"scores-{self.keys[name]}", title=f"Scores on {name}",
-                interval=f"{self.confidence} bootstrap interval, questions drawn", test=test,
+                interval=interval, test=test,
             )  # fmt: skip
             chosen = _where(table, "measure", self.study.main)
             yield figures.score_intervals(
                 chosen, key=f"intervals-{self.keys[name]}", title=f"Scores on {name} with their intervals",
-                interval=f"{self.confidence} bootstrap interval, questions drawn",
+                interval=interval,
             )  # fmt: skip
             if name in parts:
                 cells = _where(parts[name], "measure", [self.main]).drop_columns(["measure"])
@@ -502,8 +503,9 @@ def _scores_of(table: pa.Table, study: Study) -> Scores:
     def cube(name: str) -> NDArray[np.float64]:
         return np.asarray(table.column(name).to_numpy(), np.float64).reshape(shape)
 
-    ends = [cube(name) if name in table.column_names else None for name in ("low", "high")]
-    return Scores(study.systems, study.measures, cube("value"), {}, (), *ends)
+    low, high = (cube(name) if name in table.column_names else None for name in ("low", "high"))
+    drawn = table.column("drawn")[0].as_py() if "drawn" in table.column_names and table.num_rows else ""
+    return Scores(study.systems, study.measures, cube("value"), {}, (), low, high, drawn=drawn)
 
 
 def _where(table: pa.Table, column: str, kept: Sequence[str]) -> pa.Table:

@@ -52,7 +52,7 @@ def to_json(scores: Scores) -> str:
 def _long(scores: Scores) -> pa.Table:
     table = scores.to_table()
     for place, name in enumerate(table.column_names):
-        if name in ("value", "low", "high"):
+        if name in ("value", "low", "high", "effective"):
             value = table.column(name)
             table = table.set_column(place, name, pc.if_else(pc.is_nan(value), pa.scalar(None, pa.float64()), value))
     return table
@@ -90,7 +90,9 @@ def _cells_of(scores: Scores) -> list[list[str]]:
     low, high = (array.transpose(0, 2, 1).reshape(-1, n_measures) for array in (scores.low, scores.high))
     return [
         [
-            f"{cell} [{number_of(low[place, column], name)}, {number_of(high[place, column], name)}]"
+            cell
+            if math.isnan(low[place, column])
+            else f"{cell} [{number_of(low[place, column], name)}, {number_of(high[place, column], name)}]"
             for column, (cell, name) in enumerate(zip(row, scores.measures, strict=True))
         ]
         for place, row in enumerate(rows)
