@@ -3,11 +3,12 @@
     python benchmarks/coverage.py --system FB15k-237 C ranks/tucker.ranks.parquet [--system ...] [--full]
 
 The answer ranks of a real system stand for the population. Test sets are drawn from them, with replacement, in the two
-ways that `--drawn` speaks of: so many triples, each with its head and its tail question; or so many questions, each with
-all its answers. The true value is the one of the population (of macro measures when triples are drawn: the mean over the
-test sets, as how many answers a question gets depends on how many triples are drawn; a triple that is drawn again is
-another answer of its rank). For each measure, way and size the table tells the share of the test sets whose interval
-holds the true value among those that got one, and, where it is not all, the share that got one.
+ways that `--drawn` speaks of: so many triples, each with its head and its tail question, or so many questions, each
+with all its answers. The true value is that of the population; that of a measure over questions, when triples are
+drawn, is the mean over the test sets, as it depends on how many triples are drawn (a triple that is drawn again is
+another answer of its rank). The tables tell, of the test sets whose numbers have an interval, the share whose interval
+holds the true value, and, where some have none, how many have one; and of the cells in which fewer than one in twenty
+has one, the median effective number.
 """
 
 from __future__ import annotations
@@ -138,8 +139,8 @@ def cell(own: Population, drawn: Drawn, measure: ParsedMeasure, told: Floats) ->
     value, low, high, effective = told
     truth = own.truth(drawn, measure, value)
     given = ~np.isnan(low)
-    if given.mean() < 0.01:
-        return f"none ({np.median(effective[~np.isnan(effective)]):.1f})"
+    if given.mean() < 0.05:
+        return f"none: {np.median(effective[~np.isnan(effective)]):.1f} effective"
     covered = ((low <= truth) & (truth <= high))[given].mean()
     return f"{covered:.1%}" + (f" (of {given.mean():.0%})" if given.mean() < 0.995 else "")
 
@@ -151,7 +152,7 @@ def main() -> None:
         "--system", nargs=3, action="append", required=True, metavar=("NAME", "COLLECTION", "RANKS"),
         help="a name for the table, a collection, and answer ranks on it",
     )  # fmt: skip
-    parser.add_argument("--full", action="store_true", help="more test sets, up to 20,000 questions")
+    parser.add_argument("--full", action="store_true", help="more test sets, and up to 20,000 questions")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     began = time.perf_counter()

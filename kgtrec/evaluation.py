@@ -21,7 +21,7 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, kind_of, nearest
-from kgtrec.intervals import Intervals, drawn_triples, least_effective
+from kgtrec.intervals import Drawn, Intervals, drawn_triples, least_effective
 from kgtrec.judging import JudgedSystem, judge
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 from kgtrec.summary import Items, summarise
@@ -239,12 +239,12 @@ def _scored(
     low, high = np.array([[own.ends for own in each] for each in found]).transpose(2, 0, 1, 3)
     effective = np.array([[own.effective for own in each] for each in found])
     scores = replace(scores, low=low, high=high, effective=effective, drawn=intervals.drawn)
-    _tell_without_interval(scores, measures, alike)
+    _tell_without_interval(scores, intervals.drawn, measures, alike)
     return scores
 
 
 def _tell_without_interval(
-    scores: Scores, measures: Sequence[ParsedMeasure | ProvidedMeasure], alike: Sequence[bool]
+    scores: Scores, drawn: Drawn, measures: Sequence[ParsedMeasure | ProvidedMeasure], alike: Sequence[bool]
 ) -> None:
     """Warn of the measures that too few units carry to have an interval, and say how many do."""
     told = []
@@ -255,19 +255,19 @@ def _tell_without_interval(
         if measure.record.aggregate == "sum" or not without.any():
             continue
         effective = scores.effective[:, place][without]
-        least = least_effective(measure, scores.drawn, alike=by_question)
+        least = least_effective(measure, drawn, alike=by_question)
         few = effective[effective < least]
-        why = [f"{scores.drawn}s alike"] * bool(np.isnan(effective).any())
+        why = [f"all {drawn}s alike"] * bool(np.isnan(effective).any())
         if len(few):
             ends = dict.fromkeys((f"{few.min():.1f}", f"{few.max():.1f}"))
-            why.insert(0, f"{' to '.join(ends)} effective {scores.drawn}s of at least {least:g}")
-        of = f" in {len(effective)} of {without.size} values" if without.size > 1 else ""
-        told.append(f"{measure.label} ({', '.join(why)}{of})" if why else measure.label)
+            why.insert(0, f"{' to '.join(ends)} effective {drawn}s, {least:g} needed")
+        of = f"; {len(effective)} of {without.size} values" if without.size > 1 else ""
+        told.append(f"{measure.label} ({' or '.join(why)}{of})" if why else measure.label)
     if told:
-        way_out = scores.drawn == "question" and any(measure.items == "answers" for measure in measures)
+        way_out = drawn == "question" and any(measure.items == "answers" for measure in measures)
         warnings.warn(
-            f"too few {scores.drawn}s carry these for an interval: {', '.join(told)}"
-            + ("; intervals over test triples (--drawn triple) need fewer" if way_out else ""),
+            f"no interval for {', '.join(told)}"
+            + ("; intervals over test triples (--drawn triple) may have one" if way_out else ""),
             KgtrecWarning, stacklevel=4,
         )  # fmt: skip
 
