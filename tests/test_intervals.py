@@ -19,6 +19,7 @@ from kgtrec.kernels.ratio_intervals import Units, quotients
 from kgtrec.measures.names import parse_measure
 from kgtrec.questions import build_questions
 from kgtrec.ranking import rank_scores
+from kgtrec.report.tables import to_latex, to_table
 from kgtrec.summary import Items
 from tests.laws.tables import Table
 
@@ -236,3 +237,14 @@ def test_long_tables_say_what_is_drawn(collection: Collection, ranks):
     assert table.column_names == ["system", "measure", "value", "low", "high", "effective", "drawn"]
     assert table.column("drawn").to_pylist() == ["triple", "triple"]
     assert evaluate(collection, ranks, "AP").to_table().column_names == ["system", "measure", "value"]
+
+
+def test_a_table_shows_no_brackets_where_there_is_no_interval_and_says_what_is_drawn(collection: Collection, ranks):
+    """Of micro.MR, which a few of the 60 triples carry; LaTeX in a comment above."""
+    with pytest.warns(KgtrecWarning, match=r"no interval for micro\.MR \([0-9.]+ effective triples, 60 needed\)"):
+        scores = evaluate(collection, ranks, "micro.MR micro.MRR", confidence=0.95)
+    row = to_table(scores).splitlines()[1].split()
+    assert [cell[0] == "[" for cell in row[2:4]] == [False, True]
+    comment, begin, *_ = to_latex(scores).splitlines()
+    assert comment == "% intervals over other test sets of as many triples from the same graph"
+    assert begin.startswith(r"\begin{tabular}")

@@ -195,10 +195,11 @@ def _styled(text: str, *, bold: bool) -> str:
 
 
 def to_latex(scores: Scores) -> str:
-    r"""A booktabs table (``\usepackage{booktabs}``), best values in bold."""
+    r"""A booktabs table (``\usepackage{booktabs}``), best values in bold; a comment above tells what intervals are over."""
     grid = _grid(scores)
     bold = np.vstack([np.zeros(len(grid.header), np.bool_), grid.best])
-    return booktabs([grid.header, *grid.rows], grid.n_labels, bold)
+    over = f"% intervals over {scores.population}\n" if scores.population else ""
+    return over + booktabs([grid.header, *grid.rows], grid.n_labels, bold)
 
 
 def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] | None = None) -> str:
