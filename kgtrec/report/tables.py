@@ -195,7 +195,7 @@ def _styled(text: str, *, bold: bool) -> str:
 
 
 def to_latex(scores: Scores) -> str:
-    r"""A booktabs table (``\usepackage{booktabs}``), best values in bold; a comment above tells what intervals are over."""
+    r"""A booktabs table (``\usepackage{booktabs}``), best values in bold; a comment tells what intervals are over."""
     grid = _grid(scores)
     bold = np.vstack([np.zeros(len(grid.header), np.bool_), grid.best])
     over = f"% intervals over {scores.population}\n" if scores.population else ""
