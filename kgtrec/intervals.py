@@ -115,11 +115,11 @@ def units_of_lists(
     group: NDArray[np.int32],
     size: int,
 ) -> Units:
-    r"""Triples as units of questions: each takes part in the questions that it answers.
+    """Triples as units of questions: each takes part in the questions that it answers.
 
-    A question of m answers gives each of its triples :math:`1 / \sqrt m` of its part. The squares of these are then the
-    squared part of the question, which is no less than what drawing triples makes of it: a question that is drawn again
-    with other answers stays. What is added is that the head and the tail question of a triple are drawn together.
+    A question of m answers gives each of its triples 1 / m of its part. That is all of it where there is one; of more,
+    the others keep the question in the test set when one is not drawn, and its value near to what it was. What is added
+    to questions of their own is that the head and the tail question of a triple are drawn together.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def units_of_lists(
     own = item[question]
     kept = own >= 0
     answers = np.bincount(own[kept], minlength=len(listed))
-    return Units.of(triple[kept], group, size, own[kept], 1 / np.sqrt(answers[own[kept]]))
+    return Units.of(triple[kept], group, size, own[kept], 1 / answers[own[kept]])
 
 
 def interval_of(measure: ParsedMeasure | ProvidedMeasure, found: Quotients, confidence: float) -> Floats:

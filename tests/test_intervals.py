@@ -81,11 +81,11 @@ def test_over_triples_by_hand(collection: Collection, ranks):
 
 
 def test_triples_of_lists_by_hand():
-    """Question 0 has answers in triples 0 and 1, question 1 in triple 0: parts e0 / sqrt 2 + e1 and e0 / sqrt 2."""
+    """Question 0 has answers in triples 0 and 1, question 1 in triple 0: parts e0 / 2 + e1 and e0 / 2."""
     units = units_of_lists(
         np.array([0, 1, 0]), np.array([0, 0, 1], np.int32), np.array([0, 1], np.int32), np.zeros(2, np.int32), 1
     )
-    assert units.parts(np.array([0.4, -0.4])) == pytest.approx([0.4 / 2**0.5 - 0.4, 0.4 / 2**0.5])
+    assert units.parts(np.array([0.4, -0.4])) == pytest.approx([0.2 - 0.4, 0.2])
 
 
 def test_questions_of_one_answer_each_are_drawn_with_their_triples():
