@@ -65,7 +65,7 @@ class Intervals:
             raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence}")
         self._confidence, self._triple = confidence, triple
         self._question = qrels.question[qrels.grade >= 1]
-        self._key: tuple[bytes, bytes] | None = None
+        self._key: tuple[str, bytes, bytes] | None = None
         self._units: Units
 
     @property
@@ -96,7 +96,7 @@ class Intervals:
 
     def _units_of(self, measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int) -> Units:
         """The units of the items; those of the measure before most often are."""
-        key = items.question.tobytes(), items.group.tobytes()
+        key = measure.items, items.question.tobytes(), items.group.tobytes()
         if key != self._key:
             self._key = key
             if self._triple is None:
