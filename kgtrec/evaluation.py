@@ -21,10 +21,11 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, kind_of, nearest
+from kgtrec.intervals import Drawn, Intervals, drawn_triples, least_effective
 from kgtrec.judging import JudgedSystem, judge
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 from kgtrec.plausibility import AgainstChance, against_chance, no_better_than_chance
-from kgtrec.summary import Bootstrap, Intervals, Items, Resample, summarise
+from kgtrec.summary import Items, summarise
 from kgtrec.weighting import Weighting
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def evaluate(
     float32: bool = False,
     weights: str | Mapping[str, float] | None = None,
     confidence: float | None = None,
-    resample: Resample = "question",
-    resamples: int = 1000,
+    drawn: str | None = None,
     seed: int = 0,
     mixed: bool = False,
 ) -> Scores:
@@ -92,12 +92,11 @@ def evaluate(
         the numbers would be under another relation distribution. Relations need a collection; those that are left
         out have a share of 0.
     confidence : float, optional
-        Adds percentile bootstrap intervals of this level, such as 0.95.
-    resample : {"question", "answer"}
-        What the bootstrap draws: questions with all their answers, which are not independent of each other, or
-        single answers. Measures over questions are the same under either.
-    resamples : int
-        How many bootstrap samples.
+        Adds intervals of this level, such as 0.95, over other test sets; see :class:`kgtrec.intervals.Intervals`.
+    drawn : {"triple", "question"}, optional
+        What another test set draws: test triples of the same graph, so that large questions stay large, or questions
+        with all their answers. Default: triples, if the qrels' answers are the test triples of the collection, else
+        questions.
     seed : int
         Of all that is random.
     mixed : bool
@@ -140,9 +139,15 @@ def evaluate(
     breakdown = breakdown_of(per, judgements, collection, parsed)
     weighting = Weighting(weights, judgements, collection)
     weighting.tell_fixed(parsed)
-    bootstrap = None if confidence is None else Bootstrap(confidence, resample, resamples, seed)
-    if bootstrap is not None and per in ("answer", "question"):
-        raise KgtrecError(f"expected means to give intervals of, found one value per {per}; leave out the confidence")
+    intervals = None
+    if confidence is not None:
+        if per in ("answer", "question"):
+            raise KgtrecError(
+                f"expected means to give intervals of, found one value per {per}; leave out the confidence"
+            )
+        intervals = Intervals(confidence, judgements, drawn_triples(drawn, judgements, collection))
+    elif drawn is not None:
+        raise KgtrecError(f"expected a confidence, such as 0.95, for intervals over other {drawn}s, found none")
 
     set_against: list[AgainstChance] = []
     over_questions = any(measure.items == "questions" for measure in parsed)
@@ -161,7 +166,7 @@ def evaluate(
     def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: JudgedSystem) -> Items:
         return measured_items(measure, seen, judgements, breakdown, weighting, missing)
 
-    scores = _scored(seen_systems(), parsed, items_of, breakdown, None if bootstrap is None else Intervals(bootstrap))
+    scores = _scored(seen_systems(), parsed, items_of, breakdown, weighting, intervals)
     for _, line in no_better_than_chance(set_against):
         warnings.warn(line, KgtrecWarning, stacklevel=2)
     return scores
@@ -219,21 +224,61 @@ def _scored(
     measures: Sequence[ParsedMeasure | ProvidedMeasure],
     items_of: Callable[[ParsedMeasure | ProvidedMeasure, JudgedSystem], Items],
     breakdown: Breakdown,
+    weighting: Weighting,
     intervals: Intervals | None,
 ) -> Scores:
     """The numbers of every system, one after the other, and their intervals."""
     names: list[str] = []
-    values, ends, tied = [], [], []
+    values, found, tied = [], [], []
+    alike = [weighting.by_question(measure) for measure in measures]
     for seen in systems:
         items = [(measure, items_of(measure, seen)) for measure in measures]
         values.append([summarise(measure, own, breakdown.size, seen.name) for measure, own in items])
         if intervals is not None:
-            ends.append(intervals.of(items, breakdown.size, seen.name))
+            found.append([
+                intervals.of(*own, breakdown.size, seen.name, alike=by_question)
+                for own, by_question in zip(items, alike, strict=True)
+            ])  # fmt: skip
         names.append(seen.name)
         tied.append(seen.tied)
-    low, high = np.stack(ends, axis=2).transpose(1, 2, 0, 3) if ends else (None, None)
     labels = tuple(measure.label for measure in measures)
-    return Scores(tuple(names), labels, np.array(values), breakdown.items, tuple(tied), low, high)
+    scores = Scores(tuple(names), labels, np.array(values), breakdown.items, tuple(tied))
+    if intervals is None:
+        return scores
+    low, high = np.array([[own.ends for own in each] for each in found]).transpose(2, 0, 1, 3)
+    effective = np.array([[own.effective for own in each] for each in found])
+    scores = replace(scores, low=low, high=high, effective=effective, drawn=intervals.drawn)
+    _tell_without_interval(scores, intervals.drawn, measures, alike)
+    return scores
+
+
+def _tell_without_interval(
+    scores: Scores, drawn: Drawn, measures: Sequence[ParsedMeasure | ProvidedMeasure], alike: Sequence[bool]
+) -> None:
+    """Warn of the measures that too few units carry to have an interval, and say how many do."""
+    told = []
+    for place, (measure, by_question) in enumerate(zip(measures, alike, strict=True)):
+        if scores.low is None or scores.effective is None or measure.record.form == "z":
+            continue
+        without = np.isnan(scores.low[:, place]) & ~np.isnan(scores.values[:, place])
+        if measure.record.aggregate == "sum" or not without.any():
+            continue
+        effective = scores.effective[:, place][without]
+        least = least_effective(measure, drawn, alike=by_question)
+        few = effective[effective < least]
+        why = [f"all {drawn}s alike"] * bool(np.isnan(effective).any())
+        if len(few):
+            ends = dict.fromkeys((f"{few.min():.1f}", f"{few.max():.1f}"))
+            why.insert(0, f"{' to '.join(ends)} effective {drawn}s, {least:g} needed")
+        of = f"; {len(effective)} of {without.size} values" if without.size > 1 else ""
+        told.append(f"{measure.label} ({' or '.join(why)}{of})" if why else measure.label)
+    if told:
+        way_out = drawn == "question" and any(measure.items == "answers" for measure in measures)
+        warnings.warn(
+            f"no interval for {', '.join(told)}"
+            + ("; intervals over test triples (--drawn triple) may have one" if way_out else ""),
+            KgtrecWarning, stacklevel=4,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,21 @@
-"""From values of items to the numbers of a table: means, what chance would give, and bootstrap intervals."""
+"""From values of items to the numbers of a table: means, and what chance would give."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval, resampled_quotients
-from kgtrec.measures.aggregate import LINKS, MedianRanks, Medians, aggregate_groups
+from kgtrec.errors import KgtrecWarning, MeasureError
+from kgtrec.measures.aggregate import LINKS, MedianRanks, aggregate_groups
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 from kgtrec.measures.record import Measure
 
 Floats = NDArray[np.float64]
-Resample = Literal["question", "answer"]
 MONTE_CARLO_REPEATS = 1000
-_MEANS_AT_A_TIME = 8  # whose samples are held together
 _MONTE_CARLO_SEED = 0  # of the chance level of medians and the like, which has no closed form
 
 
@@ -29,7 +25,7 @@ class Items:
 
     value: Floats  # (n,)
     group: NDArray[np.int32]  # (n,) row of the table that the item is part of
-    question: NDArray[np.int32]  # (n,) what is resampled together
+    question: NDArray[np.int32]  # (n,) row in the questions of the qrels
     weight: Floats | None  # (n,) None: each item counts the same
     candidates: NDArray[np.int64] | None  # (n,) size of the list that the item was ranked in; None where it is cut
     relevant: NDArray[np.int64] | None  # (n,) relevant entities of a question; None for answers
@@ -40,24 +36,6 @@ class Items:
     def sizes(self) -> tuple[NDArray[np.int64], ...]:
         """What the functions of a chance record are given."""
         return tuple(column for column in (self.relevant, self.candidates) if column is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class Bootstrap:
-    """How intervals are drawn."""
-
-    confidence: float = 0.95
-    resample: Resample = "question"
-    repeats: int = 1000
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.confidence < 1:
-            raise KgtrecError(f"expected a confidence between 0 and 1, found {self.confidence}")
-        if self.repeats < 2:
-            raise KgtrecError(f"expected at least 2 bootstrap samples, found {self.repeats}")
-        if self.resample not in ("question", "answer"):
-            raise KgtrecError(f"expected to resample 'question' or 'answer', found {self.resample!r}")
 
 
 def summarise(measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int, name: str) -> Floats:
@@ -218,98 +196,3 @@ def _moments_of_all(measure: Measure, candidates: NDArray[np.int64], weight: Flo
     statistic = {"median": "MedianRank", "harmonic mean": "HMR", "inverse mean": "IMR"}[measure.aggregate]
     drawn = chance.monte_carlo(statistic, candidates, weight, seed=_MONTE_CARLO_SEED, repeats=MONTE_CARLO_REPEATS)
     return drawn.expectation, drawn.variance
-
-
-class Intervals:
-    """Percentile bootstrap intervals of any number of measures and systems, from the same samples.
-
-    Questions are drawn with all their items (or single answers, if told so), as many as there are, with replacement.
-    What is drawn depends on the seed and on how many questions there are, and so is the same for every system and
-    measure.
-
-    Parameters
-    ----------
-    how : Bootstrap
-    """
-
-    def __init__(self, how: Bootstrap) -> None:
-        self._how = how
-        self._samples: dict[int, BootstrapSamples] = {}
-
-    def of(self, several: Sequence[tuple[ParsedMeasure | ProvidedMeasure, Items]], size: int, name: str) -> Floats:
-        """(measures, 2, size) the interval of each group's number under each measure.
-
-        NaN for z forms, whose variance is chance's own, and for sums.
-        """
-        ends = np.full((len(several), 2, size), np.nan)
-        alike: dict[tuple[bytes, bytes], list[int]] = {}  # measures whose items are of the same questions and groups
-        for place, (measure, items) in enumerate(several):
-            if measure.record.form != "z" and measure.record.aggregate != "sum" and len(items.value):
-                alike.setdefault((items.question.tobytes(), items.group.tobytes()), []).append(place)
-        for places in alike.values():
-            for place, numbers in self._resampled([several[place] for place in places], places, size, name):
-                ends[place] = percentile_interval(numbers, self._how.confidence)
-                # samples that miss an undefined item have a value, but what they would be an interval of has none
-                items = several[place][1]
-                undefined = np.bincount(items.group, weights=np.isnan(items.value), minlength=size) > 0
-                ends[place][:, undefined] = np.nan
-        return ends
-
-    def _resampled(
-        self,
-        several: Sequence[tuple[ParsedMeasure | ProvidedMeasure, Items]],
-        places: Sequence[int],
-        size: int,
-        name: str,
-    ) -> Iterator[tuple[int, Floats]]:
-        """The place of each measure and (repeats, size) its numbers; their items are of the same questions."""
-        first = several[0][1]
-        cluster = np.arange(len(first.value))
-        if self._how.resample == "question":
-            cluster = np.unique(first.question, return_inverse=True)[1]
-        n = int(cluster.max()) + 1
-        samples = self._samples.setdefault(n, BootstrapSamples(n, self._how.repeats, self._how.seed))
-        means = []
-        for place, (measure, items) in zip(places, several, strict=True):
-            if measure.record.aggregate == "median":
-                plain = _resampled_medians(items, size, samples, cluster)
-                yield place, _set_against_chance(measure, items, size, name, plain)
-            else:
-                means.append((place, measure, items))
-        for start in range(0, len(means), _MEANS_AT_A_TIME):
-            part = means[start : start + _MEANS_AT_A_TIME]
-            above, below = zip(*(fraction(measure, items) for _, measure, items in part), strict=True)
-            quotients = resampled_quotients(samples, cluster, first.group, size, above, below)
-            for (place, measure, items), quotient in zip(part, quotients, strict=True):
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    plain = LINKS[measure.record.aggregate].back(quotient)
-                yield place, _set_against_chance(measure, items, size, name, plain)
-
-
-def _resampled_medians(items: Items, size: int, samples: BootstrapSamples, cluster: NDArray[np.intp]) -> Floats:
-    weight = np.ones(len(items.value)) if items.weight is None else items.weight
-    if items.open_ranks is None:
-        medians: Medians | MedianRanks = Medians(items.value, items.group, size)
-    else:
-        medians = MedianRanks(*items.open_ranks, items.group, size)
-    return np.array([medians(weight * drawn[cluster]) for block in samples for drawn in block])
-
-
-def _set_against_chance(
-    measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int, name: str, plain: Floats
-) -> Floats:
-    """(repeats, size) index forms of what is no mean of items; all else as it is."""
-    record = measure.record
-    if record.form == "plain" or record.chance is not None or isinstance(measure, ProvidedMeasure):
-        return plain
-    # the chance level of a geometric mean and the like hardly moves with the sample; that of the whole stands in
-    expectation = chance_level(measure, items, size, name)[0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        adjusted: Floats = (plain - expectation) / (record.optimum - expectation)
-    return adjusted
-
-
-def interval(measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int, name: str, how: Bootstrap) -> Floats:
-    """(2, size) the percentile bootstrap interval of each group's number, see :class:`Intervals`."""
-    ends: Floats = Intervals(how).of([(measure, items)], size, name)[0]
-    return ends

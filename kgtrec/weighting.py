@@ -62,6 +62,10 @@ class Weighting:
                     KgtrecWarning, stacklevel=3,
                 )  # fmt: skip
 
+    def by_question(self, measure: ParsedMeasure | ProvidedMeasure) -> bool:
+        """Whether each question counts alike in a measure over answers."""
+        return (measure.record.weighting or self._weights) == "question"
+
     def of(self, items: Items, measure: ParsedMeasure | ProvidedMeasure) -> NDArray[np.float64] | None:
         """(n,) weights of the items of a measure; None where each counts alike."""
         weights = measure.record.weighting or self._weights

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from kgtrec.cli.common import counting, naming, progress, say
 from kgtrec.cli.options import (
@@ -21,7 +20,6 @@ from kgtrec.cli.options import (
     measure_option,
     missing_option,
     mixed_option,
-    samples,
     seed_option,
     ties_option,
     trust_ids_option,
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.run import Run
     from kgtrec.evaluation import Missing
-    from kgtrec.summary import Resample
 
 FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
@@ -90,16 +87,14 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.option(
     "--confidence",
     type=SHARE,
-    help="Add percentile bootstrap intervals of this level, such as 0.95.",
+    help="Add intervals of this level, such as 0.95, over other test sets.",
 )
 @click.option(
-    "--resample",
-    type=click.Choice(("question", "answer")),
-    default="question",
-    show_default=True,
-    help="What the bootstrap draws: questions with all their answers, or single answers.",
+    "--drawn",
+    type=click.Choice(("triple", "question")),
+    help="What the intervals' other test sets draw: triples from the same graph, or questions with all their answers. "
+    "Default: triple, if the qrels' answers are the collection's test triples; else question.",
 )
-@click.option("--resamples", type=samples(2), default=1000, show_default=True, help="How many bootstrap samples.")
 @click.option("--list-measures", is_flag=True, is_eager=True, expose_value=False, callback=_list_measures,
               help="List the measures and leave.")  # fmt: skip
 def command(
@@ -117,8 +112,7 @@ def command(
     folder: str | None,
     weights: str | None,
     confidence: float | None,
-    resample: Resample,
-    resamples: int,
+    drawn: str | None,
 ) -> None:
     """Score SYSTEMS (runs, answer ranks, or folders of them) against QRELS (a file or a collection).
 
@@ -132,8 +126,8 @@ def command(
     kgtrec evaluate C ranks/*.ranks.parquet -m micro.MRR --per relation --out relations.csv
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
-    if confidence is None:
-        _refuse_without_confidence()
+    if confidence is None and drawn is not None:
+        raise KgtrecError("--drawn is about intervals: expected --confidence with it, such as 0.95, found none")
     form = form or form_of(out, FORMATS)
     if form == "parquet" and not out:
         raise KgtrecError("--format parquet is a binary form and needs --out FILE")
@@ -155,7 +149,7 @@ def command(
                 judgements, counting(chain([first.result()], found), advance),
                 measures or default_measures(ranks=all(holds_ranks)),
                 per=per, collection=collection, ties=ties, missing=missing, float32=float32, seed=seed, weights=shares,
-                confidence=confidence, resample=resample, resamples=resamples, mixed=mixed,
+                confidence=confidence, drawn=drawn, mixed=mixed,
             )  # fmt: skip
     if not measures and not per:
         _report_ties(scores, ties)
@@ -165,14 +159,9 @@ def command(
         if share >= _TIES_WORTH_TELLING and (ties or ("realistic" if ranks else "trec")) == "realistic"
     ]
     report_half_places(scores.measures if tied else (), "--ties expected gives the mean")
+    if confidence is not None:
+        say(f"note: {100 * confidence:.12g}% intervals are over {scores.population}")
     _write(scores, form, out)
-
-
-def _refuse_without_confidence() -> None:
-    context = click.get_current_context()
-    for name in ("resample", "resamples"):
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise KgtrecError(f"--{name} is about intervals: expected --confidence with it, such as 0.95, found none")
 
 
 def _weights(

@@ -518,7 +518,8 @@ class StudyRun:
         return replace(table.at(labels=labels.name), name=labels.name)
 
     def _score_step(self, labels: LabelSet) -> None:
-        options = self._scoring() | self._bootstrap() | {"main": list(self.main)}
+        confidence = self.config.options.confidence
+        options = self._scoring() | {"confidence": confidence, "main": list(self.main)}
 
         def make(folder: Path) -> None:
             from kgtrec.evaluation import evaluate
@@ -526,8 +527,7 @@ class StudyRun:
             scores = evaluate(
                 self.qrels(labels.name), self._ranks(labels.collection), list(self.measures),
                 collection=self.collection(labels.collection), ties=self.config.ties, seed=self.config.seed,
-                mixed=self._mixed,
-                **self._bootstrap(),
+                mixed=self._mixed, confidence=confidence,
             )  # fmt: skip
             write_step_table(folder, "scores", scores.to_table())
             with warnings.catch_warnings():

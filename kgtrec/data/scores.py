@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_POPULATIONS = {
+    "triple": "other test sets of as many triples from the same graph",
+    "question": "other test sets of as many questions like these",
+}
 BREAKDOWNS = ("question", "answer", "side", "relation", "category")
 
 
@@ -32,9 +36,17 @@ class Scores:
     tied: tuple[float, ...] = ()  # per system, share of the relevant entities that another candidate ties with
     low: NDArray[np.float64] | None = None  # (systems, measures, items) lower ends of confidence intervals
     high: NDArray[np.float64] | None = None  # (systems, measures, items) upper ends
+    # (systems, measures, items) effective number of the units that the interval rests on; NaN: they show no spread
+    effective: NDArray[np.float64] | None = None
+    drawn: str = ""  # what the intervals' other test sets draw, "triple" or "question"; "" without intervals
+
+    @property
+    def population(self) -> str:
+        """What the intervals speak of, in words; "" without intervals."""
+        return _POPULATIONS.get(self.drawn, "")
 
     def to_table(self) -> pa.Table:
-        """The long form: system, measure, the item columns, value, low and high if known; items innermost."""
+        """The long form: system, measure, the item columns, value; with intervals low, high, effective and drawn."""
         n_systems, n_measures, n_items = self.values.shape
         systems = pa.array(self.systems, pa.string()).take(
             arrow_of(np.repeat(np.arange(n_systems), n_measures * n_items))
@@ -45,9 +57,11 @@ class Scores:
         place = arrow_of(np.tile(np.arange(n_items), n_systems * n_measures))
         columns: dict[str, pa.Array] = {"system": systems, "measure": measures}
         columns |= {name: labels.take(place) for name, labels in self.items.items()}
-        ends = {"low": self.low, "high": self.high}
-        columns |= {"value": arrow_of(self.values.ravel())}
-        return pa.table(columns | {name: arrow_of(end.ravel()) for name, end in ends.items() if end is not None})
+        told = {"value": self.values, "low": self.low, "high": self.high, "effective": self.effective}
+        columns |= {name: arrow_of(numbers.ravel()) for name, numbers in told.items() if numbers is not None}
+        if self.drawn:
+            columns["drawn"] = pa.array([self.drawn] * self.values.size, pa.string())
+        return pa.table(columns)
 
     def to_frame(self) -> pd.DataFrame:
         """The long form as a data frame."""

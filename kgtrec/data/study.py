@@ -102,7 +102,7 @@ class LabelSet:
 class StudyOptions:
     """The options that a report tells together with the numbers that they gave."""
 
-    confidence: float = 0.95  # of the bootstrap intervals
+    confidence: float = 0.95  # of all intervals
     alpha: float = 0.05  # below which p counts as significant
     coefficients: tuple[str, ...] = COEFFICIENTS  # between label sets, and between depths; the first speaks for them
     coefficient: str = COEFFICIENTS[0]  # of subsamples with the whole test set

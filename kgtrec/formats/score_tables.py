@@ -18,7 +18,7 @@ SYSTEM = "system"
 #: columns that tell several rows of one system apart, however they are capitalised; others are named by the caller
 KEYS = ("depth", "questiontype", "relationtype", "side", "relation", "category", "question", "key")
 _LONG = ("measure", "value")
-_ENDS = ("low", "high")  # of intervals, which are not read
+_OF_INTERVALS = ("low", "high", "effective", "drawn")  # which are not read
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _UNDEFINED = ("", "nan")
 _LONGEST_HEADER = 1 << 20
@@ -31,8 +31,9 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
     ----------
     path : path
         UTF-8 text, cells separated by commas (or by tabs), with a header. *Wide*: a column ``System``, perhaps key
-        columns, and a column for each measure. *Long*: the columns ``system``, ``measure``, ``value``, perhaps ``low``
-        and ``high``, which are not read; all others are keys. An empty cell is an undefined value.
+        columns, and a column for each measure. *Long*: the columns ``system``, ``measure``, ``value``, perhaps
+        ``low``, ``high``, ``effective`` and ``drawn``, which are not read; all others are keys. An empty cell is an
+        undefined value.
     keys : sequence of str
         Key columns of a wide table besides Depth, QuestionType, RelationType, side, relation, category, question, key.
     name : str, optional
@@ -150,7 +151,7 @@ def _columns(path: str, line: int, header: Sequence[str], keys: Sequence[str]) -
     system = folded.index(SYSTEM)
     if all(name in folded for name in _LONG):
         measure, value = (folded.index(name) for name in _LONG)
-        known = {SYSTEM, *_LONG, *_ENDS}
+        known = {SYSTEM, *_LONG, *_OF_INTERVALS}
         return _Columns(system, [place for place, cell in enumerate(folded) if cell not in known], measure, [value])
     named = {*KEYS, *(name.casefold() for name in keys)}
     own_keys = [place for place, cell in enumerate(folded) if cell in named]

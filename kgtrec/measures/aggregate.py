@@ -140,6 +140,17 @@ class Medians:
             ends[1, own] = values[np.searchsorted(cumulated, cumulated[-1] * _MORE_THAN_HALF)]
         return ends[0], ends[1]
 
+    def at(self, weight: Floats, share: Floats) -> Floats:
+        """(size,) the least value that the (size,) share of its group's weight does not exceed; NaN where it is NaN."""
+        weight = weight[self._order]
+        values = np.full(len(self._bounds) - 1, np.nan)
+        for own in np.flatnonzero((np.diff(self._bounds) > 0) & ~np.isnan(share)):  # groups, not items
+            part = slice(self._bounds[own], self._bounds[own + 1])
+            cumulated = np.cumsum(weight[part])
+            place = np.searchsorted(cumulated, cumulated[-1] * share[own])
+            values[own] = self._value[part][min(int(place), len(cumulated) - 1)]
+        return values
+
 
 class MedianRanks:
     """Medians of ranks that ties leave open: each answer's is any from its best to its worst, equally likely.
@@ -177,6 +188,14 @@ class MedianRanks:
         below = self._least(whole * _JUST_HALF, weight, first, last)
         above = self._least(whole * _MORE_THAN_HALF, weight, below, last)
         return np.where(known, (below + above) / 2.0, np.nan)
+
+    def at(self, weight: Floats, share: Floats) -> Floats:
+        """(size,) the least rank that the (size,) share of its group's weight does not exceed; NaN where it is NaN."""
+        low, high = self._of_best.at(weight, share), self._of_worst.at(weight, share)
+        known = np.isfinite(low)
+        first, last = (np.where(known, end, 0.0).astype(np.int64) for end in (low, high))
+        whole = _sums(self._group, weight, self._size)
+        return np.where(known, self._least(whole * np.where(known, share, 0.0), weight, first, last), np.nan)
 
     def _least(
         self, least: Floats, weight: Floats, low: NDArray[np.int64], high: NDArray[np.int64]

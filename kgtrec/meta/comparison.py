@@ -28,10 +28,10 @@ from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval, res
 from kgtrec.measures.aggregate import LINKS, Medians, aggregate_groups
 from kgtrec.measures.names import parse_measure
 from kgtrec.measures.record import Aggregate
+from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.known_measures import some_of
 from kgtrec.meta.power import paired_sample, rising_terms
 from kgtrec.per_item import item_scores, totals
-from kgtrec.summary import Bootstrap
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

@@ -152,15 +152,16 @@ class _Composer:
         parts = self.study.part("parts")
         for name, table in self.study.part("scores").items():
             scores = _scores_of(table, self.study)
+            interval = f"{self.confidence} interval" + (f" over {scores.population}" if scores.drawn else "")
             differ, test = self._apart(name)
             yield score_table(
                 scores, differ, key=f"scores-{self.keys[name]}", title=f"Scores on {name}",
-                interval=f"{self.confidence} bootstrap interval, questions drawn", test=test,
+                interval=interval, test=test,
             )  # fmt: skip
             chosen = _where(table, "measure", self.study.main)
             yield figures.score_intervals(
                 chosen, key=f"intervals-{self.keys[name]}", title=f"Scores on {name} with their intervals",
-                interval=f"{self.confidence} bootstrap interval, questions drawn",
+                interval=interval,
             )  # fmt: skip
             if name in parts:
                 cells = _where(parts[name], "measure", [self.main]).drop_columns(["measure"])
@@ -226,7 +227,7 @@ class _Composer:
         first = _COEFFICIENTS[coefficients[0]]
         caption = (
             f"Correlation of the rankings of {len(self.study.systems)} systems on {one} and on {other}; beneath, "
-            f"{self.confidence} bootstrap intervals, questions drawn. 1: the same order."
+            f"{self.confidence} resampling ranges, questions drawn. 1: the same order."
         )
         if fixed is not None:
             columns.append(Column("fixed", f"{first}, relations as in {one}", 3, "higher"))
@@ -251,7 +252,7 @@ class _Composer:
             own = rows[self.main]
             text += f" with {name} {_number(own['value'])} under {self.main}"
             if _known(own.get("low")):
-                text += f" ({self.confidence} interval {_number(own['low'])} to {_number(own['high'])})"
+                text += f" ({self.confidence} resampling range {_number(own['low'])} to {_number(own['high'])})"
             if best != worst:
                 text += f"; most alike under {_some(best)} ({highest}), least under {_some(worst)} ({lowest})"
             elif len(known) > 1:
@@ -323,7 +324,7 @@ class _Composer:
             }})  # fmt: skip
             yield Table(
                 f"depths-{key}", f"{correlation} to depth {depths[0]} by pool depth of {name}",
-                "The same numbers; intervals are in the data.", data,
+                "The same numbers; resampling ranges are in the data.", data,
                 (Column("measure"), *(Column(each, each, 3) for each in names)),
             )  # fmt: skip
             self._tell_depths(name, rows, depths)
@@ -502,8 +503,9 @@ def _scores_of(table: pa.Table, study: Study) -> Scores:
     def cube(name: str) -> NDArray[np.float64]:
         return np.asarray(table.column(name).to_numpy(), np.float64).reshape(shape)
 
-    ends = [cube(name) if name in table.column_names else None for name in ("low", "high")]
-    return Scores(study.systems, study.measures, cube("value"), {}, (), *ends)
+    low, high = (cube(name) if name in table.column_names else None for name in ("low", "high"))
+    drawn = table.column("drawn")[0].as_py() if "drawn" in table.column_names and table.num_rows else ""
+    return Scores(study.systems, study.measures, cube("value"), {}, (), low, high, drawn=drawn)
 
 
 def _where(table: pa.Table, column: str, kept: Sequence[str]) -> pa.Table:

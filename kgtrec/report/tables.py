@@ -52,7 +52,7 @@ def to_json(scores: Scores) -> str:
 def _long(scores: Scores) -> pa.Table:
     table = scores.to_table()
     for place, name in enumerate(table.column_names):
-        if name in ("value", "low", "high"):
+        if name in ("value", "low", "high", "effective"):
             value = table.column(name)
             table = table.set_column(place, name, pc.if_else(pc.is_nan(value), pa.scalar(None, pa.float64()), value))
     return table
@@ -90,7 +90,9 @@ def _cells_of(scores: Scores) -> list[list[str]]:
     low, high = (array.transpose(0, 2, 1).reshape(-1, n_measures) for array in (scores.low, scores.high))
     return [
         [
-            f"{cell} [{number_of(low[place, column], name)}, {number_of(high[place, column], name)}]"
+            cell
+            if math.isnan(low[place, column])
+            else f"{cell} [{number_of(low[place, column], name)}, {number_of(high[place, column], name)}]"
             for column, (cell, name) in enumerate(zip(row, scores.measures, strict=True))
         ]
         for place, row in enumerate(rows)
@@ -193,10 +195,11 @@ def _styled(text: str, *, bold: bool) -> str:
 
 
 def to_latex(scores: Scores) -> str:
-    r"""A booktabs table (``\usepackage{booktabs}``), best values in bold."""
+    r"""A booktabs table (``\usepackage{booktabs}``), best values in bold; a comment tells what intervals are over."""
     grid = _grid(scores)
     bold = np.vstack([np.zeros(len(grid.header), np.bool_), grid.best])
-    return booktabs([grid.header, *grid.rows], grid.n_labels, bold)
+    over = f"% intervals over {scores.population}\n" if scores.population else ""
+    return over + booktabs([grid.header, *grid.rows], grid.n_labels, bold)
 
 
 def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] | None = None) -> str:

@@ -83,10 +83,9 @@ def test_evaluate_says_what_is_wrong_with_its_options(
     """Intervals without a level; shares of relations in a file, which is named; suffixes that stand for no form."""
     main(["baseline", "constant", collection, "--out", str(tmp_path)])
     evaluate = ["evaluate", collection, str(tmp_path / "constant.ranks.parquet"), "-m", "micro.MRR"]
-    for option in (["--resample", "question"], ["--resamples", "1000"]):
-        assert refused([*evaluate, *option], capsys) == (
-            f"error: {option[0]} is about intervals: expected --confidence with it, such as 0.95, found none\n"
-        )
+    assert refused([*evaluate, "--drawn", "question"], capsys) == (
+        "error: --drawn is about intervals: expected --confidence with it, such as 0.95, found none\n"
+    )
     shares = tmp_path / "shares.tsv"
     for text, message in (
         ("border\t1\n", "expected relations of the collection, found a share of 'border'; did you mean borders?"),
