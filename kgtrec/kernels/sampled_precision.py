@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlog1py, xlogy
 
 Values = NDArray[np.float64]
 Codes = NDArray[Any]
@@ -63,6 +62,8 @@ def share_model(judged: Codes, relevant: Codes) -> ShareModel:
     >>> (model.weight @ model.share[0]).round(2)[:3]
     array([0.95, 0.02, 0.98])
     """
+    from scipy.special import xlog1py, xlogy
+
     hits, total = relevant.sum(axis=0), judged.sum(axis=0)
     # counts repeat, so that each set of counts is worked out once
     counts = np.concatenate([relevant, judged - relevant], axis=1)

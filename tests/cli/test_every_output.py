@@ -22,6 +22,7 @@ from tests.trees import faulty_runs, tree, without_parts
 ROOT = Path(__file__).parents[2]
 
 #: words of each command that writes, with OUT for what it writes: a folder, a file, or a folder of single files
+ONCE = {"campaign import-kgc-sparsity"}  # what makes verdicts, which no command replaces, whole as they are
 FOLDERS = {
     "questions": "questions kg --out OUT --force",
     "pool": "pool C RUNS --depth 2 --out OUT --force",
@@ -264,7 +265,8 @@ def test_stopped_anywhere_a_command_leaves_all_or_nothing(world, tmp_path, name)
             assert not new or set(new) == files, (fault, number, files ^ set(new))
         if "kill" not in fault and ended:
             assert not [path for path in tree(place) if "kgtrec-part" in path] or new, (fault, number)
-        act()
+        if not (new and name in ONCE):
+            act()
         assert {path: text for path, text in held(place).items() if before.get(path) != text} == made
 
 
