@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgtrec.cli import cli, main
+from tests.published_labels import published
 from tests.trees import faulty_runs, tree, without_parts
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +27,7 @@ ONCE = {"campaign import-kgc-sparsity"}  # what makes verdicts, which no command
 FOLDERS = {
     "questions": "questions kg --out OUT --force",
     "pool": "pool C RUNS --depth 2 --out OUT --force",
-    "campaign qrels": "campaign qrels campaign --out OUT --force",
+    "campaign qrels": "campaign qrels campaign --depth 1 --out OUT --force",
     "campaign export": "campaign export campaign --annotator annotator-1 --all --format label-studio --out OUT",
     "campaign import-kgc-sparsity": "campaign import-kgc-sparsity published --out OUT",
     "openworld curve": "openworld curve C RANKS --densities 0.5 -m micro.MRR --out OUT",
@@ -99,9 +100,7 @@ def world(tmp_path_factory) -> Path:
     shutil.copytree(ROOT / "examples" / "cities", folder / "kg")
     shutil.copytree(ROOT / "annotation", folder / "campaign")
     (folder / "campaign" / "expert_sample.tsv").unlink()
-    published = Path(os.environ.get("KGTREC_DATA", ROOT.parent / "shared" / "data")) / "kgc-sparsity" / "data"
-    if published.is_dir():
-        (folder / "published").symlink_to(published)
+    published(folder / "published")
     with chdir(folder):
         for words in ("questions kg --out C", "baseline rules C --out ranks", "baseline popularity C --out ranks"):
             assert run(words, "") == 0
@@ -205,7 +204,6 @@ def run_on_anything(world: Path, place: Path, name: str, theirs: dict[str, str],
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SLOW])
 def test_nothing_of_others_changes(world, tmp_path, name):
     """Whatever the place of the output holds, and however its path is written."""
-    _require(world, name)
     for turn, (theirs, spelling) in enumerate(
         [({}, "out"), ({"thesis.tex": "mine"}, "./out"), ({"steps.sh": "", "thesis.tex": "mine"}, "link")]
     ):
@@ -216,7 +214,6 @@ def test_nothing_of_others_changes(world, tmp_path, name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_nothing_of_others_changes_whatever_they_have(world, tmp_path_factory, name):
     """Random files under names that ours have, in every spelling, from outside and inside of the folder."""
-    _require(world, name)
 
     @settings(max_examples=4 if name in SLOW else 25, deadline=None, suppress_health_check=list(HealthCheck))
     @given(
@@ -235,7 +232,6 @@ def test_nothing_of_others_changes_whatever_they_have(world, tmp_path_factory, n
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SLOW])
 def test_stopped_anywhere_a_command_leaves_all_or_nothing(world, tmp_path, name):
     """At each call of the system that changes a file; and run again it makes what it makes undisturbed."""
-    _require(world, name)
     place = tmp_path / "world"
     copied(world, place)
     before = held(place)
@@ -268,8 +264,3 @@ def test_stopped_anywhere_a_command_leaves_all_or_nothing(world, tmp_path, name)
         if not (new and name in ONCE):
             act()
         assert {path: text for path, text in held(place).items() if before.get(path) != text} == made
-
-
-def _require(world: Path, name: str) -> None:
-    if "published" in COMMANDS[name] and not (world / "published").exists():
-        pytest.skip("needs the published labels")
