@@ -106,7 +106,7 @@ def whole_number(what: str, value: Any, least: int | None = 0, most: int | None 
     kgtrec.errors.KgtrecError: expected draws to be a whole number from 1 to 100,000, found 2.5
     """
     try:
-        number = None if isinstance(value, bool) else operator.index(value)
+        number = None if type(value).__name__ in ("bool", "bool_") else operator.index(value)  # numpy's are none either
     except TypeError:
         number = None
     if number is None or (least is not None and number < least) or (most is not None and number > most):

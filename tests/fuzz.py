@@ -585,7 +585,7 @@ def _schemas(folder: Path) -> Target:
         b"f": pa.array([0.5, 1.5]), b"n": pa.array([None, "a"]), b"N": pa.nulls(2), b"b": pa.array([True, False]),
         b"L": pa.array([["a"], []]), b"s": pa.array([{"question": "a"}, {"question": "b"}]),
         b"T": pa.array(["a", "b"], pa.large_string()), b"y": pa.array([b"\xff", b"a"]),
-        b"h": pa.array([0.5, 1.5], pa.float16()), b"u": pa.array([1, 2**63], pa.uint64()),
+        b"h": pa.array(np.array([0.5, 1.5], np.float16)), b"u": pa.array([1, 2**63], pa.uint64()),
         b"c": pa.array(["1.5", "2.5"]).cast(pa.decimal128(5, 2)), b"m": pa.array([1, 2], pa.timestamp("us")),
         b"D": pa.array([1.5, 2.5]).dictionary_encode(), b"x": pa.array([float("nan"), 1.0]),
     }  # fmt: skip

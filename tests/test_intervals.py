@@ -55,7 +55,7 @@ def collection() -> Collection:
 @pytest.fixture(scope="module")
 def ranks(collection: Collection):
     scores = np.random.default_rng(2).random((len(collection.questions), 12))
-    return rank_scores(collection, scores, name="s").answer_ranks
+    return rank_scores(collection, scores, questions=collection, entities=collection, name="s").answer_ranks
 
 
 def test_a_triple_is_one_unit_of_two_answers(collection: Collection):

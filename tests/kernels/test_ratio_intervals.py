@@ -48,7 +48,7 @@ def test_the_error_of_a_quotient_is_that_of_a_bootstrap():
     total = rng.normal(size, size)
     drawn = scipy.stats.bootstrap(
         (total, size), lambda y, x, axis=-1: y.sum(axis) / x.sum(axis), paired=True, vectorized=True, n_resamples=4000,
-        method="BCa", rng=3,
+        method="BCa", random_state=np.random.default_rng(3),
     )  # fmt: skip
     found = quotients(of_one_group(np.arange(300)), total, size.astype(float))
     assert found.error == pytest.approx([drawn.standard_error], rel=0.05)
