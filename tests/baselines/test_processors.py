@@ -39,7 +39,7 @@ def written(world: Path, out: Path, environment: dict[str, str]) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.fixture(scope="session", params=["demo", "umls"])
+@pytest.fixture(scope="session", params=["demo", pytest.param("umls", marks=pytest.mark.slow)])
 def world(request, tmp_path_factory) -> Path:
     """A family tree as the demo's is; and UMLS."""
     folder = tmp_path_factory.mktemp("world") / request.param

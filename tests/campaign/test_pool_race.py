@@ -53,6 +53,7 @@ def started(action, ready: int, log: Path) -> int:
         os._exit(code)
 
 
+@pytest.mark.slow
 def test_a_verdict_is_on_a_triple_of_the_pool_or_it_is_refused(tmp_path):
     """Many times over, by real processes: either the pool is refused, or the import is checked against the new pool."""
     first, second = pool_of([3, 2]), pool_of([2])  # of the latter, all triples are others

@@ -201,7 +201,7 @@ steps = st.tuples(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     events=st.lists(st.sampled_from([*CONFLICT, (1, "bob", "annotator", "unsure", "", "é\n")]), unique=True),
     automatic=st.sampled_from([(), (5,)]),

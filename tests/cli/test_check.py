@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kgtrec.cli import main
-from kgtrec.cli.check import command
+from kgtrec.cli import cli, main
 from tests.campaign_folders import pool_folder, say_in
 from tests.formats.trec_files import written
 
@@ -29,7 +28,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def check(*files: str, **options) -> tuple[int, list[str]]:
-    result = CliRunner().invoke(command, files, catch_exceptions=False, **options)
+    result = CliRunner().invoke(cli, ["check", *files], catch_exceptions=False, **options)
     return result.exit_code, result.stdout.splitlines()
 
 

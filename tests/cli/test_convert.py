@@ -9,7 +9,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from kgtrec.cli.convert import command
+from kgtrec.cli import cli
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.qrels import read_qrels
 from kgtrec.formats.runs import read_run
@@ -21,7 +21,7 @@ SUFFIXES = [".txt", ".gz", ".zst", ".parquet"]
 
 
 def convert(*args: str, **options):
-    return CliRunner().invoke(command, args, catch_exceptions=False, **options)
+    return CliRunner().invoke(cli, ["convert", *args], catch_exceptions=False, **options)
 
 
 @pytest.mark.parametrize("first", SUFFIXES)
@@ -73,7 +73,7 @@ def test_a_file_is_not_converted_onto_itself(tmp_path):
     source = written(tmp_path, "in.run", RUN)
     (tmp_path / "link.run").symlink_to(source)
     for target in (source, tmp_path / "link.run"):
-        with pytest.raises(KgtrecError, match="found one that it did not write"):
+        with pytest.raises(KgtrecError, match="expected another file than those that are read"):
             convert(str(source), str(target))
     assert source.read_text() == RUN
 
