@@ -27,8 +27,8 @@ class Correlations:
     value: NDArray[np.float64]  # (n, coefficients)
     systems: tuple[str, ...]  # that were ranked
     left_out: tuple[str, ...] = ()  # systems that only one of the two has
-    confidence: float | None = None  # level of the intervals
-    low: NDArray[np.float64] | None = None  # (n, coefficients) ends of bootstrap intervals over questions
+    confidence: float | None = None  # share of the samples that the ranges hold
+    low: NDArray[np.float64] | None = None  # (n, coefficients) ends of resampling ranges, questions drawn
     high: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:

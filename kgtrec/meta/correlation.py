@@ -24,7 +24,7 @@ from kgtrec.per_item import higher_terms_are_better, terms, totals
 from kgtrec.summary import Bootstrap
 
 Floats = NDArray[np.float64]
-#: a table of scores, or what each system scored on each item (kgtrec.per_item), which intervals need
+#: a table of scores, or what each system scored on each item (kgtrec.per_item), which ranges need
 Labelled = ScoreTable | Scores | Mapping[str, ItemScores]
 _SHOWN = 5
 
@@ -64,9 +64,10 @@ def correlate(
     persistence : float
         RBO's p.
     confidence : float, optional
-        Adds percentile bootstrap intervals of this level, such as 0.95. Needs ItemScores on both sides. Questions are
-        drawn with all their answers; a question that both label sets have (by its id) is drawn for both at once, so
-        what varies is the set of questions. Without common questions the two are drawn independently.
+        Adds resampling ranges: the middle share of the coefficients, such as 0.95, in samples of the questions. Needs
+        ItemScores on both sides. Questions are drawn with all their answers; a question that both label sets have (by
+        its id) is drawn for both at once, so what varies is the set of questions. Without common questions the two are
+        drawn independently. A range is no confidence interval: drawing lowers a correlation, so that it lies too low.
     resamples, seed : int
         How many samples; the same seed gives the same ends.
     paired : bool
@@ -450,8 +451,8 @@ class _Draws:
     def of(cls, pair: _Pair, how: Bootstrap, *, paired: bool) -> _Draws:
         if pair.items[0] is None or pair.items[1] is None:
             raise KgtrecError(
-                "intervals need what each system scored on each question, and a table of scores has only totals; give "
-                "qrels and the systems' answer ranks or runs, or leave out the confidence"
+                "resampling ranges need what each system scored on each question, and a table of scores has only "
+                "totals; give qrels and the systems' answer ranks or runs, or leave out the confidence"
             )
         one, other = (next(iter(items.values())).questions for items in pair.items if items is not None)
         union = one.extended(other.labels)

@@ -19,7 +19,7 @@ def correlations_text(found: Correlations) -> str:
     told = [f"{name}: {label}" for name, label in shared.items()]
     told.append(f"{len(found.systems)} systems")
     if found.low is not None and found.confidence is not None:
-        told.append(f"{found.confidence * 100:g}% intervals")
+        told.append(f"{found.confidence * 100:g}% resampling ranges, questions drawn")
     return legible("; ".join(told)) + "\n\n" + aligned(cells, left)
 
 

@@ -506,7 +506,7 @@ def _short(correlation: str) -> str:
 
 
 def _bands(table: pa.Table) -> str:
-    return " Band: 95% interval." if "low" in table.column_names else ""
+    return " Band: resampling range, questions drawn." if "low" in table.column_names else ""
 
 
 KINDS = {

@@ -226,7 +226,7 @@ class _Composer:
         first = _COEFFICIENTS[coefficients[0]]
         caption = (
             f"Correlation of the rankings of {len(self.study.systems)} systems on {one} and on {other}; beneath, "
-            f"{self.confidence} bootstrap intervals, questions drawn. 1: the same order."
+            f"{self.confidence} resampling ranges, questions drawn. 1: the same order."
         )
         if fixed is not None:
             columns.append(Column("fixed", f"{first}, relations as in {one}", 3, "higher"))
@@ -251,7 +251,7 @@ class _Composer:
             own = rows[self.main]
             text += f" with {name} {_number(own['value'])} under {self.main}"
             if _known(own.get("low")):
-                text += f" ({self.confidence} interval {_number(own['low'])} to {_number(own['high'])})"
+                text += f" ({self.confidence} resampling range {_number(own['low'])} to {_number(own['high'])})"
             if best != worst:
                 text += f"; most alike under {_some(best)} ({highest}), least under {_some(worst)} ({lowest})"
             elif len(known) > 1:
@@ -323,7 +323,7 @@ class _Composer:
             }})  # fmt: skip
             yield Table(
                 f"depths-{key}", f"{correlation} to depth {depths[0]} by pool depth of {name}",
-                "The same numbers; intervals are in the data.", data,
+                "The same numbers; resampling ranges are in the data.", data,
                 (Column("measure"), *(Column(each, each, 3) for each in names)),
             )  # fmt: skip
             self._tell_depths(name, rows, depths)

@@ -245,7 +245,7 @@ def test_a_p_value_is_unknown_where_there_are_only_totals():
 
 def test_intervals_need_items():
     """A table of totals says nothing of how they would vary."""
-    with pytest.raises(KgtrecError, match="intervals need what each system scored on each question"):
+    with pytest.raises(KgtrecError, match="resampling ranges need what each system scored on each question"):
         correlate(table({"RR": [1, 2]}), table({"RR": [2, 1]}), confidence=0.95)
     with pytest.raises(KgtrecError, match=r"expected a confidence between 0 and 1, found 95"):
         correlate(items_of(noisy(3, 9, 0)), items_of(noisy(3, 9, 0)), confidence=95)

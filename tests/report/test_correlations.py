@@ -23,7 +23,7 @@ FOUND = Correlations(
 def test_intervals_stand_behind_values_and_the_undefined_is_a_dash():
     """Four decimals; no sign on zero."""
     assert correlations_text(FOUND) == (
-        "first: O; second: S; 3 systems; 90% intervals\n"
+        "first: O; second: S; 3 systems; 90% resampling ranges, questions drawn\n"
         "\n"
         "measure                         tau                      rbo\n"
         "micro.MR  -0.2308 [-0.5000, 0.0000]  0.5000 [0.2500, 0.7500]\n"

@@ -66,14 +66,14 @@ def test_pairs_of_label_sets_whose_names_run_together_have_keys_of_their_own():
 
 def test_the_measures_that_agree_most_and_least_are_told():
     assert findings(study(correlation_S_s=correlations([0.25, 1.0]))) == [
-        "S and s rank the systems with Kendall's tau-b 0.250 under macro.MRR (90% interval 0.100 to 0.900); most alike "
-        "under AP@20 (1.000), least under macro.MRR (0.250)."
+        "S and s rank the systems with Kendall's tau-b 0.250 under macro.MRR (90% resampling range 0.100 to 0.900); "
+        "most alike under AP@20 (1.000), least under macro.MRR (0.250)."
     ]
 
 
 def test_measures_that_agree_the_same_are_not_set_against_each_other():
     assert findings(study(correlation_S_s=correlations([0.5, 0.5])))[0].endswith(
-        "0.500 under macro.MRR (90% interval 0.100 to 0.900); the same under all measures."
+        "0.500 under macro.MRR (90% resampling range 0.100 to 0.900); the same under all measures."
     )
 
 

@@ -61,7 +61,8 @@ FORMATS = ("table", "csv", "json", "latex")
 @click.option("--alpha", type=SHARE, default=0.05, show_default=True,
               help="Below which the difference of a swapped pair is significant.")  # fmt: skip
 @click.option("--confidence", type=SHARE,
-              help="Add bootstrap intervals of this level, such as 0.95; needs qrels and systems.")  # fmt: skip
+              help="Add the range of this share of resampled sets of questions, such as 0.95, which is no confidence "
+              "interval of the correlation; needs qrels and systems.")  # fmt: skip
 @click.option("--resamples", type=samples(2), default=1000, show_default=True, help="How many bootstrap samples.")
 @click.option("--unpaired", is_flag=True, help="Questions of one id are not the same question in FIRST and SECOND.")
 @ties_option

@@ -128,7 +128,7 @@ def test_qrels_and_runs_give_intervals_and_p_values(folder: Path, capsys: pytest
     assert by_folder == printed(capsys, *args, "--systems", *files) == printed(capsys, *args, *files)
     assert "RR       1.0000" in by_folder
     with_ends = printed(capsys, *args, "runs", "--confidence", "0.9", "--resamples", "20")
-    assert "3 systems; 90% intervals" in with_ends
+    assert "3 systems; 90% resampling ranges, questions drawn" in with_ends
     assert "RR       1.0000 [" in with_ends
     only = printed(capsys, "all.qrels", "runs", "-m", "RR AP", "--coefficient", "tau")
     assert only.startswith("labels: all.qrels; 3 systems\n")
@@ -169,7 +169,10 @@ def test_a_table_on_standard_input(folder: Path, capsys: pytest.CaptureFixture[s
         (["all.qrels", "runs", "--against", "a=0"], "error: --against: expected a table of scores with a column a"),
         (["O.csv", "S.csv", "--higher", "x", "--lower", "x"], "error: expected x to be better either --higher or"),
         (["O.csv", "S.csv", "--name", "a", "--name", "b", "--name", "c"], "error: expected a --name for FIRST and"),
-        (["O.csv", "S.csv", "--confidence", "0.9"], "error: intervals need what each system scored on each question"),
+        (
+            ["O.csv", "S.csv", "--confidence", "0.9"],
+            "error: resampling ranges need what each system scored",
+        ),
         (["O.csv", "S.csv", "-m", "P@5"], "error: expected measures of O.csv, found P@5, which has no scores there"),
         (["O.csv", "S.csv", "-m", "Sucess@5"], "error: unknown measure 'Sucess@5'; did you mean Success@5?"),
         (["O.csv", "depths.csv", "--key", "Fold"], "error: O.csv:1: expected a key column 'Fold'"),
