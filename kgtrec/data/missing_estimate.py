@@ -16,7 +16,7 @@ METHODS = ("found", "runs", "labels")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval:
-    """A value with its percentile interval, arrays of one shape; NaN where nothing can be said."""
+    """A value with its interval, arrays of one shape; NaN where nothing can be said, and for the ends of a count."""
 
     value: Floats
     low: Floats
@@ -46,6 +46,8 @@ class MissingEstimate:
     found_missing: float  # true answers found without a label; a sampled one counts as what it stands for
     set_aside: int  # true answers without a label that no system finds
     label_pairs: int  # of a found label and another one of its question, that "labels" depends on
+    missed_by_runs: float  # labels that the systems would miss if they found independently; NaN for one system
+    independent: bool  # whether that may be so: if not, "runs" has no interval
     judged: Floats  # (s,) share of what a system ranks so high that is judged; NaN where that cannot be told
     answers: Interval  # (3,) true answers of the questions
     share: Interval  # (3,) of them that lack a label

@@ -46,10 +46,11 @@ def estimate_json(found: MissingEstimate) -> str:
     about = {
         name: getattr(found, name)
         for name in (
-            "depth", "n_questions", "n_labels", "found_labels", "found_missing", "set_aside", "label_pairs", "method",
-            "p", "confidence", "seed",
+            "depth", "n_questions", "n_labels", "found_labels", "found_missing", "set_aside", "label_pairs",
+            "independent", "method", "p", "confidence", "seed",
         )
     }  # fmt: skip
+    about["missed_by_runs"] = None if math.isnan(found.missed_by_runs) else found.missed_by_runs
     judged = [None if math.isnan(share) else share for share in found.judged.tolist()]
     about["judged"] = dict(zip(found.systems, judged, strict=True))
     return tables_json(about, {name: table(found) for name, table in TABLES.items()})
@@ -78,6 +79,17 @@ def _counted(found: MissingEstimate) -> list[str]:
     lines.append(
         f'"labels" depends on {_several(found.label_pairs, "pair")} of a found label and another label of its question'
         + ("" if found.label_pairs else ", so that it says nothing")
+    )
+    if not found.independent:
+        missed = found.n_labels - found.found_labels
+        which = "low" if missed > found.missed_by_runs else "high"
+        lines.append(
+            f'"runs" would have the systems miss {_several(found.missed_by_runs, "label")}, and they miss {missed:,}: '
+            f"they do not find independently, and its numbers are too {which} and have no interval"
+        )
+    lines.append(
+        f"{found.confidence * 100:g}% intervals: over which answers of these questions have labels; of filtered and "
+        "completed, over questions drawn anew"
     )
     return lines
 
