@@ -100,7 +100,7 @@ def held(drawn: Drawn, depth: int, density: float, score: float) -> tuple[int, d
     """How many questions are asked, and for each column whether its interval holds the truth; NaN without one."""
     labels, truth, systems = drawn
     told: MissingEstimate = kgtrec.estimate_missing(
-        labels, truth, systems, MEASURE, depth=depth, truth=truth, top=1, resamples=500 if np.isfinite(score) else 2
+        labels, truth, systems, MEASURE, depth=depth, truth=truth, top=1, resamples=300 if np.isfinite(score) else 2
     )
 
     def holds(interval: Interval, place: int | tuple[int, int], true: float) -> float:

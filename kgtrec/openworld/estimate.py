@@ -333,7 +333,8 @@ def _missed_by_runs(found: FoundAnswers, n_systems: int) -> tuple[float, bool]:
     if len(times) - actual < _FEWEST_FOUND:
         return missed, True
     low, high = positive_interval(missed, chao_variance(once, twice, n_systems), _SURE).tolist()
-    return missed, actual <= 1 if math.isnan(low) else low <= actual <= high
+    # of whole numbers; where it has no interval, one label at most stands for what cannot be told
+    return missed, actual <= 1 if math.isnan(low) else math.floor(low) <= actual <= math.ceil(high)
 
 
 def _of_these_questions(

@@ -417,6 +417,24 @@ def test_intervals_of_these_questions_are_not_drawn():
     assert not np.array_equal(one.filtered.low, other.filtered.low)
 
 
+def test_intervals_of_95_percent_hold_the_truth_in_95_of_100_draws_of_labels():
+    """The same 60 questions and systems, labels of two answers in five drawn 300 times; within 3 standard errors."""
+    rng = np.random.default_rng(0)
+    true, _, scores = random_world(1, n_questions=60)
+    runs, everything = runs_of(scores), qrels_of(true * 1)
+    options = {"measures": "MRR", "depth": 5, "truth": everything, "resamples": 1, "top": 1}
+    held = []
+    for _ in range(300):
+        labelled = true & (rng.random(true.shape) < 0.4)
+        found = estimate_missing(qrels_of(labelled * 1, labelled), everything, runs, **options)
+        truth = (
+            (found.answers, LABELS, found.true_answers), (found.share, LABELS, found.true_share),
+            (found.missing, LABELS, 0.6), (found.estimated, (0, 0), found.true[0, 0]),
+        )  # fmt: skip
+        held.append([interval.low[place] <= value <= interval.high[place] for interval, place, value in truth])
+    assert np.abs(np.mean(held, axis=0) - 0.95).max() < 3 * np.sqrt(0.95 * 0.05 / 300)
+
+
 def test_systems_that_miss_more_labels_than_independent_ones_would_do_not_find_independently():
     """Of 30 labels both find 20 and one alone 4: independent ones would miss 1/2 . 4 . 3 / (2 . 21) = 1/7, not 6."""
     labels, known, runs = numbered(*["2L 2L 1"] * 10, *["1L 2"] * 4, *["0L 0L 2"] * 3)
@@ -440,6 +458,14 @@ def test_systems_that_miss_as_many_labels_as_independent_ones_would_may_be_such(
     assert found.independent
     assert found.answers.low[RUNS] < found.answers.value[RUNS] < found.answers.high[RUNS]
     assert '"runs" would have' not in estimate_text(found)
+
+
+def test_systems_that_miss_no_label_where_few_are_to_be_missed_may_be_independent():
+    """Of 24 labels both find 20 and one alone 4, as of 1/7 that is missed; none is, which is as likely as can be."""
+    labels, known, runs = numbered(*["2L 2L 1"] * 10, *["1L 2"] * 4)
+    found = estimate_missing(labels, known, runs, "MRR", depth=9, resamples=2)
+    assert found.missed_by_runs == pytest.approx(1 / 7)
+    assert found.independent
 
 
 def test_a_bigger_weight_is_more_of_the_same_answer():

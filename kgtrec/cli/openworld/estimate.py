@@ -66,7 +66,8 @@ _DEPTH = 10  # of a pool that nothing is known of
     "--confidence", type=SHARE, default=0.95, show_default=True,
     help="Of the intervals.",
 )  # fmt: skip
-@click.option("--resamples", type=samples(1), default=1000, show_default=True, help="Bootstrap samples.")
+@click.option("--resamples", type=samples(1), default=1000, show_default=True,
+              help="Bootstrap samples of questions, for the intervals of filtered and completed.")  # fmt: skip
 @seed_option("Of the bootstrap.")
 @mixed_option
 @trust_ids_option
