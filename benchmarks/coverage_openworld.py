@@ -1,13 +1,14 @@
 """How often the intervals of `kgtrec openworld estimate` hold what is true, in worlds where that is known.
 
-    python benchmarks/coverage_openworld.py [--quick] [--world NAME C RANKS... [--world ...]]
+    python benchmarks/coverage_openworld.py [--quick]
+    python benchmarks/coverage_openworld.py [--quick] --world NAME C RANKS... [--world ...]
 
 Without files: questions whose numbers of answers have a long tail, of which four systems find some. *independent*: each
 system finds each answer with a probability of its own. *alike*: an answer is found with a probability that its question
 has, lower for large questions. *all found*: by two systems at least. Each set draws the questions anew, and the labels
 of a share of all answers. Of a collection with answer ranks, such as a family tree (`kgtrec openworld world`), the
-systems find what they find to rank 10, and each set draws a share of the facts, each of which is an answer of two
-questions.
+systems find what they rank ``--depth`` or better, and each set draws a share of the facts, each of which is an answer
+of two questions.
 
 A cell is the share of sets whose interval holds the true value, and, where fewer than all have one, how many have one.
 """
@@ -26,6 +27,7 @@ import kgtrec
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.missing_estimate import METHODS, Interval, MissingEstimate
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.openworld.labels import TrueFacts, hide_labels
 
@@ -37,7 +39,7 @@ KINDS = ("independent", "alike", "all found")
 DENSITIES = (0.1, 0.3, 0.7)
 COLUMNS = ("answers, labels", "beta, labels", "estimated", "filtered", "answers, runs", "beta, runs", "beta, found")
 
-Drawn = tuple[Qrels, Qrels, list[AnswerRanks]]  # labels, truth, systems
+Drawn = tuple[Qrels, Qrels, list[AnswerRanks], Questions | None]  # labels, truth, systems, what is asked
 
 
 def sizes(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -84,7 +86,7 @@ def simulated(kind: str, n_questions: int, density: float, sets: int, seed: int)
             Qrels.of(question[kept], entity[kept], np.ones(int(kept.sum()), np.int32), questions, entities)
             for kept in (rng.random(n) < density, true)
         )
-        yield labels, truth, systems
+        yield labels, truth, systems, None
 
 
 def collected(folder: str, paths: list[str], density: float, sets: int) -> Iterator[Drawn]:
@@ -93,15 +95,16 @@ def collected(folder: str, paths: list[str], density: float, sets: int) -> Itera
     systems = [kgtrec.read_answer_ranks(path) for path in paths]
     truth = hide_labels(true, 1.0).qrels()
     for draw in range(sets):
-        yield hide_labels(true, density, draw=draw).qrels(), truth, systems
+        yield hide_labels(true, density, draw=draw).qrels(), truth, systems, true.collection.questions
 
 
 def held(drawn: Drawn, depth: int, density: float, score: float) -> tuple[int, dict[str, float]]:
     """How many questions are asked, and for each column whether its interval holds the truth; NaN without one."""
-    labels, truth, systems = drawn
+    labels, truth, systems, questions = drawn
     told: MissingEstimate = kgtrec.estimate_missing(
-        labels, truth, systems, MEASURE, depth=depth, truth=truth, top=1, resamples=300 if np.isfinite(score) else 2
-    )
+        labels, truth, systems, MEASURE, depth=depth, truth=truth, questions=questions, top=1,
+        resamples=300 if np.isfinite(score) else 2,
+    )  # fmt: skip
 
     def holds(interval: Interval, place: int | tuple[int, int], true: float) -> float:
         low, high = interval.low[place], interval.high[place]
@@ -133,15 +136,17 @@ def tell(name: str, density: float, rows: list[tuple[int, dict[str, float]]]) ->
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--world", nargs="+", action="append", default=[], metavar="NAME C RANKS")
+    parser.add_argument("--world", nargs="+", action="append", default=[], metavar="NAME C RANKS",
+                        help="a collection and answer ranks, in place of simulated questions")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="40 sets, in place of 300 of questions and 100 of facts")
+    parser.add_argument("--depth", type=int, default=10, help="of the pools of a collection")
     options = parser.parse_args()
     sets, of_facts = (40, 40) if options.quick else (300, 100)
     warnings.simplefilter("ignore", kgtrec.KgtrecWarning)
 
     sys.stdout.write(f"| world | labels | questions asked | {' | '.join(COLUMNS)} |\n")
     sys.stdout.write("|---|---:|---:|" + "---:|" * len(COLUMNS) + "\n")
-    for kind in KINDS:
+    for kind in () if options.world else KINDS:
         score = score_of_all(kind)
         for n_questions in (300,) if kind == "all found" else (100, 300, 1_000):
             for density in DENSITIES:
@@ -150,7 +155,7 @@ def main() -> None:
     for name, folder, *paths in options.world:
         for density in DENSITIES:
             drawn = collected(folder, paths, density, of_facts)
-            tell(name, density, [held(one, 10, density, float("nan")) for one in drawn])
+            tell(name, density, [held(one, options.depth, density, float("nan")) for one in drawn])
 
 
 if __name__ == "__main__":

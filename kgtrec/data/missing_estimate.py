@@ -48,6 +48,7 @@ class MissingEstimate:
     label_pairs: int  # of a found label and another one of its question, that "labels" depends on
     missed_by_runs: float  # labels that the systems would miss if they found independently; NaN for one system
     independent: bool  # whether that may be so: if not, "runs" has no interval
+    by_fact: bool  # whether intervals know which two answers are of one fact, and have their labels together
     judged: Floats  # (s,) share of what a system ranks so high that is judged; NaN where that cannot be told
     answers: Interval  # (3,) true answers of the questions
     share: Interval  # (3,) of them that lack a label

@@ -1,8 +1,9 @@
 r"""How far the estimates of :mod:`kgtrec.kernels.capture_recapture` are off, given the questions.
 
 The true answers of the questions stay as they are, and so does what systems find. What is random is which answers got
-a label, each with probability :math:`\alpha = 1 - \beta`, independently; a question without a label is not asked. So
-the sizes of questions do not vary, and how many answers were found is no estimate.
+a label, each with probability :math:`\alpha = 1 - \beta`, independently, but for the two answers of one fact, which
+have theirs together; a question without a label is not asked. So the sizes of questions do not vary, and how many
+answers were found is no estimate.
 
 Of a question, F answers are found by a system, and known, labelled or not; of those that none finds, s are labelled.
 With :math:`o = \beta / \alpha` its error is that of what its labels stand for, :math:`D = o \sum v` over the labels
@@ -17,6 +18,12 @@ what is found are independent of s,
 over asked questions. How many answers none finds is not known, but the variance of D has an unbiased estimate without
 it: the labels of :math:`s \ge 2` give :math:`o (1 + o) \sum v^2`; that of s = 1 gives the same with probability
 :math:`1 - \beta^F`; and two labels give :math:`2 o^2 v_1 v_2` more with probability :math:`\beta^F`.
+
+The errors of two questions that share a fact are related through its label alone, so that their covariance is
+:math:`\alpha \beta` times by how much each grows, on average, when the fact has its label. That is
+:math:`-(M - 1)` for H if the answer is found, of M true ones, and :math:`v (1 - \beta^{M - 1}) / \alpha` for D if it is
+not. Given its label, :math:`F - 1 + s / \alpha` and whether there is another label are unbiased for M - 1 and for
+:math:`1 - \beta^{M - 1}`, and a labelled fact stands for :math:`1 / \alpha`.
 
 References
 ----------
@@ -35,7 +42,14 @@ from kgtrec.kernels.capture_recapture import FoundAnswers
 Floats = NDArray[np.float64]
 
 
-def error_variances(answers: FoundAnswers, n_questions: int, odds: float, value: Floats, pull: Floats) -> Floats:
+def error_variances(
+    answers: FoundAnswers,
+    n_questions: int,
+    odds: float,
+    value: Floats,
+    pull: Floats,
+    twin: NDArray[np.intp] | None = None,
+) -> Floats:
     r"""Variances of what labels stand for less what is missing, plus ``pull`` times the error of the odds.
 
     Parameters
@@ -49,11 +63,14 @@ def error_variances(answers: FoundAnswers, n_questions: int, odds: float, value:
         What each answer is worth: 1 for numbers of answers.
     pull : (k,) float array
         By how much each sum grows with :math:`\sum_q S_q C_q - o L_q (S_q - 1)`.
+    twin : (n,) int array, optional
+        The row of the answer of another question that has its label together with this one; -1: none. Only those of
+        labelled answers matter.
 
     Returns
     -------
     (k,) float array
-        Unbiased at the true odds, and at least 0.
+        Unbiased at the true odds; with few facts that are answers of two questions they may be below 0.
 
     Examples
     --------
@@ -87,7 +104,17 @@ def error_variances(answers: FoundAnswers, n_questions: int, odds: float, value:
     sampled = ~labelled & (weight > 1)
     each = value[:, sampled] + pulled * labels[question[sampled]]
     total += each**2 @ (weight[sampled] * (weight[sampled] - 1))
-    variances: Floats = np.maximum(total, 0.0)
+    if twin is not None:
+        row = np.flatnonzero(labelled & (twin >= 0))
+        of_row = question[row]
+        grows = np.zeros_like(value)
+        grows[:, row] = np.where(
+            unfound[row],
+            value[:, row] * (labels[of_row] >= 2) * (1 + odds),
+            -pulled * (known[of_row] - 1 + alone[of_row] * (1 + odds)),
+        )
+        total += beta * np.sum(grows[:, row] * grows[:, twin[row]], axis=1)
+    variances: Floats = total
     return variances
 
 
@@ -105,7 +132,7 @@ def chao_variance(once: float, twice: float, n_systems: int) -> float:
 
 
 def positive_interval(value: ArrayLike, variance: ArrayLike, confidence: float, pairs: float = np.inf) -> Floats:
-    """(2, ...) interval of values above 0, on a logarithmic scale; NaN where the value or its variance is 0 or NaN.
+    """(2, ...) interval of values above 0, on a logarithmic scale; NaN where the value or its variance is not above 0.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from kgtrec.data.decisions import Decisions
 from kgtrec.data.missing_estimate import METHODS, Interval, MissingEstimate, Separation
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
 from kgtrec.evaluation import System
@@ -120,6 +121,7 @@ def estimate_missing(
     weight: Floats | None = None,
     known: Qrels | None = None,
     truth: Qrels | None = None,
+    questions: Questions | None = None,
     method: str | None = None,
     top: int = 5,
     p: float = 0.05,
@@ -170,6 +172,9 @@ def estimate_missing(
         Answers that are known to be true otherwise, such as those of a whole test set that labels were sampled from.
     truth : Qrels, optional
         Everything that is true of the questions, to hold the estimates against.
+    questions : Questions, optional
+        What the questions ask. A fact is an answer of two questions, and is labelled for both or none: with it,
+        intervals allow for this. Without it, labels are taken for independent, and intervals are a little too narrow.
     method : {"found", "runs", "labels"}, optional
         That strengths and separations assume. Default: labels if 10 pairs of labels tell of it, else runs, else found.
     top : int
@@ -225,7 +230,8 @@ def estimate_missing(
     totals = _Totals.of(found, worth, n_questions, len(places.systems))
     missed, independent = _missed_by_runs(found, len(places.systems))
     intervals = totals.of_questions_drawn(BootstrapSamples(n_questions, resamples, seed), confidence)
-    intervals |= _of_these_questions(found, worth, totals, confidence, independent=independent)
+    twin = None if questions is None else _twins(answers.qrels, used, questions)
+    intervals |= _of_these_questions(found, worth, totals, confidence, twin, independent=independent)
     chosen = _chosen(method, totals)
     world = _mixed_world(totals, chosen)
     sparse_worth = places.worth(weights, question, labelled)
@@ -237,7 +243,7 @@ def estimate_missing(
         depth=depth, n_questions=n_questions, n_labels=int(labelled.sum()),
         found_labels=int((labelled & (times > 0)).sum()), found_missing=totals.found_missing,
         set_aside=int((answers.known & ~used).sum()), label_pairs=totals.label_pairs,
-        missed_by_runs=missed, independent=independent, judged=places.judged,
+        missed_by_runs=missed, independent=independent, by_fact=questions is not None, judged=places.judged,
         answers=intervals["answers"], share=intervals["share"], missing=intervals["missing"], method=chosen,
         systems=places.systems, measures=tuple(weights), sparse=sparse, filtered=intervals["filtered"],
         completed=intervals["completed"],
@@ -337,8 +343,28 @@ def _missed_by_runs(found: FoundAnswers, n_systems: int) -> tuple[float, bool]:
     return missed, actual <= 1 if math.isnan(low) else math.floor(low) <= actual <= math.ceil(high)
 
 
+def _twins(qrels: Qrels, used: NDArray[np.bool_], questions: Questions) -> NDArray[np.intp]:
+    """(n,) for each used answer the row of the same fact as an answer of another question; -1 where there is none."""
+    question = questions.ids.encode(qrels.questions.labels)[qrels.question[used]]
+    entity = questions.entities.encode(qrels.entities.labels)[qrels.entity[used]]
+    known = np.flatnonzero((question >= 0) & (entity >= 0))
+    key = questions.triples(question[known], entity[known]).keys()
+    order = np.argsort(key, kind="stable")
+    same = np.flatnonzero(key[order][1:] == key[order][:-1])
+    one, other = known[order[same]], known[order[same + 1]]
+    twin = np.full(len(question), -1, np.intp)
+    twin[one], twin[other] = other, one
+    return twin
+
+
 def _of_these_questions(
-    found: FoundAnswers, worth: Floats, totals: _Totals, confidence: float, *, independent: bool
+    found: FoundAnswers,
+    worth: Floats,
+    totals: _Totals,
+    confidence: float,
+    twin: NDArray[np.intp] | None,
+    *,
+    independent: bool,
 ) -> dict[str, Interval]:
     """What is said of the true answers of these questions, over which of them got labels."""
     n_questions, n_systems, sums = len(totals.sums), totals.n_systems, totals.sums.sum(axis=0)
@@ -348,7 +374,7 @@ def _of_these_questions(
     nothing, one = np.zeros((1, len(found.question))), np.ones((1, len(found.question)))
 
     def of_odds(answers: FoundAnswers, odds: float, pairs: float) -> float:
-        return float(error_variances(answers, n_questions, odds, nothing, np.array([1 / pairs]))[0])
+        return float(error_variances(answers, n_questions, odds, nothing, np.array([1 / pairs]), twin)[0])
 
     as_found = found._replace(times=np.ones_like(found.times))
     value = whole.missing / (1 - whole.missing)
@@ -371,12 +397,12 @@ def _of_these_questions(
     if whole.odds > 0:
         pairs, by_labels = sums[FOUND_PAIRS], float(whole.odds)
         odds[:, 2] = positive_interval(by_labels, of_odds(found, by_labels, pairs), confidence, pairs)
-        variance = error_variances(found, n_questions, by_labels, one, np.array([sums[MORE] / pairs]))[0]
+        variance = error_variances(found, n_questions, by_labels, one, np.array([sums[MORE] / pairs]), twin)[0]
         missed = by_labels * sums[MORE]
         answers[:, 2] = whole.answers[0] + positive_interval(missed, variance, confidence, pairs)
         apart = (worth - estimated[:, :, None]).reshape(-1, len(found.question))
         pull = (totals.standing.sum(axis=0) - estimated * sums[MORE]).ravel() / pairs
-        error = error_variances(found, n_questions, by_labels, apart, pull) / whole.answers[2] ** 2
+        error = error_variances(found, n_questions, by_labels, apart, pull, twin) / whole.answers[2] ** 2
         ends = positive_interval(estimated, error.reshape(estimated.shape), confidence, pairs)
     answers[0] = np.maximum(answers[0], certain)
     return {

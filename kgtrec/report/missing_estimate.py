@@ -47,7 +47,7 @@ def estimate_json(found: MissingEstimate) -> str:
         name: getattr(found, name)
         for name in (
             "depth", "n_questions", "n_labels", "found_labels", "found_missing", "set_aside", "label_pairs",
-            "independent", "method", "p", "confidence", "seed",
+            "independent", "by_fact", "method", "p", "confidence", "seed",
         )
     }  # fmt: skip
     about["missed_by_runs"] = None if math.isnan(found.missed_by_runs) else found.missed_by_runs
@@ -87,9 +87,10 @@ def _counted(found: MissingEstimate) -> list[str]:
             f'"runs" would have the systems miss {_several(found.missed_by_runs, "label")}, and they miss {missed:,}: '
             f"they do not find independently, and its numbers are too {which} and have no interval"
         )
+    labelled = "facts" if found.by_fact else "answers of these questions"
     lines.append(
-        f"{found.confidence * 100:g}% intervals: over which answers of these questions have labels; of filtered and "
-        "completed, over questions drawn anew"
+        f"{found.confidence * 100:g}% intervals: over which {labelled} have labels; of filtered and completed, over "
+        "questions drawn anew"
     )
     return lines
 

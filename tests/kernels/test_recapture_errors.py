@@ -57,6 +57,57 @@ WORLD = [
 ]
 
 
+def require_unbiased_by_fact(world, alpha, pull):
+    """As `require_unbiased`, of questions of (fact, found, value), where the two answers of a fact have one label."""
+    odds = (1 - alpha) / alpha
+    rows = [(number, *answer) for number, question in enumerate(world) for answer in question]
+    facts = sorted({row[1] for row in rows})
+    error = square = estimated = 0.0
+    for labelled in itertools.product((False, True), repeat=len(facts)):
+        has = dict(zip(facts, labelled, strict=True))
+        asked = {row[0] for row in rows if has[row[1]]}
+        used = [row for row in rows if row[0] in asked and (has[row[1]] or row[2])]
+        answers = FoundAnswers(
+            np.array([row[0] for row in used], np.intp), np.array([has[row[1]] for row in used], bool),
+            np.array([int(row[2]) for row in used], np.int64), np.ones(len(used)),
+        )  # fmt: skip
+        twin = np.array(
+            [
+                next((place for place, other in enumerate(used) if other[1] == row[1] and other[0] != row[0]), -1)
+                for row in used
+            ],
+            np.intp,
+        )
+        value = np.array([row[3] for row in used], float)
+        missing = sum(row[3] for row in rows if row[0] in asked and not has[row[1]] and not row[2])
+        sums = question_sums(answers, len(world)).sum(axis=0)
+        stands = standing_for_more(answers, len(world))
+        own = odds * value[stands].sum() - missing + pull * (sums[BESIDE] - odds * sums[FOUND_PAIRS])
+        probability = np.prod([alpha if one else 1 - alpha for one in labelled])
+        error += probability * own
+        square += probability * own**2
+        estimate = error_variances(answers, len(world), odds, np.stack([value]), np.array([pull]), twin)[0]
+        estimated += probability * estimate
+    assert error == pytest.approx(0, abs=1e-9 * (1 + square))
+    assert estimated == pytest.approx(square, rel=1e-9, abs=1e-12)
+
+
+FACTS = [
+    [("a", True, 1.0), ("b", True, 0.5), ("c", False, 0.2), ("d", True, 0.0)],
+    [("a", True, 0.7), ("e", False, 0.2), ("f", True, 0.1)],
+    [("b", False, 0.75), ("g", True, 0.6)],
+    [("c", False, 0.1), ("h", False, 0.4)],
+]
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.5, 0.95])
+@pytest.mark.parametrize("pull", [0.0, 0.3, 2.0])
+def test_variances_where_two_answers_have_their_labels_together_are_unbiased(alpha, pull):
+    """Facts found on both sides, on one, and on none; all answers worth 1, and worth what they are."""
+    require_unbiased_by_fact(FACTS, alpha, pull)
+    require_unbiased_by_fact([[(fact, found, 1.0) for fact, found, _ in own] for own in FACTS], alpha, pull)
+
+
 @pytest.mark.parametrize("alpha", [0.1, 1 / 3, 0.95])
 @pytest.mark.parametrize("pull", [0.0, 0.3, 2.0])
 def test_variances_of_five_questions_are_unbiased(alpha, pull):

@@ -19,6 +19,7 @@ from kgtrec.data.open_world import OpenWorld
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
+from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError
 from kgtrec.evaluation import evaluate
@@ -675,6 +676,36 @@ def tree():
         for place, (name, model) in enumerate(models)
     ]
     return TrueFacts.of(complete), ranks
+
+
+def test_facts_that_label_two_questions_are_known_from_what_the_questions_ask(tree):
+    """They make intervals wider than labels that are independent would be; values stay."""
+    true, ranks = tree
+    labels, everything = hide_labels(true, 1 / 3).qrels(), hide_labels(true, 1.0).qrels()
+    options = {"measures": "MRR", "depth": 1, "resamples": 1, "top": 1}
+    alone = estimate_missing(labels, everything, ranks, **options)
+    by_fact = estimate_missing(labels, everything, ranks, questions=true.collection.questions, **options)
+    assert (alone.by_fact, by_fact.by_fact) == (False, True)
+    for name in ("answers", "missing"):
+        one, other = getattr(alone, name), getattr(by_fact, name)
+        np.testing.assert_array_equal(one.value, other.value)
+        assert (other.high - other.low)[LABELS] > (one.high - one.low)[LABELS]
+
+
+def test_the_same_fact_is_the_answer_of_two_questions():
+    """Ann likes tea and jam, Bob likes tea: of who likes tea, and of what Ann likes."""
+    facts = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam"), ("bob", "likes", "tea")])
+    collection = build_questions(Triples.of([]), Triples.of([]), facts)
+    rows = collection.qrels
+    twin = module._twins(rows, np.ones(len(rows), bool), collection.questions)
+    keys = collection.questions.triples(rows.question, rows.entity).keys()
+    assert (twin >= 0).all()
+    assert (keys[twin] == keys).all()
+    assert (rows.question[twin] != rows.question).all()
+    used = keys == keys[0]
+    assert module._twins(rows, used, collection.questions).tolist() == [1, 0]
+    used[np.flatnonzero(used)[1]] = False
+    assert module._twins(rows, used, collection.questions).tolist() == [-1]
 
 
 def betas(tree, correlation):

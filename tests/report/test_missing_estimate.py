@@ -87,9 +87,10 @@ def test_json_holds_what_it_was_made_of(found, little):
     about = json.loads(estimate_json(found))
     assert about["judged"] == pytest.approx({"one": 5 / 6, "two": 6 / 7})
     assert {key: about[key] for key in ("depth", "n_questions", "n_labels", "found_labels", "found_missing",
-            "set_aside", "label_pairs", "independent", "method", "p", "confidence", "seed")} == {
+            "set_aside", "label_pairs", "independent", "by_fact", "method", "p", "confidence", "seed")} == {
         "depth": 3, "n_questions": 3, "n_labels": 4, "found_labels": 2, "found_missing": 3.0, "set_aside": 1,
-        "label_pairs": 1, "independent": True, "method": "runs", "p": 0.05, "confidence": 0.95, "seed": 0,
+        "label_pairs": 1, "independent": True, "by_fact": False, "method": "runs", "p": 0.05, "confidence": 0.95,
+        "seed": 0,
     }  # fmt: skip
     assert [row["method"] for row in about["missing"]] == ["found", "runs", "labels", "truth"]
     assert len(about["scores"]) == 4
