@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.decisions import Decisions
-from kgtrec.data.missing_estimate import METHODS, Interval, MissingEstimate, Separation
+from kgtrec.data.missing_estimate import FEWEST_FOUND, METHODS, Interval, MissingEstimate, Separation
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
@@ -51,8 +51,7 @@ Floats = NDArray[np.float64]
 
 MEASURES = ("micro.MRR", "micro.Hits@10")
 _FEWEST_PAIRS = 10  # of labels, for "labels" to be assumed unless asked for
-_FEWEST_FOUND = 10  # labels, that tell whether systems find independently,
-_SURE = 0.95  # at this level
+_SURE = 0.95  # that systems do not find independently
 
 
 def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrels, Floats]:
@@ -328,16 +327,14 @@ class _Totals:
 def _missed_by_runs(found: FoundAnswers, n_systems: int) -> tuple[float, bool]:
     """How many of the labels systems that find independently would miss, and whether they may be such systems.
 
-    Of labels it is known how many they miss. The estimate has to hold that number in its interval, if enough labels
-    are found to tell.
+    Of labels it is known how many they miss. The estimate has to hold that number in its interval; NaN and no where
+    there is one system, or too few labels are found to tell.
     """
-    if n_systems == 1:
-        return math.nan, True
     times = found.times[found.labelled]
+    if n_systems == 1 or np.count_nonzero(times) < FEWEST_FOUND:
+        return math.nan, False
     once, twice, actual = (int(np.count_nonzero(times == number)) for number in (1, 2, 0))
     missed = float(found_by_none(np.array(once), np.array(twice), n_systems))
-    if len(times) - actual < _FEWEST_FOUND:
-        return missed, True
     low, high = positive_interval(missed, chao_variance(once, twice, n_systems), _SURE).tolist()
     # of whole numbers; where it has no interval, one label at most stands for what cannot be told
     return missed, actual <= 1 if math.isnan(low) else math.floor(low) <= actual <= math.ceil(high)
@@ -384,7 +381,7 @@ def _of_these_questions(
     if sampled:
         variance = float((found.weight * (found.weight - 1))[~found.labelled].sum())
         answers[:, 0] = sums[LABELS] + positive_interval(sums[FOUND], variance, confidence)
-    elif independent and n_systems > 1:
+    elif independent:
         missed, variance = whole.answers[1] - whole.answers[0], chao_variance(sums[ONCE], sums[TWICE], n_systems)
         answers[:, 1] = whole.answers[0] + positive_interval(missed, variance, confidence)
         if sums[PAIRS] > 0 and sums[FOUND] > 0:

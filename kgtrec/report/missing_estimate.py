@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.data.missing_estimate import METHODS, MissingEstimate
+from kgtrec.data.missing_estimate import FEWEST_FOUND, METHODS, MissingEstimate
 from kgtrec.report.records import table_csv, tables_json
 from kgtrec.report.tables import aligned, decimals, number_of
 
@@ -80,7 +80,12 @@ def _counted(found: MissingEstimate) -> list[str]:
         f'"labels" depends on {_several(found.label_pairs, "pair")} of a found label and another label of its question'
         + ("" if found.label_pairs else ", so that it says nothing")
     )
-    if not found.independent:
+    if math.isnan(found.missed_by_runs) and len(found.systems) > 1:
+        lines.append(
+            f"fewer than {FEWEST_FOUND} labels are found, too few to tell whether systems find independently: "
+            '"runs" has no interval'
+        )
+    elif not found.independent and len(found.systems) > 1:
         missed = found.n_labels - found.found_labels
         which = "low" if missed > found.missed_by_runs else "high"
         lines.append(
