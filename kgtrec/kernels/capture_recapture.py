@@ -86,6 +86,18 @@ def question_sums(answers: FoundAnswers, n_questions: int) -> Floats:
     )
 
 
+def found_by_none(once: Floats, twice: Floats, n_systems: int) -> Floats:
+    """Chao2: how many answers no system finds, out of how many one and two find; NaN of one system.
+
+    Examples
+    --------
+    >>> found_by_none(np.array([4.0, 1.0]), np.array([2.0, 0.0]), 4).tolist()  # 3/4 . 4 . 3 / (2 . 3)
+    [1.5, 0.0]
+    """
+    unseen = (n_systems - 1) / n_systems * once * np.maximum(once - 1, 0) / (2 * (twice + 1))
+    return np.where(n_systems > 1, unseen, np.nan)
+
+
 class Estimates(NamedTuple):
     """What the sums of questions say; the last axis of the first three is found, runs, labels."""
 
@@ -115,8 +127,7 @@ def estimates(sums: Floats, n_systems: int) -> Estimates:
     """
     labels, found, once, twice, pairs, beside, found_pairs, more = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        unseen = (n_systems - 1) / n_systems * once * np.maximum(once - 1, 0) / (2 * (twice + 1))
-        unseen = np.where(n_systems > 1, unseen, np.nan)
+        unseen = found_by_none(once, twice, n_systems)
         odds = np.where(found_pairs > 0, beside / found_pairs, np.nan)
         more_by_runs = np.where(found > 0, 1 + unseen / found, 1.0)
         answers = np.stack([labels + found, labels + found + unseen, labels + found + odds * more], axis=-1)

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.decisions import Decisions
-from kgtrec.data.missing_estimate import METHODS, Interval, MissingEstimate, Separation
+from kgtrec.data.missing_estimate import FEWEST_FOUND, METHODS, Interval, MissingEstimate, Separation
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
 from kgtrec.evaluation import System
@@ -24,14 +25,18 @@ from kgtrec.kernels.capture_recapture import (
     FOUND_PAIRS,
     LABELS,
     MORE,
+    ONCE,
     PAIRS,
+    TWICE,
     Estimates,
     FoundAnswers,
     estimates,
+    found_by_none,
     question_sums,
     standing_for_more,
 )
 from kgtrec.kernels.open_world import Weights
+from kgtrec.kernels.recapture_errors import chao_variance, error_variances, positive_interval
 from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval
 from kgtrec.openworld.known_answers import KnownAnswers, Placings
 from kgtrec.openworld.mixture import MixedWorld, needed_questions
@@ -46,6 +51,7 @@ Floats = NDArray[np.float64]
 
 MEASURES = ("micro.MRR", "micro.Hits@10")
 _FEWEST_PAIRS = 10  # of labels, for "labels" to be assumed unless asked for
+_SURE = 0.95  # that systems do not find independently
 
 
 def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrels, Floats]:
@@ -114,6 +120,7 @@ def estimate_missing(
     weight: Floats | None = None,
     known: Qrels | None = None,
     truth: Qrels | None = None,
+    questions: Questions | None = None,
     method: str | None = None,
     top: int = 5,
     p: float = 0.05,
@@ -128,7 +135,8 @@ def estimate_missing(
     judgements should go that far. Judgements of what no system found are set aside. Three methods are put side by side:
 
     - "found": what was found is all there is, a lower bound;
-    - "runs": systems find independently of each other, Chao's estimate; they find alike, so that it is usually too low;
+    - "runs": systems find independently of each other, Chao's estimate; they find alike, so that it is usually too
+      low. It says how many of the labels they would miss: where they do not, it has no interval;
     - "labels": labels are a random sample of what is true. It needs questions with two labels, and is off where labels
       and systems favour the same answers.
 
@@ -163,6 +171,9 @@ def estimate_missing(
         Answers that are known to be true otherwise, such as those of a whole test set that labels were sampled from.
     truth : Qrels, optional
         Everything that is true of the questions, to hold the estimates against.
+    questions : Questions, optional
+        What the questions ask. A fact is an answer of two questions, and is labelled for both or none: with it,
+        intervals allow for this. Without it, labels are taken for independent, and intervals are a little too narrow.
     method : {"found", "runs", "labels"}, optional
         That strengths and separations assume. Default: labels if 10 pairs of labels tell of it, else runs, else found.
     top : int
@@ -170,8 +181,11 @@ def estimate_missing(
     p : float
         Probability of a wrong order that is still accepted, in (0, 0.5).
     confidence : float
-        Of the intervals, percentiles of bootstrap samples of questions.
+        Of the intervals. Those of answers, shares, beta and estimated scores are of these questions, over which of
+        their answers got labels; those of filtered and completed scores are percentiles of bootstrap samples of the
+        questions.
     resamples, seed : int
+        Of the bootstrap.
     mixed : bool
         As :func:`kgtrec.evaluate` takes it.
 
@@ -213,8 +227,10 @@ def estimate_missing(
 
     worth = places.worth(weights, question, used)
     totals = _Totals.of(found, worth, n_questions, len(places.systems))
-    samples = BootstrapSamples(n_questions, resamples, seed)
-    intervals = totals.intervals(samples, confidence)
+    missed, independent = _missed_by_runs(found, len(places.systems))
+    intervals = totals.of_questions_drawn(BootstrapSamples(n_questions, resamples, seed), confidence)
+    twin = None if questions is None else _twins(answers.qrels, used, questions)
+    intervals |= _of_these_questions(found, worth, totals, confidence, twin, independent=independent)
     chosen = _chosen(method, totals)
     world = _mixed_world(totals, chosen)
     sparse_worth = places.worth(weights, question, labelled)
@@ -225,7 +241,8 @@ def estimate_missing(
     return MissingEstimate(
         depth=depth, n_questions=n_questions, n_labels=int(labelled.sum()),
         found_labels=int((labelled & (times > 0)).sum()), found_missing=totals.found_missing,
-        set_aside=int((answers.known & ~used).sum()), label_pairs=totals.label_pairs, judged=places.judged,
+        set_aside=int((answers.known & ~used).sum()), label_pairs=totals.label_pairs,
+        missed_by_runs=missed, independent=independent, by_fact=questions is not None, judged=places.judged,
         answers=intervals["answers"], share=intervals["share"], missing=intervals["missing"], method=chosen,
         systems=places.systems, measures=tuple(weights), sparse=sparse, filtered=intervals["filtered"],
         completed=intervals["completed"],
@@ -280,40 +297,117 @@ class _Totals:
     def label_pairs(self) -> int:
         return int(self.sums[:, FOUND_PAIRS].sum())
 
-    def intervals(self, samples: BootstrapSamples, confidence: float) -> dict[str, Interval]:
-        """The estimates, with percentiles of what samples of the questions say."""
+    def of_questions_drawn(self, samples: BootstrapSamples, confidence: float) -> dict[str, Interval]:
+        """Scores on the labels, and on all that is known, with percentiles of what samples of the questions say."""
         n = len(self.sums)
-        columns = np.concatenate(
-            [
-                self.sums,
-                *(part.reshape(n, -1) for part in (self.labelled, self.known, self.standing)),
-                self.weight[:, None],
-            ],
-            axis=1,
-        )
-        values = self._estimates(columns.sum(axis=0))
-        drawn = [self._estimates(block.astype(np.float64) @ columns) for block in samples]
+        parts = (self.labelled, self.sums[:, LABELS]), (self.known, self.weight)
+        columns = np.concatenate([np.column_stack([above.reshape(n, -1), below]) for above, below in parts], axis=1)
+
+        def quotients(sums: Floats) -> list[Floats]:
+            shape = (*sums.shape[:-1], *self.known.shape[1:])
+            return [(one[..., :-1] / one[..., -1:]).reshape(shape) for one in np.split(sums, 2, axis=-1)]
+
+        drawn = [quotients(block.astype(np.float64) @ columns) for block in samples]
         intervals = {}
-        for name, value in values.items():
-            low, high = percentile_interval(np.concatenate([one[name] for one in drawn]), confidence)
+        for place, (name, value) in enumerate(
+            zip(("filtered", "completed"), quotients(columns.sum(axis=0)), strict=True)
+        ):
+            low, high = percentile_interval(np.concatenate([one[place] for one in drawn]), confidence)
             intervals[name] = Interval(value, low, high)
         return intervals
 
-    def _estimates(self, columns: Floats) -> dict[str, Floats]:
-        """Estimates by name from sums of all columns, (..., k) -> (..., the shape of each)."""
-        n_sums, shape = self.sums.shape[1], self.known.shape[1:]
-        n_scores = math.prod(shape)
-        sums, labelled, known, standing, weight = np.split(columns, np.cumsum([n_sums, *[n_scores] * 3]), axis=-1)
-        by_method = estimates(sums, self.n_systems)
-        odds = by_method.odds[..., None]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            scores = {
-                "filtered": labelled / sums[..., LABELS, None],
-                "completed": known / weight,
-                "estimated": (known + odds * standing) / (weight + odds * sums[..., MORE, None]),
-            }
-        by_name = {name: score.reshape(*columns.shape[:-1], *shape) for name, score in scores.items()}
-        return by_name | {"answers": by_method.answers, "share": by_method.share, "missing": by_method.missing}
+    def estimated(self) -> Floats:
+        """(m, s) scores on all true answers of these questions, if labels are a random sample of them."""
+        odds, more = self.whole.odds, self.sums[:, MORE].sum()
+        standing, known = self.standing.sum(axis=0), self.known.sum(axis=0)
+        estimated: Floats = (known + odds * standing) / (self.weight.sum() + odds * more)
+        return estimated
+
+
+def _missed_by_runs(found: FoundAnswers, n_systems: int) -> tuple[float, bool]:
+    """How many of the labels systems that find independently would miss, and whether they may be such systems.
+
+    Of labels it is known how many they miss. The estimate has to hold that number in its interval; NaN and no where
+    there is one system, or too few labels are found to tell.
+    """
+    times = found.times[found.labelled]
+    if n_systems == 1 or np.count_nonzero(times) < FEWEST_FOUND:
+        return math.nan, False
+    once, twice, actual = (int(np.count_nonzero(times == number)) for number in (1, 2, 0))
+    missed = float(found_by_none(np.array(once), np.array(twice), n_systems))
+    low, high = positive_interval(missed, chao_variance(once, twice, n_systems), _SURE).tolist()
+    # of whole numbers; where it has no interval, one label at most stands for what cannot be told
+    return missed, actual <= 1 if math.isnan(low) else math.floor(low) <= actual <= math.ceil(high)
+
+
+def _twins(qrels: Qrels, used: NDArray[np.bool_], questions: Questions) -> NDArray[np.intp]:
+    """(n,) for each used answer the row of the same fact as an answer of another question; -1 where there is none."""
+    question = questions.ids.encode(qrels.questions.labels)[qrels.question[used]]
+    entity = questions.entities.encode(qrels.entities.labels)[qrels.entity[used]]
+    known = np.flatnonzero((question >= 0) & (entity >= 0))
+    key = questions.triples(question[known], entity[known]).keys()
+    order = np.argsort(key, kind="stable")
+    same = np.flatnonzero(key[order][1:] == key[order][:-1])
+    one, other = known[order[same]], known[order[same + 1]]
+    twin = np.full(len(question), -1, np.intp)
+    twin[one], twin[other] = other, one
+    return twin
+
+
+def _of_these_questions(
+    found: FoundAnswers,
+    worth: Floats,
+    totals: _Totals,
+    confidence: float,
+    twin: NDArray[np.intp] | None,
+    *,
+    independent: bool,
+) -> dict[str, Interval]:
+    """What is said of the true answers of these questions, over which of them got labels."""
+    n_questions, n_systems, sums = len(totals.sums), totals.n_systems, totals.sums.sum(axis=0)
+    whole, sampled = totals.whole, bool((found.weight > 1).any())
+    answers, odds = np.full((2, len(METHODS)), np.nan), np.full((2, len(METHODS)), np.nan)
+    certain = sums[LABELS] + np.count_nonzero(~found.labelled)  # that much was seen
+    nothing, one = np.zeros((1, len(found.question))), np.ones((1, len(found.question)))
+
+    def of_odds(answers: FoundAnswers, odds: float, pairs: float) -> float:
+        return float(error_variances(answers, n_questions, odds, nothing, np.array([1 / pairs]), twin)[0])
+
+    as_found = found._replace(times=np.ones_like(found.times))
+    value = whole.missing / (1 - whole.missing)
+    if sums[PAIRS] > 0:
+        variance = of_odds(as_found, value[0], sums[PAIRS])
+        odds[:, 0] = positive_interval(value[0], variance, confidence, sums[PAIRS])
+    if sampled:
+        variance = float((found.weight * (found.weight - 1))[~found.labelled].sum())
+        answers[:, 0] = sums[LABELS] + positive_interval(sums[FOUND], variance, confidence)
+    elif independent:
+        missed, variance = whole.answers[1] - whole.answers[0], chao_variance(sums[ONCE], sums[TWICE], n_systems)
+        answers[:, 1] = whole.answers[0] + positive_interval(missed, variance, confidence)
+        if sums[PAIRS] > 0 and sums[FOUND] > 0:
+            more = 1 + missed / sums[FOUND]
+            of_all = as_found._replace(weight=np.where(found.labelled, 1.0, more))
+            own = of_odds(of_all, value[1], sums[PAIRS]) + (value[1] / more / sums[FOUND]) ** 2 * variance
+            odds[:, 1] = positive_interval(value[1], own, confidence, sums[PAIRS])
+    estimated = totals.estimated()
+    ends = np.full((2, *estimated.shape), np.nan)
+    if whole.odds > 0:
+        pairs, by_labels = sums[FOUND_PAIRS], float(whole.odds)
+        odds[:, 2] = positive_interval(by_labels, of_odds(found, by_labels, pairs), confidence, pairs)
+        variance = error_variances(found, n_questions, by_labels, one, np.array([sums[MORE] / pairs]), twin)[0]
+        missed = by_labels * sums[MORE]
+        answers[:, 2] = whole.answers[0] + positive_interval(missed, variance, confidence, pairs)
+        apart = (worth - estimated[:, :, None]).reshape(-1, len(found.question))
+        pull = (totals.standing.sum(axis=0) - estimated * sums[MORE]).ravel() / pairs
+        error = error_variances(found, n_questions, by_labels, apart, pull, twin) / whole.answers[2] ** 2
+        ends = positive_interval(estimated, error.reshape(estimated.shape), confidence, pairs)
+    answers[0] = np.maximum(answers[0], certain)
+    return {
+        "answers": Interval(whole.answers, *answers),
+        "share": Interval(whole.share, *(1 - sums[LABELS] / answers)),
+        "missing": Interval(whole.missing, *(odds / (1 + odds))),
+        "estimated": Interval(estimated, *ends),
+    }
 
 
 def _chosen(method: str | None, totals: _Totals) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.data.missing_estimate import METHODS, MissingEstimate
+from kgtrec.data.missing_estimate import FEWEST_FOUND, METHODS, MissingEstimate
 from kgtrec.report.records import table_csv, tables_json
 from kgtrec.report.tables import aligned, decimals, number_of
 
@@ -46,10 +46,11 @@ def estimate_json(found: MissingEstimate) -> str:
     about = {
         name: getattr(found, name)
         for name in (
-            "depth", "n_questions", "n_labels", "found_labels", "found_missing", "set_aside", "label_pairs", "method",
-            "p", "confidence", "seed",
+            "depth", "n_questions", "n_labels", "found_labels", "found_missing", "set_aside", "label_pairs",
+            "independent", "by_fact", "method", "p", "confidence", "seed",
         )
     }  # fmt: skip
+    about["missed_by_runs"] = None if math.isnan(found.missed_by_runs) else found.missed_by_runs
     judged = [None if math.isnan(share) else share for share in found.judged.tolist()]
     about["judged"] = dict(zip(found.systems, judged, strict=True))
     return tables_json(about, {name: table(found) for name, table in TABLES.items()})
@@ -78,6 +79,23 @@ def _counted(found: MissingEstimate) -> list[str]:
     lines.append(
         f'"labels" depends on {_several(found.label_pairs, "pair")} of a found label and another label of its question'
         + ("" if found.label_pairs else ", so that it says nothing")
+    )
+    if math.isnan(found.missed_by_runs) and len(found.systems) > 1:
+        lines.append(
+            f"fewer than {FEWEST_FOUND} labels are found, too few to tell whether systems find independently: "
+            '"runs" has no interval'
+        )
+    elif not found.independent and len(found.systems) > 1:
+        missed = found.n_labels - found.found_labels
+        which = "low" if missed > found.missed_by_runs else "high"
+        lines.append(
+            f'"runs" would have the systems miss {_several(found.missed_by_runs, "label")}, and they miss {missed:,}: '
+            f"they do not find independently, and its numbers are too {which} and have no interval"
+        )
+    labelled = "facts" if found.by_fact else "answers of these questions"
+    lines.append(
+        f"{found.confidence * 100:g}% intervals: over which {labelled} have labels; of filtered and completed, over "
+        "questions drawn anew"
     )
     return lines
 

@@ -19,6 +19,7 @@ from kgtrec.data.open_world import OpenWorld
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
+from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError
 from kgtrec.evaluation import evaluate
@@ -33,7 +34,7 @@ from kgtrec.openworld.weights import named_weights
 from kgtrec.pooling import pool_runs
 from kgtrec.questions import build_questions
 from kgtrec.ranking import rank_scores
-from kgtrec.report.missing_estimate import estimate_json
+from kgtrec.report.missing_estimate import estimate_json, estimate_text
 from tests.test_sampled_estimates import STRATA, judged, world
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -365,11 +366,108 @@ def test_intervals_hold_their_values_and_grow_with_confidence(seed):
     for name in ("answers", "share", "missing", "filtered", "completed", "estimated", "strength"):
         inner, outer = getattr(narrow, name), getattr(wide, name)
         assert np.array_equal(inner.value, outer.value, equal_nan=True)
-        known = np.isfinite(outer.value)
+        known = np.isfinite(outer.low)
+        assert np.array_equal(known, np.isfinite(inner.low))
+        assert np.isfinite(outer.value[known]).all()
         assert (outer.low[known] <= outer.value[known]).all()
         assert (outer.value[known] <= outer.high[known]).all()
         assert (outer.low[known] <= inner.low[known]).all()
         assert (inner.high[known] <= outer.high[known]).all()
+
+
+def numbered(*questions):
+    """Labels, judgements and two runs: questions of "2L" (a label that two systems find), "1" (found by one), "0L"."""
+    rows = {f"q{number}": text.split() for number, text in enumerate(questions)}
+    letters = "abcdefghijklm"
+    named = {question: list(zip(letters, parts, strict=False)) for question, parts in rows.items()}
+    labels = qrels(**{q: "".join(name for name, part in own if part.endswith("L")) for q, own in named.items()})
+    known = qrels(**{q: "".join(name for name, _ in own) for q, own in named.items()})
+    runs = [
+        run(f"s{n}", **{q: "z" + "".join(name for name, part in own if int(part[0]) > n) for q, own in named.items()})
+        for n in range(2)
+    ]
+    return labels, known, runs
+
+
+def test_what_is_counted_has_no_interval():
+    """All that is found of these questions is known, however they were drawn; beta is not a count."""
+    labels, known, runs = numbered(*["2L 1L 2 0L"] * 5, *["1L 2L 2L 1"] * 5)
+    found = estimate_missing(labels, known, runs, "MRR", depth=9, resamples=2)
+    assert np.isnan([found.answers.low[FOUND], found.share.high[FOUND]]).all()
+    assert found.missing.low[FOUND] < found.missing.value[FOUND] < found.missing.high[FOUND]
+    assert found.answers.low[LABELS] < found.answers.value[LABELS] < found.answers.high[LABELS]
+
+
+def test_of_a_sample_of_the_judgements_what_is_found_is_an_estimate():
+    """It has an interval then, which starts no lower than what was seen; of "runs" nothing is said."""
+    labels, known, runs = numbered(*["2L 1L 2 0L"] * 5, *["1L 2L 2L 1"] * 5)
+    weight = np.full(len(known), 1.5)
+    found = estimate_missing(labels, known, runs, "MRR", depth=9, resamples=2, weight=weight)
+    seen = found.n_labels + 10
+    assert seen <= found.answers.low[FOUND] < found.answers.value[FOUND] == found.n_labels + 15
+    assert np.isnan(found.answers.low[RUNS])
+
+
+def test_intervals_of_these_questions_are_not_drawn():
+    """What is said of the answers of these questions depends on no sample of questions."""
+    labels, known, runs = numbered(*["2L 1L 2 0L 0L"] * 4, *["1L 2L 1"] * 5)
+    one, other = (estimate_missing(labels, known, runs, "MRR", depth=9, resamples=9, seed=seed) for seed in (0, 1))
+    for name in ("answers", "share", "missing", "estimated"):
+        for end in ("low", "high"):
+            np.testing.assert_array_equal(getattr(getattr(one, name), end), getattr(getattr(other, name), end))
+    assert not np.array_equal(one.filtered.low, other.filtered.low)
+
+
+@pytest.mark.slow
+def test_intervals_of_95_percent_hold_the_truth_in_95_of_100_draws_of_labels():
+    """The same 60 questions and system, labels of two answers in five drawn 300 times; within 3 standard errors."""
+    rng = np.random.default_rng(0)
+    true, _, scores = random_world(1, n_questions=60)
+    one, everything = run_of("one", scores[0]), qrels_of(true * 1)
+    options = {"measures": "MRR", "depth": 5, "truth": everything, "resamples": 1, "top": 1}
+    held = []
+    for _ in range(300):
+        labelled = true & (rng.random(true.shape) < 0.4)
+        found = estimate_missing(qrels_of(labelled * 1, labelled), everything, one, **options)
+        truth = (
+            (found.answers, LABELS, found.true_answers), (found.share, LABELS, found.true_share),
+            (found.missing, LABELS, 0.6), (found.estimated, (0, 0), found.true[0, 0]),
+        )  # fmt: skip
+        held.append([interval.low[place] <= value <= interval.high[place] for interval, place, value in truth])
+    assert np.abs(np.mean(held, axis=0) - 0.95).max() < 3 * np.sqrt(0.95 * 0.05 / 300)
+
+
+def test_systems_that_miss_more_labels_than_independent_ones_would_do_not_find_independently():
+    """Of 30 labels both find 20 and one alone 4: independent ones would miss 1/2 . 4 . 3 / (2 . 21) = 1/7, not 6."""
+    labels, known, runs = numbered(*["2L 2L 1"] * 10, *["1L 2"] * 4, *["0L 0L 2"] * 3)
+    found = estimate_missing(labels, known, runs, "MRR", depth=9, resamples=2)
+    assert found.missed_by_runs == pytest.approx(1 / 7)
+    assert not found.independent
+    for interval in (found.answers, found.share, found.missing):
+        assert np.isfinite(interval.value[RUNS])
+        assert np.isnan([interval.low[RUNS], interval.high[RUNS]]).all()
+    assert (
+        '"runs" would have the systems miss 0 labels, and they miss 6: they do not find independently, and its numbers '
+        "are too low and have no interval"
+    ) in estimate_text(found)
+
+
+def test_systems_that_miss_as_many_labels_as_independent_ones_would_may_be_such():
+    """Of 31 labels both find 9 and one alone 12: independent ones would miss 1/2 . 12 . 11 / 20 = 3.3 where 4 are."""
+    labels, known, runs = numbered(*["2L 1L 1"] * 9, *["1L 2 1"] * 3, *["0L 0L 2 1"] * 2)
+    found = estimate_missing(labels, known, runs, "MRR", depth=9, resamples=2)
+    assert found.missed_by_runs == pytest.approx(3.3)
+    assert found.independent
+    assert found.answers.low[RUNS] < found.answers.value[RUNS] < found.answers.high[RUNS]
+    assert '"runs" would have' not in estimate_text(found)
+
+
+def test_systems_that_miss_no_label_where_few_are_to_be_missed_may_be_independent():
+    """Of 24 labels both find 20 and one alone 4, as of 1/7 that is missed; none is, which is as likely as can be."""
+    labels, known, runs = numbered(*["2L 2L 1"] * 10, *["1L 2"] * 4)
+    found = estimate_missing(labels, known, runs, "MRR", depth=9, resamples=2)
+    assert found.missed_by_runs == pytest.approx(1 / 7)
+    assert found.independent
 
 
 def test_a_bigger_weight_is_more_of_the_same_answer():
@@ -583,6 +681,36 @@ def tree():
         for place, (name, model) in enumerate(models)
     ]
     return TrueFacts.of(complete), ranks
+
+
+def test_facts_that_label_two_questions_are_known_from_what_the_questions_ask(tree):
+    """They make intervals wider than labels that are independent would be; values stay."""
+    true, ranks = tree
+    labels, everything = hide_labels(true, 1 / 3).qrels(), hide_labels(true, 1.0).qrels()
+    options = {"measures": "MRR", "depth": 1, "resamples": 1, "top": 1}
+    alone = estimate_missing(labels, everything, ranks, **options)
+    by_fact = estimate_missing(labels, everything, ranks, questions=true.collection.questions, **options)
+    assert (alone.by_fact, by_fact.by_fact) == (False, True)
+    for name in ("answers", "missing"):
+        one, other = getattr(alone, name), getattr(by_fact, name)
+        np.testing.assert_array_equal(one.value, other.value)
+        assert (other.high - other.low)[LABELS] > (one.high - one.low)[LABELS]
+
+
+def test_the_same_fact_is_the_answer_of_two_questions():
+    """Ann likes tea and jam, Bob likes tea: of who likes tea, and of what Ann likes."""
+    facts = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam"), ("bob", "likes", "tea")])
+    collection = build_questions(Triples.of([]), Triples.of([]), facts)
+    rows = collection.qrels
+    twin = module._twins(rows, np.ones(len(rows), bool), collection.questions)
+    keys = collection.questions.triples(rows.question, rows.entity).keys()
+    assert (twin >= 0).all()
+    assert (keys[twin] == keys).all()
+    assert (rows.question[twin] != rows.question).all()
+    used = keys == keys[0]
+    assert module._twins(rows, used, collection.questions).tolist() == [1, 0]
+    used[np.flatnonzero(used)[1]] = False
+    assert module._twins(rows, used, collection.questions).tolist() == [-1]
 
 
 def betas(tree, correlation):

@@ -38,7 +38,12 @@ def test_text_tells_what_was_counted(found):
         "set aside: 1 true answer without a label that no system found",
         '"labels" depends on 1 pair of a found label and another label of its question',
     ]
-    assert lines[4] == ""
+    assert lines[4:7] == [
+        'fewer than 10 labels are found, too few to tell whether systems find independently: "runs" has no interval',
+        "95% intervals: over which answers of these questions have labels; of filtered and completed, over questions "
+        "drawn anew",
+        "",
+    ]
 
 
 def test_text_holds_methods_systems_and_separations(found):
@@ -83,15 +88,17 @@ def test_json_holds_what_it_was_made_of(found, little):
     about = json.loads(estimate_json(found))
     assert about["judged"] == pytest.approx({"one": 5 / 6, "two": 6 / 7})
     assert {key: about[key] for key in ("depth", "n_questions", "n_labels", "found_labels", "found_missing",
-            "set_aside", "label_pairs", "method", "p", "confidence", "seed")} == {
+            "set_aside", "label_pairs", "independent", "by_fact", "method", "p", "confidence", "seed")} == {
         "depth": 3, "n_questions": 3, "n_labels": 4, "found_labels": 2, "found_missing": 3.0, "set_aside": 1,
-        "label_pairs": 1, "method": "runs", "p": 0.05, "confidence": 0.95, "seed": 0,
+        "label_pairs": 1, "independent": False, "by_fact": False, "method": "runs", "p": 0.05, "confidence": 0.95,
+        "seed": 0,
     }  # fmt: skip
     assert [row["method"] for row in about["missing"]] == ["found", "runs", "labels", "truth"]
     assert len(about["scores"]) == 4
     assert about["scores"][0]["true"] == found.true[0, 0]
     nothing = json.loads(estimate_json(little))
     assert nothing["judged"] == {"one": None}
+    assert nothing["missed_by_runs"] is None
     assert nothing["missing"][0]["missing"] is None
     assert nothing["separations"] == []
     assert "true" not in nothing["scores"][0]

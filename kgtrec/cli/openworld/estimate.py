@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from kgtrec.data.qrels import Qrels
+    from kgtrec.data.questions import Questions
 
 FORMATS = ("table", "csv", "json")
 _DEPTH = 10  # of a pool that nothing is known of
@@ -66,7 +67,8 @@ _DEPTH = 10  # of a pool that nothing is known of
     "--confidence", type=SHARE, default=0.95, show_default=True,
     help="Of the intervals.",
 )  # fmt: skip
-@click.option("--resamples", type=samples(1), default=1000, show_default=True, help="Bootstrap samples.")
+@click.option("--resamples", type=samples(1), default=1000, show_default=True,
+              help="Bootstrap samples of questions, for the intervals of filtered and completed.")  # fmt: skip
 @seed_option("Of the bootstrap.")
 @mixed_option
 @trust_ids_option
@@ -114,13 +116,15 @@ def command(
     form = form or form_of(out, FORMATS)
     require_table(form, table, list(report.TABLES))
     paths, holds_ranks = systems_of(judged, systems)
-    sparse, complete, weight, pooled = _judged(judged, labels, known)
-    known_qrels, true_qrels = (None if path is None else _qrels(path) for path in (known, truth))
+    given = {path: read_judgements(path) for path in (labels, known, truth) if path is not None}
+    sparse, complete, weight, pooled, questions = _judged(judged, None if labels is None else given[labels], known)
+    known_qrels, true_qrels = (None if path is None else _qrels(given[path]) for path in (known, truth))
+    questions = questions or next((one.questions for one in given.values() if isinstance(one, Collection)), None)
     with progress("reading", len(paths), "systems") as advance:
         found = estimate_missing(
             sparse, complete, counting(read_systems(paths, holds_ranks), advance), list(measures) or MEASURES,
             depth=depth or pooled, weight=weight, method=method, top=top, p=p, confidence=confidence,
-            resamples=resamples, seed=seed, known=known_qrels, truth=true_qrels, mixed=mixed,
+            resamples=resamples, seed=seed, known=known_qrels, truth=true_qrels, questions=questions, mixed=mixed,
         )  # fmt: skip
     if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
         say(f"note: cut runs, in which an answer that is not listed counts 0: {', '.join(cut)}")
@@ -133,8 +137,10 @@ def command(
         stream.write(text.encode())
 
 
-def _judged(path: str, labels: str | None, known: str | None) -> tuple[Qrels, Qrels, NDArray[np.float64] | None, int]:
-    """Labels, judgements, how many answers each judgement stands for, and the depth of the pool."""
+def _judged(
+    path: str, labels: Qrels | Collection | None, known: str | None
+) -> tuple[Qrels, Qrels, NDArray[np.float64] | None, int, Questions | None]:
+    """Labels, judgements, how many answers each judgement stands for, the depth of the pool, and what is asked."""
     from kgtrec.adjudicate import decisions_of
     from kgtrec.formats.campaigns import read_campaign
     from kgtrec.formats.folders import SETTINGS
@@ -146,7 +152,9 @@ def _judged(path: str, labels: str | None, known: str | None) -> tuple[Qrels, Qr
                 f"{path}: expected a campaign, whose seeds are the labels, or --labels beside qrels; "
                 "there is no campaign, and no --labels"
             )
-        return _qrels(labels), _qrels(path), None, _DEPTH
+        judgements = read_judgements(path)
+        asked = judgements.questions if isinstance(judgements, Collection) else None
+        return _qrels(labels), _qrels(judgements), None, _DEPTH, asked
     campaign = read_campaign(path)
     with naming(Path(path)):
         decisions = decisions_of(campaign)
@@ -164,9 +172,9 @@ def _judged(path: str, labels: str | None, known: str | None) -> tuple[Qrels, Qr
             "the whole of it knows"
         )
     depth = int(campaign.pool.rank.max(initial=1))
-    return (campaign.seeds if labels is None else _qrels(labels)), judged, weight, depth
+    seeds = campaign.seeds if labels is None else _qrels(labels)
+    return seeds, judged, weight, depth, campaign.pool.questions
 
 
-def _qrels(path: str) -> Qrels:
-    found = read_judgements(path)
+def _qrels(found: Qrels | Collection) -> Qrels:
     return found.qrels if isinstance(found, Collection) else found
