@@ -148,7 +148,8 @@ def triple_level(
     judged = _joined(positive, triples.take(verdict == 0))
     grade = (np.arange(len(judged)) < len(positive)).astype(np.int32)
     question, entity, row = completed_rows(questions, judged)
-    return questions, Qrels.of(question, entity, grade[row], questions.ids, questions.entities)
+    whose = seeds.collection if named is None else ""
+    return questions, Qrels.of(question, entity, grade[row], questions.ids, questions.entities, collection=whose)
 
 
 def report_qrels(
@@ -446,6 +447,7 @@ def _judged(questions: Questions, seeds: Qrels, triples: Triples, verdict: NDArr
         np.concatenate([seeds.grade, np.ones(np.count_nonzero(more), np.int32), verdict[row]]),
         questions.ids,
         questions.entities,
+        collection=seeds.collection,
     )
 
 

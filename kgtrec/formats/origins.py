@@ -91,6 +91,8 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     """
     beside = origin_path(path)
     if not beside.is_file():
+        beside = origin_path(os.path.realpath(path))  # of a link, what stands beside the file itself
+    if not beside.is_file():
         return None
     said = read_json(beside, way_out=f"move it away, or write it anew with kgtrec stamp COLLECTION {path}")
     if not isinstance(said, dict) or said.get("origin") is None:

@@ -184,7 +184,8 @@ def estimate_missing(
     KgtrecError
         If an option is out of range, there is no label, labels and judgements disagree, or a label is not in the truth.
     CollectionError
-        If a system has no question of the labels, or its answer ranks have no row for a true answer.
+        If a system has no question of the labels, or its answer ranks have no row for a true answer; or if systems and
+        qrels are known to be of different collections.
     MeasureError
         If a measure is not the mean of what answers are worth.
 

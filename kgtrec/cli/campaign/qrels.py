@@ -100,9 +100,9 @@ def command(
         depth = min(depth, deepest_rank(pool))  # below the pool there is nothing, and no file for it either
     deepest = deepest_rank(pool) if depth is None else depth
     depths = range(deepest + 1)
-    collection = None
+    collection = named = None
     if level == "triple":
-        named = _named(topics) if topics else None if base is None else base.questions
+        named = _named(topics, pool.questions) if topics else None if base is None else base.questions
         each = [triple_level(pool, seeds, decisions, at, named=named) for at in depths]
         questions, by_depth = each[-1][0], [qrels for _, qrels in each]
         if base is not None:
@@ -124,7 +124,7 @@ def command(
         by_depth,
         readme=readme_text(report, read.settings, len(pool.runs), _people(read), is_collection=base is not None),
         report_text=text,
-        report={"collection": _whose(level, read, collection)} | report.to_dict(),
+        report={"collection": _whose(read, collection, named)} | report.to_dict(),
         collection=collection,
         command={"name": "campaign qrels", "level": level, "depth": deepest, "pool": read.settings.get("files", {})},
         force=force,
@@ -152,19 +152,23 @@ def _next(out: str, *, is_new: bool) -> str:
     )
 
 
-def _whose(level: str, read: Campaign, collection: Collection | None) -> str:
-    """The fingerprint of the collection that the question ids are of, "" where they are new and no collection's."""
+def _whose(read: Campaign, collection: Collection | None, named: Questions | None) -> str:
+    """The fingerprint of the collection that the question ids are of; "" where nobody knows whose some are."""
     if collection is not None:
         return collection.fingerprint
-    return str(read.settings.get("fingerprint", "")) if level == "question" else ""
+    is_own = named is None or bool((named.ids.encode(read.pool.questions.ids.labels) >= 0).all())
+    return read.seeds.collection if is_own else ""  # a new id such as head-new0 is in no run
 
 
-def _named(path: str) -> Questions:
-    """The questions of a topics file."""
+def _named(path: str, pooled: Questions) -> Questions:
+    """The questions of a topics file, in which those of the pool have the ids that they have there."""
+    from kgtrec.data.identity import require_one_numbering
     from kgtrec.formats.topics import read_topics
 
     with naming(Path(path)):
-        return read_topics(path).questions()
+        named = read_topics(path).questions()
+        require_one_numbering(named, pooled)
+        return named
 
 
 def _tell_fingerprint(read: Campaign, folder: str, fingerprint: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from kgtrec.cli.options import (
     samples,
     seed_option,
     trust_ids_option,
+    trusts_ids,
 )
 from kgtrec.data.collection import Collection
 from kgtrec.data.missing_estimate import METHODS
@@ -150,7 +152,8 @@ def _judged(path: str, labels: str | None, known: str | None) -> tuple[Qrels, Qr
     campaign = read_campaign(path)
     with naming(Path(path)):
         decisions = decisions_of(campaign)
-        judged, weight = judged_answers(campaign.pool, campaign.seeds, decisions)
+        seeds = replace(campaign.seeds, collection="") if trusts_ids() else campaign.seeds
+        judged, weight = judged_answers(campaign.pool, seeds, decisions)
     if waiting := int((decisions.verdict < 0).sum()):
         say(
             f"note: {waiting:,} of {len(decisions):,} triples are not settled; those that people have settled stand "
@@ -164,9 +167,10 @@ def _judged(path: str, labels: str | None, known: str | None) -> tuple[Qrels, Qr
             "the whole of it knows"
         )
     depth = int(campaign.pool.rank.max(initial=1))
-    return (campaign.seeds if labels is None else _qrels(labels)), judged, weight, depth
+    return (seeds if labels is None else _qrels(labels)), judged, weight, depth
 
 
 def _qrels(path: str) -> Qrels:
     found = read_judgements(path)
-    return found.qrels if isinstance(found, Collection) else found
+    qrels = found.qrels if isinstance(found, Collection) else found
+    return replace(qrels, collection="") if trusts_ids() else qrels
