@@ -203,7 +203,7 @@ def estimate_missing(
     >>> found.share.value.round(3).tolist(), found.missing.value.round(3).tolist()
     ([0.333, nan, 0.333], [0.5, nan, 0.5])
     """
-    weights = named_weights(measures)
+    weights = named_weights(measures, bare=False)
     _require(depth=depth, top=top, p=p, method=method, confidence=confidence, resamples=resamples, seed=seed)
     answers = KnownAnswers.of(labels, judged, weight, known, truth)
     places = Placings.of(answers, systems, depth, mixed=mixed)

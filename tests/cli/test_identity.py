@@ -291,3 +291,44 @@ def test_topics_of_another_collection_give_no_ids_to_triple_level_qrels(here: Pa
     assert run(*arguments, "whole/topics.tsv") == 0
     report = json.loads(Path("q/report.json").read_text())
     assert report["collection"] == read_collection("whole").fingerprint
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["openworld", "estimate", "whole", "o/svd.run.gz", "--labels", "whole", "--known", "whole", "-m"],
+        ["meta", "compare", "whole", "o/svd.ranks.parquet", "o/rules.ranks.parquet", "--by"],
+        ["adjust", "--value", "0.3", "--chance", "umls", "--measure"],
+        ["evaluate", "whole", "o/svd.ranks.parquet", "-m"],
+    ],
+)
+def test_a_measure_is_named_in_one_way(here: Path, command: list[str], capsys: pytest.CaptureFixture[str]):
+    """A bare name is refused in the same words, and PyKEEN's name is that of the measure over answers."""
+    for system in ("svd", "rules"):
+        assert run("baseline", system, "whole", "--out", "o") == 0
+    capsys.readouterr()
+    assert run(*command, "MRR") == 2
+    assert "MRR: expected micro.MRR, over answers, as link-prediction papers" in capsys.readouterr().err
+    assert run(*command, "inverse_harmonic_mean_rank") == 0
+    by_pykeen = capsys.readouterr().out
+    assert run(*command, "micro.MRR") == 0
+    assert capsys.readouterr().out == by_pykeen
+    assert "micro.MRR" in by_pykeen
+
+
+def test_a_campaign_under_ids_is_of_the_collection_that_gave_them(here: Path, capsys: pytest.CaptureFixture[str]):
+    """Its seeds are told by labels, and it gives no judgements to a collection where the ids are others."""
+    assert run("questions", *SPLITS, "--ids", "--out", "ids") == 0
+    Path("train.tsv").write_text("".join(sorted(Path(SPLITS[0]).read_text().splitlines(keepends=True))))
+    assert run("questions", "train.tsv", *SPLITS[1:], "--ids", "--out", "others") == 0
+    found = {}
+    for folder in ("whole", "ids"):
+        assert run("baseline", "svd", folder, "--out", f"o-{folder}") == 0
+        arguments = ["--seeds", SPLITS[2], "--depth", 1, "--out", f"P-{folder}"]
+        assert run("pool", folder, f"o-{folder}/svd.run.gz", *arguments) == 0
+        found[folder] = len(Path(f"P-{folder}/seeds.txt").read_text().splitlines())
+    assert found["ids"] == found["whole"]
+    assert run("campaign", "qrels", "P-ids", "--collection", "ids", "--out", "q") == 0
+    capsys.readouterr()
+    assert run("campaign", "qrels", "P-ids", "--collection", "others", "--out", "r") == 2
+    assert "where e0, e1, ... may stand for other entities" in capsys.readouterr().err

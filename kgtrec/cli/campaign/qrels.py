@@ -12,7 +12,7 @@ import click
 from kgtrec.cli.common import naming, say
 from kgtrec.cli.options import at_least
 from kgtrec.data.qrels_report import LEVELS
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import CollectionError, KgtrecError
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
@@ -95,7 +95,7 @@ def command(
         from kgtrec.cli.systems import read_questions
 
         base = read_questions(folder)
-        _tell_fingerprint(read, folder, base.fingerprint)
+        _tell_fingerprint(read, folder, base)
     if depth is not None:
         depth = min(depth, deepest_rank(pool))  # below the pool there is nothing, and no file for it either
     deepest = deepest_rank(pool) if depth is None else depth
@@ -171,12 +171,18 @@ def _named(path: str, pooled: Questions) -> Questions:
         return named
 
 
-def _tell_fingerprint(read: Campaign, folder: str, fingerprint: str) -> None:
-    pooled = read.settings.get("fingerprint")
-    if pooled and pooled != fingerprint:
-        say(
-            f"note: the pool was made for collection {pooled}, and {folder} is {fingerprint}; going on with its triples"
+def _tell_fingerprint(read: Campaign, folder: str, base: Collection) -> None:
+    """Tell of a pool that was made for another collection; refuse it where triples hold ids that each gives anew."""
+    pooled = read.seeds.collection
+    if not pooled or pooled == base.fingerprint:
+        return
+    told = f"the pool was made for collection {pooled}, and {folder} is {base.fingerprint}"
+    if base.labels is not None:
+        raise CollectionError(
+            f"{told}, where e0, e1, ... may stand for other entities; give the collection that was pooled for, or make "
+            "both without --ids"
         )
+    say(f"note: {told}; going on with its triples")
 
 
 def _known_triples(paths: tuple[str, ...]) -> Triples | None:
