@@ -12,6 +12,7 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.data.identity import entity_names
 from kgtrec.formats.collections import read_collection
+from kgtrec.formats.runs import read_run
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 SPLITS = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
@@ -332,3 +333,15 @@ def test_a_campaign_under_ids_is_of_the_collection_that_gave_them(here: Path, ca
     capsys.readouterr()
     assert run("campaign", "qrels", "P-ids", "--collection", "others", "--out", "r") == 2
     assert "where e0, e1, ... may stand for other entities" in capsys.readouterr().err
+
+
+def test_a_frame_that_pandas_wrote_is_of_its_collection(here: Path, capsys: pytest.CaptureFixture[str]):
+    """Pandas keeps what is noted in a frame in the Parquet file, where read_run finds it."""
+    pytest.importorskip("pandas", "2.1")
+    assert run("baseline", "svd", "whole", "--out", "o") == 0
+    read_run("o/svd.run.gz").to_frame().to_parquet("frame.parquet")
+    found = read_run("frame.parquet")
+    assert (found.collection, found.filtered_by) == (read_collection("whole").fingerprint, ("train", "valid", "test"))
+    capsys.readouterr()
+    assert run("evaluate", "turned", "frame.parquet", "-m", "RR") == 2
+    assert "was ranked on collection" in capsys.readouterr().err
