@@ -21,6 +21,7 @@ from kgtrec.data.arrow import values_of
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.collection import Collection, Known
 from kgtrec.data.decisions import AGREED, STATES, Decisions
+from kgtrec.data.identity import entity_names
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.qrels_report import QrelsReport
@@ -148,7 +149,8 @@ def triple_level(
     judged = _joined(positive, triples.take(verdict == 0))
     grade = (np.arange(len(judged)) < len(positive)).astype(np.int32)
     question, entity, row = completed_rows(questions, judged)
-    return questions, Qrels.of(question, entity, grade[row], questions.ids, questions.entities)
+    whose = seeds.collection if named is None else ""
+    return questions, Qrels.of(question, entity, grade[row], questions.ids, questions.entities, collection=whose)
 
 
 def report_qrels(
@@ -296,8 +298,8 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     questions, qrels
         As :func:`triple_level` gives them, under any vocabularies that the collection's hold.
     further : Triples, optional
-        Further known triples, such as the valid split, under any vocabularies. Labels that the collection does not have
-        are passed over.
+        Further known triples, such as the valid split, under any vocabularies, with labels of entities also where the
+        collection has ids for them. Labels that the collection does not have are passed over.
 
     Returns
     -------
@@ -331,7 +333,7 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
         (collection.questions.triples(answers.question[answer], answers.entity[answer]), 2),
     ]
     if further is not None:
-        parts.append((_recoded(collection, further, strict=False), 1))
+        parts.append((_recoded(collection, further, entity_names(collection), strict=False), 1))
     n = np.int64(len(entities))
     pairs = judged.question * n + judged.entity
     rows = []
@@ -410,11 +412,15 @@ def _label(triples: Triples, row: int) -> tuple[str, str, str]:
     )  # fmt: skip
 
 
-def _recoded(collection: Collection, triples: Triples, *, strict: bool = True) -> Triples:
-    """The triples under the collection's vocabularies; those with a label it lacks are refused, or passed over."""
-    entities, relations = (
-        collection.entities.encode(triples.entities.labels), collection.relations.encode(triples.relations.labels)
-    )  # fmt: skip
+def _recoded(
+    collection: Collection, triples: Triples, names: Vocabulary | None = None, *, strict: bool = True
+) -> Triples:
+    """The triples under the collection's vocabularies; those with a label it lacks are refused, or passed over.
+
+    ``names`` are what the triples call the collection's entities, where it has ids for them; default: the ids.
+    """
+    entities = (collection.entities if names is None else names).encode(triples.entities.labels)
+    relations = collection.relations.encode(triples.relations.labels)
     head, relation, tail = entities[triples.head], relations[triples.relation], entities[triples.tail]
     if strict:
         for code, own in ((head, triples.head), (tail, triples.tail)):
@@ -446,6 +452,7 @@ def _judged(questions: Questions, seeds: Qrels, triples: Triples, verdict: NDArr
         np.concatenate([seeds.grade, np.ones(np.count_nonzero(more), np.int32), verdict[row]]),
         questions.ids,
         questions.entities,
+        collection=seeds.collection,
     )
 
 

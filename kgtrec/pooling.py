@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.belonging import Belonging, tell_mixed_runs
 from kgtrec.data.collection import Collection
 from kgtrec.data.hashing import pair_hashes
+from kgtrec.data.identity import entity_names
 from kgtrec.data.pool import Pool, home_questions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
@@ -539,7 +540,7 @@ def seeds_of_triples(collection: Collection, triples: Triples) -> tuple[NDArray[
     ----------
     collection : Collection
     triples : Triples
-        Each once or more, under any vocabularies.
+        Each once or more, under any vocabularies, with labels of entities also where the collection has ids for them.
 
     Returns
     -------
@@ -554,7 +555,8 @@ def seeds_of_triples(collection: Collection, triples: Triples) -> tuple[NDArray[
         If a triple's head or tail question is not the collection's.
     """
     asked = collection.questions
-    entity = asked.entities.encode(triples.entities.labels)
+    names = asked.entities if triples.entities is asked.entities else entity_names(collection)
+    entity = names.encode(triples.entities.labels)
     relation = asked.relations.encode(triples.relations.labels)[triples.relation]
     head, tail = entity[triples.head], entity[triples.tail]
     unknown = np.flatnonzero((head < 0) | (tail < 0) | (relation < 0))

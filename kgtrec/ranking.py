@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.identity import entity_places, question_places
+from kgtrec.data.frames import is_frame
+from kgtrec.data.identity import entity_names, entity_places, question_places
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
@@ -65,7 +66,8 @@ def rank_scores(
     blocks : iterable of (rows, scores), or (n_questions, n_entities) array
         ``rows``: rows in ``questions``, (n,) int; ``scores``: (n, n_entities), columns as in ``entities``, higher is
         better. numpy arrays or anything that converts to one, torch tensors on any device included. Every question of
-        the collection must come once, in any order. A whole matrix holds all of ``questions`` in order.
+        the collection must come once, in any order. A whole matrix holds all of ``questions`` in order. The names of
+        a data frame's columns and rows must not contradict the order.
     questions : Collection, Questions, Topics, DataFrame, or sequence of (side, anchor, relation)
         What the rows are about, see :func:`kgtrec.data.identity.question_places`; the collection itself for its own
         order.
@@ -175,6 +177,9 @@ def ranked_blocks(
     seen = np.zeros(len(collection.questions), np.bool_)
     if len(seen) == 0:
         yield _ranked_block(collection, plan, *_empty_block(collection), name, filtered_by, depth)
+    if is_frame(blocks):
+        _require_rows(collection, questions, blocks)
+        _require_columns(collection, order, blocks)
     for number, block in enumerate(_blocks(order, blocks)):
         rows, scores = _checked_block(collection, order, *block, seen, f"block {number}")
         if len(rows) == 0 and len(seen):
@@ -403,6 +408,35 @@ def _blocks(order: _Order, blocks: Any) -> Iterator[tuple[Any, Any]]:
         yield np.arange(first, first + len(piece)), piece
 
 
+def _require_columns(collection: Collection, order: _Order, frame: Any) -> None:
+    """Refuse a data frame of scores whose columns bear other entities' names than the order that was given says."""
+    found = list(frame.columns)
+    if len(found) != order.n_columns or not all(isinstance(label, str) for label in found):
+        return  # of another shape, which is told elsewhere, or without names
+    names, ids = list(entity_names(collection)), list(collection.entities)
+    place = range(len(names)) if order.column is None else order.column.tolist()
+    for column, name, own in zip(place, names, ids, strict=True):
+        if found[column] not in (name, own):
+            raise KgtrecError(
+                f"expected column {column} of the data frame to be about {name!r}, as entities= says, found "
+                f"{found[column]!r}; give entities=list(frame.columns), or frame.to_numpy() if its names mean nothing"
+            )
+
+
+def _require_rows(collection: Collection, questions: Any, frame: Any) -> None:
+    """Refuse a data frame of scores whose rows bear the names of a collection's questions in another order."""
+    if not isinstance(questions, Collection):
+        return  # tuples and topics have no names that an index would repeat
+    found = list(frame.index)
+    for expected in (list(questions.questions.ids), list(range(len(questions.questions)))):
+        if found != expected and sorted(map(str, found)) == sorted(map(str, expected)):
+            raise KgtrecError(
+                f"expected the rows of the data frame in the order of the collection's questions, as questions= says, "
+                f"found {found[0]!r} first; give frame.loc[...] in that order, or frame.to_numpy() if its names mean "
+                "nothing"
+            )
+
+
 def _checked_block(
     collection: Collection, order: _Order, rows: Any, scores: Any, seen: NDArray[np.bool_], place: str
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
@@ -417,6 +451,8 @@ def _checked_block(
     if len(outside):
         raise KgtrecError(f"{place}: expected question rows from 0 to {order.n_rows - 1}, found {rows[outside[0]]}")
     rows = rows.astype(np.intp)
+    if is_frame(scores):
+        _require_columns(collection, order, scores)
     scores = _as_array(scores, f"{place}: scores")
     expected = len(rows), order.n_columns
     if scores.shape != expected:

@@ -8,11 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.adjudicate import decide
+from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.decisions import AGREED, AUTOMATIC, OPEN, Decisions
+from kgtrec.data.identity import entity_names
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.formats.kgc_sparsity import read_kgc_sparsity
 from kgtrec.judged_qrels import of_topics, question_level, report_qrels, triple_level, with_judgements
@@ -240,3 +244,17 @@ def test_what_does_not_fit_is_refused():
     again = Qrels.of(pool.question, pool.entity, np.ones(1, np.int32), seeds.questions, seeds.entities)
     with pytest.raises(CollectionError, match=r"without the answers known before, found \('a', 'r', 'c'\) in both"):
         question_level(pool, again, decisions)
+
+
+def test_further_known_triples_have_labels_where_the_collection_has_ids():
+    """A valid triple of a new question is known to it, whichever names the collection has for its entities."""
+    train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam"), ("zoe", "likes", "tea")])
+    valid, test = Triples.of([("zoe", "likes", "jam")]), Triples.of([("ann", "likes", "jam")])
+    for ids in (False, True):
+        collection = build_questions(train, Triples.of([]), test, ids=ids)
+        zoe, bob = entity_names(collection).encode(labels_of(["zoe", "bob"]))
+        asked = Questions(Vocabulary.of(["tail-new0"]), np.array([False]), np.array([0]), np.array([zoe]),
+                          collection.entities, collection.relations)  # fmt: skip
+        qrels = Qrels.of(np.array([0]), np.array([bob]), np.array([1]), asked.ids, collection.entities)
+        known = of_topics(collection, asked, qrels, valid).known
+        assert sorted(known.split.tolist()) == [0, 1]

@@ -371,3 +371,15 @@ def test_a_threshold_is_a_finite_number_above_1(threshold):
     one = Triples.of([("a", "r", "b")])
     with pytest.raises(KgtrecError, match="expected a threshold above 1"):
         build_questions(one, one, one, threshold=threshold)
+
+
+def test_the_fingerprint_knows_what_ids_stand_for():
+    """Two halves of one form, in either order: the same under e0, e1, ..., and not the same collection."""
+    halves = [[(f"{name}1", "r", f"{name}2"), (f"{name}2", "r", f"{name}3")] for name in "ab"]
+    asked = [(f"{name}1", "r", f"{name}3") for name in "ab"]
+    one, other = (
+        build_questions(Triples.of(first + second), Triples.of([]), Triples.of(test), ids=True)
+        for (first, second), test in ((halves, asked), (halves[::-1], asked[::-1]))
+    )
+    assert list(one.entities) == list(other.entities)
+    assert one.fingerprint != other.fingerprint

@@ -259,3 +259,36 @@ def test_a_collection_without_questions():
         collection_of(0, 3, {}), np.zeros((0, 3)), questions=collection_of(0, 3, {}), entities=collection_of(0, 3, {})
     )
     assert (len(ranked.answer_ranks), len(ranked.run)) == (0, 0)
+
+
+def test_the_names_of_a_data_frame_do_not_contradict_the_order(two):
+    """Its columns and rows are matched by place, so that another order of their names is refused."""
+    pd = pytest.importorskip("pandas")
+    scores = np.arange(len(two.questions) * len(two.entities), dtype=float).reshape(len(two.questions), -1)
+    names, ids = list(two.entities), list(two.questions.ids)
+    frame = pd.DataFrame(scores, index=ids, columns=names)
+    turned = frame[names[::-1]]
+    expected = rank_scores(two, scores, questions=two, entities=two).answer_ranks.above.tolist()
+    for good, entities in (
+        (frame, two),
+        (turned, names[::-1]),
+        (turned, turned.columns),
+        (frame.reset_index(drop=True), two),
+    ):
+        found = rank_scores(two, good, questions=two, entities=entities)
+        assert found.answer_ranks.above.tolist() == expected
+    for wrong in (turned, [(np.arange(len(ids)), turned)]):
+        with pytest.raises(KgtrecError, match=f"column 0 of the data frame to be about '{names[0]}'"):
+            rank_scores(two, wrong, questions=two, entities=two)
+    for wrong in (frame.iloc[::-1], frame.reset_index(drop=True).iloc[::-1]):
+        with pytest.raises(KgtrecError, match="rows of the data frame in the order of the collection's questions"):
+            rank_scores(two, wrong, questions=two, entities=two)
+
+
+def test_a_set_has_no_order(two):
+    """Neither of entities nor of questions."""
+    scores = np.zeros((len(two.questions), len(two.entities)))
+    with pytest.raises(KgtrecError, match=r"entities: expected labels in their order.*found set"):
+        rank_scores(two, scores, questions=two, entities=set(two.entities))
+    with pytest.raises(KgtrecError, match=r"questions: expected a collection.*found frozenset"):
+        rank_scores(two, scores, questions=frozenset([("head", "a", "r")]), entities=two)

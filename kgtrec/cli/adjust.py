@@ -11,7 +11,7 @@ from kgtrec.report.tables import aligned, number_of
 
 
 @click.command(name="adjust")
-@click.option("--measure", required=True, help="Its name in the chance table, such as micro.MRR; MRR means micro.MRR.")
+@click.option("--measure", required=True, help="Its name in the chance table, such as micro.MRR.")
 @click.option("--value", required=True, type=Number(), help="The number to adjust.")
 @click.option(
     "--chance",

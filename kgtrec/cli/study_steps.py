@@ -290,6 +290,8 @@ class StudyRun:
         inputs = {"collection": Steps.key_of(base), **self._sums_of(_files_of(labels))}
         depths = None if labels.depths is None else list(labels.depths)
         options = {"kind": labels.kind, "depths": depths, "about": labels.about, "collection": labels.collection}
+        if labels.kind == "qrels" and not self.config.systems.trust_ids:
+            self._require_own(labels)
 
         def make(folder: Path) -> None:
             from kgtrec.formats.qrels import write_qrels
@@ -303,6 +305,18 @@ class StudyRun:
         self.label_steps[labels.name] = step
         if (step / step_table("growth")).is_file():
             self._add(step, "growth", labels.name)
+
+    def _require_own(self, labels: LabelSet) -> None:
+        """Refuse a file of qrels that is known to be of another collection, also where the step is there already."""
+        from kgtrec.formats.qrels import collection_beside
+
+        found, expected = collection_beside(labels.path), self.collection(labels.collection).fingerprint
+        if found not in ("", expected):
+            raise CollectionError(
+                f"{labels.path}: expected qrels of collection {expected}, found those of collection {found}, where "
+                "the same ids may stand for other questions; build them for this one, or say that they stand for the "
+                "same (trust_ids = true under [systems])"
+            )
 
     def _judged(self, labels: LabelSet) -> dict[int | None, Qrels]:
         """The judgements, and those at each depth of a pool; None stands for all."""
@@ -383,7 +397,9 @@ class StudyRun:
 
     def _ranked_or_found(self, base: str, system: _System) -> tuple[str, Path]:
         if system.source is not None and system.kind in ("ranks", "run"):
-            return self._sum(system.source), system.source.path
+            origin = system.source.beside(origin_path(system.source.path))
+            sums = self._sums_of([system.source, *([origin] if origin.path.is_file() else [])])
+            return " ".join(sums.values()), system.source.path
         on_it = [labels for labels in self.config.labels if labels.collection == base]
         inputs = {"collection": Steps.key_of(self._collection_step(base))}
         inputs |= {f"labels {labels.name}": sha256_of(self.label_steps[labels.name] / _qrels_name(None))
@@ -501,8 +517,9 @@ class StudyRun:
         return {"measures": list(self.measures), "ties": self.config.ties, "seed": self.config.seed} | self._mixture()
 
     def _mixture(self) -> dict[str, bool]:
-        """What the options of a step say of it: nothing, where mixtures are refused."""
-        return {"mixed": True} if self._mixed else {}
+        """What the options of a step say of what is allowed: nothing, where mixtures are refused and ids checked."""
+        allowed = {"mixed": self._mixed, "trust_ids": self.config.systems.trust_ids}
+        return {name: True for name, is_allowed in allowed.items() if is_allowed}
 
     def _bootstrap(self) -> dict[str, Any]:
         return {"confidence": self.config.options.confidence, "resamples": self.config.resamples}

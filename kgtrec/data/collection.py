@@ -95,10 +95,12 @@ class Collection:
     def fingerprint(self) -> str:
         """Sixteen hex digits that change with any question, entity or known triple, but not with judgements.
 
-        Ranks keep their meaning when judgements are added: what was asked, among which candidates, is the same.
+        Ranks keep their meaning when judgements are added: what was asked, among which candidates, is the same. What
+        the entity ids e0, e1, ... stand for counts too: other triples may have the same form under their ids.
         """
         digest = hashlib.sha256()
-        for vocabulary in (self.questions.ids, self.entities, self.relations):
+        labels = [] if self.labels is None else [self.labels]
+        for vocabulary in (self.questions.ids, self.entities, self.relations, *labels):
             digest.update("\n".join(vocabulary).encode() + b"\0")
         questions, known = self.questions, self.known
         for array in (

@@ -181,6 +181,31 @@ def require_same_ids(collection: Collection, questions: Questions, *, where: str
         )
 
 
+def require_one_numbering(some: Questions, others: Questions) -> None:
+    """Refuse two sets of questions where an id that both have stands for two, or a question has two ids.
+
+    Raises
+    ------
+    CollectionError
+        At the first of ``others`` that has another id, or another namesake, among ``some``.
+    """
+    relation = some.relations.encode(others.relations.labels)[others.relation]
+    anchor = some.entities.encode(others.entities.labels)[others.anchor]
+    row = some.rows(others.is_head, relation, anchor)
+    row[(anchor < 0) | (relation < 0)] = -1
+    by_id = some.ids.encode(others.ids.labels)
+    if (other := np.flatnonzero(row != by_id)).size:
+        first = int(other[0])
+        asked = _text(
+            bool(others.is_head[first]), others.entities[others.anchor[first]], others.relations[others.relation[first]]
+        )
+        raise CollectionError(
+            f"expected ids that fit those of the pool, whose {others.ids[first]} is {asked}, found "
+            + (f"another question under {others.ids[first]}" if row[first] < 0 else some.ids[row[first]] + " for it")
+            + "; take the topics that the pool was made for"
+        )
+
+
 def _entities(entities: Any, where: str) -> Vocabulary:
     if isinstance(entities, Collection):
         return entity_names(entities)
@@ -188,7 +213,7 @@ def _entities(entities: Any, where: str) -> Vocabulary:
         return entities
     if isinstance(entities, Mapping):
         entities = _by_number(entities, where)
-    if isinstance(entities, str) or not isinstance(entities, Iterable):
+    if isinstance(entities, str | set | frozenset) or not isinstance(entities, Iterable):
         raise KgtrecError(
             f"{where}: expected labels in their order, or a label's number each, found {kind_of(entities)}"
         )
@@ -239,7 +264,7 @@ def _questions(questions: Any, collection: Collection, where: str) -> tuple[Ques
 
 
 def _columns(questions: Any, where: str) -> list[list[str]]:
-    if isinstance(questions, str | Mapping) or not isinstance(questions, Iterable):
+    if isinstance(questions, str | Mapping | set | frozenset) or not isinstance(questions, Iterable):
         raise KgtrecError(
             f"{where}: expected a collection, its questions, topics, or (side, anchor, relation) for each question, "
             f"found {kind_of(questions)}"

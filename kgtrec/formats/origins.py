@@ -18,6 +18,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -91,6 +92,8 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     """
     beside = origin_path(path)
     if not beside.is_file():
+        beside = origin_path(os.path.realpath(path))  # of a link, what stands beside the file itself
+    if not beside.is_file():
         return None
     said = read_json(beside, way_out=f"move it away, or write it anew with kgtrec stamp COLLECTION {path}")
     if not isinstance(said, dict) or said.get("origin") is None:
@@ -103,7 +106,7 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
         )
     if said["origin"] != kind:
         return None  # whoever reads the file as another kind is told so
-    if said["sha256"] != sha256_of(path):
+    if said["sha256"] != _sum_of(os.fspath(path), _state_of(path)):
         raise OtherFileError(
             f"expected what is known of {Path(path).name}, found that of another file: {Path(path).name} was changed "
             f"or replaced since; move this file away, or write it anew with kgtrec stamp COLLECTION {path}",
@@ -111,6 +114,17 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
         )
     splits = said["filtered_by"]
     return Origin(said["collection"], None if splits is None else tuple(splits))
+
+
+def _state_of(path: PathLike) -> tuple[int, ...]:
+    found = Path(path).stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+@lru_cache(maxsize=1024)
+def _sum_of(path: str, _: tuple[int, ...]) -> str:
+    """The SHA-256 of a file in a state; a matrix of gigabytes is tried before it is ranked, and summed once."""
+    return sha256_of(path)
 
 
 def _is_whole(said: dict[str, Any]) -> bool:

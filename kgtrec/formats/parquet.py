@@ -20,6 +20,7 @@ from kgtrec.formats.trec_text import joined_codes
 
 MAGIC = b"PAR1"
 _KEY = b"kgtrec"
+_OF_FRAME = b"PANDAS_ATTRS"  # where pandas keeps the attrs of a frame
 _FEW_ROWS = 1 << 24  # are read in a moment, however few bytes they come from
 _ROWS_PER_BYTE = 8  # a row that tells anything takes a bit at the least
 _MOST_SUCH_ROWS = 100_000_000
@@ -32,14 +33,18 @@ def is_parquet(path: PathLike) -> bool:
 
 
 def metadata_of(path: PathLike, schema: pa.Schema) -> dict[str, Any]:
-    """What kgtrec wrote about the file; empty for a file of another tool.
+    """What kgtrec wrote about the file, or noted in the frame that pandas wrote; empty for a file of another tool.
 
     Raises
     ------
     FormatError
         If it is no JSON object.
     """
-    found = json_value((schema.metadata or {}).get(_KEY, b"{}"), path, where="in the file's metadata")
+    written = schema.metadata or {}
+    found = json_value(written.get(_KEY, b"{}"), path, where="in the file's metadata")
+    if _KEY not in written and _OF_FRAME in written:
+        attrs = json_value(written[_OF_FRAME], path, where="in the file's metadata")
+        found = attrs.get(_KEY.decode(), {}) if isinstance(attrs, dict) else {}
     if not isinstance(found, dict):
         raise FormatError("expected a JSON object in the file's metadata, found another value", path=path)
     return found

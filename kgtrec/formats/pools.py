@@ -321,7 +321,8 @@ def read_pool(folder: PathLike) -> PoolFolder:
     families = read_families(path / RUNS)
     pool = replace(_pool_of(lines, columns, questions, tuple(families)), strata=_strata_of(path, settings))
     automatic = read_automatic(path / AUTOMATIC, pool)
-    return PoolFolder(pool, _recoded(path / SEEDS, seeds, questions), automatic, families, settings)
+    seeds = replace(_recoded(path / SEEDS, seeds, questions), collection=str(settings.get("fingerprint", "")))
+    return PoolFolder(pool, seeds, automatic, families, settings)
 
 
 def read_settings(folder: PathLike) -> dict[str, Any]:

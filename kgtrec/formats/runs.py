@@ -59,7 +59,8 @@ def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False
     name : str, optional
         The name of the run, instead of its tag.
     trust_ids : bool
-        Whether the question ids are taken for those of any collection, whatever the run says of its own.
+        Whether the question ids are taken for those of any collection, whatever the run says of its own. By which
+        splits it was filtered is believed all the same.
 
     Raises
     ------
@@ -110,7 +111,7 @@ def read_run_file(
     if is_parquet(path):
         run = _read_parquet(path, name, trust_ids=trust_ids)
         return RunFile(run, {run.name: 1}, None)
-    origin = None if trust_ids or os.fspath(path) == "-" else read_origin(path, "run")
+    origin = None if os.fspath(path) == "-" else _origin_beside(path, trust_ids=trust_ids)
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
         layout = _WITHOUT_TAG if name is not None else _WITH_RANK if ranks else LAYOUT
@@ -135,6 +136,16 @@ def _last_tag(columns: TextColumns) -> str:
     return columns.vocabularies["tag"][columns.codes["tag"][-1]]
 
 
+def _origin_beside(path: PathLike, *, trust_ids: bool) -> Origin | None:
+    try:
+        origin = read_origin(path, "run")
+    except FormatError:  # of another run, or damaged: whoever trusts the ids does not need it
+        if not trust_ids:
+            raise
+        return None
+    return replace(origin, collection="") if trust_ids and origin is not None else origin
+
+
 def _known_of(origin: Origin | None) -> dict[str, Any]:
     return {} if origin is None else {"collection": origin.collection, "filtered_by": origin.filtered_by}
 
@@ -151,7 +162,9 @@ def _read_parquet(path: PathLike, name: str | None, *, trust_ids: bool) -> Run:
     name = name or metadata.get("name") or Path(path).with_suffix("").stem
     if not isinstance(name, str):
         raise FormatError(f"expected a text as the run's name in the file's metadata, found {name!r}", path=path)
-    origin = None if trust_ids else _origin_in(path, metadata)
+    origin = _origin_in(path, metadata)
+    if trust_ids and origin is not None:
+        origin = replace(origin, collection="")
     try:
         return Run.of(name, question, entity, score, questions, entities, **_known_of(origin))
     except KgtrecError as error:

@@ -247,7 +247,7 @@ def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary
     with reading(path) as stream:
         data = stream.read()
     try:
-        lines = data.decode().split("\n")
+        lines = data.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise FormatError("expected text in UTF-8, found other bytes", path=path, line=line) from None

@@ -122,7 +122,11 @@ def compare(
         collection, both, measures, collection=topics, ties=ties, missing=missing, weights=weights, seed=seed,
         mixed=mixed,
     )  # fmt: skip
-    by = by or next((own for own in scores if np.isfinite(parse_measure(own).record.bounds[1])), next(iter(scores)))
+    by = (
+        parse_measure(by).label
+        if by
+        else next((own for own in scores if np.isfinite(parse_measure(own).record.bounds[1])), next(iter(scores)))
+    )
     if by not in scores:
         raise KgtrecError(
             f"expected one of the measures as by ({some_of(list(scores))}), found {by!r}{nearest(by, scores)}"

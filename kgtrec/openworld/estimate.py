@@ -198,7 +198,8 @@ def estimate_missing(
     KgtrecError
         If an option is out of range, there is no label, labels and judgements disagree, or a label is not in the truth.
     CollectionError
-        If a system has no question of the labels, or its answer ranks have no row for a true answer.
+        If a system has no question of the labels, or its answer ranks have no row for a true answer; or if systems and
+        qrels are known to be of different collections.
     MeasureError
         If a measure is not the mean of what answers are worth.
 
@@ -216,7 +217,7 @@ def estimate_missing(
     >>> found.share.value.round(3).tolist(), found.missing.value.round(3).tolist()
     ([0.333, nan, 0.333], [0.5, nan, 0.5])
     """
-    weights = named_weights(measures)
+    weights = named_weights(measures, bare=False)
     _require(depth=depth, top=top, p=p, method=method, confidence=confidence, resamples=resamples, seed=seed)
     answers = KnownAnswers.of(labels, judged, weight, known, truth)
     places = Placings.of(answers, systems, depth, mixed=mixed)

@@ -15,7 +15,7 @@ from kgtrec.belonging import different_systems
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.evaluation import each_system
 from kgtrec.judging import judge
 from kgtrec.kernels.open_world import Weights
@@ -46,6 +46,7 @@ class KnownAnswers:
             raise KgtrecError("expected labels with at least one answer, found none")
         parts = {"labels": labels, "judged": judged, "known": known, "truth": truth}
         given = {name: part for name, part in parts.items() if part is not None}
+        collection = _collection_of(given)
         asked = _sorted(Vocabulary(labels.questions.decode(np.unique(labels.question[row]))))
         everything = pa.concat_arrays([part.entities.labels for part in given.values()])
         entities = _sorted(Vocabulary.encoding(everything)[0])
@@ -84,7 +85,7 @@ class KnownAnswers:
         question, entity = np.divmod(pairs, len(entities))
         grade = is_known if true is None else is_known | true
         qrels = Qrels(
-            question.astype(np.int32), entity.astype(np.int32), grade.astype(np.int32), asked, entities
+            question.astype(np.int32), entity.astype(np.int32), grade.astype(np.int32), asked, entities, collection
         )  # fmt: skip
         return cls(qrels, labelled, is_judged, is_known, stands, true)
 
@@ -104,11 +105,11 @@ class Placings:
 
     @classmethod
     def of(cls, answers: KnownAnswers, systems: Any, depth: int, *, mixed: bool = False) -> Placings:
-        """Those of every system; CollectionError if one has no question of the answers."""
+        """Those of every system; CollectionError if one has no question of the answers, or is of another collection."""
         qrels = answers.qrels
         names, ranks, keys, found, judged = [], [], [], [], []
         knows_wrong = bool((answers.judged & ~answers.known).any())
-        for system in different_systems(each_system(systems), None, mixed=mixed):
+        for system in different_systems(each_system(systems), None, qrels=qrels, mixed=mixed):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", KgtrecWarning)  # of non-answers without a rank, and questions not asked
                 seen = judge(system, qrels)
@@ -143,6 +144,20 @@ class Placings:
             for measure, own in enumerate(weights.values()):
                 worth[measure, place, listed] = own(filtered)
         return worth
+
+
+def _collection_of(parts: Mapping[str, Qrels]) -> str:
+    """The fingerprint that they have in common, "" where none tells; CollectionError if two tell different ones."""
+    known = {name: part.collection for name, part in parts.items() if part.collection}
+    first = next(iter(known), "")
+    for name, found in known.items():
+        if found != known[first]:
+            raise CollectionError(
+                f"expected qrels of one collection, found {first} of collection {known[first]} and {name} of "
+                f"collection {found}, where the same ids may stand for other questions; or say that they stand for "
+                "the same (--trust-ids; in Python, dataclasses.replace(qrels, collection=''))"
+            )
+    return known.get(first, "")
 
 
 def _sorted(labels: Vocabulary) -> Vocabulary:

@@ -12,21 +12,23 @@ from numpy.typing import ArrayLike, NDArray
 from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError, MeasureError
 from kgtrec.kernels.open_world import Weights, correlated_strengths, correlation_bounds
-from kgtrec.measures.names import ParsedMeasure, parse_measure
+from kgtrec.measures.names import ParsedMeasure, named_by_pykeen, parse_measure
 
 Floats = NDArray[np.float64]
 
 _SLACK = 1e-12  # by which rounding may push a strength out of [0, 1]
 
 
-def weights_of(measure: Any) -> tuple[str, Weights]:
+def weights_of(measure: Any, *, bare: bool = True) -> tuple[str, Weights]:
     """Name and weights w(rank) of a measure that is the mean of w over answers.
 
     Parameters
     ----------
     measure : str, measure or function
-        ``"MRR"``, ``"Hits@10"``, ``"logMRR"``, ``"pMRR(p=0.3)"``, with or without ``micro.``; or a function from an
-        array of ranks, from 1 on, to an array of what an answer of that rank is worth.
+        ``"MRR"``, ``"Hits@10"``, ``"logMRR"``, ``"pMRR(p=0.3)"``, with or without ``micro.``; one of PyKEEN's names; or
+        a function from an array of ranks, from 1 on, to an array of what an answer of that rank is worth.
+    bare : bool
+        Whether ``"MRR"`` stands for ``"micro.MRR"``; if not, it is refused, as everywhere that systems are scored.
 
     Raises
     ------
@@ -44,7 +46,8 @@ def weights_of(measure: Any) -> tuple[str, Weights]:
         return getattr(measure, "__name__", "w"), _checked(measure)
     if isinstance(measure, str):
         name = measure.strip()
-        measure = parse_measure(name if name.startswith(("micro.", "macro.", "pykeen.")) else f"micro.{name}")
+        is_full = not bare or name.startswith(("micro.", "macro.", "pykeen."))
+        measure = parse_measure(name if is_full or named_by_pykeen(name) else f"micro.{name}")
     parsed = parse_measure(measure)
     if (
         not isinstance(parsed, ParsedMeasure)
@@ -56,13 +59,13 @@ def weights_of(measure: Any) -> tuple[str, Weights]:
     ):
         raise MeasureError(
             f"{parsed.label}: expected a measure that is the mean of what each answer's rank is worth, with 0 for an "
-            "answer that is not found, such as MRR, Hits@10, logMRR or pMRR(p=0.5), or a function of ranks; over "
-            'questions it is the same measure with average="questions"'
+            "answer that is not found, such as micro.MRR, micro.Hits@10, micro.logMRR or micro.pMRR(p=0.5), or a "
+            'function of ranks; over questions it is the same measure with average="questions"'
         )
     return parsed.label, parsed
 
 
-def named_weights(measures: Any) -> dict[str, Weights]:
+def named_weights(measures: Any, *, bare: bool = True) -> dict[str, Weights]:
     """Several measures by name: one, or an iterable of them; a text may hold several, with blanks between.
 
     Examples
@@ -74,7 +77,7 @@ def named_weights(measures: Any) -> dict[str, Weights]:
     many: Iterable[Any] = [measures] if single else measures
     named: dict[str, Weights] = {}
     for measure in chain.from_iterable(one.split() if isinstance(one, str) else [one] for one in many):
-        name, weights = weights_of(measure)
+        name, weights = weights_of(measure, bare=bare)
         if name in named and callable(measure):
             raise MeasureError(f"expected functions of different names, found {name!r} twice")
         named.setdefault(name, weights)

@@ -12,6 +12,7 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.data.identity import entity_names
 from kgtrec.formats.collections import read_collection
+from kgtrec.formats.runs import read_run
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 SPLITS = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
@@ -186,3 +187,161 @@ def test_one_model_has_one_number_in_a_study_whatever_its_form(here: Path, capsy
             assert found["matrix", measure] == found["archive", measure]
             several.add(found["matrix", measure][0])
     assert len(several) > 3, "the label sets are of different questions"
+
+
+def test_a_judged_file_of_another_collection_is_no_label_set(here: Path, capsys: pytest.CaptureFixture[str]):
+    """A study refuses it, also where its step was made before; trust_ids = true takes the ids as they are."""
+    for name in ("one.npy", "two.npy"):
+        shutil.copy("perfect.npy", name)
+        assert run("stamp", "whole", name) == 0
+    shutil.copy("turned/qrels.txt", "copy.txt")
+    text = (
+        'title = "T"\n[data]\ntrain = "{}"\nvalid = "{}"\ntest = "{}"\n'.format(*SPLITS)
+        + '[systems]\nscores = ["one.npy", "two.npy"]\n[[labels]]\nname = "other"\nkind = "qrels"\n'
+        'file = "turned/qrels.txt"\n[measures]\nnames = ["macro.MRR"]\nresamples = 2\n'
+        '[stability]\nlabels = []\n[power]\nlabels = []\n[ties]\nlabels = []\n[report]\nformats = ["csv"]\n'
+    )
+    Path("s.toml").write_text(text)
+    capsys.readouterr()
+    assert run("study", "s.toml") == 2
+    assert "turned/qrels.txt: expected qrels of collection" in capsys.readouterr().err
+    Path("s.toml").write_text(text.replace("scores =", "trust_ids = true\nscores ="))
+    assert run("study", "s.toml") == 0, capsys.readouterr().err
+    Path("s.toml").write_text(text)
+    capsys.readouterr()
+    assert run("study", "s.toml") == 2
+    assert "trust_ids = true under [systems]" in capsys.readouterr().err
+
+
+def test_a_campaign_is_of_the_collection_that_was_pooled_for(here: Path, capsys: pytest.CaptureFixture[str]):
+    """Its diagnostics and its qrels of either level refuse runs of another one."""
+    for folder in ("whole", "turned"):
+        assert run("baseline", "all", folder, "--out", f"o-{folder}", "--depth", 20, "--run-format", "run") == 0
+    own, other = ([f"o-{folder}/{name}.run" for name in ("svd", "rules")] for folder in ("whole", "turned"))
+    assert run("pool", "whole", *own, "--depth", 1, "--out", "P") == 0
+    capsys.readouterr()
+    assert run("campaign", "diagnostics", "P", *other) == 2
+    assert "was ranked on collection" in capsys.readouterr().err
+    assert run("campaign", "diagnostics", "P", *own) == 0
+    assert run("campaign", "diagnostics", "P", *other, "--trust-ids") == 0
+    for level in ("question", "triple"):
+        assert run("campaign", "qrels", "P", "--level", level, "--out", level) == 0
+        capsys.readouterr()
+        assert run("evaluate", f"{level}/qrels.txt", own[0], "-m", "RR") == 0
+        assert run("evaluate", f"{level}/qrels.txt", other[0], "-m", "RR") == 2
+        assert "was ranked on collection" in capsys.readouterr().err
+
+
+def test_an_estimate_puts_no_qrels_of_two_collections_together(here: Path, capsys: pytest.CaptureFixture[str]):
+    """Labels, judgements and what is known by file or folder; --trust-ids takes their ids as they are."""
+    assert run("baseline", "svd", "whole", "--out", "o", "--depth", 20) == 0
+    capsys.readouterr()
+    for judged in ("turned", "turned/qrels.txt"):
+        assert run("openworld", "estimate", judged, "o/svd.run.gz", "--labels", "whole/qrels.txt") == 2
+        assert "expected qrels of one collection, found labels of collection" in capsys.readouterr().err
+        run("openworld", "estimate", judged, "o/svd.run.gz", "--labels", "whole", "--trust-ids")
+        assert "of one collection" not in capsys.readouterr().err
+    assert run("baseline", "svd", "turned", "--out", "p", "--depth", 20) == 0
+    estimate = ["openworld", "estimate", "whole", "--labels", "whole", "--known", "whole"]
+    assert run(*estimate, "o/svd.run.gz") == 0
+    capsys.readouterr()
+    assert run(*estimate, "p/svd.run.gz") == 2
+    assert "was ranked on collection" in capsys.readouterr().err
+
+
+def test_whoever_trusts_ids_does_not_mix_filters(here: Path, capsys: pytest.CaptureFixture[str]):
+    """By which splits a run was filtered is believed; what is told of another file is not."""
+    for name, splits in (("svd", "train,valid,test"), ("rules", "raw")):
+        for form in ("run", "parquet"):
+            assert run("baseline", name, "whole", "--out", form, "--run-format", form, "--filter", splits) == 0
+    for form in ("run", "parquet"):
+        capsys.readouterr()
+        assert run("evaluate", "turned", f"{form}/svd.{form}", f"{form}/rules.{form}", "-m", "RR", "--trust-ids") == 2
+        assert "expected systems that were filtered alike" in capsys.readouterr().err
+    shutil.copy("run/svd.run.json", "run/rules.run.json")
+    assert run("evaluate", "turned", "run/svd.run", "run/rules.run", "-m", "RR", "--trust-ids") == 0
+
+
+def test_a_link_to_a_run_is_of_its_collection(here: Path, capsys: pytest.CaptureFixture[str]):
+    """What stands beside the file itself says so."""
+    assert run("baseline", "svd", "whole", "--out", "o", "--run-format", "run") == 0
+    Path("links").mkdir()
+    Path("links/mine.run").symlink_to(Path("o/svd.run").absolute())
+    capsys.readouterr()
+    assert run("evaluate", "turned", "links/mine.run", "-m", "RR") == 2
+    assert "was ranked on collection" in capsys.readouterr().err
+
+
+def test_entities_may_begin_with_a_byte_order_mark(here: Path, capsys: pytest.CaptureFixture[str]):
+    """As some editors write it; it is no part of the first label."""
+    Path("entities.txt").write_bytes(b"\xef\xbb\xbf" + Path("whole/entities.txt").read_bytes())
+    assert run("rank", "whole", "perfect.npy", "--topics", "whole/topics.tsv", "--out", "o") == 0
+    capsys.readouterr()
+    assert run("evaluate", "whole", "o", "-m", "micro.MRR") == 0
+    assert value(capsys.readouterr().out, "micro.MRR") == 1
+
+
+def test_topics_of_another_collection_give_no_ids_to_triple_level_qrels(here: Path, capsys: pytest.CaptureFixture[str]):
+    """Pooled questions would keep other ids than the topics have for them."""
+    assert run("baseline", "svd", "whole", "--out", "o") == 0
+    assert run("pool", "whole", "o/svd.run.gz", "--depth", 1, "--out", "P") == 0
+    capsys.readouterr()
+    arguments = ["campaign", "qrels", "P", "--level", "triple", "--out", "q", "--topics"]
+    assert run(*arguments, "turned/topics.tsv") == 2
+    assert "take the topics that the pool was made for" in capsys.readouterr().err
+    assert run(*arguments, "whole/topics.tsv") == 0
+    report = json.loads(Path("q/report.json").read_text())
+    assert report["collection"] == read_collection("whole").fingerprint
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["openworld", "estimate", "whole", "o/svd.run.gz", "--labels", "whole", "--known", "whole", "-m"],
+        ["meta", "compare", "whole", "o/svd.ranks.parquet", "o/rules.ranks.parquet", "--by"],
+        ["adjust", "--value", "0.3", "--chance", "umls", "--measure"],
+        ["evaluate", "whole", "o/svd.ranks.parquet", "-m"],
+    ],
+)
+def test_a_measure_is_named_in_one_way(here: Path, command: list[str], capsys: pytest.CaptureFixture[str]):
+    """A bare name is refused in the same words, and PyKEEN's name is that of the measure over answers."""
+    for system in ("svd", "rules"):
+        assert run("baseline", system, "whole", "--out", "o") == 0
+    capsys.readouterr()
+    assert run(*command, "MRR") == 2
+    assert "MRR: expected micro.MRR, over answers, as link-prediction papers" in capsys.readouterr().err
+    assert run(*command, "inverse_harmonic_mean_rank") == 0
+    by_pykeen = capsys.readouterr().out
+    assert run(*command, "micro.MRR") == 0
+    assert capsys.readouterr().out == by_pykeen
+    assert "micro.MRR" in by_pykeen
+
+
+def test_a_campaign_under_ids_is_of_the_collection_that_gave_them(here: Path, capsys: pytest.CaptureFixture[str]):
+    """Its seeds are told by labels, and it gives no judgements to a collection where the ids are others."""
+    assert run("questions", *SPLITS, "--ids", "--out", "ids") == 0
+    Path("train.tsv").write_text("".join(sorted(Path(SPLITS[0]).read_text().splitlines(keepends=True))))
+    assert run("questions", "train.tsv", *SPLITS[1:], "--ids", "--out", "others") == 0
+    found = {}
+    for folder in ("whole", "ids"):
+        assert run("baseline", "svd", folder, "--out", f"o-{folder}") == 0
+        arguments = ["--seeds", SPLITS[2], "--depth", 1, "--out", f"P-{folder}"]
+        assert run("pool", folder, f"o-{folder}/svd.run.gz", *arguments) == 0
+        found[folder] = len(Path(f"P-{folder}/seeds.txt").read_text().splitlines())
+    assert found["ids"] == found["whole"]
+    assert run("campaign", "qrels", "P-ids", "--collection", "ids", "--out", "q") == 0
+    capsys.readouterr()
+    assert run("campaign", "qrels", "P-ids", "--collection", "others", "--out", "r") == 2
+    assert "where e0, e1, ... may stand for other entities" in capsys.readouterr().err
+
+
+def test_a_frame_that_pandas_wrote_is_of_its_collection(here: Path, capsys: pytest.CaptureFixture[str]):
+    """Pandas keeps what is noted in a frame in the Parquet file, where read_run finds it."""
+    pytest.importorskip("pandas", "2.1")
+    assert run("baseline", "svd", "whole", "--out", "o") == 0
+    read_run("o/svd.run.gz").to_frame().to_parquet("frame.parquet")
+    found = read_run("frame.parquet")
+    assert (found.collection, found.filtered_by) == (read_collection("whole").fingerprint, ("train", "valid", "test"))
+    capsys.readouterr()
+    assert run("evaluate", "turned", "frame.parquet", "-m", "RR") == 2
+    assert "was ranked on collection" in capsys.readouterr().err

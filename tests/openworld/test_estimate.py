@@ -80,7 +80,7 @@ TWO = run("two", q1="cdxa", q2="fxe", q3="x")
 
 def test_a_world_by_hand():
     """b, a label that no system finds to rank 3, stands for as many as are beside the found labels: 5 to 1."""
-    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", depth=3, resamples=20)
+    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3, resamples=20)
     assert (found.n_questions, found.n_labels, found.found_labels, found.found_missing) == (3, 4, 2, 3)
     assert (found.set_aside, found.label_pairs) == (1, 1)
     assert (found.systems, found.measures, found.method) == (("one", "two"), ("micro.MRR",), "runs")
@@ -102,16 +102,16 @@ def test_known_answers_count_as_judged_true():
     """b and d, known otherwise, are found or set aside as what was judged is."""
     bare = qrels(q1="ac-x", q2="ef-x")
     known = qrels(q1="abd", q3="h", q7="z")
-    found = estimate_missing(LABELLED, bare, [ONE, TWO], "MRR", depth=3, resamples=1, known=known)
-    expected = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", depth=3, resamples=1)
+    found = estimate_missing(LABELLED, bare, [ONE, TWO], "micro.MRR", depth=3, resamples=1, known=known)
+    expected = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3, resamples=1)
     assert estimate_json(found) == estimate_json(expected)
 
 
 def test_the_truth_is_told_beside_and_is_not_a_judgement():
     """Answers that only the truth knows change no estimate, and do not pass for judged."""
     truth = qrels(q1="abcdi", q2="ef", q3="ghx")
-    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", depth=3, resamples=5, truth=truth)
-    bare = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", depth=3, resamples=5)
+    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3, resamples=5, truth=truth)
+    bare = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3, resamples=5)
     assert found.true_answers == 10
     assert found.true_share == pytest.approx(6 / 10)
     assert found.true_missing == pytest.approx((2 * 3 + 1 * 1 + 1 * 2) / (2 * 3 + 1 * 1 + 1 * 2 + 2))
@@ -128,7 +128,7 @@ def test_ties_at_the_cut_are_not_found():
     """c, d and x tie for places 2 to 4: at depth 3 none of them is found for sure, at depth 4 all are."""
     labels, everything = qrels(q="ab"), qrels(q="abcd-x")
     one = run(q="ac=d=xb")
-    cut, whole = (estimate_missing(labels, everything, one, "MRR", depth=depth, resamples=1) for depth in (3, 4))
+    cut, whole = (estimate_missing(labels, everything, one, "micro.MRR", depth=depth, resamples=1) for depth in (3, 4))
     assert (cut.found_missing, cut.set_aside) == (0, 2)
     assert (whole.found_missing, whole.set_aside) == (2, 0)
     assert cut.judged.tolist() == [1.0]
@@ -145,11 +145,11 @@ def test_a_run_without_judged_wrong_rows_does_not_tell_what_was_judged():
 def test_nothing_is_estimated_where_nothing_without_a_label_was_judged(judged):
     """Judgements of other questions, or the labels themselves: there would be nothing missing, whatever is."""
     with pytest.raises(KgtrecError, match="expected judgements of candidates that have no label, found none"):
-        estimate_missing(LABELLED, judged, [ONE, TWO], "MRR", depth=3, resamples=1)
+        estimate_missing(LABELLED, judged, [ONE, TWO], "micro.MRR", depth=3, resamples=1)
 
 
 def test_questions_without_a_judged_candidate_need_not_be_there():
-    found = estimate_missing(LABELLED, qrels(q1="-x"), [ONE, TWO], "MRR", depth=3, resamples=1)
+    found = estimate_missing(LABELLED, qrels(q1="-x"), [ONE, TWO], "micro.MRR", depth=3, resamples=1)
     assert (found.n_questions, found.found_missing) == (3, 0)
     assert found.share.value[FOUND] == 0
     np.testing.assert_array_equal(found.sparse, found.completed.value)
@@ -189,7 +189,7 @@ def test_what_makes_no_sense_is_refused(change, message):
 
 
 def test_measures_that_are_no_means_over_answers_are_refused():
-    for measure in ("MR", "macro.MRR", "MRR(seen)"):
+    for measure in ("micro.MR", "macro.MRR", "micro.MRR(seen)"):
         with pytest.raises(MeasureError):
             estimate_missing(LABELLED, JUDGED, ONE, measure)
 
@@ -207,7 +207,7 @@ def test_the_method_is_the_one_asked_for_or_the_best_that_there_is():
 
 def test_without_two_labels_of_a_question_beta_and_strength_are_not_known():
     """One label a question, as in many campaigns: counts and scores are there, nothing pretends that beta is 1."""
-    found = estimate_missing(qrels(q="a", r="a"), qrels(q="ac", r="ad"), run(q="ac", r="da"), "MRR", resamples=9)
+    found = estimate_missing(qrels(q="a", r="a"), qrels(q="ac", r="ad"), run(q="ac", r="da"), "micro.MRR", resamples=9)
     assert np.isnan(found.missing.value).all()
     assert np.isnan(found.strength.value).all()
     assert found.answers.value[FOUND] == 4
@@ -274,7 +274,7 @@ def found_by(scores, depth):
 OPTIONS = {"depth": 5, "resamples": 20}
 
 
-def estimated(labelled, true, systems, measures="MRR Hits@3", **options):
+def estimated(labelled, true, systems, measures="micro.MRR micro.Hits@3", **options):
     return estimate_missing(qrels_of(labelled * 1), qrels_of(true * 1), systems, measures, **(OPTIONS | options))
 
 
@@ -476,7 +476,7 @@ def test_a_bigger_weight_is_more_of_the_same_answer():
     pairs = [(JUDGED.questions[q], JUDGED.entities[e]) for q, e in zip(JUDGED.question, JUDGED.entity, strict=True)]
     weight[pairs.index(("q2", "f"))] = 3.0
     weight[pairs.index(("q1", "a"))] = 50.0
-    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", depth=3, resamples=1, weight=weight)
+    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3, resamples=1, weight=weight)
     assert found.found_missing == 5
     np.testing.assert_allclose(found.answers.value, [9, 9, 4 + 5 + 7 * 1])  # beside labels 2 . 2 + 1 . 3, to one pair
     np.testing.assert_allclose(found.completed.value[0], [(2.5 + 1 + 3) / 9, (1 + 1 + 1 + 3) / 9])
@@ -485,9 +485,9 @@ def test_a_bigger_weight_is_more_of_the_same_answer():
 def test_what_is_known_otherwise_counts_once_though_a_sample_of_it_was_judged():
     """All of it is there by itself, so what was sampled of it stands for nothing else."""
     options = {"known": JUDGED, "depth": 3, "resamples": 5}
-    expected = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", **options)
+    expected = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", **options)
     weight = np.where(JUDGED.grade >= 1, 2.5, 1.0)
-    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR", weight=weight, **options)
+    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", weight=weight, **options)
     assert found.found_missing == 3
     assert estimate_json(found) == estimate_json(expected)
 
@@ -537,7 +537,7 @@ def test_of_questions_of_one_size_strengths_and_separations_are_those_of_theory(
     orders = ["abcdx", "cxdab", "xcadb", "dxcba"]
     one = run("one", **{name: orders[i % 3] for i, name in enumerate(every)})
     two = run("two", **{name: orders[i % 4] for i, name in enumerate(every)})
-    found = estimate_missing(labels, everything, [one, two], "MRR", depth=5, method="found", resamples=1)
+    found = estimate_missing(labels, everything, [one, two], "micro.MRR", depth=5, method="found", resamples=1)
     assert found.missing.value[FOUND] == pytest.approx(2 / 3)
     model = OpenWorld(4, 2 / 3)
     np.testing.assert_allclose(expected_score(model, "MRR", found.strength.value[0]), found.sparse[0], atol=1e-9)
@@ -553,7 +553,7 @@ def test_questions_by_data_come_of_the_clustered_variance_of_paired_differences(
     import statsmodels.api as sm
 
     true, labelled, scores = random_world(11, n_questions=50, n_systems=4)
-    found = estimated(labelled, true, runs_of(scores), "MRR Hits@3", top=3, p=0.1)
+    found = estimated(labelled, true, runs_of(scores), "micro.MRR micro.Hits@3", top=3, p=0.1)
     assert len(found.separations) == 2 * 2
     ranks = [ranks_of(f"s{place}", own, labelled) for place, own in enumerate(scores)]
     values = evaluate(qrels_of(labelled * 1, labelled), ranks, list(found.measures), per="answer").values
@@ -573,10 +573,10 @@ def test_questions_by_data_come_of_the_clustered_variance_of_paired_differences(
 def test_systems_that_score_the_same_are_never_separated():
     """Put in the order of their names, whichever is given first."""
     same = [ONE.renamed(name) for name in ("b", "c", "a")]
-    found = estimate_missing(LABELLED, JUDGED, same, "MRR", depth=3, resamples=3)
+    found = estimate_missing(LABELLED, JUDGED, same, "micro.MRR", depth=3, resamples=3)
     told = [(pair.higher, pair.lower, pair.difference, pair.by_data, pair.by_theory) for pair in found.separations]
     assert told == [("a", "b", 0.0, None, None), ("b", "c", 0.0, None, None)]
-    assert estimate_missing(LABELLED, JUDGED, same, "MRR", depth=3, resamples=3, top=1).separations == ()
+    assert estimate_missing(LABELLED, JUDGED, same, "micro.MRR", depth=3, resamples=3, top=1).separations == ()
 
 
 # -- judged pools
@@ -610,7 +610,7 @@ def test_a_sampled_pool_gives_the_estimates_of_the_whole_one_on_average():
 
     def of(pool):
         rows, weight = judged_answers(pool, seeds, judged(pool, true))
-        return estimate_missing(seeds, rows, runs, "Hits@10", depth=40, weight=weight, resamples=1)
+        return estimate_missing(seeds, rows, runs, "micro.Hits@10", depth=40, weight=weight, resamples=1)
 
     expected = of(whole)
     found = [of(pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)) for seed in range(60)]
@@ -721,7 +721,7 @@ def betas(tree, correlation):
     rows = []
     for draw in range(10):
         labels = hide_labels(true, 1 / 3, found=found, correlation=correlation, draw=draw).qrels()
-        told = estimate_missing(labels, everything, ranks, "MRR", resamples=1, truth=everything)
+        told = estimate_missing(labels, everything, ranks, "micro.MRR", resamples=1, truth=everything)
         rows.append([*told.missing.value, told.true_missing])
     return np.array(rows)
 

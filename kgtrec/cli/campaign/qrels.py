@@ -12,7 +12,7 @@ import click
 from kgtrec.cli.common import naming, say
 from kgtrec.cli.options import at_least
 from kgtrec.data.qrels_report import LEVELS
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import CollectionError, KgtrecError
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
@@ -95,14 +95,14 @@ def command(
         from kgtrec.cli.systems import read_questions
 
         base = read_questions(folder)
-        _tell_fingerprint(read, folder, base.fingerprint)
+        _tell_fingerprint(read, folder, base)
     if depth is not None:
         depth = min(depth, deepest_rank(pool))  # below the pool there is nothing, and no file for it either
     deepest = deepest_rank(pool) if depth is None else depth
     depths = range(deepest + 1)
-    collection = None
+    collection = named = None
     if level == "triple":
-        named = _named(topics) if topics else None if base is None else base.questions
+        named = _named(topics, pool.questions) if topics else None if base is None else base.questions
         each = [triple_level(pool, seeds, decisions, at, named=named) for at in depths]
         questions, by_depth = each[-1][0], [qrels for _, qrels in each]
         if base is not None:
@@ -124,7 +124,7 @@ def command(
         by_depth,
         readme=readme_text(report, read.settings, len(pool.runs), _people(read), is_collection=base is not None),
         report_text=text,
-        report={"collection": _whose(level, read, collection)} | report.to_dict(),
+        report={"collection": _whose(read, collection, named)} | report.to_dict(),
         collection=collection,
         command={"name": "campaign qrels", "level": level, "depth": deepest, "pool": read.settings.get("files", {})},
         force=force,
@@ -152,27 +152,37 @@ def _next(out: str, *, is_new: bool) -> str:
     )
 
 
-def _whose(level: str, read: Campaign, collection: Collection | None) -> str:
-    """The fingerprint of the collection that the question ids are of, "" where they are new and no collection's."""
+def _whose(read: Campaign, collection: Collection | None, named: Questions | None) -> str:
+    """The fingerprint of the collection that the question ids are of; "" where nobody knows whose some are."""
     if collection is not None:
         return collection.fingerprint
-    return str(read.settings.get("fingerprint", "")) if level == "question" else ""
+    is_own = named is None or bool((named.ids.encode(read.pool.questions.ids.labels) >= 0).all())
+    return read.seeds.collection if is_own else ""  # a new id such as head-new0 is in no run
 
 
-def _named(path: str) -> Questions:
-    """The questions of a topics file."""
+def _named(path: str, pooled: Questions) -> Questions:
+    """The questions of a topics file, in which those of the pool have the ids that they have there."""
+    from kgtrec.data.identity import require_one_numbering
     from kgtrec.formats.topics import read_topics
 
     with naming(Path(path)):
-        return read_topics(path).questions()
+        named = read_topics(path).questions()
+        require_one_numbering(named, pooled)
+        return named
 
 
-def _tell_fingerprint(read: Campaign, folder: str, fingerprint: str) -> None:
-    pooled = read.settings.get("fingerprint")
-    if pooled and pooled != fingerprint:
-        say(
-            f"note: the pool was made for collection {pooled}, and {folder} is {fingerprint}; going on with its triples"
+def _tell_fingerprint(read: Campaign, folder: str, base: Collection) -> None:
+    """Tell of a pool that was made for another collection; refuse it where triples hold ids that each gives anew."""
+    pooled = read.seeds.collection
+    if not pooled or pooled == base.fingerprint:
+        return
+    told = f"the pool was made for collection {pooled}, and {folder} is {base.fingerprint}"
+    if base.labels is not None:
+        raise CollectionError(
+            f"{told}, where e0, e1, ... may stand for other entities; give the collection that was pooled for, or make "
+            "both without --ids"
         )
+    say(f"note: {told}; going on with its triples")
 
 
 def _known_triples(paths: tuple[str, ...]) -> Triples | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from kgtrec.cli.options import (
     samples,
     seed_option,
     trust_ids_option,
+    trusts_ids,
 )
 from kgtrec.data.collection import Collection
 from kgtrec.data.missing_estimate import METHODS
@@ -158,7 +160,8 @@ def _judged(
     campaign = read_campaign(path)
     with naming(Path(path)):
         decisions = decisions_of(campaign)
-        judged, weight = judged_answers(campaign.pool, campaign.seeds, decisions)
+        seeds = replace(campaign.seeds, collection="") if trusts_ids() else campaign.seeds
+        judged, weight = judged_answers(campaign.pool, seeds, decisions)
     if waiting := int((decisions.verdict < 0).sum()):
         say(
             f"note: {waiting:,} of {len(decisions):,} triples are not settled; those that people have settled stand "
@@ -172,9 +175,9 @@ def _judged(
             "the whole of it knows"
         )
     depth = int(campaign.pool.rank.max(initial=1))
-    seeds = campaign.seeds if labels is None else _qrels(labels)
-    return seeds, judged, weight, depth, campaign.pool.questions
+    return (seeds if labels is None else _qrels(labels)), judged, weight, depth, campaign.pool.questions
 
 
 def _qrels(found: Qrels | Collection) -> Qrels:
-    return found.qrels if isinstance(found, Collection) else found
+    qrels = found.qrels if isinstance(found, Collection) else found
+    return replace(qrels, collection="") if trusts_ids() else qrels
