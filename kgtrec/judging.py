@@ -371,8 +371,13 @@ def _report_questions(run: Run, question: NDArray[np.int32]) -> None:
     unknown = np.flatnonzero(question < 0)
     if len(unknown):
         names = ", ".join(run.questions[code] for code in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
+        doubt = (
+            "; if these qrels are of another collection, such as a sample, the same ids may stand for other questions "
+            "there: see kgtrec check"
+            if not run.collection and 2 * len(unknown) > len(run.questions) else ""
+        )  # fmt: skip
         warnings.warn(
-            f"{run.name}: {len(unknown):,} of its questions are not in the qrels and are left out ({names})",
+            f"{run.name}: {len(unknown):,} of its questions are not in the qrels and are left out ({names}){doubt}",
             KgtrecWarning, stacklevel=4,
         )  # fmt: skip
 

@@ -149,6 +149,18 @@ def test_questions_without_judgements_are_told_and_left_out():
         assert evaluate(QRELS, extra, "RR").values.tolist() == [[[0.25]]]
 
 
+def test_a_run_most_of_whose_questions_have_no_judgements_may_be_of_another_collection():
+    """Which is told of a run that does not say what it is of; a few more questions are no reason to."""
+    few, many = (
+        pd.concat([RUN, pd.DataFrame([(f"z{i}", "a", 1.0) for i in range(n)], columns=["query_id", "doc_id", "score"])])
+        for n in (1, 9)
+    )
+    with pytest.warns(KgtrecWarning, match=r"\(z0\)$"):
+        evaluate(QRELS, few, "RR")
+    with pytest.warns(KgtrecWarning, match=r"\(z0, z1, z2, \.\.\.\); if these qrels are of another collection"):
+        evaluate(QRELS, many, "RR")
+
+
 def test_mean_rank_of_a_cut_run_is_undefined_where_no_answer_was_returned():
     """NaN with a warning that names measure and system, never a number made up."""
     with pytest.warns(KgtrecWarning, match=r"macro\.MR of run is undefined for 1 of 2 questions"):

@@ -220,6 +220,25 @@ def test_wrong_scores_get_one_clear_error(two, case):
         rank_scores(two, make(), questions=two, entities=two)
 
 
+def test_rows_may_be_named_by_an_array_of_text(two):
+    """numpy's rows of side, anchor and relation are as good as tuples of them."""
+    asked = np.array([("tail", "e1", "r"), ("tail", "e0", "r")])
+    ranked = rank_scores(two, SCORES[::-1], questions=asked, entities=np.array([f"e{i}" for i in range(5)]))
+    expected = rank_scores(two, SCORES, questions=two, entities=two)
+    assert rank_rows(ranked.answer_ranks) == rank_rows(expected.answer_ranks)
+
+
+def test_names_that_are_none_get_one_clear_error(two):
+    """Numbers in place of labels, and a row for each test triple in place of each question."""
+    with pytest.raises(
+        KgtrecError, match="entities: expected labels, all text, in the order of the columns, found oth"
+    ):
+        rank_scores(two, SCORES, questions=two, entities=range(5))
+    asked = [("tail", "e0", "r"), ("tail", "e1", "r"), ("tail", "e0", "r")]
+    with pytest.raises(KgtrecError, match=r"found \(e0, r, \?\) 2 times; keep one row for each"):
+        rank_scores(two, SCORES[[0, 1, 0]], questions=asked, entities=two)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -26,6 +26,7 @@ from kgtrec.formats.origins import is_origin_path, origin_path, read_origin
 from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.qrels import QrelsFile
 from kgtrec.formats.runs import RunFile, default_name
+from kgtrec.formats.score_matrix import order_beside, read_score_matrix
 from kgtrec.formats.sniff import read_any
 from kgtrec.formats.steps import STEP, damaged_files
 from kgtrec.formats.studies import damaged_steps, is_study, read_study
@@ -58,6 +59,7 @@ class _Input:
     entities: dict[str, Vocabulary] = field(default_factory=dict)
     collections: dict[str, Collection] = field(default_factory=dict)  # those that are whole
     partial: set[str] = field(default_factory=set)  # qrels of a depth, which need not judge every topic
+    matrices: list[str] = field(default_factory=list)  # those whose order is told
     about: dict[str, str] = field(default_factory=dict)  # file -> what is in it
     wrong: dict[str, list[str]] = field(default_factory=dict)  # file -> findings
     notes: dict[str, list[str]] = field(default_factory=dict)  # file -> what may be right, and may be damage
@@ -111,6 +113,7 @@ def command(files: tuple[str, ...]) -> None:
     for finding in check_together(read.systems, read.qrels, read.topics, read.entities, partial=read.partial):
         read.wrong[finding.source].append(_placed(finding, read))
     _check_systems_together(read)
+    _check_order(read)
     _check_known(read)
     _check_against_chance(read)
     for file, wrong in read.wrong.items():
@@ -249,7 +252,9 @@ def _check_matrix(file: str, read: _Input) -> None:
         return
     of = f", of collection {origin.collection}" if origin else ""
     read.about[file] = f"scores: {' x '.join(map(str, shape))}{of}"
-    if origin is None:
+    if origin is not None or None not in order_beside(file):
+        read.matrices.append(file)
+    else:
         read.note(file, "nothing beside it tells the order of its rows and columns; see kgtrec stamp")
 
 
@@ -311,6 +316,20 @@ def _check_systems_together(read: _Input) -> None:
                     "rank --judged)"
                 )
                 read.wrong[file].append(str(FormatError(message, path=file)))
+
+
+def _check_order(read: _Input) -> None:
+    """Score matrices whose order, as it is told, is not one of the collection's questions and entities."""
+    if len(read.collections) != 1:
+        return
+    (collection,) = read.collections.values()
+    for file in read.matrices:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KgtrecWarning)  # a matrix may have more than the collection
+            try:
+                read_score_matrix(file, collection)
+            except KgtrecError as error:
+                read.wrong[file].append(str(error))
 
 
 def _check_known(read: _Input) -> None:

@@ -210,7 +210,12 @@ def refuse_twice(qrels: str, systems: Sequence[str]) -> None:
         if name in first:
             raise KgtrecError(
                 f"expected systems of different names, found {name!r} twice: {first[name]} and {path}; "
-                "rename one of the files"
+                + (
+                    "if they are the run and the answer ranks of one system, give one kind of them, such as "
+                    "*.ranks.parquet, or their folder; else rename one of the files"
+                    if first[name].endswith(".ranks.parquet") != path.endswith(".ranks.parquet")
+                    else "rename one of the files"
+                )
             )
         first[name] = path
 

@@ -55,8 +55,8 @@ class Source:
 @click.option(
     "--entities",
     type=click.Path(),
-    help="Entity labels, as E's rows or a matrix's columns go. Default: entities.txt beside the scores, or what "
-    "NAME.npy.json says.",
+    help="Entity labels, as E's rows or a matrix's columns go. Default: entities.txt beside the file; for a "
+    "matrix, first what NAME.npy.json says.",
 )
 @click.option(
     "--relations",
@@ -66,7 +66,7 @@ class Source:
 @click.option(
     "--topics",
     type=click.Path(),
-    help="Topics in the order of a matrix's rows. Default: topics.tsv beside it, or what NAME.npy.json says.",
+    help="Topics in the order of a matrix's rows. Default: what NAME.npy.json says, else topics.tsv beside it.",
 )
 def command(
     collection: str,
@@ -84,13 +84,14 @@ def command(
     """Turn SCORES into exact answer ranks and TREC runs, one pair of files per system, named after the scores' file.
 
     SCORES are factorised systems (.npz with E, Q, b and questions: a score is Q @ E.T + b), score matrices (.npy,
-    questions x entities, in the order that --topics and --entities, files beside the matrix, or kgtrec stamp tell), or
-    folders of them. COLLECTION is the folder that kgtrec questions wrote.
+    questions x entities, in the order that --topics and --entities tell, or topics.tsv and entities.txt beside them, or
+    NAME.npy.json of kgtrec stamp), or folders of them. COLLECTION is the folder that kgtrec questions wrote.
 
     \b
     kgtrec rank C transe.npz --out ranks
     kgtrec rank C systems/ --out ranks --depth 100 --run-format run.zst
-    kgtrec rank C scores.npy --out raw --filter raw --depth 0
+    kgtrec rank C scores.npy --out ranks --topics C/topics.tsv --entities sorted.txt
+    kgtrec rank C systems/ --out raw --filter raw --depth 0
     kgtrec evaluate C ranks/*.ranks.parquet
     """
     sources = [Source(path, topics, entities, relations, block) for path in _score_files(scores)]

@@ -137,7 +137,9 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
     if (twice := np.flatnonzero(times > 1)).size:
         raise KgtrecError(
             f"{where}: expected each question once, found {_listed([_shown(collection, code) for code in twice[:1]])} "
-            f"{times[twice[0]]} times" + (f", and {len(twice) - 1:,} others repeated" if len(twice) > 1 else "")
+            f"{times[twice[0]]} times"
+            + (f", and {len(twice) - 1:,} others repeated" if len(twice) > 1 else "")
+            + "; keep one row for each (test triples that ask the same question share it)"
         )
     if (missing := np.flatnonzero(times == 0)).size:
         extra = np.flatnonzero(row < 0)
@@ -219,8 +221,12 @@ def _entities(entities: Any, where: str) -> Vocabulary:
         )
     try:
         return Vocabulary.of(entities)
-    except (KgtrecError, pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+    except KgtrecError as error:
         raise KgtrecError(f"{where}: {error}") from None
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        raise KgtrecError(
+            f"{where}: expected labels, all text, in the order of the columns, found other values, such as numbers"
+        ) from None
 
 
 def _by_number(numbers: Mapping[Any, Any], where: str) -> list[Any]:
@@ -271,7 +277,7 @@ def _columns(questions: Any, where: str) -> list[list[str]]:
         )
     columns: list[list[str]] = [[], [], []]
     for number, question in enumerate(questions):
-        is_one = isinstance(question, tuple | list) and len(question) == 3
+        is_one = isinstance(question, tuple | list | np.ndarray) and len(question) == 3
         if not is_one or not all(isinstance(part, str) for part in question):
             raise KgtrecError(
                 f"{where}: expected (side, anchor, relation), all text, for each question, found {question!r} "

@@ -159,6 +159,12 @@ def _read_parquet(path: PathLike, name: str | None, *, trust_ids: bool) -> Run:
         raise FormatError(f"expected numbers in column score, found {kind}", path=path)
     score = values_of(table.column("score").cast(pa.float64(), safe=False))
     metadata = metadata_of(path, table.schema)
+    if metadata.get("format") == "answer ranks":
+        raise FormatError(
+            "expected a run, found answer ranks, which hold the answers alone; give the NAME.run beside it, or read it "
+            "with kgtrec.read_answer_ranks",
+            path=path,
+        )
     name = name or metadata.get("name") or Path(path).with_suffix("").stem
     if not isinstance(name, str):
         raise FormatError(f"expected a text as the run's name in the file's metadata, found {name!r}", path=path)

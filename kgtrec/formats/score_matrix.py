@@ -82,7 +82,20 @@ def read_score_matrix(
     """
     matrix = mapped_matrix(path)
     known = _stamped(path, collection, made_for) if topics is None or entities is None else None
-    rows, columns = _rows(path, collection, topics, known), _columns(path, collection, entities, known)
+    if known is None:
+        beside = order_beside(path)
+        topics = beside[0] if topics is None else topics
+        entities = beside[1] if entities is None else entities
+        if topics is None or entities is None:
+            raise _unknown(path, topics is None, entities is None)
+    rows = (
+        question_places(collection, known, where=os.fspath(path)) if topics is None
+        else question_places(collection, read_questions_in_order(topics), where=os.fspath(topics))
+    )  # fmt: skip
+    columns = (
+        entity_places(collection, known, where=os.fspath(path)) if entities is None
+        else entity_places(collection, read_entity_names(entities), where=os.fspath(entities))
+    )  # fmt: skip
     if matrix.shape != (rows.size, columns.size):
         found = " x ".join(map(str, matrix.shape)) or "a single number"
         raise FormatError(
@@ -128,10 +141,28 @@ def stamp_score_matrix(path: PathLike, collection: Collection) -> None:
     Raises
     ------
     FormatError
-        If the file is no matrix of the collection's shape.
+        If the file is no matrix of the collection's shape, or files beside it tell another order.
+    CollectionError
+        If files beside it lack a question or an entity of the collection.
     """
     _require_shape(os.fspath(path), mapped_matrix(path).shape, collection)
+    topics, entities = order_beside(path)
+    if topics is not None:
+        _require_own_order(
+            path, topics, question_places(collection, read_questions_in_order(topics), where=str(topics))
+        )
+    if entities is not None:
+        _require_own_order(path, entities, entity_places(collection, read_entity_names(entities), where=str(entities)))
     write_origin(path, "scores", Origin(collection.fingerprint))
+
+
+def _require_own_order(path: PathLike, beside: Path, places: Places) -> None:
+    if not places.is_same:
+        raise FormatError(
+            f"expected the order of the collection, found another one in {beside}, which tells that of this matrix; "
+            "rank it as it is, without a stamp, or take that file away",
+            path=path,
+        )
 
 
 def _require_shape(path: str, found: tuple[int, ...], collection: Collection) -> None:
@@ -154,40 +185,36 @@ def _stamped(path: PathLike, collection: Collection, made_for: Collection | None
     if found is None:
         raise FormatError(
             f"expected scores of collection {' or '.join(each.fingerprint for each in whole)}, found those of "
-            f"{origin.collection}, as {origin_path(path).name} tells; name the questions and entities in their order "
-            "(--topics and --entities)",
+            f"{origin.collection}, as {origin_path(path).name} tells; name the questions and the entities in their "
+            "order, both (--topics FILE --entities FILE), such as topics.tsv and entities.txt of that collection",
             path=path,
         )
     return found
 
 
-def _rows(path: PathLike, collection: Collection, topics: PathLike | None, known: Collection | None) -> Places:
-    if topics is None and known is not None:
-        return question_places(collection, known, where=os.fspath(path))
-    found = _beside(path, TOPICS) if topics is None else topics
-    if found is None:
-        raise _unknown(path, "which question each row is about", "topics", TOPICS)
-    return question_places(collection, read_questions_in_order(found), where=os.fspath(found))
-
-
-def _columns(path: PathLike, collection: Collection, entities: PathLike | None, known: Collection | None) -> Places:
-    if entities is None and known is not None:
-        return entity_places(collection, known, where=os.fspath(path))
-    found = _beside(path, ENTITY_LABELS, ENTITY_IDS) if entities is None else entities
-    if found is None:
-        raise _unknown(path, "which entity each column is about", "entities", ENTITY_LABELS)
-    return entity_places(collection, read_entity_names(found), where=os.fspath(found))
+def order_beside(path: PathLike) -> tuple[Path | None, Path | None]:
+    """The files beside a matrix that list its questions, and its entities, in their order."""
+    return _beside(path, TOPICS), _beside(path, ENTITY_LABELS, ENTITY_IDS)
 
 
 def _beside(path: PathLike, *names: str) -> Path | None:
     return next((file for file in (Path(path).with_name(name) for name in names) if file.is_file()), None)
 
 
-def _unknown(path: PathLike, what: str, option: str, name: str) -> FormatError:
+def _unknown(path: PathLike, no_rows: bool, no_columns: bool) -> FormatError:
+    lacking = [
+        each
+        for each, is_lacking in (
+            (("which question each row is about", "--topics FILE", TOPICS), no_rows),
+            (("which entity each column is about", "--entities FILE", ENTITY_LABELS), no_columns),
+        )
+        if is_lacking
+    ]
+    what, options, names = zip(*lacking, strict=True)
     return FormatError(
-        f"expected to be told {what}, found nothing that says so: name them in their order (--{option} FILE), put "
-        f"{name} beside the matrix, or, if it was made in the collection's own order, say so once (kgtrec stamp "
-        f"COLLECTION {Path(path).name}; kgtrec.write_score_matrix in Python)",
+        f"expected to be told {' and '.join(what)}, found nothing that says so: name them in their order "
+        f"({' '.join(options)}), put {' and '.join(names)} beside the matrix, or, if it was made in the collection's "
+        f"own order, say so once (kgtrec stamp COLLECTION {os.fspath(path)}; kgtrec.write_score_matrix in Python)",
         path=path,
     )
 

@@ -46,6 +46,7 @@ _PYKEEN_NAMES = {
     "harmonic_mean_rank": "micro.HMR", "inverse_harmonic_mean_rank": "micro.MRR",
     "adjusted_inverse_harmonic_mean_rank": "micro.AMRR", "z_inverse_harmonic_mean_rank": "micro.ZMRR",
 }  # fmt: skip
+_SPOKEN = {"mean_reciprocal_rank": "MRR", "mean_rank": "MR", "h": "Hits"}  # as PyKEEN and papers also write them
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
 
 
@@ -195,16 +196,23 @@ def two_meanings(label: str) -> str | None:
     --------
     >>> two_meanings("MRR")
     'MRR: expected micro.MRR, over answers, as link-prediction papers report it, or macro.MRR, over questions'
+    >>> two_meanings("H@10")
+    'H@10: expected micro.Hits@10, over answers, as link-prediction papers report it, or macro.Hits@10, over questions'
     >>> two_meanings("micro.MRR")
     """
     found = _FORM.fullmatch(label)
     if found is None or lookup(found["name"]) is not None:
         return None
-    folded = {record.name.casefold(): record.name for record in registered()}
-    rooms = [folded.get(f"{room}.{found['name']}".casefold()) for room in ("micro", "macro")]
+    folded = {record.name.casefold(): record for record in registered()}
+    name = _SPOKEN.get(found["name"].casefold(), found["name"])
+    rooms = [folded.get(f"{room}.{name}".casefold()) for room in ("micro", "macro")]
     if None in rooms:
         return None
-    micro, macro = (f"{name}{label[len(found['name']) :]}" for name in rooms)
+    after = label[len(found["name"]) :]
+    micro, macro = (
+        f"{record.name}{after}{'@10' if record.cutoff == 'required' and found['at'] is None else ''}"
+        for record in rooms if record is not None
+    )  # fmt: skip
     return f"{label}: expected {micro}, over answers, as link-prediction papers report it, or {macro}, over questions"
 
 

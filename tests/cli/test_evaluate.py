@@ -12,7 +12,10 @@ from kgtrec.cli import main
     [
         (["-", "-"], "expected standard input (-) once, found it again; it can be read once"),
         (["q", "-", "-"], "expected standard input (-) once, found it again; it can be read once"),
-        (["q", "a/x.run", "b/x.ranks.parquet"], "found 'x' twice: a/x.run and b/x.ranks.parquet; rename one"),
+        (
+            ["q", "a/x.run", "b/x.ranks.parquet"],
+            "found 'x' twice: a/x.run and b/x.ranks.parquet; if they are the run and",
+        ),
         (["q", "x.run", "x.run"], "found 'x' twice: x.run and x.run; rename one of the files"),
     ],
 )

@@ -74,6 +74,45 @@ def test_a_stamped_matrix_is_of_its_collection(here: Path, capsys: pytest.Captur
     assert "expected a matrix of 8 questions x 45 entities, found 20 x 45" in capsys.readouterr().err
 
 
+def test_an_error_names_all_that_is_missing_and_a_command_that_works(here: Path, capsys: pytest.CaptureFixture[str]):
+    """Rows and columns at once, and the matrix by its whole path."""
+    (here / "my").mkdir()
+    shutil.copy("perfect.npy", "my/perfect.npy")
+    assert run("rank", "whole", "my/perfect.npy", "--out", "o") == 2
+    error = capsys.readouterr().err
+    assert "which question each row is about and which entity each column is about" in error
+    assert "(--topics FILE --entities FILE)" in error
+    assert "kgtrec stamp COLLECTION my/perfect.npy" in error
+
+
+def test_check_knows_a_matrix_by_what_stands_beside_it(here: Path, capsys: pytest.CaptureFixture[str]):
+    """No note where its order is told; a finding where it is that of another collection, as kgtrec rank has it."""
+    assert run("check", "whole", "perfect.npy") == 0
+    assert "perfect.npy: note: nothing beside it tells the order" in capsys.readouterr().out
+    for name in ("topics.tsv", "entities.txt"):
+        shutil.copy(f"whole/{name}", name)
+    assert run("check", "whole", "perfect.npy") == 0
+    assert "perfect.npy: note" not in capsys.readouterr().out
+    shutil.copy("part/topics.tsv", "topics.tsv")
+    assert run("check", "whole", "perfect.npy") == 2
+    assert "topics.tsv: expected all 20 questions of the collection" in capsys.readouterr().out
+    shutil.copy("whole/topics.tsv", "topics.tsv")
+    assert run("stamp", "whole", "perfect.npy") == 0
+    assert run("check", "part", "perfect.npy") == 2
+    assert "perfect.npy: expected scores of collection" in capsys.readouterr().out
+
+
+def test_a_matrix_whose_order_another_file_tells_is_not_stamped(here: Path, capsys: pytest.CaptureFixture[str]):
+    """A stamp would win over the file, and every column be taken for another entity."""
+    labels = Path("whole/entities.txt").read_text().splitlines()
+    Path("entities.txt").write_text("\n".join(sorted(labels)) + "\n")
+    assert run("stamp", "whole", "perfect.npy") == 2
+    assert "found another one in entities.txt" in capsys.readouterr().err
+    assert not Path("perfect.npy.json").exists()
+    Path("entities.txt").write_text("\n".join(labels) + "\n")
+    assert run("stamp", "whole", "perfect.npy") == 0
+
+
 @pytest.mark.parametrize("form", ["run", "run.gz", "run.zst", "parquet"])
 def test_a_run_is_of_its_collection(here: Path, form: str, capsys: pytest.CaptureFixture[str]):
     """Against a folder, its qrels by path, and both; --trust-ids takes the ids as they are."""

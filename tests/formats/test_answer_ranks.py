@@ -15,6 +15,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
 from kgtrec.formats.outputs import write_text
+from kgtrec.formats.runs import read_run
 from tests.trees import tree
 from tests.worlds import worlds
 
@@ -35,6 +36,16 @@ def table():
     counts = (np.array(column, np.int32) for column in ([0, 3, 1, 0], [1, 0, 0, 2], [7, 7, 5, 5]))
     answer, score = np.array([True, False, True, True]), np.array([-np.inf, 0.1, 1e-300, 16777217.0])
     return AnswerRanks("transe", *codes, answer, *counts, score, questions, entities, ("train", "test"), "0123abcd")
+
+
+def test_answer_ranks_are_no_run(tmp_path):
+    """They have its columns, and read as one, without their candidates, every system would be perfect."""
+    path = tmp_path / "a.parquet"
+    write_answer_ranks(path, table())
+    with pytest.raises(
+        FormatError, match=r"a.parquet: expected a run, found answer ranks, which hold the answers alon"
+    ):
+        read_run(path)
 
 
 @settings(max_examples=50, deadline=None)

@@ -213,7 +213,9 @@ def test_nothing_tells_the_order_but_what_stands_beside(tmp_path, collection):
     """The right shape is no reason; a note beside the matrix is, for that matrix and that collection."""
     path, scores = tmp_path / "s.npy", np.random.default_rng(7).random((6, 5))
     np.save(path, scores)
-    with pytest.raises(FormatError, match=r"expected to be told which question each row is about, found nothing that"):
+    with pytest.raises(
+        FormatError, match="which question each row is about and which entity each column is about, found"
+    ):
         read_score_matrix(path, collection)
     path.unlink()
     write_score_matrix(path, scores, collection)

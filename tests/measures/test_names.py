@@ -66,6 +66,10 @@ WRONG = {
     "Hits@10": "Hits@10: expected micro.Hits@10, over answers, as link-prediction papers report it, or macro.Hits@10, "
     "over questions",
     "mrr": "mrr: expected micro.MRR, over answers, as link-prediction papers report it, or macro.MRR, over questions",
+    "mean_reciprocal_rank": "mean_reciprocal_rank: expected micro.MRR, over answers, as link-prediction papers",
+    "mean_rank": "mean_rank: expected micro.MR, over answers, as link-prediction papers report it, or macro.MR",
+    "H@10": "H@10: expected micro.Hits@10, over answers, as link-prediction papers report it, or macro.Hits@10",
+    "Hits": "Hits: expected micro.Hits@10, over answers, as link-prediction papers report it, or macro.Hits@10",
     "AMRI": "AMRI: expected micro.AMRI, over answers, as link-prediction papers report it, or macro.AMRI, over quest",
     "GMR": "unknown measure 'GMR'; did you mean micro.GMR?",
     "both.realistic.hits_at_10": "both.realistic.hits_at_10: expected a measure's name alone, such as micro.Hits@10, "

@@ -392,7 +392,7 @@ def numbered(*questions):
 def test_what_is_counted_has_no_interval():
     """All that is found of these questions is known, however they were drawn; beta is not a count."""
     labels, known, runs = numbered(*["2L 1L 2 0L"] * 5, *["1L 2L 2L 1"] * 5)
-    found = estimate_missing(labels, known, runs, "MRR", depth=9, resamples=2)
+    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=2)
     assert np.isnan([found.answers.low[FOUND], found.share.high[FOUND]]).all()
     assert found.missing.low[FOUND] < found.missing.value[FOUND] < found.missing.high[FOUND]
     assert found.answers.low[LABELS] < found.answers.value[LABELS] < found.answers.high[LABELS]
@@ -402,7 +402,7 @@ def test_of_a_sample_of_the_judgements_what_is_found_is_an_estimate():
     """It has an interval then, which starts no lower than what was seen; of "runs" nothing is said."""
     labels, known, runs = numbered(*["2L 1L 2 0L"] * 5, *["1L 2L 2L 1"] * 5)
     weight = np.full(len(known), 1.5)
-    found = estimate_missing(labels, known, runs, "MRR", depth=9, resamples=2, weight=weight)
+    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=2, weight=weight)
     seen = found.n_labels + 10
     assert seen <= found.answers.low[FOUND] < found.answers.value[FOUND] == found.n_labels + 15
     assert np.isnan(found.answers.low[RUNS])
@@ -411,7 +411,7 @@ def test_of_a_sample_of_the_judgements_what_is_found_is_an_estimate():
 def test_intervals_of_these_questions_are_not_drawn():
     """What is said of the answers of these questions depends on no sample of questions."""
     labels, known, runs = numbered(*["2L 1L 2 0L 0L"] * 4, *["1L 2L 1"] * 5)
-    one, other = (estimate_missing(labels, known, runs, "MRR", depth=9, resamples=9, seed=seed) for seed in (0, 1))
+    one, other = (estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=9, seed=seed) for seed in (0, 1))
     for name in ("answers", "share", "missing", "estimated"):
         for end in ("low", "high"):
             np.testing.assert_array_equal(getattr(getattr(one, name), end), getattr(getattr(other, name), end))
@@ -424,7 +424,7 @@ def test_intervals_of_95_percent_hold_the_truth_in_95_of_100_draws_of_labels():
     rng = np.random.default_rng(0)
     true, _, scores = random_world(1, n_questions=60)
     one, everything = run_of("one", scores[0]), qrels_of(true * 1)
-    options = {"measures": "MRR", "depth": 5, "truth": everything, "resamples": 1, "top": 1}
+    options = {"measures": "micro.MRR", "depth": 5, "truth": everything, "resamples": 1, "top": 1}
     held = []
     for _ in range(300):
         labelled = true & (rng.random(true.shape) < 0.4)
@@ -440,7 +440,7 @@ def test_intervals_of_95_percent_hold_the_truth_in_95_of_100_draws_of_labels():
 def test_systems_that_miss_more_labels_than_independent_ones_would_do_not_find_independently():
     """Of 30 labels both find 20 and one alone 4: independent ones would miss 1/2 . 4 . 3 / (2 . 21) = 1/7, not 6."""
     labels, known, runs = numbered(*["2L 2L 1"] * 10, *["1L 2"] * 4, *["0L 0L 2"] * 3)
-    found = estimate_missing(labels, known, runs, "MRR", depth=9, resamples=2)
+    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=2)
     assert found.missed_by_runs == pytest.approx(1 / 7)
     assert not found.independent
     for interval in (found.answers, found.share, found.missing):
@@ -455,7 +455,7 @@ def test_systems_that_miss_more_labels_than_independent_ones_would_do_not_find_i
 def test_systems_that_miss_as_many_labels_as_independent_ones_would_may_be_such():
     """Of 31 labels both find 9 and one alone 12: independent ones would miss 1/2 . 12 . 11 / 20 = 3.3 where 4 are."""
     labels, known, runs = numbered(*["2L 1L 1"] * 9, *["1L 2 1"] * 3, *["0L 0L 2 1"] * 2)
-    found = estimate_missing(labels, known, runs, "MRR", depth=9, resamples=2)
+    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=2)
     assert found.missed_by_runs == pytest.approx(3.3)
     assert found.independent
     assert found.answers.low[RUNS] < found.answers.value[RUNS] < found.answers.high[RUNS]
@@ -465,7 +465,7 @@ def test_systems_that_miss_as_many_labels_as_independent_ones_would_may_be_such(
 def test_systems_that_miss_no_label_where_few_are_to_be_missed_may_be_independent():
     """Of 24 labels both find 20 and one alone 4, as of 1/7 that is missed; none is, which is as likely as can be."""
     labels, known, runs = numbered(*["2L 2L 1"] * 10, *["1L 2"] * 4)
-    found = estimate_missing(labels, known, runs, "MRR", depth=9, resamples=2)
+    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=2)
     assert found.missed_by_runs == pytest.approx(1 / 7)
     assert found.independent
 
@@ -687,7 +687,7 @@ def test_facts_that_label_two_questions_are_known_from_what_the_questions_ask(tr
     """They make intervals wider than labels that are independent would be; values stay."""
     true, ranks = tree
     labels, everything = hide_labels(true, 1 / 3).qrels(), hide_labels(true, 1.0).qrels()
-    options = {"measures": "MRR", "depth": 1, "resamples": 1, "top": 1}
+    options = {"measures": "micro.MRR", "depth": 1, "resamples": 1, "top": 1}
     alone = estimate_missing(labels, everything, ranks, **options)
     by_fact = estimate_missing(labels, everything, ranks, questions=true.collection.questions, **options)
     assert (alone.by_fact, by_fact.by_fact) == (False, True)

@@ -26,7 +26,7 @@ def found():
 @pytest.fixture(scope="module")
 def little():
     """One system, lone labels: no beta, no strength, nothing to separate, no truth."""
-    return estimate_missing(qrels(q="a", r="a"), qrels(q="ac", r="ad"), run(q="ac", r="da"), "MRR", resamples=9)
+    return estimate_missing(qrels(q="a", r="a"), qrels(q="ac", r="ad"), run(q="ac", r="da"), "micro.MRR", resamples=9)
 
 
 def test_text_tells_what_was_counted(found):
