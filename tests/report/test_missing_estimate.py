@@ -20,7 +20,7 @@ TRUTH = qrels(q1="abcdi", q2="ef", q3="ghx")
 @pytest.fixture(scope="module")
 def found():
     """The world that tests/openworld/test_estimate.py works by hand."""
-    return estimate_missing(LABELLED, JUDGED, [ONE, TWO], "MRR Hits@1", depth=3, resamples=50, truth=TRUTH)
+    return estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR micro.Hits@1", depth=3, resamples=50, truth=TRUTH)
 
 
 @pytest.fixture(scope="module")
