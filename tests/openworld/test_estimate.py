@@ -411,7 +411,9 @@ def test_of_a_sample_of_the_judgements_what_is_found_is_an_estimate():
 def test_intervals_of_these_questions_are_not_drawn():
     """What is said of the answers of these questions depends on no sample of questions."""
     labels, known, runs = numbered(*["2L 1L 2 0L 0L"] * 4, *["1L 2L 1"] * 5)
-    one, other = (estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=9, seed=seed) for seed in (0, 1))
+    one, other = (
+        estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=9, seed=seed) for seed in (0, 1)
+    )
     for name in ("answers", "share", "missing", "estimated"):
         for end in ("low", "high"):
             np.testing.assert_array_equal(getattr(getattr(one, name), end), getattr(getattr(other, name), end))
