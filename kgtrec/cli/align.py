@@ -19,7 +19,7 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.alignment import LEFT, RIGHT, AlignmentSystem, read_alignment_system, read_pairs
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import is_collection, read_collection, require_writable, write_collection
-from kgtrec.formats.outputs import write_text
+from kgtrec.formats.outputs import require_file, write_text
 from kgtrec.formats.score_matrix import read_label_lines
 from kgtrec.formats.triples import describe_input
 from kgtrec.kernels.similarity import SIMILARITIES, Similarity
@@ -44,6 +44,9 @@ def _sizes(_: click.Context, __: click.Parameter, text: str | None) -> list[int 
             )
         sizes.append(size)
     return sizes
+
+
+_STUDY = ("study.csv", "study-summary.csv")
 
 
 @click.command(name="align")
@@ -106,6 +109,8 @@ def command(
         raise KgtrecError("expected --study with -m, found -m alone; kgtrec evaluate scores the ranks by any measure")
     study = _study(sizes, repeats, seed, measures, candidates) if sizes is not None else None
     paths = _system_paths(systems)
+    for name in [*(f"{system}.ranks.parquet" for system in paths), *(_STUDY if study is not None else ())]:
+        require_file(Path(out, name), is_named=False)  # all of them before anything is written
     about = _About(alignments, train, left_labels, right_labels)
     collection: Collection | None = None
     studies: list[AlignmentStudy] = []
@@ -247,7 +252,7 @@ def _write_studies(out: Path, studies: list[AlignmentStudy]) -> None:
     from kgtrec.report.records import table_csv
 
     table, summary = joined_studies(studies)
-    for name, part in (("study.csv", table), ("study-summary.csv", summary)):
+    for name, part in zip(_STUDY, (table, summary), strict=True):
         write_text(out / name, table_csv(part))
-    say(f"wrote {out / 'study.csv'} and {out / 'study-summary.csv'}")
+    say(f"wrote {' and '.join(str(out / name) for name in _STUDY)}")
     click.echo(study_text(summary), nl=False)

@@ -45,7 +45,7 @@ def test_labels_as_a_sample_tell_what_the_systems_did_not_find(estimate):
     found, runs, labels = range(3)
     assert estimate.answers.low[labels] < 10_873 < estimate.answers.high[labels]
     assert estimate.missing.low[labels] < estimate.true_missing < estimate.missing.high[labels]
-    assert estimate.answers.high[found] < estimate.answers.high[runs] < 10_873
+    assert estimate.answers.value[found] < estimate.answers.value[runs] < 10_873
     assert estimate.true_share == pytest.approx(1 - 2_046 / 10_873)
     assert estimate.true_missing == pytest.approx(0.95, abs=0.002)  # 1,023 of 20,466 test triples are labels
 
