@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,11 +13,11 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import is_frame
-from kgtrec.data.identity import entity_names, entity_places, question_places
+from kgtrec.data.identity import entity_names, entity_places, question_places, warn_of_extra
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
+from kgtrec.errors import CollectionError, KgtrecError, nearest
 from kgtrec.kernels.answer_ranks import NanScoreError, count_above_and_tied
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.top_k import top_k
@@ -373,9 +372,8 @@ def _order(collection: Collection, questions: Any, entities: Any) -> _Order:
         )
     rows = question_places(collection, questions)
     columns = entity_places(collection, entities)
-    for places, what in ((rows, "questions"), (columns, "entities")):
-        if places.extra:
-            warnings.warn(f"left out {places.extra} {what} that the collection lacks", KgtrecWarning, stacklevel=4)
+    warn_of_extra(rows, "questions", stacklevel=5)
+    warn_of_extra(columns, "entities", stacklevel=5)
     return _Order(
         rows.size, columns.size, None if rows.is_same else rows.own(), None if columns.is_same else columns.place
     )

@@ -22,15 +22,7 @@ from kgtrec.ranking import rank_scores
 from kgtrec.report.tables import to_latex, to_table
 from kgtrec.summary import Items
 from tests.laws.tables import Table
-
-
-def items(value, question=None, candidates=20, group=None, weight=None) -> Items:
-    n = len(value)
-    return Items(
-        np.asarray(value, float), np.zeros(n, np.int32) if group is None else np.asarray(group, np.int32),
-        np.arange(n, dtype=np.int32) if question is None else np.asarray(question, np.int32),
-        weight, np.full(n, candidates), None,
-    )  # fmt: skip
+from tests.test_summary import items
 
 
 def qrels_of(n: int) -> Qrels:

@@ -277,8 +277,7 @@ def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterato
             return run
         from kgtrec.formats.answer_ranks import read_answer_ranks
 
-        found = read_answer_ranks(path).renamed(default_name(path))
-        return replace(found, collection="") if trust else found
+        return read_answer_ranks(path, trust_ids=trust).renamed(default_name(path))
 
     return (read(path, ranks=ranks) for path, ranks in zip(systems, holds_ranks, strict=True))
 

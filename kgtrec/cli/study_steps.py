@@ -478,8 +478,7 @@ class StudyRun:
             def read(system: _System, path: Path) -> AnswerRanks | Run:
                 if system.kind == "run":
                     return read_run(path, name=system.name, trust_ids=trust)
-                found = read_answer_ranks(path).renamed(system.name)
-                return replace(found, collection="") if trust else found
+                return read_answer_ranks(path, trust_ids=trust).renamed(system.name)
 
             self._ranked[base] = [read(system, self._rank_step(base, system)[1]) for system in self.systems]
         return self._ranked[base]

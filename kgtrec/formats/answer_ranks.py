@@ -61,10 +61,16 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
         pq.write_table(pa.table(columns, schema=schema), stream, compression="zstd", row_group_size=max(len(ranks), 1))
 
 
-def read_answer_ranks(path: PathLike) -> AnswerRanks:
+def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks:
     """The answer ranks in a file that :func:`write_answer_ranks` wrote.
 
     Its vocabularies hold the labels that stand in the file.
+
+    Parameters
+    ----------
+    path : path
+    trust_ids : bool
+        Whether the question ids are taken for those of any collection, whatever the table says of its own.
 
     Raises
     ------
@@ -94,7 +100,8 @@ def read_answer_ranks(path: PathLike) -> AnswerRanks:
     values = {column: values_of(table.column(column))[order] for column in _VALUES}
     ranks = AnswerRanks(
         name, question[order], entity[order], **values, questions=questions, entities=entities,
-        filtered_by=tuple(split for split in SPLITS if split in filtered_by), collection=collection,
+        filtered_by=tuple(split for split in SPLITS if split in filtered_by),
+        collection="" if trust_ids else collection,
         source=os.fspath(path),
     )  # fmt: skip
     _check(path, ranks)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
-from kgtrec.data.identity import entity_places, question_places
+from kgtrec.data.identity import entity_places, question_places, warn_of_extra
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
@@ -22,7 +22,6 @@ from kgtrec.formats.score_matrix import (
     questions_per_block,
     read_entity_names,
     read_label_lines,
-    warn_of_extra,
 )
 
 
@@ -78,8 +77,8 @@ def read_factorised(
         )
     asked = _questions(path, arrays["questions"], names, read_label_lines(relations))
     rows = question_places(collection, asked, where=os.fspath(path))
-    warn_of_extra(path, columns, "entities")
-    warn_of_extra(path, rows, "questions")
+    warn_of_extra(columns, "entities", where=os.fspath(path))
+    warn_of_extra(rows, "questions", where=os.fspath(path))
     with np.errstate(over="ignore", invalid="ignore"):
         E = arrays["E"].astype(np.float64)[columns.place]
         b = None if "b" not in arrays else arrays["b"].astype(np.float64)[columns.place]

@@ -42,10 +42,6 @@ class Origin:
     filtered_by: tuple[str, ...] | None = None  # of a run; () = raw; None: unknown
 
 
-class OtherFileError(FormatError):
-    """A sidecar is about another file than the one it stands beside."""
-
-
 def origin_path(path: PathLike) -> Path:
     """Where the origin of a file stands.
 
@@ -86,9 +82,7 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     Raises
     ------
     FormatError
-        If what stands beside it is damaged.
-    OtherFileError
-        If it is about another file.
+        If what stands beside it is damaged, or is about another file.
     """
     beside = origin_path(path)
     if not beside.is_file():
@@ -107,7 +101,7 @@ def read_origin(path: PathLike, kind: Kind) -> Origin | None:
     if said["origin"] != kind:
         return None  # whoever reads the file as another kind is told so
     if said["sha256"] != _sum_of(os.fspath(path), _state_of(path)):
-        raise OtherFileError(
+        raise FormatError(
             f"expected what is known of {Path(path).name}, found that of another file: {Path(path).name} was changed "
             f"or replaced since; move this file away, or write it anew with kgtrec stamp COLLECTION {path}",
             path=beside,

@@ -121,7 +121,7 @@ def read_run_file(
     questions, entities = columns.vocabularies["question"], columns.vocabularies["entity"]
     try:
         run = Run.of(name or _last_tag(columns), question, entity, columns.number, questions, entities,
-                     **_known_of(origin))  # fmt: skip
+                     **_known_of(origin, trust_ids=trust_ids))  # fmt: skip
     except KgtrecError:
         raise repeated_lines(str(path), columns) from None
     return RunFile(run, tags, columns)
@@ -138,16 +138,17 @@ def _last_tag(columns: TextColumns) -> str:
 
 def _origin_beside(path: PathLike, *, trust_ids: bool) -> Origin | None:
     try:
-        origin = read_origin(path, "run")
+        return read_origin(path, "run")
     except FormatError:  # of another run, or damaged: whoever trusts the ids does not need it
         if not trust_ids:
             raise
         return None
-    return replace(origin, collection="") if trust_ids and origin is not None else origin
 
 
-def _known_of(origin: Origin | None) -> dict[str, Any]:
-    return {} if origin is None else {"collection": origin.collection, "filtered_by": origin.filtered_by}
+def _known_of(origin: Origin | None, *, trust_ids: bool) -> dict[str, Any]:
+    if origin is None:
+        return {}
+    return {"collection": "" if trust_ids else origin.collection, "filtered_by": origin.filtered_by}
 
 
 def _read_parquet(path: PathLike, name: str | None, *, trust_ids: bool) -> Run:
@@ -169,10 +170,8 @@ def _read_parquet(path: PathLike, name: str | None, *, trust_ids: bool) -> Run:
     if not isinstance(name, str):
         raise FormatError(f"expected a text as the run's name in the file's metadata, found {name!r}", path=path)
     origin = _origin_in(path, metadata)
-    if trust_ids and origin is not None:
-        origin = replace(origin, collection="")
     try:
-        return Run.of(name, question, entity, score, questions, entities, **_known_of(origin))
+        return Run.of(name, question, entity, score, questions, entities, **_known_of(origin, trust_ids=trust_ids))
     except KgtrecError as error:
         raise FormatError(str(error), path=path) from None
 

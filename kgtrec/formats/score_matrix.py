@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
-from kgtrec.data.identity import Places, entity_places, question_places
+from kgtrec.data.identity import Places, entity_places, question_places, warn_of_extra
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS
 from kgtrec.formats.numpy_files import mapped_matrix
@@ -103,8 +102,8 @@ def read_score_matrix(
             f"found {found}",
             path=path,
         )
-    warn_of_extra(path, rows, "questions")
-    warn_of_extra(path, columns, "entities")
+    warn_of_extra(rows, "questions", where=os.fspath(path))
+    warn_of_extra(columns, "entities", where=os.fspath(path))
     row_of, column_of = (None if places.is_same else places.place for places in (rows, columns))
     return _blocks(path, matrix, row_of, column_of, len(collection.questions), block)
 
@@ -217,14 +216,6 @@ def _unknown(path: PathLike, no_rows: bool, no_columns: bool) -> FormatError:
         f"own order, say so once (kgtrec stamp COLLECTION {os.fspath(path)}; kgtrec.write_score_matrix in Python)",
         path=path,
     )
-
-
-def warn_of_extra(path: PathLike, places: Places, what: str) -> None:
-    """Warn of questions or entities of a system that the collection lacks."""
-    if places.extra:
-        warnings.warn(
-            f"{os.fspath(path)}: left out {places.extra} {what} that the collection lacks", KgtrecWarning, stacklevel=3
-        )
 
 
 def read_questions_in_order(path: PathLike) -> Questions:
