@@ -70,7 +70,7 @@ def judged_qrels(collection, pairs):
     return Qrels.of(question, entity, np.zeros(len(pairs), np.int32), questions, entities)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(worlds(), st.integers(0, 16))
 def test_ranks_and_run_equal_the_obvious_loop(world, depth):
     """Any ties, filter, grades, judged pairs and order of blocks; a list cut at depth k is a prefix."""

@@ -149,6 +149,7 @@ def test_a_constant_score_comes_out_at_chance():
     assert scores.value("w", "macro.MRR") == pytest.approx(sum(p / j for j, p in enumerate(first, 1)))
 
 
+@pytest.mark.slow
 def test_random_orders_average_to_the_expectation():
     """Monte Carlo over 400 seeds, from answer ranks and from a run, within five standard errors."""
     rng = np.random.default_rng(0)

@@ -101,7 +101,7 @@ class Steps:
                 write_text(part / STEP, json.dumps({**about, "files": files}, indent=2, ensure_ascii=False) + "\n")
                 part.replace(place)
             self.done += 1
-        self.record.append({"folder": place.name, **json.loads((place / STEP).read_text(encoding="utf-8"))})
+        self.record.append({"folder": place.name, **read_json(place / STEP)})
         return place
 
     @staticmethod

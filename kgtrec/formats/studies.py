@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.collection import CATEGORIES
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.data.report import Input, Provenance
@@ -192,4 +193,9 @@ def _table(path: Path, sha256: str) -> pa.Table:
                               path=path)  # fmt: skip
     except OSError:
         raise FormatError("expected a table, found a damaged file; run kgtrec study again", path=path) from None
-    return read_whole_table(path)
+    table = read_whole_table(path)
+    for place, column in enumerate(table.columns):
+        if pa.types.is_floating(column.type):  # a NaN may have any of many bit patterns, and arithmetic warns of some
+            quiet = pc.if_else(pc.is_nan(column), pa.scalar(float("nan"), column.type), column)
+            table = table.set_column(place, table.column_names[place], quiet)
+    return table

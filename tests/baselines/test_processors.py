@@ -59,6 +59,7 @@ def here(world: Path, tmp_path_factory) -> list[str]:
     return written(world, tmp_path_factory.mktemp("here"), {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment", [pytest.param(name, marks=[] if name == "plainest" else pytest.mark.slow) for name in environments()]
 )

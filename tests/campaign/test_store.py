@@ -201,6 +201,7 @@ steps = st.tuples(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     events=st.lists(st.sampled_from([*CONFLICT, (1, "bob", "annotator", "unsure", "", "é\n")]), unique=True),
@@ -238,7 +239,7 @@ signs = st.sampled_from('/"\\aé\u2028') | st.characters(exclude_categories=("Cs
 texts = st.text(signs, min_size=1, max_size=4)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples, deadline=None)
 @given(
     labels=st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=6, unique=True),
     spelling=st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=8),

@@ -421,7 +421,7 @@ def folder_to_fill(mode: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize(
     "mode",
-    ["append", "held open", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("import", "adjudicate"))],
+    ["append", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("held open", "import", "adjudicate"))],
 )
 def test_nothing_acknowledged_is_lost_by_a_kill(mode, tmp_path):
     """After each of nine kill -9 the file reads, and holds every acknowledged event as it was given."""

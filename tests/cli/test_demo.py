@@ -35,6 +35,7 @@ def demo(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["annotation", "qrels"])
 def test_the_repository_holds_what_the_demo_writes(demo: Path, name: str):
     """annotation/ and qrels/, byte for byte; after a change, copy them from the demo's folder."""
@@ -82,6 +83,7 @@ def test_the_campaign_that_the_repository_holds_is_done(capsys):
     assert [waiting[state] for state in ("open", "conflict", "doubted", "undecidable")] == ["0"] * 4
 
 
+@pytest.mark.slow
 def test_labels_of_the_campaign_order_the_systems_as_the_truth_does(demo: Path, capsys):
     """What the demo shows: the sparse labels put inverse before rescal by macro.MRR, judged ones do not."""
     order = {}

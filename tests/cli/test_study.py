@@ -136,7 +136,9 @@ def test_a_damaged_step_is_computed_again(whole: Path, tmp_path: Path, capsys):
     assert files(tmp_path / "copy" / "study") == files(whole / "study")
 
 
-@pytest.mark.parametrize("name", ["report.html", "study.toml", "manifest.json"])
+@pytest.mark.parametrize(
+    "name", ["study.toml", *(pytest.param(name, marks=pytest.mark.slow) for name in ("report.html", "manifest.json"))]
+)
 def test_an_edited_file_is_refused_before_anything_is_computed(whole: Path, tmp_path: Path, capsys, name):
     """The way out is one that there is: such a file has its name from kgtrec."""
     shutil.copytree(whole, tmp_path / "copy")
@@ -196,6 +198,7 @@ def test_what_a_killed_report_left_half_written_goes(whole: Path, tmp_path: Path
     assert files(tmp_path / "copy" / "study") == files(whole / "study")
 
 
+@pytest.mark.slow
 def test_what_others_put_into_a_study_stays_and_does_not_block_it(whole: Path, tmp_path: Path):
     """Also under names that look like ours."""
     shutil.copytree(whole, tmp_path / "copy")
@@ -211,7 +214,9 @@ def test_what_others_put_into_a_study_stays_and_does_not_block_it(whole: Path, t
     assert (study / "steps" / "notes-mine" / "step.json").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["report.html", "tables/data.tex", "manifest.json", "study.toml"])
+@pytest.mark.parametrize(
+    "name", ["report.html", "manifest.json", "study.toml", pytest.param("tables/data.tex", marks=pytest.mark.slow)]
+)
 def test_what_somebody_changed_in_a_study_is_not_overwritten(whole: Path, tmp_path: Path, capsys, name: str):
     """It is named, before any other file of the report is written."""
     shutil.copytree(whole, tmp_path / "copy")

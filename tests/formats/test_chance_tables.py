@@ -16,7 +16,9 @@ FOLDERS = {"nations": "small/nations", "kinships": "small/kinships", "umls": "sm
            "wn18rr": "wn18rr"}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(FOLDERS))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "fb15k-237" else ()) for name in sorted(FOLDERS)]
+)
 def test_shipped_tables_are_what_the_data_sets_give(data: Path, name: str):
     """Each number of the package comes out of the data set's triples again."""
     collection = build_questions(*(read_triples(path) for path in find_splits(data / FOLDERS[name])))

@@ -1,4 +1,4 @@
-"""A few hundred damaged files of every format; tests/fuzz.py makes as many as there is time for."""
+"""Some damaged files of every format; tests/fuzz.py makes as many as there is time for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.fuzz import formats, inputs, outcome
 
 NAMES = list(formats(Path("none")))
-COUNT = 200
+COUNT = 80
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs a timer that ends a reader that hangs")

@@ -693,7 +693,13 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=() if case in ("a file of ours", "a new folder") else pytest.mark.slow)
+        for case in CASES
+    ],
+)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_stopped_at_any_call_of_the_system_it_is_old_or_new(tmp_path, case):
     """Killed before and after each call, interrupted before and after, or refused by the disk.

@@ -34,6 +34,15 @@ def test_a_step_is_computed_once(tmp_path):
     assert first.record == again.record
 
 
+def test_an_editor_may_put_a_byte_order_mark_before_a_step(tmp_path):
+    """What was checked with it is read with it."""
+    first, again = Steps(tmp_path), Steps(tmp_path)
+    place = first.do("score", writing("1"))
+    (place / STEP).write_bytes(b"\xef\xbb\xbf" + (place / STEP).read_bytes())
+    assert again.do("score", failing) == place
+    assert again.record == first.record
+
+
 @pytest.mark.parametrize(
     "other", [{"inputs": {"run": "abd"}}, {"inputs": {}}, {"options": {"seed": 2}}, {"options": {"seed": "1"}}]
 )

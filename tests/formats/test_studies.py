@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -196,6 +197,14 @@ def test_a_table_that_a_report_cannot_show_is_told(folder: Path, part: str, colu
     with pytest.raises(FormatError, match=f"{message}.*; run kgtrec study again") as told:
         read_study(folder)
     assert str(told.value).startswith(f"{path}: expected ")
+
+
+def test_every_nan_is_the_same(folder: Path):
+    """Arithmetic warns of a signalling one."""
+    signalling = np.array([0x7FF0000000000001, 0], np.uint64).view(np.float64)
+    with_table(folder, "scores", OF_SYSTEMS | {"value": signalling, "low": signalling, "high": signalling})
+    (table,) = (table for name, table in read_study(folder).tables.items() if name == "scores/all")
+    assert table.column("value").to_numpy().tobytes() == np.array([np.nan, 0]).tobytes()
 
 
 def test_damaged_notes_are_told(folder: Path):

@@ -42,7 +42,7 @@ def blocks(draw):
     return scores, rng.random(shape) < share, rng.random(shape) < draw(st.sampled_from([0.0, 0.2, 1.0]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(blocks(), st.booleans())
 def test_counts_equal_the_obvious_loop(block, in_columns):
     """Any type, any ties, infinite scores, any entities aside, and rows that are not in one piece in memory."""

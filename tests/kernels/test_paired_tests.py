@@ -59,6 +59,7 @@ def test_one_item_has_no_deviation():
     assert np.isnan(t_test(np.array([1.0]), np.array([np.nan]), 0)[1]).all()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(2, 12))
 def test_clustered_errors_are_those_of_statsmodels(seed, n_clusters):
     """A regression on a constant with cluster-robust covariance."""
@@ -90,6 +91,7 @@ def test_items_repeated_within_clusters_add_no_certainty():
     assert differences(twice)[1][0] / np.sqrt(80) < 0.72 * error[0]
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_holm_is_that_of_statsmodels(p):
     multitest = pytest.importorskip("statsmodels.stats.multitest")

@@ -27,7 +27,7 @@ def listed(best):
     return list(zip(best.row.tolist(), best.entity.tolist(), best.score, strict=True))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     shape=st.tuples(st.integers(0, 4), st.sampled_from([1, 5, 64, 200])),
