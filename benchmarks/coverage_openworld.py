@@ -11,6 +11,7 @@ systems find what they rank ``--depth`` or better, and each set draws a share of
 of two questions.
 
 A cell is the share of sets whose interval holds the true value, and, where fewer than all have one, how many have one.
+That of *filtered* is the score on all answers of all questions, asked or not.
 """
 
 from __future__ import annotations
