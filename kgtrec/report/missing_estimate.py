@@ -95,7 +95,7 @@ def _counted(found: MissingEstimate) -> list[str]:
     labelled = "facts" if found.by_fact else "answers of these questions"
     lines.append(
         f"{found.confidence * 100:g}% intervals: over which {labelled} have labels; of completed, over questions drawn "
-        "anew, where enough of them carry it"
+        "anew; a score that too few of these carry has none"
     )
     if not np.isnan(found.estimated.value).all():
         lines.append(

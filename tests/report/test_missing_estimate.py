@@ -40,8 +40,8 @@ def test_text_tells_what_was_counted(found):
     ]
     assert lines[4:8] == [
         'fewer than 10 labels are found, too few to tell whether systems find independently: "runs" has no interval',
-        "95% intervals: over which answers of these questions have labels; of completed, over questions drawn anew, "
-        "where enough of them carry it",
+        "95% intervals: over which answers of these questions have labels; of completed, over questions drawn anew; "
+        "a score that too few of these carry has none",
         "estimated is too low, and filtered by less, where true answers that no system found to rank 3 stand above "
         "labels; their intervals do not allow for it",
         "",
