@@ -17,14 +17,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.campaign.estimates import estimate_ap
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.data.decisions import AGREED, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
-from kgtrec.pooling import pool_runs
-from kgtrec.questions import build_questions
-from kgtrec.sampled_estimates import estimate_ap
+from kgtrec.pooling.pool_runs import pool_runs
 
 LENGTH, TOP = 60, 10
 STRATA = (

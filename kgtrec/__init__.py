@@ -10,16 +10,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kgtrec.acceptance import Accepted, RefusedError, accept
-    from kgtrec.adjudicate import decide
-    from kgtrec.adjudication_tasks import tasks_for_adjudicator
-    from kgtrec.agreement import annotator_agreement
-    from kgtrec.alignment import align, alignment_collection
-    from kgtrec.alignment_study import study_alignment
-    from kgtrec.assigning import assign
+    from kgtrec.alignment.align import align, alignment_collection
+    from kgtrec.alignment.by_size import study_alignment
     from kgtrec.baselines import BASELINES, baseline_blocks, baseline_checkpoints, fit_baseline
+    from kgtrec.campaign.accept import Accepted, RefusedError, accept
+    from kgtrec.campaign.adjudication_tasks import tasks_for_adjudicator
+    from kgtrec.campaign.agreement import annotator_agreement
+    from kgtrec.campaign.assign import assign
+    from kgtrec.campaign.decide import decide
+    from kgtrec.campaign.diagnostics import diagnose
+    from kgtrec.campaign.estimates import estimate_ap, estimate_positives
+    from kgtrec.campaign.expert_sample import draw_sample, sample_report
+    from kgtrec.campaign.qrels import question_level, report_qrels, triple_level, with_judgements
     from kgtrec.campaign.store import OpenCampaign
-    from kgtrec.chance import adjust, chance_of_split, chance_table
+    from kgtrec.campaign.tasks import phrase, tasks_for
+    from kgtrec.campaign.track import track
+    from kgtrec.campaign.verdict_rules import Refusal
+    from kgtrec.collection.questions import build_questions
     from kgtrec.data.agreement import AgreementReport
     from kgtrec.data.alignments import Alignments, EntityVectors
     from kgtrec.data.answer_ranks import AnswerRanks
@@ -44,41 +51,39 @@ if TYPE_CHECKING:
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.qrels_report import QrelsReport
     from kgtrec.data.questions import Questions
-    from kgtrec.data.report import Figure, Report, Section, Table
+    from kgtrec.data.table import Figure, Report, Section, Table
     from kgtrec.data.run import Run
     from kgtrec.data.score_table import ScoreTable
     from kgtrec.data.scores import Scores
     from kgtrec.data.stability import Stability
-    from kgtrec.data.study import Study
     from kgtrec.data.tasks import Tasks
     from kgtrec.data.tie_comparison import TieComparison
     from kgtrec.data.triples import Splits, Triples
     from kgtrec.data.vocabulary import Vocabulary
     from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning, MeasureError
-    from kgtrec.evaluation import default_measures, evaluate
-    from kgtrec.expert_sample import draw_sample, sample_report
+    from kgtrec.evaluation.chance import adjust, chance_of_split, chance_table
+    from kgtrec.evaluation.evaluate import default_measures, evaluate
+    from kgtrec.evaluation.item_scores import item_scores
+    from kgtrec.evaluation.ties import compare_ties
     from kgtrec.formats.alignment import read_alignment_system, read_pairs
     from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
-    from kgtrec.formats.campaigns import read_campaign, write_assignments, write_people
+    from kgtrec.formats.campaign.folder import read_campaign, write_assignments, write_people
+    from kgtrec.formats.campaign.judgements import JudgementWriter, read_judgements
+    from kgtrec.formats.campaign.kgc_sparsity import read_kgc_sparsity
+    from kgtrec.formats.campaign.label_studio import read_label_studio, write_label_studio
+    from kgtrec.formats.campaign.pools import read_pool, write_pool
+    from kgtrec.formats.campaign.tasks import read_tasks, write_tasks
     from kgtrec.formats.chance_tables import read_chance_table, write_chance_table
     from kgtrec.formats.collections import read_collection, write_collection
     from kgtrec.formats.entity_types import read_entity_types, read_relation_types
     from kgtrec.formats.factorised import read_factorised
-    from kgtrec.formats.judgements import JudgementWriter, read_judgements
-    from kgtrec.formats.kgc_sparsity import read_kgc_sparsity
-    from kgtrec.formats.label_studio import read_label_studio, write_label_studio
-    from kgtrec.formats.pools import read_pool, write_pool
-    from kgtrec.formats.qrels import read_qrels, write_qrels
-    from kgtrec.formats.runs import RunWriter, read_run, write_run
     from kgtrec.formats.score_matrix import read_score_matrix, write_score_matrix
     from kgtrec.formats.score_tables import read_score_table
-    from kgtrec.formats.studies import read_study
-    from kgtrec.formats.tasks import read_tasks, write_tasks
-    from kgtrec.formats.topics import read_topics, write_topics
+    from kgtrec.formats.trec.qrels import read_qrels, write_qrels
+    from kgtrec.formats.trec.runs import RunWriter, read_run, write_run
+    from kgtrec.formats.trec.topics import read_topics, write_topics
     from kgtrec.formats.triples import read_triples, write_triples
-    from kgtrec.interactive_pooling import Asker, asking, replay
-    from kgtrec.judged_qrels import question_level, report_qrels, triple_level, with_judgements
-    from kgtrec.kernels.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
+    from kgtrec.kernels.statistics.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
     from kgtrec.measures.names import describe_measures, parse_measure
     from kgtrec.meta.comparison import compare
     from kgtrec.meta.correlation import between_measures, correlate, swaps
@@ -101,33 +106,28 @@ if TYPE_CHECKING:
         score_slope,
         wrong_order_probability,
     )
-    from kgtrec.per_item import item_scores
-    from kgtrec.phrasing import phrase, tasks_for
-    from kgtrec.pool_diagnostics import diagnose
-    from kgtrec.pool_summary import summarise_pool
-    from kgtrec.pooling import pool_runs, seeds_of_triples
-    from kgtrec.questions import build_questions
-    from kgtrec.ranking import rank_scores, ranked_blocks
+    from kgtrec.pooling.interactive import Asker, asking, replay
+    from kgtrec.pooling.pool_runs import pool_runs, seeds_of_triples
+    from kgtrec.pooling.summary import summarise_pool
+    from kgtrec.pooling.trivial import judge_trivial
+    from kgtrec.ranking.rank import rank_scores, ranked_blocks
     from kgtrec.report.files import report_files
     from kgtrec.report.html import to_html
-    from kgtrec.report.study import study_report
-    from kgtrec.sampled_estimates import estimate_ap, estimate_positives
-    from kgtrec.ties import compare_ties
-    from kgtrec.tracking import track
-    from kgtrec.trivial import judge_trivial
-    from kgtrec.verdict_rules import Refusal
+    from kgtrec.study.config import Study
+    from kgtrec.study.folder import read_study
+    from kgtrec.study.report import study_report
 
 _HOMES = {
-    "acceptance": ("Accepted", "RefusedError", "accept"),
-    "adjudicate": ("decide",),
-    "adjudication_tasks": ("tasks_for_adjudicator",),
-    "agreement": ("annotator_agreement",),
-    "alignment": ("align", "alignment_collection"),
-    "alignment_study": ("study_alignment",),
-    "assigning": ("assign",),
+    "campaign.accept": ("Accepted", "RefusedError", "accept"),
+    "campaign.decide": ("decide",),
+    "campaign.adjudication_tasks": ("tasks_for_adjudicator",),
+    "campaign.agreement": ("annotator_agreement",),
+    "alignment.align": ("align", "alignment_collection"),
+    "alignment.by_size": ("study_alignment",),
+    "campaign.assign": ("assign",),
     "baselines": ("BASELINES", "baseline_blocks", "baseline_checkpoints", "fit_baseline"),
     "campaign.store": ("OpenCampaign",),
-    "chance": ("adjust", "chance_of_split", "chance_table"),
+    "evaluation.chance": ("adjust", "chance_of_split", "chance_table"),
     "data.agreement": ("AgreementReport",),
     "data.alignments": ("Alignments", "EntityVectors"),
     "data.answer_ranks": ("AnswerRanks",),
@@ -152,41 +152,41 @@ _HOMES = {
     "data.qrels": ("Qrels",),
     "data.qrels_report": ("QrelsReport",),
     "data.questions": ("Questions",),
-    "data.report": ("Figure", "Report", "Section", "Table"),
+    "data.table": ("Figure", "Report", "Section", "Table"),
     "data.run": ("Run",),
     "data.score_table": ("ScoreTable",),
     "data.scores": ("Scores",),
     "data.stability": ("Stability",),
-    "data.study": ("Study",),
+    "study.config": ("Study",),
     "data.tasks": ("Tasks",),
     "data.tie_comparison": ("TieComparison",),
     "data.triples": ("Splits", "Triples"),
     "data.vocabulary": ("Vocabulary",),
     "errors": ("CollectionError", "FormatError", "KgtrecError", "KgtrecWarning", "MeasureError"),
-    "evaluation": ("default_measures", "evaluate"),
-    "expert_sample": ("draw_sample", "sample_report"),
+    "evaluation.evaluate": ("default_measures", "evaluate"),
+    "campaign.expert_sample": ("draw_sample", "sample_report"),
     "formats.alignment": ("read_alignment_system", "read_pairs"),
     "formats.answer_ranks": ("read_answer_ranks", "write_answer_ranks"),
-    "formats.campaigns": ("read_campaign", "write_assignments", "write_people"),
+    "formats.campaign.folder": ("read_campaign", "write_assignments", "write_people"),
     "formats.chance_tables": ("read_chance_table", "write_chance_table"),
     "formats.collections": ("read_collection", "write_collection"),
     "formats.entity_types": ("read_entity_types", "read_relation_types"),
     "formats.factorised": ("read_factorised",),
-    "formats.judgements": ("JudgementWriter", "read_judgements"),
-    "formats.kgc_sparsity": ("read_kgc_sparsity",),
-    "formats.label_studio": ("read_label_studio", "write_label_studio"),
-    "formats.pools": ("read_pool", "write_pool"),
-    "formats.qrels": ("read_qrels", "write_qrels"),
-    "formats.runs": ("RunWriter", "read_run", "write_run"),
+    "formats.campaign.judgements": ("JudgementWriter", "read_judgements"),
+    "formats.campaign.kgc_sparsity": ("read_kgc_sparsity",),
+    "formats.campaign.label_studio": ("read_label_studio", "write_label_studio"),
+    "formats.campaign.pools": ("read_pool", "write_pool"),
+    "formats.trec.qrels": ("read_qrels", "write_qrels"),
+    "formats.trec.runs": ("RunWriter", "read_run", "write_run"),
     "formats.score_matrix": ("read_score_matrix", "write_score_matrix"),
     "formats.score_tables": ("read_score_table",),
-    "formats.studies": ("read_study",),
-    "formats.tasks": ("read_tasks", "write_tasks"),
-    "formats.topics": ("read_topics", "write_topics"),
+    "study.folder": ("read_study",),
+    "formats.campaign.tasks": ("read_tasks", "write_tasks"),
+    "formats.trec.topics": ("read_topics", "write_topics"),
     "formats.triples": ("read_triples", "write_triples"),
-    "interactive_pooling": ("Asker", "asking", "replay"),
-    "judged_qrels": ("question_level", "report_qrels", "triple_level", "with_judgements"),
-    "kernels.correlation": ("kendall_tau_b", "rank_biased_overlap", "spearman_rho", "tau_ap"),
+    "pooling.interactive": ("Asker", "asking", "replay"),
+    "campaign.qrels": ("question_level", "report_qrels", "triple_level", "with_judgements"),
+    "kernels.statistics.correlation": ("kendall_tau_b", "rank_biased_overlap", "spearman_rho", "tau_ap"),
     "measures.names": ("describe_measures", "parse_measure"),
     "meta.comparison": ("compare",),
     "meta.correlation": ("between_measures", "correlate", "swaps"),
@@ -209,21 +209,21 @@ _HOMES = {
         "score_slope",
         "wrong_order_probability",
     ),
-    "per_item": ("item_scores",),
-    "phrasing": ("phrase", "tasks_for"),
-    "pool_diagnostics": ("diagnose",),
-    "pool_summary": ("summarise_pool",),
-    "pooling": ("pool_runs", "seeds_of_triples"),
-    "questions": ("build_questions",),
-    "ranking": ("rank_scores", "ranked_blocks"),
+    "evaluation.item_scores": ("item_scores",),
+    "campaign.tasks": ("phrase", "tasks_for"),
+    "campaign.diagnostics": ("diagnose",),
+    "pooling.summary": ("summarise_pool",),
+    "pooling.pool_runs": ("pool_runs", "seeds_of_triples"),
+    "collection.questions": ("build_questions",),
+    "ranking.rank": ("rank_scores", "ranked_blocks"),
     "report.files": ("report_files",),
     "report.html": ("to_html",),
-    "report.study": ("study_report",),
-    "sampled_estimates": ("estimate_ap", "estimate_positives"),
-    "ties": ("compare_ties",),
-    "tracking": ("track",),
-    "trivial": ("judge_trivial",),
-    "verdict_rules": ("Refusal",),
+    "study.report": ("study_report",),
+    "campaign.estimates": ("estimate_ap", "estimate_positives"),
+    "evaluation.ties": ("compare_ties",),
+    "campaign.track": ("track",),
+    "pooling.trivial": ("judge_trivial",),
+    "campaign.verdict_rules": ("Refusal",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -11,7 +11,7 @@ from kgtrec.data.campaign import Automatic, Campaign, People
 from kgtrec.data.judgements import ROLES, Judgements
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.campaigns import (
+from kgtrec.formats.campaign.folder import (
     JUDGEMENTS,
     write_assignments,
     write_names,
@@ -19,8 +19,8 @@ from kgtrec.formats.campaigns import (
     write_sources,
     write_templates,
 )
-from kgtrec.formats.judgements import append_judgements
-from kgtrec.formats.pools import read_pool, write_pool
+from kgtrec.formats.campaign.judgements import append_judgements
+from kgtrec.formats.campaign.pools import read_pool, write_pool
 from tests.judged_pools import judgements_of, pool_of
 
 

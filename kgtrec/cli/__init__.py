@@ -79,7 +79,7 @@ def _protecting_inputs(command: click.Command) -> click.Command:
     """The command, which refuses to write to any of the files and folders that it was given to read."""
 
     def callback(**values: Any) -> Any:
-        from kgtrec.formats.outputs import protecting
+        from kgtrec.formats.output.outputs import protecting
 
         _require_names(command.params, values)
         with protecting(_inputs(command.params, values)):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.chance import SIDES, adjust
 from kgtrec.cli.options import Number
+from kgtrec.evaluation.chance import SIDES, adjust
 from kgtrec.formats.chance_tables import read_chance_table
 from kgtrec.report.tables import aligned, number_of
 

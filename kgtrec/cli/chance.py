@@ -6,13 +6,13 @@ import sys
 
 import click
 
-from kgtrec.chance import chance_of_split, chance_table
 from kgtrec.cli.common import say
 from kgtrec.cli.options import measure_option
 from kgtrec.cli.systems import splits_option
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
+from kgtrec.evaluation.chance import chance_of_split, chance_table
 from kgtrec.formats.chance_tables import chance_csv, write_chance_table
 from kgtrec.formats.collections import read_collection
 from kgtrec.formats.files import suffixes

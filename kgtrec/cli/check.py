@@ -10,29 +10,16 @@ from pathlib import Path
 
 import click
 
-from kgtrec.checking import Finding, check_together
-from kgtrec.cli.common import counted
+from kgtrec.collection.check import Finding, check_together
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, legible
-from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
-from kgtrec.formats.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS
-from kgtrec.formats.numpy_files import mapped_matrix
-from kgtrec.formats.origins import is_origin_path, origin_path, read_origin
-from kgtrec.formats.parquet import is_parquet
-from kgtrec.formats.qrels import QrelsFile
-from kgtrec.formats.runs import RunFile, default_name
-from kgtrec.formats.score_matrix import order_beside, read_score_matrix
-from kgtrec.formats.sniff import read_any
-from kgtrec.formats.steps import STEP, damaged_files
-from kgtrec.formats.studies import damaged_steps, is_study, read_study
-from kgtrec.formats.topics import read_entity_labels
-from kgtrec.judging import judge
-from kgtrec.plausibility import (
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, legible
+from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.plausibility import (
     against_chance,
     check_ranks,
     doubtful_triples,
@@ -41,6 +28,18 @@ from kgtrec.plausibility import (
     questions_of_one_score,
     read_ranks,
 )
+from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
+from kgtrec.formats.numpy_files import mapped_matrix
+from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS
+from kgtrec.formats.parquet import is_parquet
+from kgtrec.formats.score_matrix import order_beside, read_score_matrix
+from kgtrec.formats.sniff import read_any
+from kgtrec.formats.trec.origins import is_origin_path, origin_path, read_origin
+from kgtrec.formats.trec.qrels import QrelsFile
+from kgtrec.formats.trec.runs import RunFile, default_name
+from kgtrec.formats.trec.topics import read_entity_labels
+from kgtrec.study.folder import damaged_steps, is_study, read_study
+from kgtrec.study.steps import STEP, damaged_files
 
 _ENTITY_FILES = (ENTITY_LABELS, ENTITY_IDS)
 _QRELS_BY_DEPTH = "qrels.depth*.txt"
@@ -289,8 +288,8 @@ def _check_scores(file: str, found: RunFile, read: _Input) -> None:
 
 def _check_systems_together(read: _Input) -> None:
     """Systems that cannot be evaluated together, or on these qrels."""
-    from kgtrec.belonging import Belonging
-    from kgtrec.judging import unranked
+    from kgtrec.evaluation.belonging import Belonging
+    from kgtrec.evaluation.matching import unranked
 
     collection = next(iter(read.collections.values())) if len(read.collections) == 1 else None
     qrels = next(iter(read.qrels.values())) if len(read.qrels) == 1 else None
@@ -378,8 +377,9 @@ def _check_against_chance(read: _Input) -> None:
 
 def _read_campaign(folder: str, read: _Input) -> None:
     from kgtrec.campaign.check import check_judgements
-    from kgtrec.formats import campaigns, folders
-    from kgtrec.formats.expert_samples import is_drawn, read_expert_sample
+    from kgtrec.formats.campaign import folder as campaigns
+    from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
+    from kgtrec.formats.output import folders
     from kgtrec.report.refusals import refusal_lines
 
     try:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TypeVar
 
 import click
 
-from kgtrec.errors import FormatError, KgtrecError, legible
+from kgtrec.errors import legible
 
 _Item = TypeVar("_Item")
 
@@ -18,11 +17,6 @@ _Item = TypeVar("_Item")
 def say(message: str) -> None:
     """A line or some for the person at the terminal; standard output stays for results."""
     click.echo("\n".join(map(legible, message.split("\n"))), err=True)
-
-
-def counted(number: int, noun: str) -> str:
-    """How many of what: 1 task, 2,000 tasks."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @contextmanager
@@ -57,14 +51,3 @@ def counting(items: Iterable[_Item], advance: Callable[[int], None]) -> Iterator
     for item in items:
         yield item
         advance(1)
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Say which file an error of the block is about, where the error does not."""
-    try:
-        yield
-    except FormatError:
-        raise
-    except KgtrecError as error:
-        raise type(error)(f"{path}: {error}") from None

@@ -8,10 +8,10 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.errors import FormatError
-from kgtrec.formats.outputs import require_file
-from kgtrec.formats.qrels import QrelsFile, write_qrels
-from kgtrec.formats.runs import RunFile, write_run
+from kgtrec.formats.output.outputs import require_file
 from kgtrec.formats.sniff import Kind, read_any
+from kgtrec.formats.trec.qrels import QrelsFile, write_qrels
+from kgtrec.formats.trec.runs import RunFile, write_run
 
 
 @click.command(name="convert")

@@ -16,15 +16,15 @@ from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_study import STUDY, run_study
 from kgtrec.cli.demo_world import write_world
 from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole
+from kgtrec.collection.questions import completions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples
-from kgtrec.formats.campaigns import read_campaign
+from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.collections import read_collection
-from kgtrec.formats.outputs import write_text, writing_folder
-from kgtrec.formats.qrels import write_qrels
-from kgtrec.kernels.correlation import kendall_tau_b
+from kgtrec.formats.output.outputs import write_text, writing_folder
+from kgtrec.formats.trec.qrels import write_qrels
+from kgtrec.kernels.statistics.correlation import kendall_tau_b
 from kgtrec.openworld.family_tree import family_tree, hide_facts
-from kgtrec.questions import completions
 from kgtrec.report.label_sets import label_sets_text
 
 SCRIPT = "steps.sh"

@@ -7,17 +7,17 @@ from pathlib import Path
 import click
 import numpy as np
 
-from kgtrec.adjudicate import decisions_of
-from kgtrec.adjudication_tasks import tasks_for_adjudicator
+from kgtrec.campaign.adjudication_tasks import tasks_for_adjudicator
+from kgtrec.campaign.decide import decisions_of
+from kgtrec.campaign.tasks import phrase_tasks, tasks_for
 from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_world import REGISTER, SEEDS
 from kgtrec.data.tasks import Tasks
 from kgtrec.data.triples import Triples
-from kgtrec.formats.campaigns import read_campaign
-from kgtrec.formats.expert_samples import read_expert_sample
-from kgtrec.formats.tasks import write_tasks
+from kgtrec.formats.campaign.expert_samples import read_expert_sample
+from kgtrec.formats.campaign.folder import read_campaign
+from kgtrec.formats.campaign.tasks import write_tasks
 from kgtrec.openworld.annotators import annotate
-from kgtrec.phrasing import phrase_tasks, tasks_for
 
 _POOL_DEPTH = 10
 _SAMPLE = 100  # labels that an expert gives again

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgtrec.cli.demo_script import Script
-from kgtrec.formats.outputs import write_text
+from kgtrec.formats.output.outputs import write_text
 
 CONFIG, STUDY = "study.toml", "study"
 

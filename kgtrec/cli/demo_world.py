@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgtrec.formats.outputs import write_text
+from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.triples import write_triples
 from kgtrec.openworld.family_tree import FamilyTree, HiddenFacts
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.common import counting, naming, progress, say
+from kgtrec.cli.common import counting, progress, say
 from kgtrec.cli.options import (
     SHARE,
     collection_option,
@@ -26,19 +26,19 @@ from kgtrec.cli.options import (
     trusts_ids,
 )
 from kgtrec.data.scores import BREAKDOWNS, Scores
-from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.errors import KgtrecError, KgtrecWarning, naming
 from kgtrec.formats.files import reading, suffixes
-from kgtrec.formats.origins import is_origin_path
-from kgtrec.formats.outputs import writing
+from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.parquet import is_parquet
-from kgtrec.formats.runs import default_name, read_run, read_run_file
+from kgtrec.formats.trec.origins import is_origin_path
+from kgtrec.formats.trec.runs import default_name, read_run, read_run_file
 
 if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.run import Run
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
 
 FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
@@ -139,7 +139,7 @@ def command(
         import pyarrow.compute  # noqa: F401
 
         import kgtrec.report.tables  # noqa: F401
-        from kgtrec.evaluation import default_measures, evaluate
+        from kgtrec.evaluation.evaluate import default_measures, evaluate
 
         judgements = read_judgements(qrels)
         collection = read_folder(folder) if folder else None
@@ -172,8 +172,8 @@ def _weights(
     import warnings
 
     from kgtrec.data.collection import Collection
+    from kgtrec.evaluation.weighting import Weighting
     from kgtrec.formats.relation_shares import read_relation_shares
-    from kgtrec.weighting import Weighting
 
     shares = read_relation_shares(weights)
     whole = judgements if isinstance(judgements, Collection) else collection
@@ -241,7 +241,7 @@ def form_of(out: str | None, forms: Sequence[str]) -> str:
 
 def read_judgements(path: str) -> Qrels | Collection:
     """The qrels, or the collection, that a path leads to."""
-    from kgtrec.formats.qrels import read_qrels
+    from kgtrec.formats.trec.qrels import read_qrels
 
     if Path(path).is_dir():
         return read_folder(path)
@@ -284,7 +284,7 @@ def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterato
 
 def _tell_of_ranks(path: str) -> None:
     """Tell of a run of another tool whose first lines are ranked otherwise than their scores are."""
-    from kgtrec.plausibility import check_ranks, read_ranks
+    from kgtrec.evaluation.plausibility import check_ranks, read_ranks
 
     if is_parquet(path):
         return

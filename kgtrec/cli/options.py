@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgtrec.errors import KgtrecError, legible
-from kgtrec.kernels.positions import TIE_POLICIES
+from kgtrec.kernels.ranking.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.meta.known_measures import Better

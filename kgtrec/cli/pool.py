@@ -14,22 +14,22 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.cli.common import counted, progress, say
+from kgtrec.cli.common import progress, say
 from kgtrec.cli.options import COUNT, SEED, Real, trust_ids_option, trusts_ids
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.collection import Collection
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
-from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.errors import FormatError, KgtrecError, counted, nearest
+from kgtrec.formats.campaign.pools import read_families, require_writable, write_pool
 from kgtrec.formats.files import suffixes
-from kgtrec.formats.origins import is_origin_path
-from kgtrec.formats.outputs import writing
-from kgtrec.formats.pools import read_families, require_writable, write_pool
-from kgtrec.formats.runs import default_name, read_run
-from kgtrec.formats.topics import read_entity_labels
+from kgtrec.formats.output.outputs import writing
+from kgtrec.formats.trec.origins import is_origin_path
+from kgtrec.formats.trec.runs import default_name, read_run
+from kgtrec.formats.trec.topics import read_entity_labels
 from kgtrec.formats.triples import describe_input, read_triples
-from kgtrec.pooling import (
+from kgtrec.pooling.pool_runs import (
     CUTS,
     DEFAULT_LEAST,
     DEFAULT_STRATA,
@@ -39,7 +39,7 @@ from kgtrec.pooling import (
     seeds_of_triples,
     strategy_of,
 )
-from kgtrec.trivial import WAYS, counts_by_rule_and_relation, judge_trivial
+from kgtrec.pooling.trivial import WAYS, counts_by_rule_and_relation, judge_trivial
 
 if TYPE_CHECKING:
     from kgtrec.data.run import Run
@@ -199,7 +199,7 @@ def command(
 
         click.echo(trivial_text(counts_by_rule_and_relation(pool, automatic), pooled=len(pool)), nl=False)
         return
-    from kgtrec.pool_summary import summarise_pool
+    from kgtrec.pooling.summary import summarise_pool
     from kgtrec.report.campaigns import much_text, work_text
     from kgtrec.report.pool_summary import pool_json, pool_text
 
@@ -241,7 +241,7 @@ def _check(
     if interactive and not judged:
         raise KgtrecError(
             f"strategy {strategy} asks for one judgement at a time: give recorded ones with --judged QRELS, or see "
-            "kgtrec.interactive_pooling in Python"
+            "kgtrec.pooling.interactive in Python"
         )
     if judged and not interactive:
         asking = ", ".join(name for name, other in STRATEGIES.items() if other.interactive)
@@ -329,8 +329,8 @@ def _pooled(
 ) -> Pool:
     with progress("pooling", len(files), "runs") as advance:
         if judged_path:
-            from kgtrec.formats.qrels import read_qrels
-            from kgtrec.interactive_pooling import replay
+            from kgtrec.formats.trec.qrels import read_qrels
+            from kgtrec.pooling.interactive import replay
 
             return replay(
                 test, _read(files), read_qrels(judged_path), strategy=strategy, budget=options["budget"],

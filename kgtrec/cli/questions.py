@@ -11,15 +11,15 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.cli.options import SEED, Number
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import POLICIES, SPLITS, Triples
 from kgtrec.errors import KgtrecError
+from kgtrec.evaluation.plausibility import doubtful_triples
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import require_writable, write_collection
 from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_files, read_triples
-from kgtrec.formats.triples_rdf import LITERALS
-from kgtrec.plausibility import doubtful_triples
-from kgtrec.questions import build_questions
+from kgtrec.formats.triples.rdf import LITERALS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DELIMITERS = {"tab": "\t", "space": " ", "comma": ","}

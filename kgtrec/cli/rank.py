@@ -9,13 +9,14 @@ from pathlib import Path
 
 import click
 
-from kgtrec.cli.common import naming, say
-from kgtrec.cli.systems import read_questions, system_options, write_system, written
+from kgtrec.cli.common import progress, say
+from kgtrec.ranking.write import write_ranked, written
+from kgtrec.cli.systems import read_questions, system_options
 from kgtrec.data.collection import Collection
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, naming
 from kgtrec.formats.factorised import read_factorised
-from kgtrec.formats.qrels import read_qrels
 from kgtrec.formats.score_matrix import Block, read_score_matrix
+from kgtrec.formats.trec.qrels import read_qrels
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +106,9 @@ def command(
             source.blocks(test)
     for source in sources:
         with naming(source.path):
-            write_system(
+            write_ranked(
                 test, source.blocks(test), source.name, out,
-                depth=depth, filtered_by=filtered_by, run_format=run_format, judged=judged,
+                depth=depth, filtered_by=filtered_by, run_format=run_format, progress=progress, judged=judged,
             )  # fmt: skip
         say(written(source.name, out, depth, run_format))
 

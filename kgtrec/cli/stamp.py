@@ -6,8 +6,8 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.cli.systems import read_questions, splits
-from kgtrec.formats.origins import origin_path
 from kgtrec.formats.score_matrix import stamp_score_matrix
+from kgtrec.formats.trec.origins import origin_path
 
 
 @click.command(name="stamp")
@@ -29,7 +29,7 @@ def command(collection: str, files: tuple[str, ...], filtered_by: tuple[str, ...
     kgtrec stamp C transe.npy
     kgtrec stamp C runs/*.run.gz --filter train,valid,test
     """
-    from kgtrec.formats.runs import stamp_run
+    from kgtrec.formats.trec.runs import stamp_run
 
     test = read_questions(collection)
     for file in files:

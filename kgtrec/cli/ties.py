@@ -17,11 +17,11 @@ from kgtrec.cli.options import (
     seed_option,
     trust_ids_option,
 )
-from kgtrec.formats.outputs import write_text
-from kgtrec.kernels.positions import TIE_POLICIES
+from kgtrec.formats.output.outputs import write_text
+from kgtrec.kernels.ranking.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
 
 FORMATS = ("table", "csv", "json")
 _WORTH_TELLING = 0.00005  # what four decimals show
@@ -69,15 +69,15 @@ def command(
     kgtrec ties qrels.txt transe.run.gz -m "RR AP@20" --format csv
     kgtrec ties C ranks/*.ranks.parquet -m micro.MRR --ties expected --out ties.json
     """
+    from kgtrec.evaluation.ties import compare_ties
     from kgtrec.report import ties as report
-    from kgtrec.ties import compare_ties
 
     form = form or form_of(out, FORMATS)
     systems, holds_ranks = systems_of(qrels, systems)
     judgements = read_judgements(qrels)
     asked = measures
     if not asked:
-        from kgtrec.evaluation import default_measures
+        from kgtrec.evaluation.evaluate import default_measures
 
         asked = default_measures(ranks=all(holds_ranks))
     compared = compare_ties(

@@ -77,7 +77,7 @@ def entity_places(collection: Collection, entities: Any, *, where: str = "entiti
     Examples
     --------
     >>> from kgtrec.data.triples import Triples
-    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.collection.questions import build_questions
     >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
     >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
     >>> list(collection.entities), entity_places(collection, {"jam": 2, "ann": 0, "tea": 3, "bob": 1}).place.tolist()
@@ -119,7 +119,7 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
     Examples
     --------
     >>> from kgtrec.data.triples import Triples
-    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.collection.questions import build_questions
     >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
     >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
     >>> question_places(collection, [("tail", "ann", "likes"), ("head", "jam", "likes")]).place.tolist()

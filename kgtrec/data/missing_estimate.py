@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-#: how missing answers are estimated; see :mod:`kgtrec.kernels.capture_recapture`
+#: how missing answers are estimated; see :mod:`kgtrec.kernels.sampling.capture_recapture`
 METHODS = ("found", "runs", "labels")
 FEWEST_FOUND = 10  # labels, that tell whether systems find independently
 

@@ -20,18 +20,18 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
-from kgtrec.evaluation import Missing
-from kgtrec.judging import judge
-from kgtrec.kernels import paired_tests
-from kgtrec.kernels.paired_outcomes import outcomes
-from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval, resampled_quotients
+from kgtrec.evaluation.evaluate import Missing
+from kgtrec.evaluation.item_scores import item_scores, totals
+from kgtrec.evaluation.matching import judge
+from kgtrec.kernels.statistics import paired_tests
+from kgtrec.kernels.statistics.paired_outcomes import outcomes
+from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 from kgtrec.measures.aggregate import LINKS, Medians, aggregate_groups
 from kgtrec.measures.names import parse_measure
 from kgtrec.measures.record import Aggregate
 from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.known_measures import some_of
 from kgtrec.meta.power import paired_sample, rising_terms
-from kgtrec.per_item import item_scores, totals
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

@@ -15,16 +15,16 @@ from kgtrec.data.item_scores import ItemScores
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.kernels import paired_tests
-from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval, resampled_quotients
+from kgtrec.evaluation.item_scores import higher_terms_are_better, terms, totals
+from kgtrec.kernels.statistics import paired_tests
+from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 from kgtrec.measures.aggregate import Medians
 from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.coefficients import Coefficient, coefficients_of
 from kgtrec.meta.known_measures import Better, asked_for, named, some_of
-from kgtrec.per_item import higher_terms_are_better, terms, totals
 
 Floats = NDArray[np.float64]
-#: a table of scores, or what each system scored on each item (kgtrec.per_item), which ranges need
+#: a table of scores, or what each system scored on each item (kgtrec.evaluation.item_scores), which ranges need
 Labelled = ScoreTable | Scores | Mapping[str, ItemScores]
 _SHOWN = 5
 
@@ -94,7 +94,7 @@ def correlate(
     References
     ----------
     Zhou et al. (2022), SIGIR, table 4 and figures 3 to 5, for what the comparison tells of sparse labels. Kendall
-    (1945); Yilmaz, Aslam, Robertson (2008); Webber, Moffat, Zobel (2010): see ``kgtrec.kernels.correlation``.
+    (1945); Yilmaz, Aslam, Robertson (2008); Webber, Moffat, Zobel (2010): see ``kgtrec.kernels.statistics.correlation``.
 
     Examples
     --------

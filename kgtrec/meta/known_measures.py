@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
+from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures, two_meanings
 from kgtrec.measures.registry import registered
-from kgtrec.per_item import higher_is_better
 
 Better = Literal["higher", "lower"]
 _SHOWN = 5

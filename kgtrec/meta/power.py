@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from kgtrec.data.item_scores import ItemScores
 from kgtrec.data.power import POWER_TESTS, RESAMPLES, Power, Resample
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
-from kgtrec.kernels import paired_tests
-from kgtrec.per_item import higher_terms_are_better, terms, totals
+from kgtrec.evaluation.item_scores import higher_terms_are_better, terms, totals
+from kgtrec.kernels.statistics import paired_tests
 
 Floats = NDArray[np.float64]
 #: what is averaged where it is not the value itself; turned so that it rises with the measure's number
@@ -44,7 +44,7 @@ def power(
     Parameters
     ----------
     item_scores : mapping of str to ItemScores
-        What :func:`kgtrec.per_item.item_scores` yields: a measure's name to what each system scored on each item.
+        What :func:`kgtrec.evaluation.item_scores.item_scores` yields: a measure's name to what each system scored on each item.
     tests : sequence of {"t", "clustered", "bootstrap", "tukey"}
         Two-tailed paired t-test over items; the same with errors that are robust where items of one question are not
         independent (for measures over questions it is the t-test); achieved significance level of the paired

@@ -18,7 +18,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
-from kgtrec.evaluation import Missing, System, default_measures, each_system, evaluate
+from kgtrec.evaluation.evaluate import Missing, System, default_measures, each_system, evaluate
 from kgtrec.meta.correlation import correlate
 from kgtrec.meta.known_measures import Better
 

@@ -16,20 +16,23 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.belonging import different_systems, of_collection
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
+from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.stability import MACRO_READINGS, MICRO_READINGS, MacroReading, MicroReading, Stability
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest, whole_number
-from kgtrec.evaluation import Missing, System, default_measures, each_system
-from kgtrec.judging import judge
-from kgtrec.kernels.kept_patterns import KeptPatterns
-from kgtrec.kernels.positions import TIES, Ties
-from kgtrec.kernels.random_order import mixed
-from kgtrec.kernels.subsamples import (
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, nearest, whole_number
+from kgtrec.evaluation.belonging import different_systems, of_collection
+from kgtrec.evaluation.evaluate import Missing, System, default_measures, each_system
+from kgtrec.evaluation.item_scores import higher_is_better
+from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.summarise import Items, summarise
+from kgtrec.kernels.ranking.positions import TIES, Ties
+from kgtrec.kernels.sampling.kept_patterns import KeptPatterns
+from kgtrec.kernels.sampling.random_order import mixed
+from kgtrec.kernels.sampling.subsamples import (
     JudgedRows,
     ListedRows,
     MicroRanks,
@@ -40,14 +43,10 @@ from kgtrec.kernels.subsamples import (
     subsample_means,
     sums_of_rows,
 )
-from kgtrec.label_hashes import label_hashes
 from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import ParsedMeasure, parse_measures
 from kgtrec.meta.coefficients import correlated
-from kgtrec.per_item import higher_is_better
-from kgtrec.ranking import Progress
-from kgtrec.sizes import count_of
-from kgtrec.summary import Items, summarise
+from kgtrec.ranking.rank import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,8 +143,8 @@ def stability(
     Examples
     --------
     >>> from kgtrec.data.triples import Triples
-    >>> from kgtrec.questions import build_questions
-    >>> from kgtrec.ranking import rank_scores
+    >>> from kgtrec.collection.questions import build_questions
+    >>> from kgtrec.ranking.rank import rank_scores
     >>> train, test = [("a", "r", "b")], [("b", "r", "c"), ("c", "r", "a"), ("a", "r", "d")]
     >>> collection = build_questions(*(Triples.of(rows) for rows in (train, [], test)))
     >>> rng = np.random.default_rng(0)
@@ -233,7 +232,7 @@ def subsample(
     Examples
     --------
     >>> from kgtrec.data.triples import Triples
-    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.collection.questions import build_questions
     >>> test = Triples.of([("a", "r", "b"), ("b", "r", "c"), ("c", "r", "a")])
     >>> collection = build_questions(Triples.of([]), Triples.of([]), test)
     >>> len(subsample(collection, 2))

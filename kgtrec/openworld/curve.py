@@ -11,19 +11,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.belonging import different_systems
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.open_world_curve import DENSITIES, PAIRS, OpenWorldCurve
 from kgtrec.errors import KgtrecError, MeasureError, is_number, nearest, whole_number
-from kgtrec.evaluation import evaluate
-from kgtrec.kernels.curve_fits import Fit, fitted, wrong_pairs
-from kgtrec.kernels.label_draws import Shares, shares_found
-from kgtrec.kernels.open_world import Weights, mixed_mean
+from kgtrec.evaluation.belonging import different_systems
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.kernels.openworld.moments import Weights, mixed_mean
+from kgtrec.kernels.sampling.label_draws import Shares, shares_found
+from kgtrec.kernels.statistics.curve_fits import Fit, fitted, wrong_pairs
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide_labels
 from kgtrec.openworld.weights import weights_of
-from kgtrec.ranking import Progress
+from kgtrec.ranking.rank import Progress
 
 Floats = NDArray[np.float64]
 MEASURES = (
@@ -108,8 +108,8 @@ def open_world_curve(
     --------
     >>> from kgtrec.baselines import baseline_checkpoints, score_blocks
     >>> from kgtrec.openworld.family_tree import family_tree, hide_facts
-    >>> from kgtrec.questions import build_questions
-    >>> from kgtrec.ranking import rank_scores
+    >>> from kgtrec.collection.questions import build_questions
+    >>> from kgtrec.ranking.rank import rank_scores
     >>> world = hide_facts(family_tree(60).facts, hidden=0.5, density=1.0)
     >>> complete = build_questions(world.splits.train, world.splits.valid, world.complete)
     >>> ranks = [

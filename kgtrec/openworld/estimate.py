@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.campaign.estimates import triple_weights
+from kgtrec.campaign.qrels import question_level
 from kgtrec.data.decisions import Decisions
 from kgtrec.data.missing_estimate import FEWEST_FOUND, METHODS, Interval, MissingEstimate, Separation
 from kgtrec.data.pool import Pool
@@ -18,9 +20,9 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
-from kgtrec.evaluation import System
-from kgtrec.judged_qrels import question_level
-from kgtrec.kernels.capture_recapture import (
+from kgtrec.evaluation.evaluate import System
+from kgtrec.kernels.openworld.moments import Weights
+from kgtrec.kernels.sampling.capture_recapture import (
     FOUND,
     FOUND_PAIRS,
     LABELS,
@@ -35,14 +37,12 @@ from kgtrec.kernels.capture_recapture import (
     question_sums,
     standing_for_more,
 )
-from kgtrec.kernels.open_world import Weights
-from kgtrec.kernels.recapture_errors import chao_variance, error_variances, positive_interval
-from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval
+from kgtrec.kernels.sampling.recapture_errors import chao_variance, error_variances, positive_interval
+from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval
 from kgtrec.openworld.known_answers import KnownAnswers, Placings
 from kgtrec.openworld.mixture import MixedWorld, needed_questions
 from kgtrec.openworld.theory import wrong_order_quantile
 from kgtrec.openworld.weights import named_weights
-from kgtrec.sampled_estimates import triple_weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +69,7 @@ def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrel
     Returns
     -------
     judged : Qrels
-        See :func:`kgtrec.judged_qrels.question_level`.
+        See :func:`kgtrec.campaign.qrels.question_level`.
     weight : (n,) float array
         1 for seeds.
 
@@ -205,7 +205,7 @@ def estimate_missing(
 
     References
     ----------
-    :mod:`kgtrec.kernels.capture_recapture`; Yang et al. (2022), NeurIPS, for the model.
+    :mod:`kgtrec.kernels.sampling.capture_recapture`; Yang et al. (2022), NeurIPS, for the model.
 
     Examples
     --------

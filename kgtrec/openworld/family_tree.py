@@ -42,7 +42,7 @@ from kgtrec.data.triples import Splits, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, is_number, whole_number
 from kgtrec.kernels.integer_keys import distinct
-from kgtrec.kernels.label_draws import whole_share
+from kgtrec.kernels.sampling.label_draws import whole_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.belonging import different_systems
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
-from kgtrec.evaluation import each_system
-from kgtrec.judging import judge
-from kgtrec.kernels.open_world import Weights
-from kgtrec.kernels.positions import higher_and_equal
+from kgtrec.evaluation.belonging import different_systems
+from kgtrec.evaluation.evaluate import each_system
+from kgtrec.evaluation.matching import judge
+from kgtrec.kernels.openworld.moments import Weights
+from kgtrec.kernels.ranking.positions import higher_and_equal
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from kgtrec.data.open_world import OpenWorld, OpenWorldSimulation, Shared
 from kgtrec.errors import KgtrecError, nearest, whole_number
-from kgtrec.kernels.open_world import Weights
-from kgtrec.kernels.open_world_simulation import Sums, simulated_sums
+from kgtrec.kernels.openworld.moments import Weights
+from kgtrec.kernels.openworld.simulation import Sums, simulated_sums
 from kgtrec.openworld.weights import named_weights, strengths_apart, strengths_of
 
 Floats = NDArray[np.float64]

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
-from kgtrec.kernels import open_world as kernel
+from kgtrec.kernels.openworld import moments as kernel
 from kgtrec.openworld.weights import strengths_apart, strengths_of, weights_of
 
 Floats = NDArray[np.float64]

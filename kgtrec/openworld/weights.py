@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError, MeasureError
-from kgtrec.kernels.open_world import Weights, correlated_strengths, correlation_bounds
+from kgtrec.kernels.openworld.moments import Weights, correlated_strengths, correlation_bounds
 from kgtrec.measures.names import ParsedMeasure, named_by_pykeen, parse_measure
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.report import Column, Table
+from kgtrec.data.table import Column, Table
 
 UNDEFINED = "-"
 _MINUS = "\N{MINUS SIGN}"
@@ -173,7 +173,7 @@ def letters_of(member: NDArray[np.bool_]) -> list[str]:
     Parameters
     ----------
     member : (n, groups) bool array
-        As ``kgtrec.kernels.compact_letters`` gives it.
+        As ``kgtrec.kernels.statistics.compact_letters`` gives it.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
-from kgtrec.data.report import Figure
+from kgtrec.data.table import Figure
 from kgtrec.report.cells import label_text, number_text
 from kgtrec.report.figures import Panel, grouped, panels
 from kgtrec.report.svg import tidied

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.data.report import Figure
+from kgtrec.data.table import Figure
 from kgtrec.errors import KgtrecError
 from kgtrec.report import gists
 from kgtrec.report.gists import Rows, better_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
-from kgtrec.data.report import REPORT_FORMATS, Figure, Report, Table
+from kgtrec.data.table import REPORT_FORMATS, Figure, Report, Table
 from kgtrec.errors import KgtrecError
 from kgtrec.report.cells import is_number_column, label_text, table_cells
 from kgtrec.report.drawing import pdf, png, svg

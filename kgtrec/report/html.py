@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from kgtrec.data.report import Block, Code, Column, Facts, Figure, Items, Report, Table, Text
+from kgtrec.data.table import Block, Code, Column, Facts, Figure, Items, Report, Table, Text
 from kgtrec.report.cells import count_text, is_number_column, label_text, table_cells
 from kgtrec.report.drawing import svg
 from kgtrec.report.figures import panels
@@ -42,7 +42,7 @@ def to_html(report: Report) -> str:
 
     Examples
     --------
-    >>> from kgtrec.data.report import Section
+    >>> from kgtrec.data.table import Section
     >>> page = to_html(Report("Ranks of <b>", (Section("all", "All", (Text(("Nothing yet.",)),)),)))
     >>> "Ranks of &lt;b&gt;" in page, "http" in page.replace("http-equiv", "")
     (True, False)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgtrec.data.open_world_curve import OpenWorldCurve
-from kgtrec.data.report import Column, Facts, Figure, Report, Section, Table, Text
+from kgtrec.data.table import Column, Facts, Figure, Report, Section, Table, Text
 from kgtrec.errors import legible
 from kgtrec.openworld.curve import degradation, inconsistency
 from kgtrec.report.cells import key_text

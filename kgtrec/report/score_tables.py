@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.report import Column, Table
+from kgtrec.data.table import Column, Table
 from kgtrec.data.scores import Scores
 from kgtrec.errors import KgtrecError
-from kgtrec.kernels.compact_letters import compact_letters
+from kgtrec.kernels.statistics.compact_letters import compact_letters
 from kgtrec.measures.names import parse_measure
 from kgtrec.report.cells import letters_of
 from kgtrec.report.tables import digits_of

@@ -13,7 +13,7 @@ def trivial_text(counts: pa.Table, *, pooled: int, limit: int | None = None) -> 
     Parameters
     ----------
     counts : pyarrow.Table
-        As :func:`kgtrec.trivial.counts_by_rule_and_relation` gives it.
+        As :func:`kgtrec.pooling.trivial.counts_by_rule_and_relation` gives it.
     pooled : int
         Triples in the pool.
     limit : int, optional

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from kgtrec.baselines import BASELINES, baseline, baseline_blocks, fit_baseline
 from kgtrec.baselines.graph import Graph, ranges, slices
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.openworld.family_tree import family_tree, hide_facts
-from kgtrec.questions import build_questions
-from kgtrec.ranking import rank_scores
+from kgtrec.ranking.rank import rank_scores
 
 SYSTEMS = [name for name, record in BASELINES.items() if not record.is_control]
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
-from kgtrec.formats.campaigns import (
+from kgtrec.formats.campaign.folder import (
     write_assignments,
     write_names,
     write_people,
     write_sources,
     write_templates,
 )
-from kgtrec.formats.judgements import JudgementWriter
-from kgtrec.formats.pools import write_pool
-from kgtrec.formats.tasks import read_tasks
+from kgtrec.formats.campaign.judgements import JudgementWriter
+from kgtrec.formats.campaign.pools import write_pool
+from kgtrec.formats.campaign.tasks import read_tasks
 from tests.campaigns_by_hand import campaign_of
 from tests.trees import tree
 

@@ -7,7 +7,7 @@ import pytest
 
 from kgtrec.cli import main
 from kgtrec.formats.collections import read_collection
-from kgtrec.formats.qrels import read_qrels
+from kgtrec.formats.trec.qrels import read_qrels
 from tests.published_labels import published
 from tests.trees import tree
 

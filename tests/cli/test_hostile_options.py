@@ -21,8 +21,8 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats import study_configs
 from kgtrec.openworld import curve, family_tree
+from kgtrec.study import config_file as study_configs
 from tests.campaign_folders import folder_of, people_of
 from tests.judged_pools import judgements_of
 
@@ -168,8 +168,8 @@ def test_a_threshold_is_finite(threshold: str, capsys):
 
 def test_labels_cannot_steer_the_terminal_of_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """The table shows escapes; CSV and JSON have the label to the letter."""
+    from kgtrec.collection.questions import build_questions
     from kgtrec.formats.collections import write_collection
-    from kgtrec.questions import build_questions
 
     relation = ESCAPES.replace("\r", "")
     train = Triples.of([("ann", relation, "tea"), ("bob", relation, "jam")])

@@ -12,7 +12,7 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.data.identity import entity_names
 from kgtrec.formats.collections import read_collection
-from kgtrec.formats.runs import read_run
+from kgtrec.formats.trec.runs import read_run
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 SPLITS = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]

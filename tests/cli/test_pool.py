@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
-from kgtrec.formats.pools import read_pool
+from kgtrec.formats.campaign.pools import read_pool
 
 TRAIN = "fr\tborders\tde\nde\tborders\tat\nat\tborders\tit\nfr\tcapital\tparis\nit\tcapital\trome\n"
 RUN = "tail0 Q0 paris 1 3 x\ntail0 Q0 rome 2 2 x\ntail0 Q0 fr 3 1 x\nhead0 Q0 it 1 3 x\nhead0 Q0 at 2 2 x\n"

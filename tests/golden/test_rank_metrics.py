@@ -7,10 +7,10 @@ import csv
 import numpy as np
 import pytest
 
-from kgtrec.chance import adjust, candidate_counts, chance_table
+from kgtrec.collection.questions import build_questions
+from kgtrec.evaluation.chance import adjust, candidate_counts, chance_table
 from kgtrec.formats.triples import find_splits, read_triples
-from kgtrec.kernels import chance
-from kgtrec.questions import build_questions
+from kgtrec.kernels.chance import ranks as chance
 
 NAMES = {"small/nations": "nations", "small/kinships": "kinships", "fb15k-237": "fb15k237", "wn18rr": "wn18rr"}
 

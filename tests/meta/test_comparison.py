@@ -16,9 +16,9 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.evaluation.item_scores import item_scores
 from kgtrec.meta.comparison import compare
-from kgtrec.per_item import item_scores
 from tests.collections_by_hand import collection_of
 
 N_ENTITIES = 12

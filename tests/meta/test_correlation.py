@@ -16,7 +16,7 @@ from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.kernels.correlation import rank_biased_overlap, tau_ap
+from kgtrec.kernels.statistics.correlation import rank_biased_overlap, tau_ap
 from kgtrec.meta.correlation import between_measures, correlate, swaps
 from kgtrec.meta.known_measures import known_measure
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
@@ -20,12 +21,11 @@ from kgtrec.data.stability import MACRO_READINGS
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.evaluation import evaluate
-from kgtrec.kernels.subsamples import MacroReading
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.kernels.sampling.subsamples import MacroReading
 from kgtrec.measures.registry import registered
 from kgtrec.meta.stability import SIZES, stability, subsample
-from kgtrec.questions import build_questions
-from kgtrec.ranking import rank_scores
+from kgtrec.ranking.rank import rank_scores
 from tests.worlds import World
 
 MICRO = ("micro.MR", "micro.MRR", "micro.Hits@2", "micro.GMR", "micro.HMR", "micro.MedianRank", "micro.AMRI",

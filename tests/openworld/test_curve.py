@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.openworld.curve import degradation, inconsistency, open_world_curve
 from kgtrec.openworld.labels import TrueFacts, hide_labels
 from kgtrec.openworld.theory import expected_score

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.baselines import baseline_checkpoints, score_blocks
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.decisions import Decisions
 from kgtrec.data.open_world import OpenWorld
@@ -22,8 +23,8 @@ from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError
-from kgtrec.evaluation import evaluate
-from kgtrec.kernels.capture_recapture import FoundAnswers, estimates, question_sums
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.kernels.sampling.capture_recapture import FoundAnswers, estimates, question_sums
 from kgtrec.openworld import estimate as module
 from kgtrec.openworld.estimate import estimate_missing, judged_answers
 from kgtrec.openworld.family_tree import family_tree, hide_facts
@@ -31,11 +32,10 @@ from kgtrec.openworld.labels import TrueFacts, found_answers, hide_labels
 from kgtrec.openworld.mixture import MixedWorld
 from kgtrec.openworld.theory import expected_score, questions_needed
 from kgtrec.openworld.weights import named_weights
-from kgtrec.pooling import pool_runs
-from kgtrec.questions import build_questions
-from kgtrec.ranking import rank_scores
+from kgtrec.pooling.pool_runs import pool_runs
+from kgtrec.ranking.rank import rank_scores
 from kgtrec.report.missing_estimate import estimate_json, estimate_text
-from tests.test_sampled_estimates import STRATA, judged, world
+from tests.campaign.test_estimates import STRATA, judged, world
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -10,7 +10,7 @@ import pytest
 
 from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError
-from kgtrec.kernels import open_world_simulation as kernel
+from kgtrec.kernels.openworld import simulation as kernel
 from kgtrec.openworld.simulate import simulate
 from kgtrec.openworld.theory import expected_score, question_variance, wrong_order_probability
 

@@ -8,9 +8,9 @@ import pytest
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.evaluation.summarise import Items, chance_level
 from kgtrec.measures.names import parse_measure
-from kgtrec.summary import Items, chance_level
 
 peer = pytest.importorskip("pykeen.metrics.ranking")
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.data.report import (
+from kgtrec.data.table import (
     Code,
     Facts,
     Figure,

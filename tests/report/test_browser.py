@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kgtrec.data.report import Report
+from kgtrec.data.table import Report
 from tests.report.sample import HOSTILE
 
 FLAGS = (

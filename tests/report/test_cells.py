@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.data.report import Column, Table
+from kgtrec.data.table import Column, Table
 from kgtrec.report.cells import count_text, label_text, letters_of, number_text, table_cells
 
 

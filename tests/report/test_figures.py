@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.data.report import Figure
+from kgtrec.data.table import Figure
 from kgtrec.errors import KgtrecError
 from kgtrec.report import figures
 from kgtrec.report.figures import KINDS, SERIES_PER_PANEL, panels

@@ -6,7 +6,7 @@ import io
 import pyarrow as pa
 import pytest
 
-from kgtrec.data.report import Report, Section, Table
+from kgtrec.data.table import Report, Section, Table
 from kgtrec.errors import KgtrecError
 from kgtrec.report.files import report_files, table_latex
 from tests.report.sample import small_report

@@ -12,7 +12,7 @@ import html5lib
 import pyarrow as pa
 import pytest
 
-from kgtrec.data.report import Report, Section, Table
+from kgtrec.data.table import Report, Section, Table
 from kgtrec.report import html
 from kgtrec.report.html import to_html
 from tests.report.sample import HOSTILE, small_report

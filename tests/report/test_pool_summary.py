@@ -7,10 +7,10 @@ import json
 import numpy as np
 
 from kgtrec.data.campaign import Automatic
-from kgtrec.pool_summary import summarise_pool
-from kgtrec.pooling import pool_runs
+from kgtrec.pooling.pool_runs import pool_runs
+from kgtrec.pooling.summary import summarise_pool
 from kgtrec.report.pool_summary import pool_json, pool_text
-from tests.test_pooling import ranked, world_of
+from tests.pooling.test_pool_runs import ranked, world_of
 
 
 def test_a_pool_of_two_runs():

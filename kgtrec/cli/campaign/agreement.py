@@ -8,7 +8,7 @@ import click
 
 from kgtrec.cli.evaluate import form_of
 from kgtrec.cli.options import SEED, SHARE, samples
-from kgtrec.formats.outputs import writing
+from kgtrec.formats.output.outputs import writing
 
 FORMATS = ("table", "csv", "json", "latex")
 
@@ -67,9 +67,9 @@ def command(
     kgtrec campaign agreement CAMPAIGN --per relation --out agreement.csv
     kgtrec campaign agreement CAMPAIGN --per pair --leave-out-unsure --format latex
     """
-    from kgtrec.agreement import annotator_agreement
-    from kgtrec.assigning import groups_of
-    from kgtrec.formats.campaigns import read_campaign, require_initialised
+    from kgtrec.campaign.agreement import annotator_agreement
+    from kgtrec.campaign.assign import groups_of
+    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
     from kgtrec.report import agreement as report
 
     form = form or form_of(out, FORMATS)

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import click
 
-from kgtrec.assigning import assign
+from kgtrec.campaign.assign import assign
+from kgtrec.campaign.track import track
 from kgtrec.cli.common import say
 from kgtrec.cli.options import MOST_PER_TRIPLE, SEED, Whole
-from kgtrec.formats.campaigns import read_campaign, require_initialised, write_assignments, write_settings
-from kgtrec.formats.locks import campaign_lock
+from kgtrec.formats.campaign.folder import read_campaign, require_initialised, write_assignments, write_settings
+from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.campaigns import loads_text, much_text, next_text, work_text
-from kgtrec.tracking import track
 
 
 @click.command(name="assign")

@@ -8,8 +8,8 @@ from kgtrec.cli.common import counting, progress, say
 from kgtrec.cli.evaluate import files_of, form_of, holds_ranks_of, read_systems
 from kgtrec.cli.options import COUNT, measure_option, mixed_option, require_table, trust_ids_option
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.outputs import writing
-from kgtrec.formats.runs import default_name
+from kgtrec.formats.output.outputs import writing
+from kgtrec.formats.trec.runs import default_name
 
 FORMATS = ("table", "csv", "json")
 
@@ -53,11 +53,11 @@ def command(
     kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz -m AP@20 -m nDCG@20
     kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz --format csv --table left_out --out left-out.csv
     """
-    from kgtrec.adjudicate import decisions_of
-    from kgtrec.formats.campaigns import read_campaign
-    from kgtrec.formats.folders import RUNS
-    from kgtrec.formats.pools import read_families
-    from kgtrec.pool_diagnostics import MEASURES, diagnose
+    from kgtrec.campaign.decide import decisions_of
+    from kgtrec.campaign.diagnostics import MEASURES, diagnose
+    from kgtrec.formats.campaign.folder import read_campaign
+    from kgtrec.formats.campaign.pools import read_families
+    from kgtrec.formats.output.folders import RUNS
     from kgtrec.report import diagnostics as report
 
     form = form or form_of(out, FORMATS)

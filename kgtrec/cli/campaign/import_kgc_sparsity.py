@@ -41,11 +41,12 @@ def command(folder: str, out: str, topics: str | None) -> None:
     import numpy as np
 
     from kgtrec.data.campaign import Assignments
-    from kgtrec.formats import campaigns, folders
-    from kgtrec.formats.judgements import append_judgements
-    from kgtrec.formats.kgc_sparsity import PERSON, SOURCE, read_kgc_sparsity, topics_of
-    from kgtrec.formats.outputs import write_text
-    from kgtrec.formats.pools import require_writable, write_pool_parts, writing_campaign
+    from kgtrec.formats.campaign import folder as campaigns
+    from kgtrec.formats.campaign.judgements import append_judgements
+    from kgtrec.formats.campaign.kgc_sparsity import PERSON, SOURCE, read_kgc_sparsity, topics_of
+    from kgtrec.formats.campaign.pools import require_writable, write_pool_parts, writing_campaign
+    from kgtrec.formats.output import folders
+    from kgtrec.formats.output.outputs import write_text
     from kgtrec.report.published_labels import findings_text, guidelines_text, published_labels_text
 
     require_writable(out)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.common import naming, say
+from kgtrec.cli.common import say
 from kgtrec.cli.options import at_least
 from kgtrec.data.qrels_report import LEVELS
-from kgtrec.errors import CollectionError, KgtrecError
+from kgtrec.errors import CollectionError, KgtrecError, naming
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
@@ -76,10 +76,17 @@ def command(
     kgtrec campaign qrels CAMPAIGN --level triple --topics topics.tsv --out triple-level
     kgtrec evaluate qrels/qrels.depth5.txt ranks/*.run.gz -m nDCG@20 -m Judged@10
     """
-    from kgtrec.adjudicate import decisions_of
-    from kgtrec.formats.campaigns import read_campaign
-    from kgtrec.formats.qrels_folders import require_writable, write_qrels_folder
-    from kgtrec.judged_qrels import deepest_rank, of_topics, question_level, report_qrels, triple_level, with_judgements
+    from kgtrec.campaign.decide import decisions_of
+    from kgtrec.campaign.qrels import (
+        deepest_rank,
+        of_topics,
+        question_level,
+        report_qrels,
+        triple_level,
+        with_judgements,
+    )
+    from kgtrec.formats.campaign.folder import read_campaign
+    from kgtrec.formats.trec.qrels_folders import require_writable, write_qrels_folder
     from kgtrec.report.qrels_report import qrels_report_text, readme_text
 
     require_writable(out, force=force)
@@ -163,7 +170,7 @@ def _whose(read: Campaign, collection: Collection | None, named: Questions | Non
 def _named(path: str, pooled: Questions) -> Questions:
     """The questions of a topics file, in which those of the pool have the ids that they have there."""
     from kgtrec.data.identity import require_one_numbering
-    from kgtrec.formats.topics import read_topics
+    from kgtrec.formats.trec.topics import read_topics
 
     with naming(Path(path)):
         named = read_topics(path).questions()

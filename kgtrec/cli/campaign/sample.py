@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.common import counted, say
+from kgtrec.cli.common import say
 from kgtrec.cli.evaluate import form_of
 from kgtrec.cli.options import SEED, SHARE, at_least
-from kgtrec.errors import KgtrecError, nearest
-from kgtrec.formats.outputs import writing
+from kgtrec.errors import KgtrecError, counted, nearest
+from kgtrec.formats.output.outputs import writing
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
@@ -71,8 +71,8 @@ def command(
     kgtrec campaign import CAMPAIGN sample.csv --person xia --role expert
     kgtrec campaign sample CAMPAIGN --report
     """
-    from kgtrec.formats.campaigns import read_campaign, require_initialised
-    from kgtrec.formats.locks import campaign_lock
+    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
+    from kgtrec.formats.output.locks import campaign_lock
 
     if not report and out is None:
         raise click.UsageError("expected --out FILE for the expert's tasks, or --report")
@@ -93,14 +93,14 @@ def _draw(
 ) -> None:
     import numpy as np
 
-    from kgtrec.adjudicate import decisions_of
+    from kgtrec.campaign.decide import decisions_of
+    from kgtrec.campaign.expert_sample import draw_sample, has_judged
+    from kgtrec.campaign.tasks import phrase_tasks
     from kgtrec.data.judgements import EXPERT, NO, YES
-    from kgtrec.expert_sample import draw_sample, has_judged
-    from kgtrec.formats.expert_samples import is_drawn, read_expert_sample, write_expert_sample
-    from kgtrec.formats.folders import EXPERT_SAMPLE
-    from kgtrec.formats.outputs import require_file
-    from kgtrec.formats.tasks import form_of_tasks, write_tasks
-    from kgtrec.phrasing import phrase_tasks
+    from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample, write_expert_sample
+    from kgtrec.formats.campaign.tasks import form_of_tasks, write_tasks
+    from kgtrec.formats.output.folders import EXPERT_SAMPLE
+    from kgtrec.formats.output.outputs import require_file
 
     form_of_tasks(out)
     require_file(out)
@@ -145,8 +145,8 @@ def _draw(
 
 
 def _report(campaign: str, read: Campaign, confidence: float, form: str, out: str | None) -> None:
-    from kgtrec.expert_sample import sample_report
-    from kgtrec.formats.expert_samples import read_expert_sample
+    from kgtrec.campaign.expert_sample import sample_report
+    from kgtrec.formats.campaign.expert_samples import read_expert_sample
     from kgtrec.report import agreement as report
 
     sample = read_expert_sample(campaign, read.pool)

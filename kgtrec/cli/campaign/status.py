@@ -6,9 +6,9 @@ import shlex
 
 import click
 
-from kgtrec.formats.campaigns import read_campaign
+from kgtrec.campaign.track import track
+from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.report.campaigns import next_text, progress_text
-from kgtrec.tracking import track
 
 
 @click.command(name="status")

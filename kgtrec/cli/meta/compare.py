@@ -29,10 +29,10 @@ from kgtrec.cli.options import (
     trust_ids_option,
 )
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.outputs import write_text
+from kgtrec.formats.output.outputs import write_text
 
 if TYPE_CHECKING:
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
 
 FORMATS = ("table", "csv", "json", "latex")
 TABLES = ("measures", "side", "category", "relation", "questions")
@@ -96,7 +96,7 @@ def command(
     kgtrec meta compare C transe.ranks.parquet rotate.ranks.parquet --names names.tsv --by AP@20 --top 10
     kgtrec meta compare C transe.run.gz rotate.run.gz --format csv --table relation --out relations.csv
     """
-    from kgtrec.evaluation import default_measures
+    from kgtrec.evaluation.evaluate import default_measures
     from kgtrec.meta.comparison import compare
     from kgtrec.report import comparison as report
 
@@ -131,7 +131,7 @@ def _names(path: str | None, judgements: object, topics: object) -> dict[str, st
         return {}
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
-    from kgtrec.formats.campaigns import read_names
+    from kgtrec.formats.campaign.folder import read_names
 
     for whole in (topics, judgements):
         if isinstance(whole, Collection):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.common import naming
 from kgtrec.cli.evaluate import files_of, form_of, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
@@ -25,16 +24,16 @@ from kgtrec.cli.options import (
     trust_ids_option,
 )
 from kgtrec.data.correlations import COEFFICIENTS
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, naming
 from kgtrec.formats.files import suffixes
-from kgtrec.formats.outputs import write_text
+from kgtrec.formats.output.outputs import write_text
 
 if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
     from kgtrec.data.item_scores import ItemScores
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.score_table import ScoreTable
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
 
 FORMATS = ("table", "csv", "json", "latex")
 
@@ -171,7 +170,7 @@ def _sorted_out(inputs: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _holds_systems(path: str) -> bool:
-    from kgtrec.formats.folders import MANIFEST
+    from kgtrec.formats.output.folders import MANIFEST
     from kgtrec.formats.sniff import sniff
 
     if Path(path).is_dir():
@@ -227,8 +226,8 @@ def _labelled(
             f"{path}: expected a table of scores, with a column System, or systems to score (--systems ranks), found "
             "neither"
         )
-    from kgtrec.evaluation import default_measures
-    from kgtrec.per_item import item_scores
+    from kgtrec.evaluation.evaluate import default_measures
+    from kgtrec.evaluation.item_scores import item_scores
 
     systems, holds_ranks = systems_of(path, systems)
     judgements: Qrels | Collection = read_judgements(path)

@@ -24,11 +24,11 @@ from kgtrec.cli.options import (
 )
 from kgtrec.data.power import POWER_TESTS, RESAMPLES
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.outputs import write_text
+from kgtrec.formats.output.outputs import write_text
 
 if TYPE_CHECKING:
     from kgtrec.data.power import Resample
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
 
 FORMATS = ("table", "csv", "json", "latex")
 
@@ -106,9 +106,9 @@ def command(
     kgtrec meta power C ranks -m "micro.MRR macro.MRR AP@20" --test clustered --test bootstrap --test tukey
     kgtrec meta power C ranks -m AP@20 --pairs --out pairs.csv
     """
-    from kgtrec.evaluation import default_measures
+    from kgtrec.evaluation.evaluate import default_measures
+    from kgtrec.evaluation.item_scores import item_scores
     from kgtrec.meta.power import power
-    from kgtrec.per_item import item_scores
     from kgtrec.report import power as report
 
     form = form or form_of(out, FORMATS)

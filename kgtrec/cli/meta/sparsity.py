@@ -26,11 +26,11 @@ from kgtrec.cli.options import (
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
-from kgtrec.formats.outputs import write_text
+from kgtrec.formats.output.outputs import write_text
 
 if TYPE_CHECKING:
     from kgtrec.data.score_table import ScoreTable
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
 
 FORMATS = ("table", "csv", "json", "latex")
 PER = ("side", "category", "relation")

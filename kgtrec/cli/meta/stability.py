@@ -25,11 +25,11 @@ from kgtrec.cli.options import (
 from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.data.stability import MACRO_READINGS, MICRO_READINGS
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.outputs import write_text
+from kgtrec.formats.output.outputs import write_text
 
 if TYPE_CHECKING:
     from kgtrec.data.stability import MacroReading, MicroReading
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
 
 FORMATS = ("table", "csv", "json", "latex")
 TABLES = ("summary", "repeats", "scores")

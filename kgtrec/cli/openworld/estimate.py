@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.common import counting, naming, progress, say
+from kgtrec.cli.common import counting, progress, say
 from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     COUNT,
@@ -26,9 +26,9 @@ from kgtrec.cli.options import (
 )
 from kgtrec.data.collection import Collection
 from kgtrec.data.missing_estimate import METHODS
-from kgtrec.errors import KgtrecError
-from kgtrec.formats.outputs import writing
-from kgtrec.formats.runs import default_name
+from kgtrec.errors import KgtrecError, naming
+from kgtrec.formats.output.outputs import writing
+from kgtrec.formats.trec.runs import default_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -143,9 +143,9 @@ def _judged(
     path: str, labels: Qrels | Collection | None, known: str | None
 ) -> tuple[Qrels, Qrels, NDArray[np.float64] | None, int, Questions | None]:
     """Labels, judgements, how many answers each judgement stands for, the depth of the pool, and what is asked."""
-    from kgtrec.adjudicate import decisions_of
-    from kgtrec.formats.campaigns import read_campaign
-    from kgtrec.formats.folders import SETTINGS
+    from kgtrec.campaign.decide import decisions_of
+    from kgtrec.formats.campaign.folder import read_campaign
+    from kgtrec.formats.output.folders import SETTINGS
     from kgtrec.openworld.estimate import judged_answers
 
     if not Path(path, SETTINGS).exists():

@@ -37,9 +37,9 @@ def command(people: int, hidden: float, valid: float, seed: int, out: str, force
     kgtrec openworld world --people 6004 --out W
     kgtrec openworld world --people 200 --hidden 0.3 --seed 7 --out W
     """
+    from kgtrec.collection.questions import build_questions
     from kgtrec.formats.collections import require_writable, write_collection
     from kgtrec.openworld.family_tree import family_statistics, family_tree, hide_facts
-    from kgtrec.questions import build_questions
     from kgtrec.report.family_tree import statistics_text
 
     require_writable(out, force=force)

@@ -13,7 +13,7 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.data.campaign import Assignments, Automatic, Campaign
 from kgtrec.data.qrels import Qrels
-from kgtrec.formats.campaigns import write_people
+from kgtrec.formats.campaign.folder import write_people
 from tests.campaign_folders import folder_of, people_of, say_in
 from tests.judged_pools import judgements_of, pool_of
 

@@ -10,7 +10,7 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import write_collection
-from kgtrec.formats.qrels import write_qrels
+from kgtrec.formats.trec.qrels import write_qrels
 from kgtrec.meta.stability import stability
 from tests.meta.test_sparsity import LABELS
 from tests.meta.test_stability import study_set

@@ -1,0 +1,1 @@
+"""Entity alignment: similarities of entities to ranks."""

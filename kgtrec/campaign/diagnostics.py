@@ -1,0 +1,332 @@
+"""A judged pool, looked at: what each run brought in, and what the systems' scores owe to it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.campaign.qrels import deepest_rank, question_level
+from kgtrec.collection.questions import completions
+from kgtrec.data.decisions import Decisions
+from kgtrec.data.diagnostics import Diagnostics, LeftOut
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
+from kgtrec.evaluation.belonging import Belonging
+from kgtrec.evaluation.evaluate import System, each_system, evaluate, tell_lacking
+from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.summarise import Items, summarise
+from kgtrec.kernels.integer_keys import is_among
+from kgtrec.kernels.lists.judged_ranking import JudgedRanking
+from kgtrec.kernels.statistics.correlation import kendall_tau_b, tau_ap
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures
+from kgtrec.pooling.summary import shared_triples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURES = ("AP@20", "nDCG@20")
+
+_Group = tuple[int, str, tuple[str, ...]]  # kind (0 run, 1 family), name, runs
+
+
+def diagnose(
+    pool: Pool,
+    decisions: Decisions,
+    seeds: Qrels,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame] = (),
+    measures: Any = MEASURES,
+    families: Mapping[str, str] | None = None,
+    *,
+    judged_at: int = 10,
+    mixed: bool = False,
+) -> Diagnostics:
+    """What each run brought into a pool, and what scores, ranks and the order of the systems lose without it.
+
+    To leave a run out is to take the triples that no other run had put in, down to the depth of the pool, out of the
+    qrels: those judged Y become unjudged, and so do those judged N. The answers known before stay. It tells whether
+    the collection is fair to a system that comes too late to be pooled. Systems that were built alike find alike, so
+    families are left out as a whole, too. What a pool of a fixed budget would have taken instead is not known.
+
+    Parameters
+    ----------
+    pool : Pool
+    decisions : Decisions
+        Of the pool's triples.
+    seeds : Qrels
+        The answers known before, under the vocabularies of the pool's questions.
+    systems : Run, AnswerRanks or DataFrame, or several of them
+        What is scored, as for :func:`kgtrec.evaluation.evaluate.evaluate`; none is an answer too. Usually the runs of the pool,
+        under the same names. An iterable is read one system at a time.
+    measures : str, measure, or several of them
+        Answer ranks need a row for every positive (``kgtrec rank --judged``); runs need nothing.
+    families : mapping, optional
+        Run to family; runs that it lacks, or that have the family "", are in none.
+    judged_at : int, ranks
+        The k of judged@k.
+    mixed : bool
+        As :func:`kgtrec.evaluation.evaluate.evaluate` takes it.
+
+    Returns
+    -------
+    Diagnostics
+
+    Raises
+    ------
+    KgtrecError
+        If a family is given to a run that the pool does not have; as :func:`kgtrec.evaluation.evaluate.evaluate`.
+    CollectionError
+        As :func:`kgtrec.campaign.qrels.question_level`.
+
+    References
+    ----------
+    Zobel (1998), How reliable are the results of large-scale information retrieval experiments?, SIGIR; Buettcher,
+    Clarke, Yeung, Soboroff (2007), Reliable information retrieval evaluation with incomplete and biased judgements,
+    SIGIR, for groups of runs.
+
+    Examples
+    --------
+    >>> from kgtrec.data.questions import Questions
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam"), ("ann", "likes", "pie")])
+    >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]),
+    ...                   triples.entities, triples.relations)
+    >>> seeds = Qrels.of(np.array([0]), np.array([1]), np.array([1]), tail0.ids, triples.entities)  # ann likes tea
+    >>> both, tail = np.array([0, 1, 1]), np.array([0, 0, 0])
+    >>> pool = Pool.of(triples.take(np.array([1, 2])), both, tail, np.array([0, 0, 1]), np.array([1, 2, 1]),
+    ...                ["one", "other"], tail0)
+    >>> found = diagnose(pool, Decisions(np.array([2, 2]), np.array([1, 0])), seeds)
+    >>> found.contributed.tolist(), found.unique.tolist(), found.unique_positive.tolist(), float(found.overlap[0, 1])
+    ([2, 1], [1, 0], [1, 0], 0.5)
+    """
+    families = dict(families or {})
+    if unknown := next((run for run in families if run not in pool.runs), None):
+        raise KgtrecError(f"expected families of the pool's runs, found {unknown!r}{nearest(unknown, pool.runs)}")
+    if judged_at < 1:
+        raise KgtrecError(f"expected judged@k of a k of 1 or more, found {judged_at}")
+    qrels = question_level(pool, seeds, decisions)
+    parsed = parse_measures(measures)
+    labels = tuple(measure.label for measure in parsed)
+    is_from = pool.is_from
+    groups = _groups(pool, families)
+    positive = decisions.verdict == 1
+    lost = _lost_by(is_from, pool, [members for _, _, members in groups])
+    names, scores, without, judged = _scores(qrels, pool, lost, systems, labels, judged_at, mixed)
+    better = [parse_measure(label).record.better != "lower" for label in labels]
+    alone = is_from & (is_from.sum(axis=0) == 1)
+    # of all triples, of those judged, and of those judged Y
+    at_depth, per_question = _counts(pool, (np.ones(len(pool), np.bool_), decisions.verdict >= 0, positive))
+    n = len(pool.questions)
+    return Diagnostics(
+        runs=pool.runs,
+        families=tuple(families.get(run, "") for run in pool.runs),
+        contributed=is_from.sum(axis=1),
+        unique=alone.sum(axis=1),
+        run_judged=(is_from & (decisions.verdict >= 0)).sum(axis=1),
+        positive=(is_from & positive).sum(axis=1),
+        unique_positive=(alone & positive).sum(axis=1),
+        overlap=_overlap(is_from),
+        pooled_at=at_depth[0],
+        judged_at=at_depth[1],
+        positive_at=at_depth[2],
+        questions=pool.questions.ids,
+        question_pooled=per_question[0],
+        question_judged=per_question[1],
+        question_positive=per_question[2],
+        question_seeds=np.bincount(seeds.question[seeds.grade >= 1], minlength=n).astype(np.int64),
+        nothing_pooled=np.bincount(pool.question, minlength=n) == 0,
+        systems=names,
+        measures=labels,
+        scores=scores,
+        ranks=_ranks(scores, better),
+        cutoff=judged_at,
+        judged=judged,
+        left_out=_left_out(groups, lost, decisions, scores, without, better),
+    )
+
+
+def _groups(pool: Pool, families: Mapping[str, str]) -> list[_Group]:
+    """What is left out, one after the other: every run, then every family."""
+    groups: list[_Group] = [(0, run, (run,)) for run in pool.runs]
+    return groups + [
+        (1, family, tuple(run for run in pool.runs if families.get(run) == family))
+        for family in sorted(set(families.values()) - {""}, key=str.encode)
+    ]
+
+
+def _left_out(
+    groups: Sequence[_Group],
+    lost: NDArray[np.bool_],
+    decisions: Decisions,
+    scores: NDArray[np.float64],
+    without: NDArray[np.float64],
+    better: Sequence[bool],
+) -> LeftOut:
+    """What the pool loses without each group, and how the systems stand then.
+
+    ``lost`` is (g, n) as of :func:`_lost_by`, ``scores`` (s, m), ``without`` (g, s, m), ``better`` (m,).
+    """
+    sign = np.where(better, 1.0, -1.0)[:, None]
+    before = sign * (scores.T if len(scores) else np.zeros((len(better), 0)))
+    after = sign * without.transpose(0, 2, 1)
+    return LeftOut(
+        kind=np.array([kind for kind, _, _ in groups], np.int8),
+        names=tuple(name for _, name, _ in groups),
+        members=tuple(members for _, _, members in groups),
+        triples=lost.sum(axis=1),
+        positives=(lost & (decisions.verdict == 1)).sum(axis=1),
+        negatives=(lost & (decisions.verdict == 0)).sum(axis=1),
+        scores=without,
+        ranks=_ranks(without, better),
+        tau=kendall_tau_b(after, before),
+        tau_ap=tau_ap(after, before),
+    )
+
+
+def _counts(pool: Pool, kinds: Sequence[NDArray[np.bool_]]) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+    """How many triples of each kind were pooled at every rank from 1, and for every question."""
+    deepest, n = deepest_rank(pool), len(pool.questions)
+    at_depth = [np.bincount(pool.depth[rows], minlength=deepest + 1)[1:].astype(np.int64) for rows in kinds]
+    asked = [completions(pool.questions, pool.triples.take(rows))[0] for rows in kinds]
+    return at_depth, [np.bincount(question, minlength=n).astype(np.int64) for question in asked]
+
+
+def _lost_by(is_from: NDArray[np.bool_], pool: Pool, groups: Sequence[tuple[str, ...]]) -> NDArray[np.bool_]:
+    """(groups, n) which triples only the members of each group put in."""
+    n_runs_of = is_from.sum(axis=0)
+    lost = np.zeros((len(groups), len(pool)), np.bool_)
+    for row, members in enumerate(groups):
+        places = [pool.place(name) for name in members]
+        lost[row] = is_from[places].sum(axis=0) == n_runs_of
+    return lost
+
+
+def _overlap(is_from: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(runs, runs) Jaccard."""
+    size, common = is_from.sum(axis=1), shared_triples(is_from)
+    union = size[:, None] + size - common
+    with np.errstate(invalid="ignore"):
+        overlap: NDArray[np.float64] = common / np.where(union > 0, union, np.nan)
+    return overlap
+
+
+def _scores(
+    qrels: Qrels,
+    pool: Pool,
+    lost: NDArray[np.bool_],
+    systems: Any,
+    labels: Sequence[str],
+    judged_at: int,
+    mixed: bool,
+) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Names, (s, m) scores, (g, s, m) scores without what each group brought in, and (s,) judged@k."""
+    asked = [*labels, f"Judged@{judged_at}"]
+    # under all judgements first, then without those of each group
+    kept = np.vstack([np.ones(len(qrels), np.bool_), _kept_rows(qrels, pool, lost)])
+    names: list[str] = []
+    values = []
+    belongs = Belonging(None, qrels=qrels, measures=parse_measures(asked), mixed=mixed)
+    for system in each_system(systems):
+        if system.name in names:
+            raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
+        belongs(system)
+        tell_lacking(system.name, _n_lacking(system, qrels), qrels, None)
+        names.append(system.name)
+        values.append(_system_scores(qrels, kept, system, asked))
+    cube = np.array(values).reshape(len(names), len(kept), len(asked))
+    return tuple(names), cube[:, 0, :-1], cube[:, 1:, :-1].transpose(1, 0, 2), cube[:, 0, -1]
+
+
+def _n_lacking(system: System, qrels: Qrels) -> int:
+    """How many questions of the qrels a system lacks."""
+    asked = np.zeros(len(system.questions), np.bool_)
+    asked[system.question] = True
+    found = qrels.questions.encode(system.questions.labels)[asked]
+    return len(qrels.questions) - int(np.count_nonzero(found >= 0))
+
+
+def _kept_rows(qrels: Qrels, pool: Pool, lost: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(groups, rows of the qrels) which judgements stay when a group's triples go."""
+    n = np.int64(max(len(qrels.entities), 1))
+    key = qrels.question * n + qrels.entity
+    kept = np.ones((len(lost), len(qrels)), np.bool_)
+    for row, triples in enumerate(lost):
+        question, entity = completions(pool.questions, pool.triples.take(triples))
+        kept[row] = ~is_among(key, question * n + entity)
+    return kept
+
+
+def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels: Sequence[str]) -> NDArray[np.float64]:
+    """(kept, m) one system's scores under those judgements that stay; the first row of ``kept`` has them all."""
+    parsed = parse_measures(labels)
+    quick = [one for one in parsed if _is_quick(one)]
+    if isinstance(system, Run) and len(quick) == len(parsed):
+        values = _run_scores(qrels, kept, system, quick)
+        if not np.isnan(values[0]).any():
+            return values
+    values = np.full((len(kept), len(labels)), np.nan)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* lacks .* questions of the qrels", KgtrecWarning)  # told before
+        values[0] = evaluate(qrels, system, labels).values[0, :, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)  # told of all judgements
+        for row in range(1, len(kept)):
+            if kept[row].any():
+                values[row] = evaluate(_restricted(qrels, kept[row]), system, labels).values[0, :, 0]
+    return values
+
+
+def _is_quick(measure: ParsedMeasure | ProvidedMeasure) -> TypeGuard[ParsedMeasure]:
+    """Whether a measure of questions asks for no more than where the judged entities stand."""
+    if not isinstance(measure, ParsedMeasure) or measure.items != "questions":
+        return False
+    return measure.record.form == "plain" and measure.record.weighting is None
+
+
+def _run_scores(
+    qrels: Qrels, kept: NDArray[np.bool_], run: Run, measures: Sequence[ParsedMeasure]
+) -> NDArray[np.float64]:
+    """The same for a run, which is long: where the judged entities stand in it is looked up once.
+
+    Places are those of trec_eval's order, which depends on no grade. So the run is held against qrels whose grades are
+    their own row numbers, which then tell which rows of what was found to leave out.
+    """
+    numbered = replace(qrels, grade=np.arange(len(qrels), dtype=np.int32))
+    found = judge(run, numbered).ranking
+    order = np.argsort(qrels.questions.byte_order).astype(np.int32)
+    none = np.zeros(len(order), np.int32)
+    values = np.empty((len(kept), len(measures)))
+    for row, stays in enumerate(kept):
+        stands = stays[found.grade]
+        ranking = JudgedRanking(
+            n_questions=found.n_questions,
+            num_retrieved=found.num_retrieved,
+            question=found.question[stands],
+            position=found.position[stands],
+            grade=qrels.grade[found.grade[stands]],
+            judged_question=qrels.question[stays],
+            judged_grade=qrels.grade[stays],
+        )
+        relevant = ranking.num_relevant()[order]
+        for column, measure in enumerate(measures):
+            items = Items(measure(ranking)[order], none, order, None, None, relevant)
+            values[row, column] = summarise(measure, items, 1, run.name)[0]
+    return values
+
+
+def _restricted(qrels: Qrels, rows: NDArray[np.bool_]) -> Qrels:
+    return replace(qrels, question=qrels.question[rows], entity=qrels.entity[rows], grade=qrels.grade[rows])
+
+
+def _ranks(scores: NDArray[np.float64], better: Sequence[bool]) -> NDArray[np.int64]:
+    """(..., s, m) rank of each system by each measure, from 1; equal scores share the better rank."""
+    signed = np.where(np.asarray(better, np.bool_), scores, -scores)
+    higher = signed[..., None, :, :] > signed[..., :, None, :]
+    return np.asarray(1 + np.count_nonzero(higher, axis=-2), np.int64)

@@ -1,0 +1,1 @@
+"""Triples to questions and qrels, and what belongs to them."""

@@ -1,0 +1,1 @@
+"""The whole of it, restartable: a configuration file to a report."""
