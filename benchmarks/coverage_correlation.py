@@ -28,8 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kgtrec
-from kgtrec.data.item_scores import ItemScores
-from kgtrec.evaluation.item_scores import higher_terms_are_better, item_scores, terms
+from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, item_scores, terms
 from kgtrec.kernels.statistics.correlation import kendall_tau_b
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval
 

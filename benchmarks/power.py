@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from kgtrec.data.item_scores import ItemScores
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.evaluation.item_scores import ItemScores
 from kgtrec.kernels.statistics.paired_tests import pairs
 from kgtrec.meta.power import paired_sample, power
 

@@ -14,57 +14,44 @@ if TYPE_CHECKING:
     from kgtrec.alignment.by_size import study_alignment
     from kgtrec.baselines import BASELINES, baseline_blocks, baseline_checkpoints, fit_baseline
     from kgtrec.campaign.accept import Accepted, RefusedError, accept
-    from kgtrec.campaign.adjudication_tasks import tasks_for_adjudicator
-    from kgtrec.campaign.agreement import annotator_agreement
+    from kgtrec.campaign.agreement import AgreementReport, annotator_agreement
     from kgtrec.campaign.assign import assign
     from kgtrec.campaign.decide import decide
-    from kgtrec.campaign.diagnostics import diagnose
+    from kgtrec.campaign.diagnostics import Diagnostics, diagnose
     from kgtrec.campaign.estimates import estimate_ap, estimate_positives
     from kgtrec.campaign.expert_sample import draw_sample, sample_report
-    from kgtrec.campaign.qrels import question_level, report_qrels, triple_level, with_judgements
+    from kgtrec.campaign.qrels import QrelsReport, question_level, report_qrels, triple_level, with_judgements
     from kgtrec.campaign.store import OpenCampaign
-    from kgtrec.campaign.tasks import phrase, tasks_for
-    from kgtrec.campaign.track import track
+    from kgtrec.campaign.tasks import phrase, tasks_for, tasks_for_adjudicator
+    from kgtrec.campaign.track import Progress, track
     from kgtrec.campaign.verdict_rules import Refusal
     from kgtrec.collection.questions import build_questions
-    from kgtrec.data.agreement import AgreementReport
     from kgtrec.data.alignments import Alignments, EntityVectors
     from kgtrec.data.answer_ranks import AnswerRanks
     from kgtrec.data.campaign import Assignments, Automatic, Campaign, People
     from kgtrec.data.chance_table import ChanceTable
     from kgtrec.data.collection import Collection
-    from kgtrec.data.comparison import Comparison
-    from kgtrec.data.correlations import Correlations, Swaps
     from kgtrec.data.decisions import Decisions
-    from kgtrec.data.diagnostics import Diagnostics
     from kgtrec.data.entity_types import EntityTypes, RelationTypes
     from kgtrec.data.expert_sample import ExpertSample, SampleReport
     from kgtrec.data.incoming import Incoming
-    from kgtrec.data.item_scores import ItemScores
     from kgtrec.data.judgements import Judgements
     from kgtrec.data.missing_estimate import MissingEstimate
-    from kgtrec.data.open_world import OpenWorld, OpenWorldSimulation
-    from kgtrec.data.open_world_curve import OpenWorldCurve
     from kgtrec.data.pool import Pool
-    from kgtrec.data.power import Power
-    from kgtrec.data.progress import Progress
     from kgtrec.data.qrels import Qrels
-    from kgtrec.data.qrels_report import QrelsReport
     from kgtrec.data.questions import Questions
-    from kgtrec.data.table import Figure, Report, Section, Table
     from kgtrec.data.run import Run
     from kgtrec.data.score_table import ScoreTable
     from kgtrec.data.scores import Scores
-    from kgtrec.data.stability import Stability
+    from kgtrec.data.table import Figure, Report, Section, Table
     from kgtrec.data.tasks import Tasks
-    from kgtrec.data.tie_comparison import TieComparison
     from kgtrec.data.triples import Splits, Triples
     from kgtrec.data.vocabulary import Vocabulary
     from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning, MeasureError
     from kgtrec.evaluation.chance import adjust, chance_of_split, chance_table
     from kgtrec.evaluation.evaluate import default_measures, evaluate
-    from kgtrec.evaluation.item_scores import item_scores
-    from kgtrec.evaluation.ties import compare_ties
+    from kgtrec.evaluation.item_scores import ItemScores, item_scores
+    from kgtrec.evaluation.ties import TieComparison, compare_ties
     from kgtrec.formats.alignment import read_alignment_system, read_pairs
     from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
     from kgtrec.formats.campaign.folder import read_campaign, write_assignments, write_people
@@ -85,15 +72,16 @@ if TYPE_CHECKING:
     from kgtrec.formats.triples import read_triples, write_triples
     from kgtrec.kernels.statistics.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
     from kgtrec.measures.names import describe_measures, parse_measure
-    from kgtrec.meta.comparison import compare
-    from kgtrec.meta.correlation import between_measures, correlate, swaps
-    from kgtrec.meta.power import power
+    from kgtrec.meta.comparison import Comparison, compare
+    from kgtrec.meta.correlation import Correlations, Swaps, between_measures, correlate, swaps
+    from kgtrec.meta.power import Power, power
     from kgtrec.meta.sparsity import label_scores, sparsity
-    from kgtrec.meta.stability import stability, subsample
+    from kgtrec.meta.stability import Stability, stability, subsample
     from kgtrec.openworld.annotators import annotate
-    from kgtrec.openworld.curve import degradation, inconsistency, open_world_curve
+    from kgtrec.openworld.curve import OpenWorldCurve, degradation, inconsistency, open_world_curve
     from kgtrec.openworld.estimate import estimate_missing, judged_answers
     from kgtrec.openworld.family_tree import family_tree, hide_facts
+    from kgtrec.openworld.open_world import OpenWorld, OpenWorldSimulation
     from kgtrec.openworld.simulate import simulate
     from kgtrec.openworld.theory import (
         correlation_range,
@@ -120,46 +108,37 @@ if TYPE_CHECKING:
 _HOMES = {
     "campaign.accept": ("Accepted", "RefusedError", "accept"),
     "campaign.decide": ("decide",),
-    "campaign.adjudication_tasks": ("tasks_for_adjudicator",),
-    "campaign.agreement": ("annotator_agreement",),
+    "campaign.agreement": (
+        "annotator_agreement",
+        "AgreementReport",
+    ),
     "alignment.align": ("align", "alignment_collection"),
     "alignment.by_size": ("study_alignment",),
     "campaign.assign": ("assign",),
     "baselines": ("BASELINES", "baseline_blocks", "baseline_checkpoints", "fit_baseline"),
     "campaign.store": ("OpenCampaign",),
     "evaluation.chance": ("adjust", "chance_of_split", "chance_table"),
-    "data.agreement": ("AgreementReport",),
     "data.alignments": ("Alignments", "EntityVectors"),
     "data.answer_ranks": ("AnswerRanks",),
     "data.campaign": ("Assignments", "Automatic", "Campaign", "People"),
     "data.chance_table": ("ChanceTable",),
     "data.collection": ("Collection",),
-    "data.comparison": ("Comparison",),
-    "data.correlations": ("Correlations", "Swaps"),
     "data.decisions": ("Decisions",),
-    "data.diagnostics": ("Diagnostics",),
     "data.entity_types": ("EntityTypes", "RelationTypes"),
     "data.expert_sample": ("ExpertSample", "SampleReport"),
     "data.incoming": ("Incoming",),
-    "data.item_scores": ("ItemScores",),
     "data.judgements": ("Judgements",),
     "data.missing_estimate": ("MissingEstimate",),
-    "data.open_world": ("OpenWorld", "OpenWorldSimulation"),
-    "data.open_world_curve": ("OpenWorldCurve",),
+    "openworld.open_world": ("OpenWorld", "OpenWorldSimulation"),
     "data.pool": ("Pool",),
-    "data.power": ("Power",),
-    "data.progress": ("Progress",),
     "data.qrels": ("Qrels",),
-    "data.qrels_report": ("QrelsReport",),
     "data.questions": ("Questions",),
     "data.table": ("Figure", "Report", "Section", "Table"),
     "data.run": ("Run",),
     "data.score_table": ("ScoreTable",),
     "data.scores": ("Scores",),
-    "data.stability": ("Stability",),
     "study.config": ("Study",),
     "data.tasks": ("Tasks",),
-    "data.tie_comparison": ("TieComparison",),
     "data.triples": ("Splits", "Triples"),
     "data.vocabulary": ("Vocabulary",),
     "errors": ("CollectionError", "FormatError", "KgtrecError", "KgtrecWarning", "MeasureError"),
@@ -185,16 +164,43 @@ _HOMES = {
     "formats.trec.topics": ("read_topics", "write_topics"),
     "formats.triples": ("read_triples", "write_triples"),
     "pooling.interactive": ("Asker", "asking", "replay"),
-    "campaign.qrels": ("question_level", "report_qrels", "triple_level", "with_judgements"),
+    "campaign.qrels": (
+        "question_level",
+        "report_qrels",
+        "triple_level",
+        "with_judgements",
+        "QrelsReport",
+    ),
     "kernels.statistics.correlation": ("kendall_tau_b", "rank_biased_overlap", "spearman_rho", "tau_ap"),
     "measures.names": ("describe_measures", "parse_measure"),
-    "meta.comparison": ("compare",),
-    "meta.correlation": ("between_measures", "correlate", "swaps"),
-    "meta.power": ("power",),
+    "meta.comparison": (
+        "compare",
+        "Comparison",
+    ),
+    "meta.correlation": (
+        "between_measures",
+        "correlate",
+        "swaps",
+        "Correlations",
+        "Swaps",
+    ),
+    "meta.power": (
+        "power",
+        "Power",
+    ),
     "meta.sparsity": ("label_scores", "sparsity"),
-    "meta.stability": ("stability", "subsample"),
+    "meta.stability": (
+        "stability",
+        "subsample",
+        "Stability",
+    ),
     "openworld.annotators": ("annotate",),
-    "openworld.curve": ("degradation", "inconsistency", "open_world_curve"),
+    "openworld.curve": (
+        "degradation",
+        "inconsistency",
+        "open_world_curve",
+        "OpenWorldCurve",
+    ),
     "openworld.estimate": ("estimate_missing", "judged_answers"),
     "openworld.family_tree": ("family_tree", "hide_facts"),
     "openworld.simulate": ("simulate",),
@@ -209,9 +215,19 @@ _HOMES = {
         "score_slope",
         "wrong_order_probability",
     ),
-    "evaluation.item_scores": ("item_scores",),
-    "campaign.tasks": ("phrase", "tasks_for"),
-    "campaign.diagnostics": ("diagnose",),
+    "evaluation.item_scores": (
+        "item_scores",
+        "ItemScores",
+    ),
+    "campaign.tasks": (
+        "phrase",
+        "tasks_for",
+        "tasks_for_adjudicator",
+    ),
+    "campaign.diagnostics": (
+        "diagnose",
+        "Diagnostics",
+    ),
     "pooling.summary": ("summarise_pool",),
     "pooling.pool_runs": ("pool_runs", "seeds_of_triples"),
     "collection.questions": ("build_questions",),
@@ -220,8 +236,14 @@ _HOMES = {
     "report.html": ("to_html",),
     "study.report": ("study_report",),
     "campaign.estimates": ("estimate_ap", "estimate_positives"),
-    "evaluation.ties": ("compare_ties",),
-    "campaign.track": ("track",),
+    "evaluation.ties": (
+        "compare_ties",
+        "TieComparison",
+    ),
+    "campaign.track": (
+        "track",
+        "Progress",
+    ),
     "pooling.trivial": ("judge_trivial",),
     "campaign.verdict_rules": ("Refusal",),
 }

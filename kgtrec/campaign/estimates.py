@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.decisions import AUTOMATIC, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
-from kgtrec.data.sample_estimates import PositiveEstimates
 from kgtrec.data.scores import Scores
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation.matching import judge
@@ -28,6 +28,30 @@ from kgtrec.kernels.sampling.sampled_precision import (
     share_by_place,
     share_model,
 )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PositiveEstimates:
+    """How many positive triples the whole pool holds, estimated from a sample, one row per group of triples."""
+
+    by: str  # what the groups are
+    groups: pa.StringArray  # (g,) their labels
+    judged: NDArray[np.int64]  # (g,) judged triples of the sample
+    found: NDArray[np.int64]  # (g,) positives among them
+    positives: NDArray[np.float64]  # (g,) estimated, in the whole pool
+    error: NDArray[np.float64]  # (g,) standard error; NaN where a stratum has one judged triple of several
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __repr__(self) -> str:
+        return f"<PositiveEstimates: {len(self)} by {self.by}>"
+
+    def to_table(self) -> pa.Table:
+        """One row per group."""
+        numbers = {name: arrow_of(getattr(self, name)) for name in ("judged", "found", "positives", "error")}
+        return pa.table({self.by: self.groups} | numbers)
+
 
 GROUPS = ("all", "relation", "stratum")
 _MOST_KINDS = 12  # of strata that average precision tells apart

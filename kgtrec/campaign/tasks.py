@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -9,17 +10,58 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.assign import groups_of
-from kgtrec.campaign.wording import draft_template, readable
+from kgtrec.campaign.decide import decisions_of, queue
 from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.campaign import Campaign
-from kgtrec.data.judgements import ANNOTATOR, VERDICTS, Judgements
+from kgtrec.data.judgements import ANNOTATOR, VERDICTS, YES, Judgements
 from kgtrec.data.questions import Questions
 from kgtrec.data.tasks import Tasks
 from kgtrec.data.templates import SLOTS, check_template, template_parts
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, nearest
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_LAST = re.compile(r"[^/#]+(?=[/#]*$)")
+_NOT_TEXT = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029{}]+")
+
+
+def draft_template(relation: str) -> str:
+    """A template that says what the relation is called, for a person to make a sentence of.
+
+    Whether a relation reads from head to tail or back, and with which words, is not in its name, so the draft does not
+    pretend to know. It is also what people are asked where there is no template.
+
+    Examples
+    --------
+    >>> draft_template("/people/person/place_of_birth")
+    'Is this true: {head} | place of birth | {tail}?'
+    """
+    return f"Is this true: {{head}} | {readable(relation)} | {{tail}}?"
+
+
+def readable(relation: str) -> str:
+    """The words in the name of a relation, with the paths and joints of common KGs taken off.
+
+    Examples
+    --------
+    >>> readable("http://dbpedia.org/ontology/birthPlace"), readable("_member_of_domain_usage"), readable("P22")
+    ('birth place', 'member of domain usage', 'P22')
+    >>> readable("/award/award_winner/awards_won./award/award_honor/award")
+    'awards won, award'
+    """
+    parts = relation.split("./") if relation.startswith("/") else [relation]
+    return ", ".join(_words(part) for part in parts)
+
+
+def _words(path: str) -> str:
+    last = _LAST.search(path)
+    name = _NOT_TEXT.sub(" ", last[0] if last else path)
+    words = _CAMEL.sub(" ", name).replace("_", " ").split()
+    joined = " ".join(word if word.isupper() or not _CAMEL.search(name) else word.lower() for word in words)
+    return joined or _NOT_TEXT.sub(" ", path).strip() or "related to"
+
 
 __all__ = [
     "check_template",
@@ -29,6 +71,7 @@ __all__ = [
     "phrase_triples",
     "relations_without_template",
     "tasks_for",
+    "tasks_for_adjudicator",
 ]
 
 
@@ -59,7 +102,7 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
     """Triples as questions, by the template of each one's relation and the names of head and tail.
 
     An entity without a name goes by its label. A relation without a template is asked for in general words, those of
-    :func:`kgtrec.campaign.wording.draft_template`. Names go in as they are: braces in them mean nothing.
+    :func:`kgtrec.campaign.tasks.draft_template`. Names go in as they are: braces in them mean nothing.
 
     Parameters
     ----------
@@ -130,7 +173,7 @@ def names_of(entities: Vocabulary, codes: NDArray[np.int32], names: Mapping[str,
 def relations_without_template(campaign: Campaign) -> dict[str, int]:
     """Relations of the pool that people are asked about in general words -> how many triples, most first.
 
-    They have no template, or still the draft of :func:`kgtrec.campaign.wording.draft_template`. Triples that a rule judges do
+    They have no template, or still the draft of :func:`kgtrec.campaign.tasks.draft_template`. Triples that a rule judges do
     not count.
     """
     triples = campaign.pool.triples.take(~campaign.automatic.is_automatic)
@@ -257,3 +300,38 @@ def _assigned(campaign: Campaign, rows: NDArray[np.int32]) -> list[tuple[str, ..
     triple = assignments.triple[by]
     first, last = np.searchsorted(triple, rows), np.searchsorted(triple, rows, "right")
     return [tuple(names[begin:end]) for begin, end in zip(first.tolist(), last.tolist(), strict=True)]
+
+
+def tasks_for_adjudicator(campaign: Campaign, person: str | None = None) -> Tasks:
+    """The triples in conflict or doubted as tasks for an adjudicator, in the order of the pool.
+
+    Every annotator's verdict, link and note is shown, as ``verdict_1``, ``source_1``, ``note_1``, ``verdict_2`` and so
+    on, those of Y first, then N, then unsure. Who said what is not told: arguments are to be weighed, not people.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    person : str, optional
+        Whose tasks: those that they judged as annotators are left out.
+    """
+    rows = queue(decisions_of(campaign))
+    said = campaign.judgements.take(campaign.judgements.role == ANNOTATOR).latest()
+    if person is not None:
+        own = said.annotators.encode([person])[0]
+        rows = np.setdiff1d(rows, said.triple[said.annotator == own])
+    said = said.take(np.isin(said.triple, rows))
+    names = said.annotators.byte_order[said.annotator]
+    said = said.take(np.lexsort((names, said.verdict, said.verdict != YES, said.triple)))
+    first = np.searchsorted(said.triple, rows)
+    count = np.searchsorted(said.triple, rows, "right") - first
+    verdicts = labels_of([*VERDICTS, ""])
+    shown = {}
+    for nth in range(int(count.max(initial=0))):
+        # a triple that more have judged than others leaves cells of the others empty
+        place = np.where(nth < count, first + nth, len(said))
+        verdict = np.append(said.verdict, len(VERDICTS))[place]
+        shown[f"verdict_{nth + 1}"] = verdicts.take(arrow_of(verdict))
+        for name, texts in (("source", said.source), ("note", said.note)):
+            shown[f"{name}_{nth + 1}"] = pa.concat_arrays([texts, labels_of([""])]).take(arrow_of(place))
+    people = None if person is None else [(person,)] * len(rows)
+    return phrase_tasks(campaign, rows, people, shown=shown)

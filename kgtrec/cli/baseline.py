@@ -7,9 +7,9 @@ import click
 from kgtrec.baselines import BASELINES, Baseline, baseline, baseline_blocks, baseline_checkpoints, score_blocks
 from kgtrec.cli.common import progress, say
 from kgtrec.cli.options import SEED
-from kgtrec.ranking.write import write_ranked, written
 from kgtrec.cli.systems import read_questions, system_options
 from kgtrec.errors import KgtrecError, nearest
+from kgtrec.ranking.write import write_ranked, written
 
 _ALL = "all"
 
@@ -95,13 +95,24 @@ def command(
         ):
             label = f"{name}@{number}"
             blocks = score_blocks(model, test, block)
-            write_ranked(test, blocks, label, out, depth=depth, filtered_by=filtered_by, run_format=run_format, progress=progress)
+            write_ranked(
+                test, blocks, label, out, depth=depth, filtered_by=filtered_by, run_format=run_format, progress=progress
+            )
             told = ", ".join(f"{key}={settings[key]}" for key in options)
             say(f"{written(label, out, depth, run_format)} ({told})")
         return
     for record in records:
         blocks = baseline_blocks(record.name, test, seed=seed, block=block, **options)
-        write_ranked(test, blocks, record.name, out, depth=depth, filtered_by=filtered_by, run_format=run_format, progress=progress)
+        write_ranked(
+            test,
+            blocks,
+            record.name,
+            out,
+            depth=depth,
+            filtered_by=filtered_by,
+            run_format=run_format,
+            progress=progress,
+        )
         say(written(record.name, out, depth, run_format))
 
 

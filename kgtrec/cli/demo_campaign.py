@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from kgtrec.campaign.adjudication_tasks import tasks_for_adjudicator
 from kgtrec.campaign.decide import decisions_of
-from kgtrec.campaign.tasks import phrase_tasks, tasks_for
+from kgtrec.campaign.tasks import phrase_tasks, tasks_for, tasks_for_adjudicator
 from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_world import REGISTER, SEEDS
 from kgtrec.data.tasks import Tasks

@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.common import progress, say
-from kgtrec.ranking.write import write_ranked, written
 from kgtrec.cli.systems import read_questions, system_options
 from kgtrec.data.collection import Collection
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, naming
 from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.score_matrix import Block, read_score_matrix
 from kgtrec.formats.trec.qrels import read_qrels
+from kgtrec.ranking.write import write_ranked, written
 
 
 @dataclass(frozen=True, slots=True)

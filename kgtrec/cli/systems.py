@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 import click
 
-from kgtrec.cli.common import progress
 from kgtrec.cli.options import COUNT, at_least
-from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError, nearest
-from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import read_collection
-from kgtrec.formats.output.outputs import require_file
-from kgtrec.formats.trec.runs import RunWriter
-from kgtrec.ranking.rank import joined_answer_ranks, ranked_blocks
 
 RUN_FORMATS = ("run.gz", "run.zst", "run", "parquet")
 _RAW = "raw"
@@ -80,9 +70,3 @@ def read_questions(folder: str) -> Collection:
             "are the entities of one side only; use kgtrec align"
         )
     return collection
-
-
-
-
-
-

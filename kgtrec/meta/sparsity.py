@@ -11,7 +11,6 @@ import numpy as np
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.correlations import Correlations
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
@@ -19,7 +18,7 @@ from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation.evaluate import Missing, System, default_measures, each_system, evaluate
-from kgtrec.meta.correlation import correlate
+from kgtrec.meta.correlation import Correlations, correlate
 from kgtrec.meta.known_measures import Better
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
 from kgtrec.kernels.openworld import moments as kernel
+from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.weights import strengths_apart, strengths_of, weights_of
 
 Floats = NDArray[np.float64]

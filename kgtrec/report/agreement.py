@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgtrec.data.agreement import AgreementReport
+from kgtrec.campaign.agreement import AgreementReport
 from kgtrec.data.expert_sample import SAMPLE_STATISTICS, SampleReport
 from kgtrec.data.judgements import NO, VERDICTS, YES
 from kgtrec.report.records import table_csv, table_json

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kgtrec.campaign.track import Progress
 from kgtrec.data.decisions import STATES
 from kgtrec.data.judgements import NO, UNSURE, YES
-from kgtrec.data.progress import Progress
 from kgtrec.errors import legible
 from kgtrec.report.tables import aligned
 

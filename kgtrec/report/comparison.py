@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.data.comparison import AnswerPlaces, Comparison, GroupOutcomes, QuestionDifference
+from kgtrec.meta.comparison import AnswerPlaces, Comparison, GroupOutcomes, QuestionDifference
 from kgtrec.report.cells import label_text
 from kgtrec.report.power import difference_text, lower_text, p_text
 from kgtrec.report.records import table_csv, tables_json

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kgtrec.data.correlations import Correlations, Swaps
 from kgtrec.errors import MeasureError, legible
+from kgtrec.meta.correlation import Correlations, Swaps
 from kgtrec.report.records import table_csv, table_json
 from kgtrec.report.tables import aligned, booktabs, decimals, number_of
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from kgtrec.data.diagnostics import LEFT_OUT_KINDS, Diagnostics
+from kgtrec.campaign.diagnostics import LEFT_OUT_KINDS, Diagnostics
 from kgtrec.report.records import records_of, table_csv
 from kgtrec.report.tables import aligned, number_of
 

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.data.open_world_curve import OpenWorldCurve
 from kgtrec.data.table import Column, Facts, Figure, Report, Section, Table, Text
 from kgtrec.errors import legible
-from kgtrec.openworld.curve import degradation, inconsistency
+from kgtrec.openworld.curve import OpenWorldCurve, degradation, inconsistency
 from kgtrec.report.cells import key_text
 from kgtrec.report.figures import sparse_against_full
 from kgtrec.report.tables import aligned

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from kgtrec.data.pool_summary import PoolSummary
+from kgtrec.pooling.summary import PoolSummary
 from kgtrec.report.tables import aligned
 
 _EACH = 10  # ranks that have a line of their own; those below share one, in steps of 1, 2 and 5 times a power of ten

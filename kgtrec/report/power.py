@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgtrec.data.power import Power
+from kgtrec.meta.power import Power
 from kgtrec.report.cells import label_text
 from kgtrec.report.records import table_csv, tables_json
 from kgtrec.report.tables import aligned, booktabs, decimals

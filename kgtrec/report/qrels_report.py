@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kgtrec.data.qrels_report import QrelsReport
+from kgtrec.campaign.qrels import QrelsReport
 from kgtrec.report.tables import aligned
 
 _UNSETTLED = {

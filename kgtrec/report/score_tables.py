@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.table import Column, Table
 from kgtrec.data.scores import Scores
+from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.statistics.compact_letters import compact_letters
 from kgtrec.measures.names import parse_measure

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
-from kgtrec.data.stability import Stability
+from kgtrec.meta.stability import Stability
 from kgtrec.report.records import table_csv, table_json
 from kgtrec.report.tables import aligned, booktabs, decimals
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kgtrec.data.tie_comparison import TieComparison
+from kgtrec.evaluation.ties import TieComparison
 from kgtrec.report.records import table_csv, table_json
 from kgtrec.report.tables import aligned, number_of
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.data.table import Provenance
+from kgtrec.meta.correlation import COEFFICIENTS
 
 #: what a label set can be
 LABEL_KINDS = ("test", "sample", "qrels", "campaign", "published")

@@ -12,14 +12,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from kgtrec.data.correlations import COEFFICIENTS
-from kgtrec.data.power import POWER_TESTS, RESAMPLES
 from kgtrec.data.table import REPORT_FORMATS
-from kgtrec.data.stability import MACRO_READINGS, MICRO_READINGS
 from kgtrec.data.triples import POLICIES, SPLITS
 from kgtrec.errors import FormatError, nearest
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.triples import find_splits
+from kgtrec.meta.correlation import COEFFICIENTS
+from kgtrec.meta.power import POWER_TESTS, RESAMPLES
+from kgtrec.meta.stability import MACRO_READINGS, MICRO_READINGS
 from kgtrec.study.config import (
     LABEL_KINDS,
     POOLED_KINDS,

@@ -20,7 +20,6 @@ import pyarrow as pa
 
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.collection import CATEGORIES
-from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.data.table import Input, Provenance
 from kgtrec.errors import FormatError, is_number
 from kgtrec.formats.files import PathLike, sha256_of
@@ -28,6 +27,7 @@ from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.folders import MANIFEST, STEPS
 from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.parquet import read_whole_table
+from kgtrec.meta.correlation import COEFFICIENTS
 from kgtrec.study.config import LABEL_KINDS, LabelFacts, Study, StudyOptions
 from kgtrec.study.steps import STEP, damaged_files
 from kgtrec.study.tables import require_study_tables

@@ -46,7 +46,11 @@ class Parts:
         return self._items[key]
 
     def _scoring(self) -> dict[str, Any]:
-        return {"measures": list(self._bench.measures), "ties": self._bench.config.ties, "seed": self._bench.config.seed} | self._mixture()
+        return {
+            "measures": list(self._bench.measures),
+            "ties": self._bench.config.ties,
+            "seed": self._bench.config.seed,
+        } | self._mixture()
 
     def _mixture(self) -> dict[str, bool]:
         """What the options of a step say of what is allowed: nothing, where mixtures are refused and ids checked."""
@@ -110,7 +114,9 @@ class Parts:
             )  # fmt: skip
             total = len(items) * len(options["tests"])
             with self._bench.progress(f"power {labels.name}", total, "tests") as advance:
-                found = power(items, seed=self._bench.config.seed, workers=self._bench.workers, progress=advance, **options)
+                found = power(
+                    items, seed=self._bench.config.seed, workers=self._bench.workers, progress=advance, **options
+                )
             write_step_table(folder, "power", found.summary_table())
             write_step_table(folder, "pairs", found.to_table())
             write_step_table(folder, "p-values", found.curve_table())
@@ -137,11 +143,16 @@ class Parts:
             )  # fmt: skip
             write_step_table(folder, "correlation", found.to_table())
             write_step_table(folder, "swaps", swaps(first, second).to_table())
-            parts = sparsity([self._table(each, self._bench.main, per=_PARTS) for each in (one, other)], coefficients="tau")
+            parts = sparsity(
+                [self._table(each, self._bench.main, per=_PARTS) for each in (one, other)], coefficients="tau"
+            )
             write_step_table(folder, "correlation-parts", _second_only(parts.to_table(), other.name))
             if self._bench.config.fixed_relations:
                 shares = relation_shares(self._labels.qrels(one.name), self._collections[one.collection])
-                tables = [self._table(one, self._bench.measures), self._table(other, self._bench.measures, relations=shares)]
+                tables = [
+                    self._table(one, self._bench.measures),
+                    self._table(other, self._bench.measures, relations=shares),
+                ]
                 fixed = sparsity(tables, coefficients=coefficients)
                 write_step_table(folder, "correlation-fixed", _second_only(fixed.to_table(), other.name))
 
@@ -202,7 +213,9 @@ class Parts:
             from kgtrec.meta.stability import SIZES, stability
 
             sizes = options.get("sizes", SIZES)
-            with self._bench.progress(f"stability {labels.name}", len(sizes) * options["repeats"], "subsamples") as advance:
+            with self._bench.progress(
+                f"stability {labels.name}", len(sizes) * options["repeats"], "subsamples"
+            ) as advance:
                 found = stability(
                     self._labels.qrels(labels.name), self._ranks[labels.collection], measures,
                     collection=self._collections[labels.collection], ties=self._bench.config.ties, seed=self._bench.config.seed,

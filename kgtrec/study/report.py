@@ -11,10 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import CATEGORIES
-from kgtrec.data.power import SPEAKING
-from kgtrec.data.table import Block, Column, Facts, Items, Report, Section, Table, Text
 from kgtrec.data.scores import Scores
+from kgtrec.data.table import Block, Column, Facts, Items, Report, Section, Table, Text
 from kgtrec.errors import KgtrecError
+from kgtrec.meta.power import SPEAKING
 from kgtrec.report import figures
 from kgtrec.report.cells import count_text, key_text, number_text, numbered
 from kgtrec.report.score_tables import score_table

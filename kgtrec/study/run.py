@@ -24,8 +24,8 @@ from kgtrec.study.folder import BY, FACTS, read_study, write_study_manifest
 from kgtrec.study.labels import Labels
 from kgtrec.study.parts import Parts
 from kgtrec.study.ranks import Ranks
-from kgtrec.study.write_report import FOLDERS, write_report
 from kgtrec.study.write_report import BY as REPORT
+from kgtrec.study.write_report import FOLDERS, write_report
 
 _VERSIONS = ("kgtrec", "numpy", "scipy", "pyarrow", "pandas", "ir-measures", "pytrec-eval-terrier", "matplotlib")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.correlations import COEFFICIENTS
-from kgtrec.data.power import POWER_TESTS
 from kgtrec.errors import FormatError
+from kgtrec.meta.correlation import COEFFICIENTS
+from kgtrec.meta.power import POWER_TESTS
 from kgtrec.study.config import Study
 
 _TEXT, _NUMBER, _COUNT = "text", "numbers", "whole numbers"

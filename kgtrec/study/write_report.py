@@ -17,7 +17,9 @@ FOLDERS = ("figures", "tables", "data")  # beside the page
 BY = "report"  # what writes them
 
 
-def write_report(study: Path, page: Path, formats: Sequence[str], *, beside: bool = False, say: Callable[[str], None] = silent) -> None:
+def write_report(
+    study: Path, page: Path, formats: Sequence[str], *, beside: bool = False, say: Callable[[str], None] = silent
+) -> None:
     """Make a study's report and write its files; ``beside`` the study, what an earlier report left there goes."""
     found = read_study(study)
     chosen = list(formats or USUAL_FORMATS)

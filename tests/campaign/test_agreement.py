@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from kgtrec.campaign.agreement import annotator_agreement
-from kgtrec.data.agreement import STATISTICS, AgreementReport
+from kgtrec.campaign.agreement import STATISTICS, AgreementReport, annotator_agreement
 from kgtrec.data.judgements import ROLES, VERDICTS, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.questions import Questions

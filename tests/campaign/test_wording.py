@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.campaign.wording import draft_template, readable
+from kgtrec.campaign.tasks import draft_template, readable
 from kgtrec.data.templates import check_template
 
 LABEL = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)

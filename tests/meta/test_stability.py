@@ -17,14 +17,13 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
-from kgtrec.data.stability import MACRO_READINGS
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.kernels.sampling.subsamples import MacroReading
 from kgtrec.measures.registry import registered
-from kgtrec.meta.stability import SIZES, stability, subsample
+from kgtrec.meta.stability import MACRO_READINGS, SIZES, stability, subsample
 from kgtrec.ranking.rank import rank_scores
 from tests.worlds import World
 

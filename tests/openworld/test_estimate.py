@@ -16,7 +16,6 @@ from kgtrec.baselines import baseline_checkpoints, score_blocks
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.decisions import Decisions
-from kgtrec.data.open_world import OpenWorld
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
@@ -30,6 +29,7 @@ from kgtrec.openworld.estimate import estimate_missing, judged_answers
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.openworld.labels import TrueFacts, found_answers, hide_labels
 from kgtrec.openworld.mixture import MixedWorld
+from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.theory import expected_score, questions_needed
 from kgtrec.openworld.weights import named_weights
 from kgtrec.pooling.pool_runs import pool_runs

@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.openworld import simulation as kernel
+from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.simulate import simulate
 from kgtrec.openworld.theory import expected_score, question_variance, wrong_order_probability
 

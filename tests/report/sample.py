@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pyarrow as pa
 
+from kgtrec.data.scores import Scores
 from kgtrec.data.table import (
     Code,
     Facts,
@@ -18,7 +19,6 @@ from kgtrec.data.table import (
     Section,
     Text,
 )
-from kgtrec.data.scores import Scores
 from kgtrec.report import figures
 from kgtrec.report.score_tables import score_table
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.data.agreement import STATISTICS, AgreementReport
+from kgtrec.campaign.agreement import STATISTICS, AgreementReport
 from kgtrec.data.expert_sample import SampleReport
 from kgtrec.report.agreement import (
     agreement_csv,

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from kgtrec.data.correlations import Correlations, Swaps
+from kgtrec.meta.correlation import Correlations, Swaps
 from kgtrec.report.correlations import (
     correlations_csv,
     correlations_json,

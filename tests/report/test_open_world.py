@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kgtrec.data.open_world_curve import OpenWorldCurve
 from kgtrec.data.table import Figure, Report, Table
+from kgtrec.openworld.curve import OpenWorldCurve
 from kgtrec.report.files import report_files
 from kgtrec.report.open_world import curve_report, curve_text, tables_of
 

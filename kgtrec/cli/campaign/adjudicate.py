@@ -31,7 +31,7 @@ def command(
     kgtrec campaign adjudicate CAMPAIGN --person eve --out eve.csv
     kgtrec campaign adjudicate CAMPAIGN --person eve --import eve.csv
     """
-    from kgtrec.campaign.adjudication_tasks import tasks_for_adjudicator
+    from kgtrec.campaign.tasks import tasks_for_adjudicator
     from kgtrec.formats.campaign.folder import read_campaign, require_initialised
     from kgtrec.formats.campaign.tasks import require_tasks_file, write_tasks
     from kgtrec.report.adjudication import queue_text

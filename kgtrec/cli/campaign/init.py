@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 import numpy as np
 
+from kgtrec.campaign.tasks import draft_template
 from kgtrec.campaign.track import track
-from kgtrec.campaign.wording import draft_template
 from kgtrec.cli.common import say
 from kgtrec.data.campaign import Assignments, People
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES

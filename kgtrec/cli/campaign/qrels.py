@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgtrec.campaign.qrels import LEVELS
 from kgtrec.cli.common import say
 from kgtrec.cli.options import at_least
-from kgtrec.data.qrels_report import LEVELS
 from kgtrec.errors import CollectionError, KgtrecError, naming
 
 if TYPE_CHECKING:

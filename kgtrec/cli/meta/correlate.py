@@ -23,17 +23,17 @@ from kgtrec.cli.options import (
     ties_option,
     trust_ids_option,
 )
-from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError, naming
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import write_text
+from kgtrec.meta.correlation import COEFFICIENTS
 
 if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
-    from kgtrec.data.item_scores import ItemScores
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.score_table import ScoreTable
     from kgtrec.evaluation.evaluate import Missing
+    from kgtrec.evaluation.item_scores import ItemScores
 
 FORMATS = ("table", "csv", "json", "latex")
 

@@ -22,13 +22,13 @@ from kgtrec.cli.options import (
     trust_ids_option,
     workers_option,
 )
-from kgtrec.data.power import POWER_TESTS, RESAMPLES
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.output.outputs import write_text
+from kgtrec.meta.power import POWER_TESTS, RESAMPLES
 
 if TYPE_CHECKING:
-    from kgtrec.data.power import Resample
     from kgtrec.evaluation.evaluate import Missing
+    from kgtrec.meta.power import Resample
 
 FORMATS = ("table", "csv", "json", "latex")
 

@@ -23,10 +23,10 @@ from kgtrec.cli.options import (
     ties_option,
     trust_ids_option,
 )
-from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import write_text
+from kgtrec.meta.correlation import COEFFICIENTS
 
 if TYPE_CHECKING:
     from kgtrec.data.score_table import ScoreTable

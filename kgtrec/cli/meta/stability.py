@@ -22,14 +22,14 @@ from kgtrec.cli.options import (
     trust_ids_option,
     workers_option,
 )
-from kgtrec.data.correlations import COEFFICIENTS
-from kgtrec.data.stability import MACRO_READINGS, MICRO_READINGS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.output.outputs import write_text
+from kgtrec.meta.correlation import COEFFICIENTS
+from kgtrec.meta.stability import MACRO_READINGS, MICRO_READINGS
 
 if TYPE_CHECKING:
-    from kgtrec.data.stability import MacroReading, MicroReading
     from kgtrec.evaluation.evaluate import Missing
+    from kgtrec.meta.stability import MacroReading, MicroReading
 
 FORMATS = ("table", "csv", "json", "latex")
 TABLES = ("summary", "repeats", "scores")

@@ -17,10 +17,10 @@ from kgtrec.cli.options import (
     trust_ids_option,
 )
 from kgtrec.cli.systems import read_questions
-from kgtrec.data.open_world_curve import DENSITIES
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.output.outputs import require_folder, write_text, writing_folder
+from kgtrec.openworld.curve import DENSITIES
 
 _BY = "openworld curve"  # what writes the folder
 
