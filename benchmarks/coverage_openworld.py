@@ -101,7 +101,7 @@ def collected(folder: str, paths: list[str], density: float, sets: int) -> Itera
 def held(drawn: Drawn, depth: int, density: float, score: float) -> tuple[int, dict[str, float]]:
     """How many questions are asked, and for each column whether its interval holds the truth; NaN without one."""
     labels, truth, systems, questions = drawn
-    told: MissingEstimate = kgtrec.estimate_missing(
+    told: MissingEstimate = kgtrec.openworld.estimate_missing(
         labels, truth, systems, MEASURE, depth=depth, truth=truth, questions=questions, top=1,
         resamples=300 if np.isfinite(score) else 2,
     )  # fmt: skip

@@ -40,7 +40,7 @@ def main() -> None:
         for density in options.densities:
             labels = hide_labels(true, density, found=found, correlation=correlation, seed=options.seed).qrels()
             for depth in options.depths:
-                estimate = kgtrec.estimate_missing(
+                estimate = kgtrec.openworld.estimate_missing(
                     labels, complete.qrels, systems, truth=complete.qrels, depth=depth, resamples=1, seed=options.seed
                 )
                 row = [f"{correlation:g} {density:g} {depth} {estimate.found_labels / estimate.n_labels:.3f}"]

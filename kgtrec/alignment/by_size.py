@@ -52,14 +52,14 @@ def study_alignment(
     Parameters
     ----------
     system, alignments, similarity, name, block, progress
-        As in :func:`kgtrec.alignment.align.align`.
+        As in :func:`kgtrec.alignment.align`.
     sizes : sequence of int or float
         Numbers of test alignments, or shares of them (a float in (0, 1]).
     repeats : int
         Sets per size. The sets of one repeat are nested, and do not depend on the other repeats.
     seed : int
     measures : names or measures, optional
-        Any that :func:`kgtrec.evaluation.evaluate.evaluate` takes; over both directions. Default: ``STUDY_MEASURES``.
+        Any that :func:`kgtrec.evaluate` takes; over both directions. Default: ``STUDY_MEASURES``.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def study_alignment(
     Raises
     ------
     KgtrecError
-        If a size is out of range, or as :func:`kgtrec.alignment.align.align` does.
+        If a size is out of range, or as :func:`kgtrec.alignment.align` does.
 
     References
     ----------

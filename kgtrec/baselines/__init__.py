@@ -103,7 +103,7 @@ def baseline_blocks(
     rows : (b,) int array
         Rows of the collection's questions.
     scores : (b, n_entities) float array
-        Ready for :func:`kgtrec.ranking.rank.rank_scores`.
+        Ready for :func:`kgtrec.rank_scores`.
 
     Examples
     --------

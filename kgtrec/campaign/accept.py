@@ -72,7 +72,7 @@ def accept(
 ) -> Accepted:
     """Check verdicts against the campaign, as far as it is recorded, and make events of those that are new.
 
-    Nothing is stored. :class:`kgtrec.campaign.store.OpenCampaign` reads what the folder of a campaign holds, calls this
+    Nothing is stored. :class:`kgtrec.campaign.OpenCampaign` reads what the folder of a campaign holds, calls this
     and appends, all under one lock, so that there is no gap between what is checked and what is recorded.
 
     A verdict is refused if

@@ -210,7 +210,7 @@ def diagnose(
     seeds : Qrels
         The answers known before, under the vocabularies of the pool's questions.
     systems : Run, AnswerRanks or DataFrame, or several of them
-        What is scored, as for :func:`kgtrec.evaluation.evaluate.evaluate`; none is an answer too. Usually the runs of the pool,
+        What is scored, as for :func:`kgtrec.evaluate`; none is an answer too. Usually the runs of the pool,
         under the same names. An iterable is read one system at a time.
     measures : str, measure, or several of them
         Answer ranks need a row for every positive (``kgtrec rank --judged``); runs need nothing.
@@ -219,7 +219,7 @@ def diagnose(
     judged_at : int, ranks
         The k of judged@k.
     mixed : bool
-        As :func:`kgtrec.evaluation.evaluate.evaluate` takes it.
+        As :func:`kgtrec.evaluate` takes it.
 
     Returns
     -------
@@ -228,9 +228,9 @@ def diagnose(
     Raises
     ------
     KgtrecError
-        If a family is given to a run that the pool does not have; as :func:`kgtrec.evaluation.evaluate.evaluate`.
+        If a family is given to a run that the pool does not have; as :func:`kgtrec.evaluate`.
     CollectionError
-        As :func:`kgtrec.campaign.qrels.question_level`.
+        As :func:`kgtrec.campaign.question_level`.
 
     References
     ----------

@@ -130,7 +130,7 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
     Parameters
     ----------
     pool : Pool
-        With inclusion probabilities, such as strategy ``stratified`` of :func:`kgtrec.pooling.pool_runs.pool_runs` stores.
+        With inclusion probabilities, such as strategy ``stratified`` of :func:`kgtrec.pool_runs` stores.
     decisions : Decisions
         One per triple of the pool.
     by : {"all", "relation", "stratum"}

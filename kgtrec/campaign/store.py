@@ -32,7 +32,7 @@ _FEW = 8  # triples up to which a search for each is sooner done than all of a l
 
 
 class Policies(TypedDict, total=False):
-    """What :func:`kgtrec.campaign.accept.accept` may be told to let pass."""
+    """What :func:`kgtrec.campaign.accept` may be told to let pass."""
 
     correct: bool
     unassigned: bool
@@ -81,7 +81,7 @@ class OpenCampaign:
         Raises
         ------
         FormatError
-            As :func:`kgtrec.formats.campaign.folder.read_campaign`.
+            As :func:`kgtrec.campaign.read_campaign`.
         """
         campaign, said = self._updated()
         return replace(campaign, judgements=said.events)
@@ -98,7 +98,7 @@ class OpenCampaign:
         time : str, optional
             When they were given, UTC, as 2026-11-21T20:00:00Z. Default: now.
         **policies
-            ``correct``, ``unassigned`` and ``keep_going``, as :func:`kgtrec.campaign.accept.accept` takes them.
+            ``correct``, ``unassigned`` and ``keep_going``, as :func:`kgtrec.campaign.accept` takes them.
 
         Raises
         ------

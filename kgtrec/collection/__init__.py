@@ -1,1 +1,12 @@
-"""Triples to questions and qrels, and what belongs to them."""
+"""From triples to questions and qrels."""
+
+from __future__ import annotations
+
+from kgtrec.lazy import offer
+
+__all__ = offer(
+    __name__,
+    {
+        "collection.questions": ("build_questions",),
+    },
+)

@@ -44,7 +44,7 @@ class ExpertSample:
         return np.rint(each).astype(np.int64)
 
 
-#: as :func:`kgtrec.campaign.expert_sample.sample_report` explains them
+#: as :func:`kgtrec.campaign.sample_report` explains them
 SAMPLE_STATISTICS = (
     "agreement on Y", "agreement on N", "agreement in the sample", "agreement in the pool", "positives missed",
     "recall of positives", "prevalence in the pool",

@@ -58,7 +58,7 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
     measures : str, measure, or several of them, optional
         Default: every measure whose chance level is known.
     filtered_by : sequence of {"train", "valid", "test"}
-        Splits whose known triples are no candidates, as for :func:`kgtrec.ranking.rank.rank_scores`.
+        Splits whose known triples are no candidates, as for :func:`kgtrec.rank_scores`.
 
     Returns
     -------

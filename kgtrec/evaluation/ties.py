@@ -99,7 +99,7 @@ def compare_ties(
     Parameters
     ----------
     qrels, systems, measures, missing, mixed
-        As in :func:`kgtrec.evaluation.evaluate.evaluate`.
+        As in :func:`kgtrec.evaluate`.
     policies : sequence of str, optional
         Further to "optimistic" and "pessimistic", which are always there. Default: all that any of the systems has;
         "trec" is for runs only.

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from kgtrec.errors import KgtrecError, nearest
 from kgtrec.kernels.statistics.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
-from kgtrec.meta.correlation import COEFFICIENTS
+
+COEFFICIENTS = ("tau", "tau_ap", "spearman", "rbo")
 
 Floats = NDArray[np.float64]
 #: of (scores, reference), higher is better, systems along the last axis; the reference says which order is right

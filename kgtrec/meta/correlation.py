@@ -20,14 +20,11 @@ from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 from kgtrec.measures.aggregate import Medians
 from kgtrec.meta.bootstrap import Bootstrap
-from kgtrec.meta.coefficients import Coefficient, coefficients_of
+from kgtrec.meta.coefficients import COEFFICIENTS, Coefficient, coefficients_of
 from kgtrec.meta.known_measures import Better, asked_for, named, some_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-COEFFICIENTS = ("tau", "tau_ap", "spearman", "rbo")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,7 +31,7 @@ def known_measure(column: str, better: Mapping[str, Better] | None = None) -> Kn
     Parameters
     ----------
     column : str
-        A name that :func:`kgtrec.measures.names.parse_measure` reads, or of the form ``micro_hits@10``, ``macro_mr``.
+        A name that :func:`kgtrec.parse_measure` reads, or of the form ``micro_hits@10``, ``macro_mr``.
     better : mapping of str to {"higher", "lower"}, optional
         The direction of columns that hold no measure of kgtrec's.
 

@@ -241,7 +241,7 @@ def power(
     Parameters
     ----------
     item_scores : mapping of str to ItemScores
-        What :func:`kgtrec.evaluation.item_scores.item_scores` yields: a measure's name to what each system scored on each item.
+        What :func:`kgtrec.evaluation.item_scores` yields: a measure's name to what each system scored on each item.
     tests : sequence of {"t", "clustered", "bootstrap", "tukey"}
         Two-tailed paired t-test over items; the same with errors that are robust where items of one question are not
         independent (for measures over questions it is the t-test); achieved significance level of the paired

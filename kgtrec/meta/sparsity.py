@@ -52,7 +52,7 @@ def sparsity(
     reference : str, optional
         The label set that the others are held against. Default: the first, which is the shallowest depth.
     coefficients, better
-        As :func:`kgtrec.meta.correlation.correlate` takes them.
+        As :func:`kgtrec.meta.correlate` takes them.
 
     Returns
     -------

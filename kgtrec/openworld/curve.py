@@ -38,7 +38,7 @@ DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenWorldCurve:
-    """What :func:`kgtrec.openworld.curve.open_world_curve` found.
+    """What :func:`kgtrec.openworld.open_world_curve` found.
 
     A cell is a correlation and a density, of which several sets of labels are drawn; NaN where something is undefined.
     """

@@ -69,7 +69,7 @@ def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrel
     Returns
     -------
     judged : Qrels
-        See :func:`kgtrec.campaign.qrels.question_level`.
+        See :func:`kgtrec.campaign.question_level`.
     weight : (n,) float array
         1 for seeds.
 

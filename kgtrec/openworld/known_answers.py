@@ -40,7 +40,7 @@ class KnownAnswers:
     def of(
         cls, labels: Qrels, judged: Qrels, weight: Floats | None, known: Qrels | None, truth: Qrels | None
     ) -> KnownAnswers:
-        """The arguments of :func:`kgtrec.openworld.estimate.estimate_missing`, put together; it tells the errors."""
+        """The arguments of :func:`kgtrec.openworld.estimate_missing`, put together; it tells the errors."""
         row = np.flatnonzero(labels.grade >= 1)
         if len(row) == 0:
             raise KgtrecError("expected labels with at least one answer, found none")

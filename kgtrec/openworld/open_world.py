@@ -64,7 +64,7 @@ class OpenWorld:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenWorldSimulation:
-    """Scores of systems of given strengths in simulated worlds; see :func:`kgtrec.openworld.simulate.simulate`.
+    """Scores of systems of given strengths in simulated worlds; see :func:`kgtrec.openworld.simulate`.
 
     The first axis of the arrays is ``AVERAGES``. NaN where no question had a label.
     """

@@ -275,7 +275,7 @@ def asking(
     depth : int
         How far down a run may be read.
     cut, questions, seeds, progress
-        As in :func:`kgtrec.pooling.pool_runs.pool_runs`.
+        As in :func:`kgtrec.pool_runs`.
     strategy, budget, seed, prior, decay, turns, judged
         As in :class:`Asker`.
 

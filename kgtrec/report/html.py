@@ -38,7 +38,7 @@ def to_html(report: Report) -> str:
     -------
     str
         The same text for the same report. Data that are too large for a link are said to be beside the page, where
-        :func:`kgtrec.report.files.report_files` puts them.
+        :func:`kgtrec.report.report_files` puts them.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kgtrec.data.table import Provenance
-from kgtrec.meta.correlation import COEFFICIENTS
+from kgtrec.meta.coefficients import COEFFICIENTS
 
 #: what a label set can be
 LABEL_KINDS = ("test", "sample", "qrels", "campaign", "published")

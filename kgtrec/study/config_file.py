@@ -17,7 +17,7 @@ from kgtrec.data.triples import POLICIES, SPLITS
 from kgtrec.errors import FormatError, nearest
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.triples import find_splits
-from kgtrec.meta.correlation import COEFFICIENTS
+from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES
 from kgtrec.meta.stability import MACRO_READINGS, MICRO_READINGS
 from kgtrec.study.config import (

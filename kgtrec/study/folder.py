@@ -27,7 +27,7 @@ from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.folders import MANIFEST, STEPS
 from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.parquet import read_whole_table
-from kgtrec.meta.correlation import COEFFICIENTS
+from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.study.config import LABEL_KINDS, LabelFacts, Study, StudyOptions
 from kgtrec.study.steps import STEP, damaged_files
 from kgtrec.study.tables import require_study_tables

@@ -63,7 +63,7 @@ def run_study(
     Returns
     -------
     Study
-        What :func:`kgtrec.study.folder.read_study` reads.
+        What :func:`kgtrec.study.read_study` reads.
 
     Raises
     ------

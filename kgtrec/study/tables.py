@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kgtrec.data.arrow import compute as pc
 from kgtrec.errors import FormatError
-from kgtrec.meta.correlation import COEFFICIENTS
+from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.power import POWER_TESTS
 from kgtrec.study.config import Study
 

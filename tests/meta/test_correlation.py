@@ -16,7 +16,8 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.item_scores import ItemScores
 from kgtrec.kernels.statistics.correlation import rank_biased_overlap, tau_ap
-from kgtrec.meta.correlation import COEFFICIENTS, between_measures, correlate, swaps
+from kgtrec.meta.coefficients import COEFFICIENTS
+from kgtrec.meta.correlation import between_measures, correlate, swaps
 from kgtrec.meta.known_measures import known_measure
 
 

@@ -26,7 +26,7 @@ from kgtrec.cli.options import (
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import write_text
-from kgtrec.meta.correlation import COEFFICIENTS
+from kgtrec.meta.coefficients import COEFFICIENTS
 
 if TYPE_CHECKING:
     from kgtrec.data.score_table import ScoreTable

@@ -24,7 +24,7 @@ from kgtrec.cli.options import (
 )
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.output.outputs import write_text
-from kgtrec.meta.correlation import COEFFICIENTS
+from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.stability import MACRO_READINGS, MICRO_READINGS
 
 if TYPE_CHECKING:

@@ -578,7 +578,7 @@ class JudgementWriter:
 def append_judgements(path: PathLike, pool: Pool, judgements: Judgements) -> None:
     """Add events to a file, all in one write; they are on the disk when this returns.
 
-    What they say is not checked: that is what :func:`kgtrec.campaign.accept.accept` is for, and it must know what the file
+    What they say is not checked: that is what :func:`kgtrec.campaign.accept` is for, and it must know what the file
     holds, so whoever uses it does so inside the block of a :class:`JudgementWriter`.
 
     Raises

@@ -2,7 +2,7 @@
 
 Label Studio checks little: it stores any choice, any link, several annotations of one person on a task, and lets data
 be edited. So nothing that comes back is believed here; who the person is, is told by a file of users, and the rest is
-left to :func:`kgtrec.campaign.accept.accept`.
+left to :func:`kgtrec.campaign.accept`.
 
 References
 ----------
@@ -211,7 +211,7 @@ def read_label_studio(path: PathLike, users: Mapping[str, str], *, role: str = "
     """What was judged in Label Studio, out of its export as JSON or JSON-MIN, in the order in which it was created.
 
     Every annotation that was submitted is taken, several by one person on a task too: it is for
-    :func:`kgtrec.campaign.accept.accept` to refuse them. Skipped tasks (cancelled annotations), drafts and predictions are
+    :func:`kgtrec.campaign.accept` to refuse them. Skipped tasks (cancelled annotations), drafts and predictions are
     left out and counted. A missing choice is an empty verdict, several choices are joined by " + ", several texts by a
     line break, none of which is acceptable as a verdict or link.
 

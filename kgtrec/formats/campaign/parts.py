@@ -68,7 +68,7 @@ class CampaignPart:
 def read_part(folder: PathLike, triples: Iterable[Labels]) -> CampaignPart | None:
     """What a campaign holds on some triples; None where that cannot be told without reading all of it.
 
-    What is found is what :func:`kgtrec.formats.campaign.folder.read_campaign` would find, provided that one finds nothing
+    What is found is what :func:`kgtrec.campaign.read_campaign` would find, provided that one finds nothing
     wrong: the pool's files are held against their sums, and people, sources and settings are read as a whole, but of
     assignments and judgements on other triples nothing is looked at. Nothing is written, and nothing remembered.
 

@@ -233,7 +233,7 @@ def read_tasks(path: PathLike, *, person: str | None = None, role: str = "annota
     ------
     FormatError
         For the first row that is wrong as a row, or is another person's; what it says is left to
-        :func:`kgtrec.campaign.accept.accept`.
+        :func:`kgtrec.campaign.accept`.
     """
     kind = suffixes(path)[0]
     if kind in JSONL:
@@ -250,7 +250,7 @@ def read_tasks_csv(path: PathLike, *, person: str | None = None, role: str = "an
 
     Separated by commas, semicolons or tabs, whichever the header line is; with or without byte-order mark; any line
     ends. Columns that no task has are skipped, and so are rows without a verdict. A task number may end in ``.0``, as
-    spreadsheets write it; what is no number at all is left to :func:`kgtrec.campaign.accept.accept` to refuse.
+    spreadsheets write it; what is no number at all is left to :func:`kgtrec.campaign.accept` to refuse.
 
     Raises
     ------

@@ -70,7 +70,7 @@ def write_qrels_folder(
     collection : Collection, optional
         Of these questions and the last qrels.
     command, inputs
-        For the collection's manifest, see :func:`kgtrec.formats.collections.write_collection`.
+        For the collection's manifest, see :func:`kgtrec.write_collection`.
     force : bool
 
     Raises
