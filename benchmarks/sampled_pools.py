@@ -5,8 +5,8 @@
 Simulates questions with 60 candidates each: the known answer at rank 1, and relevant ones below rank 10, which one
 system ranks at random places there, while the other one prefers them to the others. Prints, for several strata and
 numbers of relevant candidates, by how much the mean estimate of many samples differs from the average precision of the
-whole pool: statAP and xinfAP of `kgtrec.campaign.estimate_ap`, and the quotient of Aslam and Pavlu (2007) on the same samples.
-The second figure of each is the standard deviation of a single estimate. All are in percent of the truth.
+whole pool: statAP and xinfAP of `kgtrec.campaign.estimate_ap`, and the quotient of Aslam and Pavlu (2007) on the same
+samples. The second figure of each is the standard deviation of a single estimate. All are in percent of the truth.
 """
 
 from __future__ import annotations

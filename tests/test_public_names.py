@@ -41,7 +41,7 @@ def test_a_verb_is_not_hidden_by_its_module(first: str):
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="module 'kgtrec.meta' has no attribute 'powr'"):
+    with pytest.raises(AttributeError, match=r"module 'kgtrec\.meta' has no attribute 'powr'"):
         kgtrec.meta.powr  # noqa: B018
 
 

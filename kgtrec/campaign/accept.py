@@ -82,7 +82,8 @@ def accept(
     - its triple is not in the pool, is another than that of its task number, or is judged by a rule already (an
       expert may tell how good the rules are);
     - the verdict is not exactly one of ``VERDICTS``;
-    - it says Y or N without a link, or its link is not that of :func:`kgtrec.campaign.verdict_rules.wrong_link`'s rules;
+    - it says Y or N without a link, or its link is not that of :func:`kgtrec.campaign.verdict_rules.wrong_link`'s
+      rules;
     - link or note is longer than 2,048 or 10,000 characters, holds half a surrogate pair, or the note control
       characters other than tabs and line breaks;
     - it was not assigned to that annotator, in a campaign that has assignments;

@@ -173,8 +173,8 @@ def names_of(entities: Vocabulary, codes: NDArray[np.int32], names: Mapping[str,
 def relations_without_template(campaign: Campaign) -> dict[str, int]:
     """Relations of the pool that people are asked about in general words -> how many triples, most first.
 
-    They have no template, or still the draft of :func:`kgtrec.campaign.tasks.draft_template`. Triples that a rule judges do
-    not count.
+    They have no template, or still the draft of :func:`kgtrec.campaign.tasks.draft_template`. Triples that a rule
+    judges do not count.
     """
     triples = campaign.pool.triples.take(~campaign.automatic.is_automatic)
     counts = np.bincount(triples.relation, minlength=len(triples.relations))

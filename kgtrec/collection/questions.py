@@ -217,7 +217,7 @@ def completed_rows(
 def categorize(
     splits: Splits, *, threshold: float = 1.5, categories_from: Sequence[str] = SPLITS
 ) -> RelationCategories:
-    """The category of every relation, 1-1, 1-N, N-1 or N-N, see :func:`kgtrec.kernels.triples.categories.relation_category`.
+    """The category of every relation: 1-1, 1-N, N-1 or N-N; see :mod:`kgtrec.kernels.triples.categories`.
 
     Parameters
     ----------

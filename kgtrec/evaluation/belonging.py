@@ -58,10 +58,10 @@ class Belonging:
 
     Answer ranks belong together if they are of one collection and were filtered by the same splits: the candidates are
     others otherwise, and with them every measure. What was an answer when each was ranked does not matter, since
-    :func:`kgtrec.evaluation.matching.judge` counts as ranking again with the qrels would; and an answer of the qrels without a rank
-    is an error there. Candidates that are judged wrong need a rank for the measures that look at them (bpref, infAP,
-    Judged, unj, ...): if one of those is asked for, all systems must have the same ones; for infAP also of those with a
-    negative grade, which were pooled and not sampled.
+    :func:`kgtrec.evaluation.matching.judge` counts as ranking again with the qrels would; and an answer of the qrels
+    without a rank is an error there. Candidates that are judged wrong need a rank for the measures that look at them
+    (bpref, infAP, Judged, unj, ...): if one of those is asked for, all systems must have the same ones; for infAP also
+    of those with a negative grade, which were pooled and not sampled.
 
     Runs that kgtrec wrote say of which collection they are and how they were filtered, and are held to it likewise.
     Those of others say neither; kgtrec check finds known answers in them.

@@ -92,7 +92,8 @@ def evaluate(
         the numbers would be under another relation distribution. Relations need a collection; those that are left
         out have a share of 0.
     confidence : float, optional
-        Adds intervals of this level, such as 0.95, over other test sets; see :class:`kgtrec.evaluation.intervals.Intervals`.
+        Adds intervals of this level, such as 0.95, over other test sets; see
+        :class:`kgtrec.evaluation.intervals.Intervals`.
     drawn : {"triple", "question"}, optional
         What another test set draws: test triples of the same graph, so that large questions stay large, or questions
         with all their answers. Default: triples, if the qrels' answers are the test triples of the collection, else

@@ -44,8 +44,8 @@ class Intervals:
     """Confidence intervals over other test sets, of any number of measures and systems.
 
     A test set draws units: triples, each with the answers that it is to its questions, or questions with all their
-    answers. Intervals come from the units' parts in the number, see :mod:`kgtrec.kernels.statistics.ratio_intervals`; nothing is
-    random.
+    answers. Intervals come from the units' parts in the number, see :mod:`kgtrec.kernels.statistics.ratio_intervals`;
+    nothing is random.
 
     Parameters
     ----------

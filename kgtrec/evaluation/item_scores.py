@@ -40,7 +40,8 @@ class ItemScores:
     """A value per system and item; column i is the same answer, or question, for every system.
 
     Answers stand in the order of the qrels; questions in byte order of their ids. NaN where a measure has no value for
-    an item. How values become one number is told by ``aggregate`` and ``weight``: see ``kgtrec.evaluation.item_scores.totals``.
+    an item. How values become one number is told by ``aggregate`` and ``weight``: see
+    ``kgtrec.evaluation.item_scores.totals``.
     """
 
     measure: str  # as the caller spelled it

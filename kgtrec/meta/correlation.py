@@ -202,7 +202,8 @@ def correlate(
     References
     ----------
     Zhou et al. (2022), SIGIR, table 4 and figures 3 to 5, for what the comparison tells of sparse labels. Kendall
-    (1945); Yilmaz, Aslam, Robertson (2008); Webber, Moffat, Zobel (2010): see ``kgtrec.kernels.statistics.correlation``.
+    (1945); Yilmaz, Aslam, Robertson (2008); Webber, Moffat, Zobel (2010): see
+    ``kgtrec.kernels.statistics.correlation``.
 
     Examples
     --------

@@ -40,7 +40,8 @@ class Parts:
                 self._items.clear()
             self._items[key] = item_scores(
                 self._labels.qrels(*key), self._ranks[labels.collection], list(self._bench.measures),
-                collection=self._collections[labels.collection], ties=self._bench.config.ties, seed=self._bench.config.seed,
+                collection=self._collections[labels.collection],
+                ties=self._bench.config.ties, seed=self._bench.config.seed,
                 mixed=self._bench.config.systems.mixed,
             )  # fmt: skip
         return self._items[key]
@@ -80,7 +81,8 @@ class Parts:
 
             scores = evaluate(
                 self._labels.qrels(labels.name), self._ranks[labels.collection], list(self._bench.measures),
-                collection=self._collections[labels.collection], ties=self._bench.config.ties, seed=self._bench.config.seed,
+                collection=self._collections[labels.collection],
+                ties=self._bench.config.ties, seed=self._bench.config.seed,
                 mixed=self._bench.config.systems.mixed, confidence=confidence,
             )  # fmt: skip
             write_step_table(folder, "scores", scores.to_table())
@@ -108,7 +110,8 @@ class Parts:
                 if measures == list(self._bench.measures)
                 else item_scores(
                     self._labels.qrels(labels.name), self._ranks[labels.collection], measures,
-                    collection=self._collections[labels.collection], ties=self._bench.config.ties, seed=self._bench.config.seed,
+                    collection=self._collections[labels.collection],
+                    ties=self._bench.config.ties, seed=self._bench.config.seed,
                     mixed=self._bench.config.systems.mixed,
                 )
             )  # fmt: skip
@@ -129,7 +132,8 @@ class Parts:
         names = (one.name, other.name)
         coefficients = list(self._bench.config.options.coefficients)
         options = self._scoring() | self._bootstrap() | {
-            "coefficients": coefficients, "fixed_relations": self._bench.config.fixed_relations, "main": list(self._bench.main),
+            "coefficients": coefficients, "fixed_relations": self._bench.config.fixed_relations,
+            "main": list(self._bench.main),
         }  # fmt: skip
 
         def make(folder: Path) -> None:
@@ -218,7 +222,8 @@ class Parts:
             ) as advance:
                 found = stability(
                     self._labels.qrels(labels.name), self._ranks[labels.collection], measures,
-                    collection=self._collections[labels.collection], ties=self._bench.config.ties, seed=self._bench.config.seed,
+                    collection=self._collections[labels.collection],
+                    ties=self._bench.config.ties, seed=self._bench.config.seed,
                     mixed=self._bench.config.systems.mixed,
                     workers=self._bench.workers, progress=advance, **options,
                 )  # fmt: skip

@@ -78,7 +78,8 @@ class Ranks:
             from kgtrec.ranking.write import write_ranked
 
             write_ranked(
-                self._collections[base], self._blocks(base, system), system.name, folder, depth=0, progress=self._bench.progress,
+                self._collections[base], self._blocks(base, system), system.name, folder, depth=0,
+                progress=self._bench.progress,
                 filtered_by=self._bench.config.systems.filtered_by, judged=self._union(base),
             )  # fmt: skip
 

@@ -365,7 +365,7 @@ def test_intervals_hold_the_closed_form_as_often_as_they_say():
     assert ((within >= 180) & (within <= 197)).all(), within
 
 
-PAGE = Path(__file__).parents[1] / "docs" / "agreement.md"
+PAGE = Path(__file__).parents[2] / "docs" / "agreement.md"
 
 
 def rows_of(name: str) -> list[list[str]]:

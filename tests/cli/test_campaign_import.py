@@ -316,8 +316,7 @@ from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.campaign import judgements
 from kgtrec.formats.campaign import label_studio
 from kgtrec.formats.campaign import tasks
-from kgtrec.campaign import accept as acceptance
-from kgtrec.campaign import adjudication_tasks
+import kgtrec.campaign.accept, kgtrec.campaign.tasks
 from tests.cli.test_campaign_import import PER_FILE, N_TASKS, one_call
 mode, folder, log = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 store = folder / "judgements.jsonl"

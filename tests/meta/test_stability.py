@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import get_args
 
 import numpy as np
@@ -361,8 +362,8 @@ def test_how_many_questions_are_looked_up_does_not_matter(monkeypatch, ties, mac
     measures = ("macro.MR", "macro.MRR", "AP@5", "nDCG@20", "P@5")
     found = []
     for few, together in ((0, 1), (0, 1 << 17), (2, 1), (2, 1 << 17), (7, 1 << 17)):
-        monkeypatch.setattr("kgtrec.meta.stability._FEW_ANSWERS", few)
-        monkeypatch.setattr("kgtrec.meta.stability._ROWS_AT_A_TIME", together)
+        monkeypatch.setattr(import_module("kgtrec.meta.stability"), "_FEW_ANSWERS", few)
+        monkeypatch.setattr(import_module("kgtrec.meta.stability"), "_ROWS_AT_A_TIME", together)
         found.append(stability(*STUDY, measures, sizes=[0.1, 0.9], repeats=3, ties=ties, macro=macro).scores)
     assert all(np.array_equal(found[place], found[place + 1]) for place in (0, 2))
     for other in found:
@@ -372,7 +373,7 @@ def test_how_many_questions_are_looked_up_does_not_matter(monkeypatch, ties, mac
 def test_a_table_that_would_be_too_large_has_fewer_questions(monkeypatch):
     """Its size is bounded; the scores are the same."""
     whole = stability(*STUDY, MEASURES, sizes=[0.5], repeats=3)
-    monkeypatch.setattr("kgtrec.meta.stability._MAX_CELLS", 3)
+    monkeypatch.setattr(import_module("kgtrec.meta.stability"), "_MAX_CELLS", 3)
     np.testing.assert_allclose(stability(*STUDY, MEASURES, sizes=[0.5], repeats=3).scores, whole.scores, rtol=1e-13)
 
 

@@ -1,8 +1,9 @@
 """The folder of an annotation campaign: what `kgtrec pool` begins and `kgtrec campaign` fills, all of it plain text.
 
 The pool's own files (campaign.json, topics.tsv, seeds.txt, pool.tsv, runs.tsv, automatic.tsv) are those of
-:mod:`kgtrec.formats.campaign.pools`, the events those of :mod:`kgtrec.formats.campaign.judgements`; here are the files that people edit,
-and who is asked what. Tables have a header line and are split at tabs only; labels are taken as they are.
+:mod:`kgtrec.formats.campaign.pools`, the events those of :mod:`kgtrec.formats.campaign.judgements`; here are the files
+that people edit, and who is asked what. Tables have a header line and are split at tabs only; labels are taken as they
+are.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
 A line holds, as texts, and in this order, time, person, role, head, relation, tail, verdict, source and note.
 
-Lines are added by :class:`JudgementWriter` only. It holds the lock of the campaign (:mod:`kgtrec.formats.output.locks`), which
-the system lets go when the process ends, however it ends. All lines of one call go out in one write and are on the
-disk (``fsync``) before the call returns; from then on they count as acknowledged. Readers take no lock. A process that
-is killed while it writes can leave a last line without its line feed. Nobody was told that it was stored, and a reader
-leaves it out with a warning; the next writer moves it to a file beside, ``judgements.jsonl.torn``, since nothing that
-somebody wrote is ever thrown away. Where only the line feed is missing the line is whole, and counts.
+Lines are added by :class:`JudgementWriter` only. It holds the lock of the campaign
+(:mod:`kgtrec.formats.output.locks`), which the system lets go when the process ends, however it ends. All lines of one
+call go out in one write and are on the disk (``fsync``) before the call returns; from then on they count as
+acknowledged. Readers take no lock. A process that is killed while it writes can leave a last line without its line
+feed. Nobody was told that it was stored, and a reader leaves it out with a warning; the next writer moves it to a file
+beside, ``judgements.jsonl.torn``, since nothing that somebody wrote is ever thrown away. Where only the line feed is
+missing the line is whole, and counts.
 """
 
 from __future__ import annotations

@@ -110,8 +110,8 @@ def correlation_of(missing: Mask, answers: Counts, found: Counts) -> float:
 def correlation_ends(answers: Counts, found: Counts, n_missing: int) -> tuple[float, float]:
     """Least and greatest correlation that there can be with so many facts missing; NaN where there is none.
 
-    Where every fact has one answer these are the bounds of :func:`kgtrec.kernels.openworld.moments.correlation_bounds`; two
-    answers that lose their labels together leave less room, unless both are found or neither. Where facts have one
+    Where every fact has one answer these are the bounds of :func:`kgtrec.kernels.openworld.moments.correlation_bounds`;
+    two answers that lose their labels together leave less room, unless both are found or neither. Where facts have one
     answer and others two it is the correlation of the least and the greatest covariance.
 
     Parameters

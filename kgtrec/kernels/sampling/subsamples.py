@@ -279,7 +279,7 @@ class ListedRows:
         grade = rows.grade[row]
         order: NDArray[np.intp] | slice = slice(None)
         if not is_sorted:
-            # within a group as kgtrec.kernels.ranking.positions.places_in_tied_groups has it: a subsample keeps this order
+            # within a group as places_in_tied_groups of kernels.ranking.positions has it: a subsample keeps this order
             by_grade = {"optimistic": -grade, "pessimistic": grade}.get(ties or "", np.zeros(len(row), np.int32))
             order = np.lexsort((-label_order, by_grade, grade < 1, first, rows.question[row]))
         self._rows, self._ties, self._num_retrieved = rows, ties, num_retrieved
