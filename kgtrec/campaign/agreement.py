@@ -157,7 +157,9 @@ def annotator_agreement(
     KgtrecError
         If an option is unknown or out of range, or the events are of another pool.
 
-    References ---------- See :mod:`kgtrec.kernels.statistics.agreement` for each statistic; Efron, Tibshirani (1993),
+    References
+    ----------
+    See :mod:`kgtrec.kernels.statistics.agreement` for each statistic; Efron, Tibshirani (1993),
     An Introduction to the Bootstrap.
 
     Examples

@@ -121,7 +121,7 @@ def with_few_answers(*numbers: int) -> Iterator[int]:
     """Run what follows with other numbers of answers up to which the cases of a question are scored beforehand."""
     for few in numbers:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("kgtrec.meta.stability._FEW_ANSWERS", few)
+            patch.setattr(import_module("kgtrec.meta.stability"), "_FEW_ANSWERS", few)
             yield few
 
 
