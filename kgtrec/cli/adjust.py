@@ -7,7 +7,8 @@ import click
 from kgtrec.cli.options import Number
 from kgtrec.evaluation.chance import SIDES, adjust
 from kgtrec.formats.chance_tables import read_chance_table
-from kgtrec.report.tables import aligned, number_of
+from kgtrec.report.cells import measure_text
+from kgtrec.report.tables import aligned
 
 
 @click.command(name="adjust")
@@ -34,7 +35,7 @@ def command(measure: str, value: float, table: str, side: str) -> None:
         ["measure", found.measure],
         ["side", found.side],
         ["value", f"{found.value:g}"],
-        ["chance", number_of(found.expectation, found.measure)],
+        ["chance", measure_text(found.expectation, found.measure)],
         ["index", f"{found.index:.4f}"],
         ["z", f"{found.z:.2f}"],
     ]

@@ -17,7 +17,8 @@ from kgtrec.formats.chance_tables import chance_csv, write_chance_table
 from kgtrec.formats.collections import read_collection
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.triples import read_triples
-from kgtrec.report.tables import aligned, number_of
+from kgtrec.report.cells import measure_text
+from kgtrec.report.tables import aligned
 
 
 @click.command(name="chance")
@@ -102,7 +103,7 @@ def _tell(table: ChanceTable, out: str | None, form: str) -> None:
     cells = [["measure", "side", "items", "expectation", "std"]]
     columns = (table.measure, table.side, table.items, table.expectation, table.variance)
     cells += [
-        [measure, side, f"{items:,}", number_of(expectation, measure), f"{variance**0.5:.3g}"]
+        [measure, side, f"{items:,}", measure_text(expectation, measure), f"{variance**0.5:.3g}"]
         for measure, side, items, expectation, variance in zip(*columns, strict=True)
     ]
     click.echo(aligned(cells, 2), nl=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pyarrow as pa
 
@@ -58,23 +58,27 @@ class Column:
         Of the column in the data.
     label : str
         Its heading; empty: the name.
-    digits : int, optional
-        Decimals of a number that is no count.
+    digits : int or str
+        Decimals of a number that is no count; or the column that names the measure of each row, which tells them.
     better : {"higher", "lower", "neither"}
         Which of its values is best: it is shown in bold, and comes first when a reader first sorts by the column.
     low, high : str
         Columns with the ends of an interval about the value.
     groups : str
         Column with letters: rows that share one are not significantly apart.
+    form : {"number", "share", "p", "difference"}
+        How a number is written: as it is; as a percentage; as a p-value, ``<0.0001`` where decimals would show 0; as a
+        difference, with at least three significant digits.
     """
 
     name: str
     label: str = ""
-    digits: int = 4
+    digits: int | str = 4
     better: Literal["higher", "lower", "neither"] = "neither"
     low: str = ""
     high: str = ""
     groups: str = ""
+    form: Literal["number", "share", "p", "difference"] = "number"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,22 +96,39 @@ class Table:
     caption: str
     data: pa.Table  # one row per row shown; NaN and null where a value is undefined
     columns: tuple[Column, ...] = ()  # what is shown, in this order; none: all columns of the data
+    rows: Sequence[int] | None = None  # which rows are shown, in this order; None: all
 
     def __post_init__(self) -> None:
         _check_key(self.key)
+        if self.rows is not None:
+            object.__setattr__(self, "rows", tuple(map(int, self.rows)))
         shown = self.columns or tuple(Column(name) for name in self.data.column_names)
         if not shown:
             raise KgtrecError(f"table {self.key}: expected at least one column, found none")
         for column in shown:
-            for name in filter(None, (column.name, column.low, column.high, column.groups)):
+            digits = column.digits if isinstance(column.digits, str) else ""
+            for name in filter(None, (column.name, column.low, column.high, column.groups, digits)):
                 if name not in self.data.column_names:
                     found = ", ".join(self.data.column_names)
                     raise KgtrecError(f"table {self.key}: expected a column {name!r} in the data, found {found}")
         object.__setattr__(self, "columns", shown)
 
+    @property
+    def shown(self) -> pa.Table:
+        """The rows of the data that are shown, in their order."""
+        return self.data if self.rows is None else self.data.take(pa.array(self.rows, pa.int64()))
+
     def to_frame(self) -> pd.DataFrame:
         """The data."""
         return frame_of_table(self.data)
+
+
+class Result(Protocol):
+    """What a verb finds: laid out as tables, and printed by ``kgtrec.report.show``."""
+
+    def tables(self) -> tuple[Table, ...]:
+        """Every table of the result, the one to read first in the first place."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

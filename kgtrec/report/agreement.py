@@ -10,8 +10,9 @@ import numpy as np
 from kgtrec.campaign.agreement import AgreementReport
 from kgtrec.data.expert_sample import SAMPLE_STATISTICS, SampleReport
 from kgtrec.data.judgements import NO, VERDICTS, YES
+from kgtrec.report.cells import number_text
 from kgtrec.report.records import table_csv, table_json
-from kgtrec.report.tables import aligned, booktabs, decimals
+from kgtrec.report.tables import aligned, booktabs
 
 _SIZES = ("triples", "questions", "pairs")
 _COUNTED = ("positives missed",)  # statistics that are numbers of triples, not shares
@@ -119,4 +120,4 @@ def _ends(confidence: float) -> list[str]:
 
 
 def _number(value: float, *, counted: bool = False) -> str:
-    return f"{value:,.0f}" if counted and not math.isnan(value) else decimals(value)
+    return f"{value:,.0f}" if counted and not math.isnan(value) else number_text(value)

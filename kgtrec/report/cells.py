@@ -14,11 +14,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.table import Column, Table
+from kgtrec.errors import MeasureError
+from kgtrec.measures.names import parse_measure
 
 UNDEFINED = "-"
-_MINUS = "\N{MINUS SIGN}"
+MINUS = "\N{MINUS SIGN}"
 # what XML cannot hold, and what would end a line or turn its direction
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+SMALL_P = 1e-4  # below which a p-value is told as such
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
 
 
@@ -33,8 +36,8 @@ class Cell:
     is_best: bool = False
 
 
-def table_cells(table: Table) -> list[list[Cell]]:
-    """The rows of a table as they are shown, one cell per column.
+def table_cells(table: Table, *, typeset: bool = True) -> list[list[Cell]]:
+    """The rows of a table as they are shown, one cell per column; ``typeset`` as :func:`number_text` has it.
 
     Examples
     --------
@@ -42,7 +45,7 @@ def table_cells(table: Table) -> list[list[Cell]]:
     >>> [cell.text for cell in shown[0]]
     ['a', '0.2500']
     """
-    columns = [_column_cells(table, column) for column in table.columns]
+    columns = [_column_cells(table, column, typeset=typeset) for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -83,24 +86,30 @@ def is_number_column(table: Table, column: Column) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _column_cells(table: Table, column: Column) -> list[Cell]:
-    values = table.data.column(column.name).to_pylist()
+def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
+    data = table.shown
+    values = data.column(column.name).to_pylist()
     if not is_number_column(table, column):
         return [Cell(label_text("" if value is None else str(value))) for value in values]
-    best = _best(values, column.better)
     n = len(values)
-    low, high = (table.data.column(name).to_pylist() if name else [None] * n for name in (column.low, column.high))
-    groups = table.data.column(column.groups).to_pylist() if column.groups else [""] * n
+    if isinstance(column.digits, str):
+        digits = [digits_of(measure) for measure in data.column(column.digits).to_pylist()]
+    else:
+        digits = [column.digits] * n
+    best = _best(values, column.better)
+    low, high = (data.column(name).to_pylist() if name else [None] * n for name in (column.low, column.high))
+    groups = data.column(column.groups).to_pylist() if column.groups else [""] * n
     return [
         Cell(
-            _number(value, column.digits),
+            value_text(value, column.form, places, typeset=typeset),
             _sort_key(value),
-            "" if _is_undefined(lower) or _is_undefined(upper) else _interval(lower, upper, column.digits),
+            "" if _is_undefined(lower) or _is_undefined(upper)
+            else "[{}, {}]".format(*(value_text(end, column.form, places, typeset=typeset) for end in (lower, upper))),
             group or "",
             value == best,
         )
-        for value, lower, upper, group in zip(values, low, high, groups, strict=True)
-    ]
+        for value, places, lower, upper, group in zip(values, digits, low, high, groups, strict=True)
+    ]  # fmt: skip
 
 
 def _best(values: Sequence[Any], better: str) -> Any:
@@ -120,29 +129,88 @@ def _sort_key(value: Any) -> str:
     return repr(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _interval(low: float, high: float, digits: int) -> str:
-    return f"[{_number(low, digits)}, {_number(high, digits)}]"
-
-
-def _number(value: Any, digits: int) -> str:
-    if _is_undefined(value):
-        return UNDEFINED
-    return count_text(value) if isinstance(value, int) else number_text(value, digits)
-
-
-def number_text(value: float, digits: int) -> str:
-    """A number with so many decimals, a real minus sign and no sign on zero; - where it is undefined.
+def value_text(value: float | None, form: str = "number", digits: int = 4, *, typeset: bool = False) -> str:
+    """A number as a column of some form has it; - where it is undefined; ``typeset`` as :func:`number_text` has it.
 
     Examples
     --------
-    >>> number_text(-0.23077, 4), number_text(-1e-9, 2), number_text(float("nan"), 2)
-    ('−0.2308', '0.00', '-')
+    >>> value_text(0.1234, "share", 1), value_text(7), value_text(0.00001, "p"), value_text(-0.0176312, "difference")
+    ('12.3%', '7', '<0.0001', '-0.0176')
+    """
+    if value is None or value != value:
+        return UNDEFINED
+    if form == "share":
+        return f"{value:.{digits}%}"
+    if form == "p":
+        return p_text(value)
+    if form == "difference":
+        text = difference_text(value)
+        return text.replace("-", MINUS) if typeset else text
+    return count_text(value) if isinstance(value, int) else number_text(value, digits, typeset=typeset)
+
+
+def number_text(value: float, digits: int = 4, *, typeset: bool = False) -> str:
+    """A number with so many decimals and no sign on zero; - where it is undefined.
+
+    ``typeset``, as pages and papers have it: thousands apart, a real minus sign, a sign for infinity.
+
+    Examples
+    --------
+    >>> number_text(-0.23077), number_text(-1e-9, 2), number_text(7341.2345, 2), number_text(float("nan"))
+    ('-0.2308', '0.00', '7341.23', '-')
+    >>> number_text(-7341.2345, 2, typeset=True)
+    '−7,341.23'
     """
     if math.isnan(value):
         return UNDEFINED
+    if not typeset:
+        return f"{round(value, digits) + 0.0:.{digits}f}"  # adding 0 turns -0.0 round
     if math.isinf(value):
-        return "∞" if value > 0 else f"{_MINUS}∞"
-    return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", _MINUS)  # adding 0 turns -0.0 round
+        return "∞" if value > 0 else f"{MINUS}∞"
+    return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", MINUS)
+
+
+def measure_text(value: float, measure: str) -> str:
+    """A value of a measure: four decimals, but two of a rank, a sum or a z; - where it is undefined."""
+    return number_text(value, digits_of(measure))
+
+
+def digits_of(measure: str) -> int:
+    """How many decimals a person reads of a measure: two of a rank, a sum or a z, else four, as of an unknown one."""
+    try:
+        record = parse_measure(measure).record
+    except MeasureError:
+        return 4
+    return 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
+
+
+def p_text(p: float, least: float = SMALL_P) -> str:
+    """A p-value as a person reads it; below ``least``, such as 1 / samples, it cannot be distinguished from 0.
+
+    Examples
+    --------
+    >>> p_text(0.03), p_text(1e-30), p_text(0.0, 0.001), p_text(float("nan"))
+    ('0.0300', '<0.0001', '<0.001', '-')
+    """
+    if math.isnan(p):
+        return UNDEFINED
+    return f"<{least:g}" if p < least else f"{p:.4f}"
+
+
+def difference_text(value: float) -> str:
+    """A difference with at least three significant digits.
+
+    Examples
+    --------
+    >>> difference_text(-45.006902), difference_text(0.0176312), difference_text(0.0), difference_text(float("nan"))
+    ('-45.01', '0.0176', '0.0000', '-')
+    """
+    if math.isnan(value):
+        return UNDEFINED
+    digits = 2 if abs(value) >= 10 else 4
+    if 0 < abs(value) < 1e-3:
+        return f"{value:.2e}"
+    return f"{round(value, digits) + 0.0:,.{digits}f}"
 
 
 def count_text(value: float) -> str:
@@ -153,7 +221,7 @@ def count_text(value: float) -> str:
     >>> count_text(20466)
     '20,466'
     """
-    return UNDEFINED if value != value else f"{value:,.0f}".replace("-", _MINUS)
+    return UNDEFINED if value != value else f"{value:,.0f}"
 
 
 def label_text(label: str) -> str:

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from kgtrec.meta.comparison import AnswerPlaces, Comparison, GroupOutcomes, QuestionDifference
-from kgtrec.report.cells import label_text
-from kgtrec.report.power import difference_text, lower_text, p_text
+from kgtrec.report.cells import difference_text, label_text, measure_text, number_text, p_text
+from kgtrec.report.power import lower_text
 from kgtrec.report.records import table_csv, tables_json
-from kgtrec.report.tables import aligned, booktabs, decimals, number_of
+from kgtrec.report.tables import aligned, booktabs
 
 TABLES = ("measures", "side", "category", "relation", "questions")
 _ANSWERS_SHOWN = 3  # of a question
@@ -75,12 +75,12 @@ def _measures(found: Comparison) -> list[list[str]]:
     header = ["measure", label_text(found.first), label_text(found.second), "difference", f"{percent} from", "to"]
     rows = [[*header, "better", "d_z", "p", "p, clustered", "wins", "losses", "ties"]]
     for place, name in enumerate(found.measures):
-        numbers = [number_of(value, name) for value in found.value[place]]
+        numbers = [measure_text(value, name) for value in found.value[place]]
         ends = (found.difference[place], found.low[place], found.high[place])
         counts = (found.wins[place], found.losses[place], found.ties[place])
         rows.append(
             [name, *numbers, *(difference_text(end) for end in ends), _system(found.better[place]),
-             decimals(found.d_z[place], 3),
+             number_text(found.d_z[place], 3),
              p_text(found.p[place]), p_text(found.p_clustered[place]), *(f"{count:,}" for count in counts)]
         )  # fmt: skip
     return rows
@@ -108,7 +108,7 @@ def _group_rows(found: Comparison, kind: str, shown: list[int]) -> list[list[str
         rows.append(
             [
                 label_text(groups.labels[group].as_py()), f"{groups.n_items[place, group]:,}",
-                *(number_of(value, found.by) for value in groups.value[place, group]),
+                *(measure_text(value, found.by) for value in groups.value[place, group]),
                 difference_text(groups.difference[place, group]), _system(better[group]),
                 *(f"{count[place, group]:,}" for count in counts),
             ]
@@ -143,7 +143,7 @@ def _questions(found: Comparison) -> str:
 def _question_rows(found: Comparison) -> list[list[str]]:
     rows = [["question", "asks for", "answers", "better", label_text(found.first), label_text(found.second)]]
     for one in found.questions:
-        values = (number_of(value, found.by) for value in one.value)
+        values = (measure_text(value, found.by) for value in one.value)
         rows.append([label_text(one.question), _asked(one), f"{len(one.answers):,}", label_text(one.better), *values])
         shown = one.answers[:_ANSWERS_SHOWN]
         rows += [["", "  " + _answer(own), "", "", _rank(own.first), _rank(own.second)] for own in shown]

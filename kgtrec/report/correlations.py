@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from kgtrec.errors import MeasureError, legible
 from kgtrec.meta.correlation import Correlations, Swaps
+from kgtrec.report.cells import measure_text, number_text
 from kgtrec.report.records import table_csv, table_json
-from kgtrec.report.tables import aligned, booktabs, decimals, number_of
+from kgtrec.report.tables import aligned, booktabs
 
 _LEAST_P = 0.00005  # that four decimals can tell from 0
 _SIDES = ("first", "second", "labels")
@@ -53,8 +54,8 @@ def _grid(found: Correlations) -> tuple[dict[str, str], list[list[str]], int]:
     cells = [[*rows, *found.coefficients]]
     for place in range(len(found)):
         values = [
-            decimals(found.value[place, column])
-            + (f" [{decimals(found.low[place, column])}, {decimals(found.high[place, column])}]"
+            number_text(found.value[place, column])
+            + (f" [{number_text(found.low[place, column])}, {number_text(found.high[place, column])}]"
                if found.low is not None and found.high is not None else "")
             for column in range(len(found.coefficients))
         ]  # fmt: skip
@@ -77,7 +78,7 @@ def _pivoted(
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     for place, label in enumerate(found.rows[key]):
         line = lines.setdefault(tuple(found.rows[name][place] for name in names), {})
-        line[label] = decimals(found.value[place, coefficient])
+        line[label] = number_text(found.value[place, coefficient])
     return labels, [[*line, *(cells.get(label, "") for label in labels)] for line, cells in lines.items()]
 
 
@@ -138,14 +139,14 @@ def _swap_cell(column: str, value: str | float, measure: str) -> str:
     if isinstance(value, str):
         return value
     if column.endswith("_p"):
-        return "<0.0001" if value < _LEAST_P else decimals(value)
+        return "<0.0001" if value < _LEAST_P else number_text(value)
     return _difference(value, measure)
 
 
 def _difference(value: float, measure: str) -> str:
     """As many decimals as its measure has; a measure that kgtrec does not know has four."""
     try:
-        text = number_of(abs(value), measure)
+        text = measure_text(abs(value), measure)
     except MeasureError:
         text = f"{abs(value):.4f}"
     return ("-" if value < 0 else "+") + text

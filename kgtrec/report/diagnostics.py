@@ -8,8 +8,9 @@ import math
 import numpy as np
 
 from kgtrec.campaign.diagnostics import LEFT_OUT_KINDS, Diagnostics
+from kgtrec.report.cells import measure_text
 from kgtrec.report.records import records_of, table_csv
-from kgtrec.report.tables import aligned, number_of
+from kgtrec.report.tables import aligned
 
 TABLES = ("runs", "overlap", "depths", "questions", "systems", "left_out")
 _QUANTILES = (0, 0.25, 0.5, 0.75, 1)
@@ -87,7 +88,7 @@ def _systems(found: Diagnostics) -> str:
     for place, system in enumerate(found.systems):
         cells = [f"{found.judged[place]:.4f}"]
         for column, measure in enumerate(found.measures):
-            cells += [number_of(found.scores[place, column], measure), str(found.ranks[place, column])]
+            cells += [measure_text(found.scores[place, column], measure), str(found.ranks[place, column])]
         rows.append([system, *cells])
     return aligned(rows, 1)
 
@@ -110,7 +111,7 @@ def _left_out(found: Diagnostics) -> str:
                 change = f"{after / before - 1:+.1%}" if before else "-"
                 ranks = f"{found.ranks[most, column]} > {left.ranks[group, most, column]}"
                 cells = [
-                    found.systems[most], number_of(before, measure), number_of(after, measure), change, ranks
+                    found.systems[most], measure_text(before, measure), measure_text(after, measure), change, ranks
                 ]  # fmt: skip
             rows.append([*about, measure, *cells, *order])
     return aligned(rows, 2)

@@ -370,7 +370,7 @@ def _cells(ax: Axes, panel: Panel, figure: Figure) -> None:
             ax.fill([column, column + 1, column + 1, column], [row, row, row + 1, row + 1], color=(red, green, blue),
                     edgecolor="white", linewidth=1)  # fmt: skip
             dark = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.3
-            text = number_text(value, 2 if abs(value) < 100 else 0) if known else "-"
+            text = number_text(value, 2 if abs(value) < 100 else 0, typeset=True) if known else "-"
             ax.text(column + 0.5, row + 0.5, text, ha="center", va="center_baseline", fontsize=8.5,
                     color="white" if dark else _INK)  # fmt: skip
     ax.set_xlim(0, len(columns))

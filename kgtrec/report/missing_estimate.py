@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from kgtrec.data.missing_estimate import FEWEST_FOUND, METHODS, MissingEstimate
+from kgtrec.report.cells import measure_text
 from kgtrec.report.records import table_csv, tables_json
-from kgtrec.report.tables import aligned, decimals, number_of
+from kgtrec.report.tables import aligned
 
 #: what a CSV file can hold, by name
 TABLES: Mapping[str, Callable[[MissingEstimate], pa.Table]] = {
@@ -110,7 +111,7 @@ def _missing(found: MissingEstimate) -> str:
         name = row["method"]
         cells = [
             _within(row, "answers", lambda value: "-" if math.isnan(value) else f"{value:,.0f}", name),
-            *(_within(row, key, decimals, name) for key in ("share", "missing")),
+            *(_within(row, key, number_text, name) for key in ("share", "missing")),
         ]
         rows.append([name, _ASSUMES[name], *cells])
     return aligned(rows, 2)
@@ -132,10 +133,10 @@ def _scores(found: MissingEstimate, measure: int) -> str:
     rows = [[name, *header]]
     for row in found.scores_table().to_pylist():
         if row["measure"] == name:
-            cells = [number_of(row["sparse"], name)]
-            cells += [_within(row, key, lambda value: number_of(value, name)) for key in names[1:]]
+            cells = [measure_text(row["sparse"], name)]
+            cells += [_within(row, key, lambda value: measure_text(value, name)) for key in names[1:]]
             if found.knows_truth:
-                cells += [number_of(row[key], name) for key in ("true_filtered", "true")]
+                cells += [measure_text(row[key], name) for key in ("true_filtered", "true")]
             rows.append([row["system"], *cells])
     return aligned(rows, 1)
 
@@ -144,7 +145,7 @@ def _separations(found: MissingEstimate) -> str:
     rows = [["measure", "higher", "lower", "difference", "questions by data", "by theory"]]
     for one in found.separations:
         needed = ("-" if count is None else f"{count:,}" for count in (one.by_data, one.by_theory))
-        rows.append([one.measure, one.higher, one.lower, number_of(one.difference, one.measure), *needed])
+        rows.append([one.measure, one.higher, one.lower, measure_text(one.difference, one.measure), *needed])
     is_known = not math.isnan(found.missing.value[METHODS.index(found.method)])
     title = f"questions that keep a wrong order of sparse scores below {found.p:g}, here {found.n_questions:,}; " + (
         f"theory with beta by {found.method}\n" if is_known else "no theory, as beta is not known\n"

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgtrec.meta.power import Power
-from kgtrec.report.cells import label_text
+from kgtrec.report.cells import label_text, number_text
 from kgtrec.report.records import table_csv, tables_json
-from kgtrec.report.tables import aligned, booktabs, decimals
+from kgtrec.report.tables import aligned, booktabs
 
 _NAMES = {"t": "t", "clustered": "t, clustered", "bootstrap": "bootstrap", "tukey": "Tukey HSD"}
 _SMALL = 1e-4  # below which a p-value is told as such
@@ -152,7 +152,7 @@ def _pairs(found: Power, measure: int) -> list[list[str]]:
         cells = [label_text(found.systems[first[pair]]), label_text(found.systems[second[pair]])]
         better = found.better[measure, pair]
         cells += [difference_text(found.difference[measure, pair]), label_text(better) if better else "-"]
-        cells += [decimals(size[measure, pair], 3) for size in (found.d_z, found.d_pooled)]
+        cells += [number_text(size[measure, pair], 3) for size in (found.d_z, found.d_pooled)]
         for test in tests:
             least = max(_SMALL, 1 / found.repeats) if found.tests[test] in ("bootstrap", "tukey") else _SMALL
             cells.append(p_text(found.p[measure, test, pair], least))

@@ -13,8 +13,7 @@ from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.statistics.compact_letters import compact_letters
 from kgtrec.measures.names import parse_measure
-from kgtrec.report.cells import letters_of
-from kgtrec.report.tables import digits_of
+from kgtrec.report.cells import digits_of, letters_of
 
 
 def score_table(

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from kgtrec.meta.stability import Stability
+from kgtrec.report.cells import number_text
 from kgtrec.report.records import table_csv, table_json
-from kgtrec.report.tables import aligned, booktabs, decimals
+from kgtrec.report.tables import aligned, booktabs
 
 #: what a CSV or JSON file can hold, by name
 STABILITY_TABLES: Mapping[str, Callable[[Stability, float], pa.Table]] = {
@@ -36,7 +37,7 @@ def stability_latex(found: Stability) -> str:
 def _stability_cells(found: Stability) -> list[list[str]]:
     rows = [["share", "triples", *found.measures]]
     for place, (share, triples) in enumerate(zip(found.share, found.triples, strict=True)):
-        rows.append([f"{share:.1%}", f"{triples:,}", *(decimals(value) for value in found.mean[:, place])])
+        rows.append([f"{share:.1%}", f"{triples:,}", *(number_text(value) for value in found.mean[:, place])])
     return rows
 
 

@@ -14,6 +14,7 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.scores import Scores
 from kgtrec.errors import legible
 from kgtrec.measures.names import parse_measure
+from kgtrec.report.cells import measure_text
 from kgtrec.report.records import table_json
 
 _LATEX = str.maketrans(
@@ -84,7 +85,7 @@ def _cells_of(scores: Scores) -> list[list[str]]:
     """(systems x items) rows of one cell per measure, with the interval behind the value if there is one."""
     n_measures = len(scores.measures)
     value = scores.values.transpose(0, 2, 1).reshape(-1, n_measures)
-    rows = [[number_of(cell, name) for cell, name in zip(row, scores.measures, strict=True)] for row in value]
+    rows = [[measure_text(cell, name) for cell, name in zip(row, scores.measures, strict=True)] for row in value]
     if scores.low is None or scores.high is None:
         return rows
     low, high = (array.transpose(0, 2, 1).reshape(-1, n_measures) for array in (scores.low, scores.high))
@@ -92,33 +93,11 @@ def _cells_of(scores: Scores) -> list[list[str]]:
         [
             cell
             if math.isnan(low[place, column])
-            else f"{cell} [{number_of(low[place, column], name)}, {number_of(high[place, column], name)}]"
+            else f"{cell} [{measure_text(low[place, column], name)}, {measure_text(high[place, column], name)}]"
             for column, (cell, name) in enumerate(zip(row, scores.measures, strict=True))
         ]
         for place, row in enumerate(rows)
     ]
-
-
-def number_of(value: float, measure: str) -> str:
-    """A value as a person reads it: four decimals, but two of a rank, a sum or a z; - where it is undefined."""
-    return decimals(value, digits_of(measure))
-
-
-def decimals(value: float, digits: int = 4) -> str:
-    """A number with so many decimals; - where it is undefined.
-
-    Examples
-    --------
-    >>> decimals(0.23456), decimals(-0.00001, 2), decimals(float("nan"))
-    ('0.2346', '0.00', '-')
-    """
-    return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"  # adding 0 turns -0.0 round
-
-
-def digits_of(measure: str) -> int:
-    """How many decimals a person reads of a measure: two of a rank, a sum or a z, else four."""
-    record = parse_measure(measure).record
-    return 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
 
 
 def _best(scores: Scores) -> NDArray[np.bool_]:

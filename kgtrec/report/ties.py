@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from kgtrec.evaluation.ties import TieComparison
+from kgtrec.report.cells import measure_text
 from kgtrec.report.records import table_csv, table_json
-from kgtrec.report.tables import aligned, number_of
+from kgtrec.report.tables import aligned
 
 
 def ties_text(compared: TieComparison) -> str:
@@ -20,7 +21,7 @@ def ties_text(compared: TieComparison) -> str:
     for place, system in enumerate(compared.systems):
         for number, measure in enumerate(compared.measures):
             values = [*compared.values[place, number], compared.apart[place, number]]
-            rows.append([system, measure, *(number_of(value, measure) for value in values)])
+            rows.append([system, measure, *(measure_text(value, measure) for value in values)])
     return aligned(groups, 1) + "\n" + aligned(rows, 2)
 
 

@@ -490,7 +490,7 @@ class _Composer:
         if top["apart"] == 0:
             self.findings.append(f"On {name}, no score depends on how ties are broken.")
             return
-        most = "less than 0.0001" if top["apart"] < 1e-4 else f"{number_text(top['apart'], 4)} at most"
+        most = "less than 0.0001" if top["apart"] < 1e-4 else f"{number_text(top['apart'], 4, typeset=True)} at most"
         self.findings.append(
             f"On {name}, ties move a score by {most} ({top['measure']} of {top['system']}, of whose answers "
             f"{top['tied']:.2%} tie)."
@@ -551,7 +551,7 @@ def _known(value: float | None) -> bool:
 
 
 def _number(value: float) -> str:
-    return number_text(value, _DIGITS)
+    return number_text(value, _DIGITS, typeset=True)
 
 
 def _ends(values: Mapping[str, float]) -> tuple[list[str], list[str]]:
