@@ -41,7 +41,7 @@ def main() -> None:
             labels = hide_labels(true, density, found=found, correlation=correlation, seed=options.seed).qrels()
             for depth in options.depths:
                 estimate = kgtrec.openworld.estimate_missing(
-                    labels, complete.qrels, systems, truth=complete.qrels, depth=depth, resamples=1, seed=options.seed
+                    labels, complete.qrels, systems, truth=complete.qrels, depth=depth
                 )
                 row = [f"{correlation:g} {density:g} {depth} {estimate.found_labels / estimate.n_labels:.3f}"]
                 row += [f"{value:.3f}" for value in (estimate.true_share, *estimate.share.value)]

@@ -18,6 +18,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.scores import Scores
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
+from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.matching import judge
 from kgtrec.kernels.sampling.inverse_probability import estimated_totals
 from kgtrec.kernels.sampling.pooling import stratum_of
@@ -210,7 +211,8 @@ def estimate_ap(
     bounds : sequence of int
         For ``whole``: last rank of each stratum, as they were sampled. Default: the pool's.
     by : {None, "question"}
-        The mean over all questions that were pooled for and have a positive, or a value for each of these.
+        The mean over all questions that were pooled for and have a positive, or a value for each of these. That of a
+        question with few judgements may be above 1; the mean is 1 at most.
 
     Returns
     -------
@@ -220,9 +222,10 @@ def estimate_ap(
     Raises
     ------
     KgtrecError
-        If the decisions are of another pool, the strata do not fit, or nothing of a stratum is settled.
+        If the decisions are of another pool, the strata do not fit, nothing of a stratum is settled, there are answer
+        ranks or nothing in place of runs, or two share a name.
     CollectionError
-        If a run has no question in common with the pool.
+        If the pool is of another collection, or a run is or has no question in common with the pool.
 
     References
     ----------
@@ -233,12 +236,19 @@ def estimate_ap(
     if by not in (None, "question"):
         raise KgtrecError(f"expected a value for each question or one for all (by None), found {by!r}")
     verdict = _verdicts(pool, decisions)
+    _require_asked(collection, pool)
     judged = (
         _sampled_rows(collection, pool, decisions)
         if whole is None
         else _whole_rows(collection, pool, verdict, whole, tuple(bounds) or pool.strata)
     )
-    named = [runs] if isinstance(runs, Run) else list(runs)
+    named = []
+    for run in different_systems([runs] if isinstance(runs, Run) else runs, collection):
+        if not isinstance(run, Run):
+            raise KgtrecError(
+                f"expected runs, found answer ranks of {run.name!r}, which tell nothing of other candidates"
+            )
+        named.append(run)
     values = np.array([judged.estimate(run) for run in named]).reshape(len(named), 1, -1)
     has_positive = np.zeros(len(pool.questions), np.bool_)
     has_positive[judged.qrels.question[judged.relevant[judged.qrels.grade]]] = True
@@ -246,7 +256,8 @@ def estimate_ap(
     measure = "statAP" if whole is None else "xinfAP"
     systems = tuple(run.name for run in named)
     if by is None:
-        return Scores(systems, (measure,), values.mean(axis=2, keepdims=True))
+        # what single questions are estimated at may be above 1, and makes up for others; a mean has no business there
+        return Scores(systems, (measure,), np.minimum(values.mean(axis=2, keepdims=True), 1.0))
     return Scores(systems, (measure,), values, {"question": pool.questions.ids.labels.filter(pa.array(has_positive))})
 
 
@@ -383,6 +394,24 @@ def _groups(pool: Pool, strata: _Strata, by: str) -> tuple[NDArray[np.intp], pa.
         codes, group = np.unique(pool.triples.relation, return_inverse=True)
         return group, pool.triples.relations.decode(codes)
     return np.zeros(len(pool), np.intp), pa.array(["pool"], pa.string())
+
+
+def _require_asked(collection: Collection, pool: Pool) -> None:
+    """CollectionError unless the collection asks the questions of the pool, by the same ids."""
+    ours, asked = collection.questions, pool.questions
+    row = ours.ids.encode(asked.ids.labels)
+    relation = ours.relations.encode(asked.relations.labels)[asked.relation]
+    anchor = ours.entities.encode(asked.entities.labels)[asked.anchor]
+    other = row < 0
+    if not other.all():
+        same_side, same_relation = ours.is_head[row] == asked.is_head, ours.relation[row] == relation
+        other |= ~(same_side & same_relation & (ours.anchor[row] == anchor))
+    if other.any():
+        first = asked.ids[int(np.argmax(other))]
+        raise CollectionError(
+            f"expected the collection that was pooled for, found one that does not ask {int(other.sum()):,} of the "
+            f"pool's {len(other):,} questions, such as {first!r}"
+        )
 
 
 def _verdicts(pool: Pool, decisions: Decisions) -> NDArray[np.int8]:

@@ -159,7 +159,7 @@ def command(
         if share >= _TIES_WORTH_TELLING and (ties or ("realistic" if ranks else "trec")) == "realistic"
     ]
     report_half_places(scores.measures if tied else (), "--ties expected gives the mean")
-    if confidence is not None:
+    if confidence is not None and scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
         say(f"note: {100 * confidence:.12g}% intervals are over {scores.population}")
     _write(scores, form, out)
 

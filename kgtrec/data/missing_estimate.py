@@ -59,13 +59,12 @@ class MissingEstimate:
     measures: tuple[str, ...]  # (m,)
     sparse: Floats  # (m, s) scores on the labels
     filtered: Interval  # (m, s) on the labels, with what was found taken out of the lists
-    completed: Interval  # (m, s) on the labels and what was found
+    completed: Interval  # (m, s) on the labels and what was found; no interval where too few questions carry it
     estimated: Interval  # (m, s) on all true answers of the questions, if labels are a random sample of them
     strength: Interval  # (m, s) of the model's system with that sparse score; its interval is that of beta
     separations: tuple[Separation, ...]
     p: float  # of a wrong order, for the separations
     confidence: float
-    seed: int
     true_answers: float  # NaN where the truth was not given
     true_share: float
     true_missing: float

@@ -257,7 +257,7 @@ def _tell_without_interval(
     scores: Scores, drawn: Drawn, measures: Sequence[ParsedMeasure | ProvidedMeasure], alike: Sequence[bool]
 ) -> None:
     """Warn of the measures that too few units carry to have an interval, and say how many do."""
-    told = []
+    told, way_out = [], False
     for place, (measure, by_question) in enumerate(zip(measures, alike, strict=True)):
         if scores.low is None or scores.effective is None or measure.record.form == "z":
             continue
@@ -267,14 +267,14 @@ def _tell_without_interval(
         effective = scores.effective[:, place][without]
         least = least_effective(measure, drawn, alike=by_question)
         few = effective[effective < least]
-        why = [f"all {drawn}s alike"] * bool(np.isnan(effective).any())
+        why = [f"one {drawn}, or all alike"] * bool(np.isnan(effective).any())
         if len(few):
+            way_out |= drawn == "question" and measure.items == "answers"
             ends = dict.fromkeys((f"{few.min():.1f}", f"{few.max():.1f}"))
             why.insert(0, f"{' to '.join(ends)} effective {drawn}s, {least:g} needed")
         of = f"; {len(effective)} of {without.size} values" if without.size > 1 else ""
         told.append(f"{measure.label} ({' or '.join(why)}{of})" if why else measure.label)
     if told:
-        way_out = drawn == "question" and any(measure.items == "answers" for measure in measures)
         warnings.warn(
             f"no interval for {', '.join(told)}"
             + ("; intervals over test triples (--drawn triple) may have one" if way_out else ""),

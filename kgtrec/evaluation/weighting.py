@@ -100,7 +100,7 @@ class Weighting:
         if not np.all(np.isfinite(share)) or np.any(share < 0) or share.sum() == 0:
             raise KgtrecError("expected shares of relations that are numbers of at least 0, and not all 0")
         shares = np.full(len(relations), np.nan)
-        shares[code] = share
+        shares[code] = np.ldexp(share, -np.frexp(share.max())[1])  # exact, and no sum of them overflows
         asked = np.unique(self._relations[self._qrels.question[self._qrels.grade >= 1]])
         without = asked[np.isnan(shares[asked])]
         if len(without):

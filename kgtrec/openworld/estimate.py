@@ -21,6 +21,7 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
 from kgtrec.evaluation.evaluate import System
+from kgtrec.evaluation.intervals import LEAST_EFFECTIVE, Drawn, least_effective
 from kgtrec.kernels.openworld.moments import Weights
 from kgtrec.kernels.sampling.capture_recapture import (
     FOUND,
@@ -38,7 +39,8 @@ from kgtrec.kernels.sampling.capture_recapture import (
     standing_for_more,
 )
 from kgtrec.kernels.sampling.recapture_errors import chao_variance, error_variances, positive_interval
-from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval
+from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
+from kgtrec.measures.names import ParsedMeasure
 from kgtrec.openworld.known_answers import KnownAnswers, Placings
 from kgtrec.openworld.mixture import MixedWorld, needed_questions
 from kgtrec.openworld.theory import wrong_order_quantile
@@ -125,8 +127,6 @@ def estimate_missing(
     top: int = 5,
     p: float = 0.05,
     confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
     mixed: bool = False,
 ) -> MissingEstimate:
     r"""Estimate how many true answers lack a label, and what follows for scores.
@@ -181,11 +181,8 @@ def estimate_missing(
     p : float
         Probability of a wrong order that is still accepted, in (0, 0.5).
     confidence : float
-        Of the intervals. Those of answers, shares, beta and estimated scores are of these questions, over which of
-        their answers got labels; those of filtered and completed scores are percentiles of bootstrap samples of the
-        questions.
-    resamples, seed : int
-        Of the bootstrap.
+        Of the intervals. They are over which answers got labels; those of completed scores are over other questions,
+        as :func:`kgtrec.evaluate` has them, and few questions have none. Nothing is drawn at random.
     mixed : bool
         As :func:`kgtrec.evaluate` takes it.
 
@@ -213,12 +210,12 @@ def estimate_missing(
     >>> def qrels(*answers):
     ...     return Qrels.from_frame(pd.DataFrame({"query_id": "q", "doc_id": list(answers), "relevance": 1}))
     >>> run = pd.DataFrame({"query_id": "q", "doc_id": list("abcx"), "score": [4.0, 3, 2, 1]})
-    >>> found = estimate_missing(qrels("a", "b"), qrels("a", "b", "c"), {"mine": run}, depth=3, resamples=10)
+    >>> found = estimate_missing(qrels("a", "b"), qrels("a", "b", "c"), {"mine": run}, depth=3)
     >>> found.share.value.round(3).tolist(), found.missing.value.round(3).tolist()
     ([0.333, nan, 0.333], [0.5, nan, 0.5])
     """
     weights = named_weights(measures, bare=False)
-    _require(depth=depth, top=top, p=p, method=method, confidence=confidence, resamples=resamples, seed=seed)
+    _require(depth=depth, top=top, p=p, method=method, confidence=confidence)
     answers = KnownAnswers.of(labels, judged, weight, known, truth)
     places = Placings.of(answers, systems, depth, mixed=mixed)
     question, n_questions, labelled = answers.qrels.question, len(answers.qrels.questions), answers.labelled
@@ -229,8 +226,8 @@ def estimate_missing(
     worth = places.worth(weights, question, used)
     totals = _Totals.of(found, worth, n_questions, len(places.systems))
     missed, independent = _missed_by_runs(found, len(places.systems))
-    intervals = totals.of_questions_drawn(BootstrapSamples(n_questions, resamples, seed), confidence)
     twin = None if questions is None else _twins(answers.qrels, used, questions)
+    intervals = _of_known_answers(found, worth, totals, weights, confidence, twin)
     intervals |= _of_these_questions(found, worth, totals, confidence, twin, independent=independent)
     chosen = _chosen(method, totals)
     world = _mixed_world(totals, chosen)
@@ -250,7 +247,7 @@ def estimate_missing(
         estimated=intervals["estimated"], strength=Interval(strength[0], strength.min(axis=0), strength.max(axis=0)),
         separations=tuple(_separations(world, weights, places.systems, question[labelled], sparse_worth, strength[0],
                                        top, p)),
-        p=p, confidence=confidence, seed=seed, true_answers=true_answers, true_share=true_share,
+        p=p, confidence=confidence, true_answers=true_answers, true_share=true_share,
         true_missing=true_missing, **_true_scores(answers, places, weights),
     )  # fmt: skip
 
@@ -298,25 +295,6 @@ class _Totals:
     def label_pairs(self) -> int:
         return int(self.sums[:, FOUND_PAIRS].sum())
 
-    def of_questions_drawn(self, samples: BootstrapSamples, confidence: float) -> dict[str, Interval]:
-        """Scores on the labels, and on all that is known, with percentiles of what samples of the questions say."""
-        n = len(self.sums)
-        parts = (self.labelled, self.sums[:, LABELS]), (self.known, self.weight)
-        columns = np.concatenate([np.column_stack([above.reshape(n, -1), below]) for above, below in parts], axis=1)
-
-        def quotients(sums: Floats) -> list[Floats]:
-            shape = (*sums.shape[:-1], *self.known.shape[1:])
-            return [(one[..., :-1] / one[..., -1:]).reshape(shape) for one in np.split(sums, 2, axis=-1)]
-
-        drawn = [quotients(block.astype(np.float64) @ columns) for block in samples]
-        intervals = {}
-        for place, (name, value) in enumerate(
-            zip(("filtered", "completed"), quotients(columns.sum(axis=0)), strict=True)
-        ):
-            low, high = percentile_interval(np.concatenate([one[place] for one in drawn]), confidence)
-            intervals[name] = Interval(value, low, high)
-        return intervals
-
     def estimated(self) -> Floats:
         """(m, s) scores on all true answers of these questions, if labels are a random sample of them."""
         odds, more = self.whole.odds, self.sums[:, MORE].sum()
@@ -353,6 +331,41 @@ def _twins(qrels: Qrels, used: NDArray[np.bool_], questions: Questions) -> NDArr
     twin = np.full(len(question), -1, np.intp)
     twin[one], twin[other] = other, one
     return twin
+
+
+def _of_known_answers(
+    found: FoundAnswers,
+    worth: Floats,
+    totals: _Totals,
+    weights: Mapping[str, Weights],
+    confidence: float,
+    twin: NDArray[np.intp] | None,
+) -> dict[str, Interval]:
+    """Scores on the labels, over which facts have them, and on all that is known, over questions drawn anew."""
+    rows, labelled = np.arange(len(found.question)), found.labelled
+    fact = rows if twin is None else np.where(twin >= 0, np.minimum(rows, twin), rows)
+    one_group = np.zeros(len(rows), np.int32)
+    # of the facts the share alpha has a label, and tells nothing new of itself; all of beta, where that is not sure
+    beta = float(totals.whole.missing[METHODS.index("labels")]) if totals.label_pairs >= _FEWEST_PAIRS else 1.0
+    parts: tuple[tuple[str, Drawn, Units, NDArray[np.bool_], Floats, float], ...] = (
+        ("filtered", "triple", Units.of(fact[labelled], one_group[labelled], 1), labelled, np.ones(len(rows)), beta),
+        ("completed", "question", Units.of(found.question, one_group, 1), np.ones_like(labelled), found.weight, 1.0),
+    )
+    intervals = {}
+    for name, drawn, units, of, weight, variable in parts:
+        ends = np.full((3, *worth.shape[:2]), np.nan)
+        for measure, own in enumerate(weights.values()):
+            bounds, least = (-np.inf, np.inf), LEAST_EFFECTIVE  # of a function nothing is known
+            if isinstance(own, ParsedMeasure):
+                bounds, least = own.record.bounds, least_effective(own, drawn)
+            for system in range(worth.shape[1]):
+                score = quotients(units, (worth[measure, system] * weight)[of], weight[of])
+                error = np.where(score.effective >= least, score.error * math.sqrt(variable), np.nan)
+                error[error == 0] = np.nan
+                within = t_interval(Quotients(score.value, error, score.effective), confidence, bounds)
+                ends[:, measure, system] = [score.value[0], *within[:, 0]]
+        intervals[name] = Interval(*ends)
+    return intervals
 
 
 def _of_these_questions(
@@ -487,11 +500,9 @@ def _true_scores(answers: KnownAnswers, places: Placings, weights: Mapping[str, 
     return {"true_filtered": worth[:, :, answers.labelled[answers.true]].mean(axis=2), "true": worth.mean(axis=2)}
 
 
-def _require(
-    *, depth: int, top: int, p: float, method: str | None, confidence: float, resamples: int, seed: int
-) -> None:
-    for name, value, least in (("depth", depth, 1), ("top", top, 1), ("resamples", resamples, 1), ("seed", seed, 0)):
-        whole_number(name, value, least)
+def _require(*, depth: int, top: int, p: float, method: str | None, confidence: float) -> None:
+    for name, value in (("depth", depth), ("top", top)):
+        whole_number(name, value, 1)
     wrong_order_quantile(p)
     if not (is_number(confidence) and 0 < confidence < 1):
         raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence!r}")

@@ -250,7 +250,7 @@ class Asker:
 
 def asking(
     collection: Collection,
-    runs: Iterable[Run],
+    runs: Run | Iterable[Run],
     *,
     strategy: str = "max-mean",
     budget: int | None = None,
@@ -314,7 +314,7 @@ def asking(
 
 def replay(
     collection: Collection,
-    runs: Iterable[Run],
+    runs: Run | Iterable[Run],
     judged: Qrels,
     *,
     strategy: str = "max-mean",

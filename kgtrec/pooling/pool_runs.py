@@ -179,7 +179,7 @@ def strategy_of(name: str) -> Strategy:
 
 def pool_runs(
     collection: Collection,
-    runs: Iterable[Run],
+    runs: Run | Iterable[Run],
     *,
     strategy: str = "depth",
     depth: int | None = None,
@@ -204,7 +204,7 @@ def pool_runs(
     Parameters
     ----------
     collection : Collection
-    runs : iterable of Run
+    runs : Run or iterable of Run
         Of different names; read one at a time, and only what is put in is kept.
     strategy : {"depth", "take", "rrf", "borda", "combsum", "rbp", "stratified"}
         See ``STRATEGIES``. With a budget, each question's candidates are ordered by the strategy's score, the questions
@@ -352,7 +352,7 @@ class Gathered:
 
 def gather(
     collection: Collection,
-    runs: Iterable[Run],
+    runs: Run | Iterable[Run],
     *,
     depth: int,
     cut: Cut = "filtered",
@@ -379,7 +379,7 @@ def gather(
     belongs = Belonging(collection)
     names: list[str] = []
     parts: list[Contributions] = []
-    for run in runs:
+    for run in [runs] if isinstance(runs, Run) else runs:
         if run.name in names:
             raise KgtrecError(f"expected runs of different names, found {run.name!r} more than once; rename one")
         names.append(run.name)

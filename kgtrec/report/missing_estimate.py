@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgtrec.data.missing_estimate import FEWEST_FOUND, METHODS, MissingEstimate
-from kgtrec.report.cells import measure_text
+from kgtrec.report.cells import measure_text, number_text
 from kgtrec.report.records import table_csv, tables_json
 from kgtrec.report.tables import aligned
 
@@ -48,7 +48,7 @@ def estimate_json(found: MissingEstimate) -> str:
         name: getattr(found, name)
         for name in (
             "depth", "n_questions", "n_labels", "found_labels", "found_missing", "set_aside", "label_pairs",
-            "independent", "by_fact", "method", "p", "confidence", "seed",
+            "independent", "by_fact", "method", "p", "confidence",
         )
     }  # fmt: skip
     about["missed_by_runs"] = None if math.isnan(found.missed_by_runs) else found.missed_by_runs
@@ -95,9 +95,14 @@ def _counted(found: MissingEstimate) -> list[str]:
         )
     labelled = "facts" if found.by_fact else "answers of these questions"
     lines.append(
-        f"{found.confidence * 100:g}% intervals: over which {labelled} have labels; of filtered and completed, over "
-        "questions drawn anew"
+        f"{found.confidence * 100:g}% intervals: over which {labelled} have labels; of completed, over questions drawn "
+        "anew; a score that too few of these carry has none"
     )
+    if not np.isnan(found.estimated.value).all():
+        lines.append(
+            "estimated is too low, and filtered by less, where true answers that no system found to rank "
+            f"{found.depth:,} stand above labels; their intervals do not allow for it"
+        )
     return lines
 
 

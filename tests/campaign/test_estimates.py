@@ -227,3 +227,53 @@ def test_verdicts_of_rules_tell_nothing_of_what_people_have_left():
     by_stratum = estimate_positives(pool, decisions, by="stratum")
     assert by_stratum.groups.to_pylist() == ["1", "1, by rule"]
     assert by_stratum.positives.tolist() == [2, 0]
+
+
+def sampled(seed=0):
+    """A world, a sample of its pool, and what is said of it."""
+    collection, runs, true = world()
+    pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)
+    return collection, runs, pool, judged(pool, true)
+
+
+def test_a_mean_of_average_precision_is_1_at_most():
+    """Where all that was judged is relevant a few questions may be above 1: the mean over them was 1.02."""
+    collection, runs, pool, decisions = sampled()
+    decisions = Decisions(decisions.state, np.ones_like(decisions.verdict))
+    each = estimate_ap(collection, runs, pool, decisions, by="question").values
+    assert each.max() > 1
+    np.testing.assert_array_equal(
+        estimate_ap(collection, runs, pool, decisions).values[:, :, 0], np.minimum(each.mean(axis=2), 1)
+    )
+
+
+def test_a_pool_of_another_collection_is_refused():
+    """Its known answers were left out without a word."""
+    collection, runs, pool, decisions = sampled()
+    turned = questions_with(collection, is_head=~collection.questions.is_head)
+    fewer = collection_of(3, N_ENTITIES, {(q, q): 1 for q in range(3)})
+    for other, many in ((turned, N_QUESTIONS), (fewer, N_QUESTIONS - 3)):
+        with pytest.raises(
+            CollectionError, match=rf"does not ask {many} of the pool's {N_QUESTIONS} questions, such as"
+        ):
+            estimate_ap(other, runs, pool, decisions)
+
+
+def questions_with(collection, **columns):
+    return replace(collection, questions=replace(collection.questions, **columns))
+
+
+def test_no_run_two_of_a_name_and_one_of_another_collection_are_refused():
+    collection, runs, pool, decisions = sampled()
+    with pytest.raises(KgtrecError, match="expected at least one system, found none"):
+        estimate_ap(collection, [], pool, decisions)
+    with pytest.raises(KgtrecError, match="expected systems of different names, found 'a' twice"):
+        estimate_ap(collection, [runs[0], runs[0]], pool, decisions)
+    with pytest.raises(CollectionError, match="a was ranked on collection 0123456789abcdef"):
+        estimate_ap(collection, replace(runs[0], collection="0123456789abcdef"), pool, decisions)
+
+
+def test_a_single_run_needs_no_list():
+    collection, runs, _ = world()
+    one, other = pool_runs(collection, runs[0]), pool_runs(collection, runs[:1])
+    np.testing.assert_array_equal(one.triples.keys(), other.triples.keys())

@@ -209,11 +209,16 @@ def test_too_few_effective_units_give_no_interval_and_are_counted():
         scores = evaluate(qrels, ranks, "micro.MR macro.MR macro.Hits@1000 AP", confidence=0.95)
     assert [str(one.message) for one in told] == [
         "no interval for micro.MR (1.0 effective questions, 60 needed), macro.MR (1.0 effective questions, 60 needed), "
-        "macro.Hits@1000 (all questions alike), AP (1.0 effective questions, 5 needed); intervals over test triples "
-        "(--drawn triple) may have one"
+        "macro.Hits@1000 (one question, or all alike), AP (1.0 effective questions, 5 needed); intervals over test "
+        "triples (--drawn triple) may have one"
     ]
     assert np.isnan([scores.low, scores.high]).all()
     assert scores.effective[0, 0, 0] == pytest.approx(1.02, abs=0.02)
+    with pytest.warns(KgtrecWarning) as told:
+        evaluate(qrels, ranks, "micro.Hits@1000 macro.MR", confidence=0.95)
+    assert str(told[0].message) == (
+        "no interval for micro.Hits@1000 (one question, or all alike), macro.MR (1.0 effective questions, 60 needed)"
+    )
 
 
 def test_an_undefined_item_leaves_its_group_without_an_interval():

@@ -36,7 +36,7 @@ def weights_of(measure: str, how) -> list[float] | None:
         ("micro.MR", None, None),
         ("micro.MR", "question", [1 / 2, 1 / 2, 1, 1]),
         ("micro.MR", "relation", [1 / 3, 1 / 3, 1 / 3, 1]),
-        ("micro.MR", {"r0": 3, "r1": 1}, [1, 1, 1, 1]),
+        ("micro.MR", {"r0": 3, "r1": 1}, [1 / 4, 1 / 4, 1 / 4, 1 / 4]),
         ("macro.MRR", "relation", [1 / 2, 1 / 2, 1]),
         ("macro.MRR", "question", [1, 1, 1]),
         ("micro.WMR", None, [1 / 3, 1 / 3, 1 / 3, 1]),
@@ -46,7 +46,10 @@ def weights_of(measure: str, how) -> list[float] | None:
     ],
 )
 def test_weights_by_hand(measure, how, expected):
-    """One over how many items share the question or relation; WMR and PyKEEN's macro have their own; sums have none."""
+    """One over how many items share the question or relation; WMR and PyKEEN's macro have their own; sums have none.
+
+    Shares are scaled by a power of 2.
+    """
     found = weights_of(measure, how)
     assert found == (None if expected is None else pytest.approx(expected))
 
@@ -84,6 +87,20 @@ def test_the_own_distribution_as_shares_changes_nothing(table: Table):
     )
     np.testing.assert_allclose(weighted, plain, rtol=1e-12)
     np.testing.assert_allclose(scaled, plain, rtol=1e-12)
+
+
+@settings(max_examples=10)
+@given(table=tables(), scale=st.sampled_from([2.0**1020, 2.0**-1060]))
+def test_shares_may_be_as_large_or_small_as_numbers_go(table: Table, scale: float):
+    """Sums of shares near 1e308 overflowed, and gave no value and no word of it."""
+    collection, ranks = table.collection(), table.inputs()[1]
+    shares = {f"r{r}": r + 1.0 for r in range(max(table.relation) + 1)}
+    one, other = (
+        evaluate(collection, ranks, ["micro.MR", "micro.MRR"], weights=weights, confidence=0.9, drawn="question")
+        for weights in (shares, {name: scale * share for name, share in shares.items()})
+    )
+    for name in ("values", "low", "high", "effective"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
 @settings(max_examples=25)

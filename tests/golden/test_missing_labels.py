@@ -36,7 +36,7 @@ def estimate(fb15k_237, data):
         ).run
         for name in ("transe", "distmult")
     ]
-    return estimate_missing(labels, collection.qrels, runs, truth=collection.qrels, resamples=200)
+    return estimate_missing(labels, collection.qrels, runs, truth=collection.qrels)
 
 
 def test_labels_as_a_sample_tell_what_the_systems_did_not_find(estimate):

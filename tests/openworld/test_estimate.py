@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.special
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +24,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, MeasureError
+from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.kernels.sampling.capture_recapture import FoundAnswers, estimates, question_sums
 from kgtrec.openworld import estimate as module
@@ -80,7 +83,7 @@ TWO = run("two", q1="cdxa", q2="fxe", q3="x")
 
 def test_a_world_by_hand():
     """b, a label that no system finds to rank 3, stands for as many as are beside the found labels: 5 to 1."""
-    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3, resamples=20)
+    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3)
     assert (found.n_questions, found.n_labels, found.found_labels, found.found_missing) == (3, 4, 2, 3)
     assert (found.set_aside, found.label_pairs) == (1, 1)
     assert (found.systems, found.measures, found.method) == (("one", "two"), ("micro.MRR",), "runs")
@@ -102,16 +105,16 @@ def test_known_answers_count_as_judged_true():
     """b and d, known otherwise, are found or set aside as what was judged is."""
     bare = qrels(q1="ac-x", q2="ef-x")
     known = qrels(q1="abd", q3="h", q7="z")
-    found = estimate_missing(LABELLED, bare, [ONE, TWO], "micro.MRR", depth=3, resamples=1, known=known)
-    expected = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3, resamples=1)
+    found = estimate_missing(LABELLED, bare, [ONE, TWO], "micro.MRR", depth=3, known=known)
+    expected = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3)
     assert estimate_json(found) == estimate_json(expected)
 
 
 def test_the_truth_is_told_beside_and_is_not_a_judgement():
     """Answers that only the truth knows change no estimate, and do not pass for judged."""
     truth = qrels(q1="abcdi", q2="ef", q3="ghx")
-    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3, resamples=5, truth=truth)
-    bare = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3, resamples=5)
+    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3, truth=truth)
+    bare = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3)
     assert found.true_answers == 10
     assert found.true_share == pytest.approx(6 / 10)
     assert found.true_missing == pytest.approx((2 * 3 + 1 * 1 + 1 * 2) / (2 * 3 + 1 * 1 + 1 * 2 + 2))
@@ -128,7 +131,7 @@ def test_ties_at_the_cut_are_not_found():
     """c, d and x tie for places 2 to 4: at depth 3 none of them is found for sure, at depth 4 all are."""
     labels, everything = qrels(q="ab"), qrels(q="abcd-x")
     one = run(q="ac=d=xb")
-    cut, whole = (estimate_missing(labels, everything, one, "micro.MRR", depth=depth, resamples=1) for depth in (3, 4))
+    cut, whole = (estimate_missing(labels, everything, one, "micro.MRR", depth=depth) for depth in (3, 4))
     assert (cut.found_missing, cut.set_aside) == (0, 2)
     assert (whole.found_missing, whole.set_aside) == (2, 0)
     assert cut.judged.tolist() == [1.0]
@@ -137,7 +140,7 @@ def test_ties_at_the_cut_are_not_found():
 
 
 def test_a_run_without_judged_wrong_rows_does_not_tell_what_was_judged():
-    found = estimate_missing(LABELLED, qrels(q1="acd", q2="ef"), ONE, depth=3, resamples=1)
+    found = estimate_missing(LABELLED, qrels(q1="acd", q2="ef"), ONE, depth=3)
     assert np.isnan(found.judged).all()
 
 
@@ -145,11 +148,11 @@ def test_a_run_without_judged_wrong_rows_does_not_tell_what_was_judged():
 def test_nothing_is_estimated_where_nothing_without_a_label_was_judged(judged):
     """Judgements of other questions, or the labels themselves: there would be nothing missing, whatever is."""
     with pytest.raises(KgtrecError, match="expected judgements of candidates that have no label, found none"):
-        estimate_missing(LABELLED, judged, [ONE, TWO], "micro.MRR", depth=3, resamples=1)
+        estimate_missing(LABELLED, judged, [ONE, TWO], "micro.MRR", depth=3)
 
 
 def test_questions_without_a_judged_candidate_need_not_be_there():
-    found = estimate_missing(LABELLED, qrels(q1="-x"), [ONE, TWO], "micro.MRR", depth=3, resamples=1)
+    found = estimate_missing(LABELLED, qrels(q1="-x"), [ONE, TWO], "micro.MRR", depth=3)
     assert (found.n_questions, found.found_missing) == (3, 0)
     assert found.share.value[FOUND] == 0
     np.testing.assert_array_equal(found.sparse, found.completed.value)
@@ -172,8 +175,6 @@ def test_questions_without_a_judged_candidate_need_not_be_there():
         ({"depth": 0}, "expected depth to be a whole number from 1 on, found 0"),
         ({"depth": True}, "expected depth to be a whole number from 1 on, found True"),
         ({"top": 0}, "expected top to be a whole number from 1 on, found 0"),
-        ({"resamples": 0}, "expected resamples to be a whole number from 1 on, found 0"),
-        ({"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
         ({"p": 0.5}, "expected a probability of a wrong order between 0 and 0.5, found 0.5"),
         ({"p": "0.1"}, "expected a probability of a wrong order between 0 and 0.5, found '0.1'"),
         ({"confidence": 1}, "expected a confidence between 0 and 1, found 1"),
@@ -199,15 +200,15 @@ def test_the_method_is_the_one_asked_for_or_the_best_that_there_is():
     many = {f"q{i}": "ab" for i in range(5)}
     labels, everything = qrels(**many), qrels(**dict.fromkeys(many, "abc"))
     one, two = (run(name, **dict.fromkeys(many, "abc")) for name in ("one", "two"))
-    assert estimate_missing(labels, everything, one, resamples=1).method == "labels"
-    assert estimate_missing(labels, everything, [one, two], resamples=1, method="runs").method == "runs"
-    assert estimate_missing(LABELLED, JUDGED, ONE, depth=3, resamples=1).method == "found"
-    assert estimate_missing(LABELLED, JUDGED, [ONE, TWO], depth=3, resamples=1, method="labels").method == "labels"
+    assert estimate_missing(labels, everything, one).method == "labels"
+    assert estimate_missing(labels, everything, [one, two], method="runs").method == "runs"
+    assert estimate_missing(LABELLED, JUDGED, ONE, depth=3).method == "found"
+    assert estimate_missing(LABELLED, JUDGED, [ONE, TWO], depth=3, method="labels").method == "labels"
 
 
 def test_without_two_labels_of_a_question_beta_and_strength_are_not_known():
     """One label a question, as in many campaigns: counts and scores are there, nothing pretends that beta is 1."""
-    found = estimate_missing(qrels(q="a", r="a"), qrels(q="ac", r="ad"), run(q="ac", r="da"), "micro.MRR", resamples=9)
+    found = estimate_missing(qrels(q="a", r="a"), qrels(q="ac", r="ad"), run(q="ac", r="da"), "micro.MRR")
     assert np.isnan(found.missing.value).all()
     assert np.isnan(found.strength.value).all()
     assert found.answers.value[FOUND] == 4
@@ -271,7 +272,7 @@ def found_by(scores, depth):
     return np.any([(np.argsort(np.argsort(-own, axis=1), axis=1) < depth) for own in scores], axis=0)
 
 
-OPTIONS = {"depth": 5, "resamples": 20}
+OPTIONS = {"depth": 5}
 
 
 def estimated(labelled, true, systems, measures="micro.MRR micro.Hits@3", **options):
@@ -312,7 +313,7 @@ def test_answer_ranks_say_what_runs_say(seed):
 @given(st.integers(0, 10_000))
 @settings(max_examples=15)
 def test_the_order_of_rows_files_and_systems_does_not_matter(seed):
-    """The same bytes, intervals included, for one seed; of systems in another order but for the last digits."""
+    """The same bytes, intervals included; of systems in another order but for the last digits."""
     true, labelled, scores = random_world(seed)
     scores[2] = scores[1].copy()  # two that tie
 
@@ -360,9 +361,7 @@ def test_where_all_that_is_true_is_found_all_methods_agree_with_the_truth(seed):
 @settings(max_examples=10)
 def test_intervals_hold_their_values_and_grow_with_confidence(seed):
     true, labelled, scores = random_world(seed, n_questions=40)
-    narrow, wide = (
-        estimated(labelled, true, runs_of(scores), resamples=200, confidence=confidence) for confidence in (0.5, 0.99)
-    )
+    narrow, wide = (estimated(labelled, true, runs_of(scores), confidence=confidence) for confidence in (0.5, 0.99))
     for name in ("answers", "share", "missing", "filtered", "completed", "estimated", "strength"):
         inner, outer = getattr(narrow, name), getattr(wide, name)
         assert np.array_equal(inner.value, outer.value, equal_nan=True)
@@ -392,7 +391,7 @@ def numbered(*questions):
 def test_what_is_counted_has_no_interval():
     """All that is found of these questions is known, however they were drawn; beta is not a count."""
     labels, known, runs = numbered(*["2L 1L 2 0L"] * 5, *["1L 2L 2L 1"] * 5)
-    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=2)
+    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9)
     assert np.isnan([found.answers.low[FOUND], found.share.high[FOUND]]).all()
     assert found.missing.low[FOUND] < found.missing.value[FOUND] < found.missing.high[FOUND]
     assert found.answers.low[LABELS] < found.answers.value[LABELS] < found.answers.high[LABELS]
@@ -402,22 +401,88 @@ def test_of_a_sample_of_the_judgements_what_is_found_is_an_estimate():
     """It has an interval then, which starts no lower than what was seen; of "runs" nothing is said."""
     labels, known, runs = numbered(*["2L 1L 2 0L"] * 5, *["1L 2L 2L 1"] * 5)
     weight = np.full(len(known), 1.5)
-    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=2, weight=weight)
+    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9, weight=weight)
     seen = found.n_labels + 10
     assert seen <= found.answers.low[FOUND] < found.answers.value[FOUND] == found.n_labels + 15
     assert np.isnan(found.answers.low[RUNS])
 
 
-def test_intervals_of_these_questions_are_not_drawn():
-    """What is said of the answers of these questions depends on no sample of questions."""
-    labels, known, runs = numbered(*["2L 1L 2 0L 0L"] * 4, *["1L 2L 1"] * 5)
-    one, other = (
-        estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=9, seed=seed) for seed in (0, 1)
-    )
-    for name in ("answers", "share", "missing", "estimated"):
-        for end in ("low", "high"):
-            np.testing.assert_array_equal(getattr(getattr(one, name), end), getattr(getattr(other, name), end))
-    assert not np.array_equal(one.filtered.low, other.filtered.low)
+def uneven_world(n_questions, n_entities=30):
+    """Questions of 1 to 8 labels and as many other answers, two systems, and all that a system finds judged."""
+    rng = np.random.default_rng(n_questions)
+    true, labelled = np.zeros((2, n_questions, n_entities), np.bool_)
+    for question, size in enumerate(1 + rng.geometric(0.4, n_questions).clip(max=7)):
+        true[question, : 2 * size] = labelled[question, :size] = True
+    return true, labelled, rng.random((2, n_questions, n_entities)) + true * 0.5
+
+
+def test_a_completed_score_has_the_interval_that_evaluate_gives_it():
+    """One number has one interval: over questions drawn anew, none where fewer than 60 effective ones carry it."""
+    measures = "micro.MRR micro.Hits@1"
+    for n_questions, has_one in ((30, False), (600, True)):
+        true, labelled, scores = uneven_world(n_questions)
+        found = estimated(labelled, true, runs_of(scores), depth=30, measures=measures)
+        ranks = [ranks_of(f"s{place}", own, true) for place, own in enumerate(scores)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KgtrecWarning)  # of no interval
+            expected = evaluate(qrels_of(true * 1, true), ranks, measures, confidence=0.95, drawn="question")
+        assert np.isfinite(found.completed.low).all() == has_one
+        assert expected.low is not None
+        assert expected.high is not None
+        for own, ends in ((found.completed.low, expected.low), (found.completed.high, expected.high)):
+            np.testing.assert_allclose(own, ends[:, :, 0].T, rtol=1e-9)
+
+
+def test_a_filtered_score_knows_which_share_of_the_facts_has_no_label():
+    """As of labels drawn anew, times the root of beta: if all have one, the score is that of all."""
+    true, labelled, scores = uneven_world(200)
+    found = estimated(labelled, true, runs_of(scores), depth=30, measures="micro.MRR")
+    beta, low, high = found.missing.value[LABELS], found.filtered.low[0], found.filtered.high[0]
+    assert found.label_pairs >= 10
+    value, n = found.filtered.value[0], found.n_labels
+    # on the scale of the logit; every label is a unit, and the run of each is worth 1 / rank
+    worth = filtered_worth(true, labelled, scores)
+    error = np.sqrt(beta * n / (n - 1) * np.sum((worth - worth.mean(axis=1, keepdims=True)) ** 2, axis=1)) / n
+    apart = (worth - worth.mean(axis=1, keepdims=True)) ** 2
+    effective = apart.sum(axis=1) ** 2 / (apart**2).sum(axis=1)
+    reach = scipy.stats.t.ppf(0.975, effective - 1) * error / (value * (1 - value))
+    np.testing.assert_allclose(low, scipy.special.expit(scipy.special.logit(value) - reach), rtol=1e-9)
+    np.testing.assert_allclose(high, scipy.special.expit(scipy.special.logit(value) + reach), rtol=1e-9)
+
+
+def filtered_worth(true, labelled, scores):
+    """(s, labels) 1 / rank of each label among what is not true."""
+    question, entity = np.nonzero(labelled)
+    wrong = np.where(true, -np.inf, scores)[:, question]
+    return 1 / (1 + np.sum(wrong > scores[:, question, entity][:, :, None], axis=2))
+
+
+def test_of_labels_that_are_worth_alike_or_miss_nothing_filtered_has_no_interval():
+    """Hits@10 of 1 does not tell how often it would be less; nor do labels beside which nothing is missing."""
+    labels, known, runs = numbered(*["2L 2L 2"] * 10)
+    found = estimate_missing(labels, known, runs, "micro.Hits@10", depth=9)
+    assert (found.filtered.value == 1).all()
+    assert np.isnan([found.filtered.low, found.filtered.high]).all()
+    labels, _, runs = numbered(*["2L 1L 2L"] * 8)
+    found = estimate_missing(labels, qrels(q0="-z"), runs, "micro.MRR", depth=9)
+    assert found.missing.value[LABELS] == 0
+    assert np.isnan([found.filtered.low, found.filtered.high]).all()
+
+
+def test_of_a_function_the_interval_has_no_bounds_and_needs_more_labels():
+    """What a function of ranks may be worth is not known: 60 effective labels, as for ranks, and the plain scale."""
+
+    def shifted(ranks):
+        return 1 / ranks + 5
+
+    true, labelled, scores = uneven_world(200)
+    found = estimated(labelled, true, runs_of(scores), depth=30, measures=[shifted])
+    middle = (found.filtered.low + found.filtered.high) / 2
+    np.testing.assert_allclose(middle, found.filtered.value, rtol=1e-12)
+    true, labelled, scores = uneven_world(20)
+    few = estimated(labelled, true, runs_of(scores), depth=30, measures=["micro.MRR", shifted])
+    assert np.isfinite(few.filtered.low[0]).all()
+    assert np.isnan(few.filtered.low[1]).all()
 
 
 @pytest.mark.slow
@@ -426,7 +491,7 @@ def test_intervals_of_95_percent_hold_the_truth_in_95_of_100_draws_of_labels():
     rng = np.random.default_rng(0)
     true, _, scores = random_world(1, n_questions=60)
     one, everything = run_of("one", scores[0]), qrels_of(true * 1)
-    options = {"measures": "micro.MRR", "depth": 5, "truth": everything, "resamples": 1, "top": 1}
+    options = {"measures": "micro.MRR", "depth": 5, "truth": everything, "top": 1}
     held = []
     for _ in range(300):
         labelled = true & (rng.random(true.shape) < 0.4)
@@ -442,7 +507,7 @@ def test_intervals_of_95_percent_hold_the_truth_in_95_of_100_draws_of_labels():
 def test_systems_that_miss_more_labels_than_independent_ones_would_do_not_find_independently():
     """Of 30 labels both find 20 and one alone 4: independent ones would miss 1/2 . 4 . 3 / (2 . 21) = 1/7, not 6."""
     labels, known, runs = numbered(*["2L 2L 1"] * 10, *["1L 2"] * 4, *["0L 0L 2"] * 3)
-    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=2)
+    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9)
     assert found.missed_by_runs == pytest.approx(1 / 7)
     assert not found.independent
     for interval in (found.answers, found.share, found.missing):
@@ -457,7 +522,7 @@ def test_systems_that_miss_more_labels_than_independent_ones_would_do_not_find_i
 def test_systems_that_miss_as_many_labels_as_independent_ones_would_may_be_such():
     """Of 31 labels both find 9 and one alone 12: independent ones would miss 1/2 . 12 . 11 / 20 = 3.3 where 4 are."""
     labels, known, runs = numbered(*["2L 1L 1"] * 9, *["1L 2 1"] * 3, *["0L 0L 2 1"] * 2)
-    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=2)
+    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9)
     assert found.missed_by_runs == pytest.approx(3.3)
     assert found.independent
     assert found.answers.low[RUNS] < found.answers.value[RUNS] < found.answers.high[RUNS]
@@ -467,7 +532,7 @@ def test_systems_that_miss_as_many_labels_as_independent_ones_would_may_be_such(
 def test_systems_that_miss_no_label_where_few_are_to_be_missed_may_be_independent():
     """Of 24 labels both find 20 and one alone 4, as of 1/7 that is missed; none is, which is as likely as can be."""
     labels, known, runs = numbered(*["2L 2L 1"] * 10, *["1L 2"] * 4)
-    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9, resamples=2)
+    found = estimate_missing(labels, known, runs, "micro.MRR", depth=9)
     assert found.missed_by_runs == pytest.approx(1 / 7)
     assert found.independent
 
@@ -478,7 +543,7 @@ def test_a_bigger_weight_is_more_of_the_same_answer():
     pairs = [(JUDGED.questions[q], JUDGED.entities[e]) for q, e in zip(JUDGED.question, JUDGED.entity, strict=True)]
     weight[pairs.index(("q2", "f"))] = 3.0
     weight[pairs.index(("q1", "a"))] = 50.0
-    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3, resamples=1, weight=weight)
+    found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3, weight=weight)
     assert found.found_missing == 5
     np.testing.assert_allclose(found.answers.value, [9, 9, 4 + 5 + 7 * 1])  # beside labels 2 . 2 + 1 . 3, to one pair
     np.testing.assert_allclose(found.completed.value[0], [(2.5 + 1 + 3) / 9, (1 + 1 + 1 + 3) / 9])
@@ -486,7 +551,7 @@ def test_a_bigger_weight_is_more_of_the_same_answer():
 
 def test_what_is_known_otherwise_counts_once_though_a_sample_of_it_was_judged():
     """All of it is there by itself, so what was sampled of it stands for nothing else."""
-    options = {"known": JUDGED, "depth": 3, "resamples": 5}
+    options = {"known": JUDGED, "depth": 3}
     expected = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", **options)
     weight = np.where(JUDGED.grade >= 1, 2.5, 1.0)
     found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", weight=weight, **options)
@@ -539,7 +604,7 @@ def test_of_questions_of_one_size_strengths_and_separations_are_those_of_theory(
     orders = ["abcdx", "cxdab", "xcadb", "dxcba"]
     one = run("one", **{name: orders[i % 3] for i, name in enumerate(every)})
     two = run("two", **{name: orders[i % 4] for i, name in enumerate(every)})
-    found = estimate_missing(labels, everything, [one, two], "micro.MRR", depth=5, method="found", resamples=1)
+    found = estimate_missing(labels, everything, [one, two], "micro.MRR", depth=5, method="found")
     assert found.missing.value[FOUND] == pytest.approx(2 / 3)
     model = OpenWorld(4, 2 / 3)
     np.testing.assert_allclose(expected_score(model, "MRR", found.strength.value[0]), found.sparse[0], atol=1e-9)
@@ -575,10 +640,10 @@ def test_questions_by_data_come_of_the_clustered_variance_of_paired_differences(
 def test_systems_that_score_the_same_are_never_separated():
     """Put in the order of their names, whichever is given first."""
     same = [ONE.renamed(name) for name in ("b", "c", "a")]
-    found = estimate_missing(LABELLED, JUDGED, same, "micro.MRR", depth=3, resamples=3)
+    found = estimate_missing(LABELLED, JUDGED, same, "micro.MRR", depth=3)
     told = [(pair.higher, pair.lower, pair.difference, pair.by_data, pair.by_theory) for pair in found.separations]
     assert told == [("a", "b", 0.0, None, None), ("b", "c", 0.0, None, None)]
-    assert estimate_missing(LABELLED, JUDGED, same, "micro.MRR", depth=3, resamples=3, top=1).separations == ()
+    assert estimate_missing(LABELLED, JUDGED, same, "micro.MRR", depth=3, top=1).separations == ()
 
 
 # -- judged pools
@@ -612,7 +677,7 @@ def test_a_sampled_pool_gives_the_estimates_of_the_whole_one_on_average():
 
     def of(pool):
         rows, weight = judged_answers(pool, seeds, judged(pool, true))
-        return estimate_missing(seeds, rows, runs, "micro.Hits@10", depth=40, weight=weight, resamples=1)
+        return estimate_missing(seeds, rows, runs, "micro.Hits@10", depth=40, weight=weight)
 
     expected = of(whole)
     found = [of(pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)) for seed in range(60)]
@@ -621,9 +686,8 @@ def test_a_sampled_pool_gives_the_estimates_of_the_whole_one_on_average():
         ([one.answers.value[FOUND] for one in found], expected.answers.value[FOUND]),
     ):
         assert abs(np.mean(values) - truth) < 4 * np.std(values) / np.sqrt(len(values))
-    ratio = [
-        one.completed.value[0, 0] for one in found
-    ]  # each answer's own rank depends on the sample: a little biased
+    # each answer's own rank depends on the sample: a little biased
+    ratio = [one.completed.value[0, 0] for one in found]
     assert abs(np.mean(ratio) - expected.completed.value[0, 0]) < 0.05
 
 
@@ -649,7 +713,7 @@ def test_an_empty_pool_leaves_the_seeds():
     assert len(rows) == len(collection.qrels)
     assert (weight == 1).all()
     with pytest.raises(KgtrecError, match="judge some first"):
-        estimate_missing(collection.qrels, rows, runs, weight=weight, resamples=1)
+        estimate_missing(collection.qrels, rows, runs, weight=weight)
 
 
 def test_answer_ranks_without_a_row_for_what_was_judged_true_are_refused():
@@ -689,7 +753,7 @@ def test_facts_that_label_two_questions_are_known_from_what_the_questions_ask(tr
     """They make intervals wider than labels that are independent would be; values stay."""
     true, ranks = tree
     labels, everything = hide_labels(true, 1 / 3).qrels(), hide_labels(true, 1.0).qrels()
-    options = {"measures": "micro.MRR", "depth": 1, "resamples": 1, "top": 1}
+    options = {"measures": "micro.MRR", "depth": 1, "top": 1}
     alone = estimate_missing(labels, everything, ranks, **options)
     by_fact = estimate_missing(labels, everything, ranks, questions=true.collection.questions, **options)
     assert (alone.by_fact, by_fact.by_fact) == (False, True)
@@ -697,6 +761,9 @@ def test_facts_that_label_two_questions_are_known_from_what_the_questions_ask(tr
         one, other = getattr(alone, name), getattr(by_fact, name)
         np.testing.assert_array_equal(one.value, other.value)
         assert (other.high - other.low)[LABELS] > (one.high - one.low)[LABELS]
+    one, other = alone.filtered, by_fact.filtered
+    np.testing.assert_array_equal(one.value, other.value)
+    assert ((other.high - other.low) > (one.high - one.low)).all()
 
 
 def test_the_same_fact_is_the_answer_of_two_questions():
@@ -723,7 +790,7 @@ def betas(tree, correlation):
     rows = []
     for draw in range(10):
         labels = hide_labels(true, 1 / 3, found=found, correlation=correlation, draw=draw).qrels()
-        told = estimate_missing(labels, everything, ranks, "micro.MRR", resamples=1, truth=everything)
+        told = estimate_missing(labels, everything, ranks, "micro.MRR", truth=everything)
         rows.append([*told.missing.value, told.true_missing])
     return np.array(rows)
 

@@ -19,8 +19,6 @@ from kgtrec.cli.options import (
     mixed_option,
     out_option,
     require_table,
-    samples,
-    seed_option,
     trust_ids_option,
     trusts_ids,
 )
@@ -69,9 +67,6 @@ _DEPTH = 10  # of a pool that nothing is known of
     "--confidence", type=SHARE, default=0.95, show_default=True,
     help="Of the intervals.",
 )  # fmt: skip
-@click.option("--resamples", type=samples(1), default=1000, show_default=True,
-              help="Bootstrap samples of questions, for the intervals of filtered and completed.")  # fmt: skip
-@seed_option("Of the bootstrap.")
 @mixed_option
 @trust_ids_option
 @format_option(FORMATS)
@@ -89,8 +84,6 @@ def command(
     top: int,
     p: float,
     confidence: float,
-    resamples: int,
-    seed: int,
     mixed: bool,
     form: str | None,
     table: str | None,
@@ -126,7 +119,7 @@ def command(
         found = estimate_missing(
             sparse, complete, counting(read_systems(paths, holds_ranks), advance), list(measures) or MEASURES,
             depth=depth or pooled, weight=weight, method=method, top=top, p=p, confidence=confidence,
-            resamples=resamples, seed=seed, known=known_qrels, truth=true_qrels, questions=questions, mixed=mixed,
+            known=known_qrels, truth=true_qrels, questions=questions, mixed=mixed,
         )  # fmt: skip
     if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
         say(f"note: cut runs, in which an answer that is not listed counts 0: {', '.join(cut)}")

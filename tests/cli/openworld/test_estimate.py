@@ -48,7 +48,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return error
 
 
-QRELS = ("judged.txt", "one.run", "two.run", "--labels", "labels.txt", "--resamples", "20")
+QRELS = ("judged.txt", "one.run", "two.run", "--labels", "labels.txt")
 
 
 def test_qrels_and_runs_give_tables(files: Path, capsys: pytest.CaptureFixture[str]):
@@ -62,7 +62,7 @@ def test_qrels_and_runs_give_tables(files: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_out_takes_its_form_from_the_suffix(files: Path, capsys: pytest.CaptureFixture[str]):
-    """JSON by the suffix, one table of CSV; standard output stays empty, and one seed gives the same bytes."""
+    """JSON by the suffix, one table of CSV; standard output stays empty, and the same bytes come out again."""
     assert estimated(capsys, *QRELS, "--out", "o.json") == ""
     whole = json.loads((files / "o.json").read_text())
     assert whole["found_missing"] == 2
@@ -71,8 +71,6 @@ def test_out_takes_its_form_from_the_suffix(files: Path, capsys: pytest.CaptureF
         rows = list(csv.DictReader(io.StringIO((files / "o.csv").read_text())))
         assert len(rows) == len(whole[table]) == size
     assert estimated(capsys, *QRELS, "--format", "json") == (files / "o.json").read_text()
-    other = json.loads(estimated(capsys, *QRELS, "--format", "json", "--seed", "5"))
-    assert other["seed"] == 5
 
 
 def test_known_answers_and_depth_reach_the_estimate(files: Path, capsys: pytest.CaptureFixture[str]):
@@ -174,7 +172,7 @@ def test_a_campaign_brings_its_labels_and_is_told_apart_from_qrels(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     campaign_of(tmp_path / "C", 20)
     runs_in(tmp_path)
-    whole = json.loads(estimated(capsys, "C", "up.run", "down.run", "--resamples", "9", "--format", "json"))
+    whole = json.loads(estimated(capsys, "C", "up.run", "down.run", "--format", "json"))
     assert (whole["n_labels"], whole["found_missing"]) == (4, 10)
     assert whole["judged"] == {"up": 1.0, "down": 1.0}
     assert [row["missing"] for row in whole["missing"]] == [None] * 3
@@ -200,7 +198,7 @@ def test_a_campaign_judged_by_half_lets_the_settled_half_stand_for_all(tmp_path,
     monkeypatch.chdir(tmp_path)
     campaign_of(tmp_path / "C", 10)
     runs_in(tmp_path)
-    main(["openworld", "estimate", "C", "up.run", "--depth", "6", "--resamples", "9", "--format", "json"])
+    main(["openworld", "estimate", "C", "up.run", "--depth", "6", "--format", "json"])
     out, error = capsys.readouterr()
     assert "note: 10 of 20 triples are not settled; those that people have settled stand for them, as if" in error
     assert json.loads(out)["found_missing"] == 5 * 2
