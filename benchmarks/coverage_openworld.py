@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 import kgtrec
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.missing_estimate import METHODS, Interval, MissingEstimate
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.openworld.estimate import METHODS, Interval, MissingEstimate
 from kgtrec.openworld.labels import TrueFacts, hide_labels
 
 MEASURE = "micro.MRR"

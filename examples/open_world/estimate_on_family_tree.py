@@ -15,7 +15,7 @@ import argparse
 import sys
 
 import kgtrec
-from kgtrec.data.missing_estimate import METHODS
+from kgtrec.openworld.estimate import METHODS
 from kgtrec.openworld.labels import TrueFacts, found_answers, hide_labels
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, report_half_places, systems_of
+from kgtrec.cli.evaluate import report_half_places
+from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     format_option,
     measure_option,
@@ -17,6 +18,7 @@ from kgtrec.cli.options import (
     seed_option,
     trust_ids_option,
 )
+from kgtrec.cli.output import form_of
 from kgtrec.formats.output.outputs import write_text
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 
@@ -72,7 +74,7 @@ def command(
     from kgtrec.evaluation.ties import compare_ties
     from kgtrec.report import ties as report
 
-    form = form or form_of(out, FORMATS)
+    form = form_of(out, form, FORMATS)
     systems, holds_ranks = systems_of(qrels, systems)
     judgements = read_judgements(qrels)
     asked = measures

@@ -69,6 +69,8 @@ class Column:
     form : {"number", "share", "p", "difference"}
         How a number is written: as it is; as a percentage; as a p-value, ``<0.0001`` where decimals would show 0; as a
         difference, with at least three significant digits.
+    names : mapping of str to str
+        What labels are shown as, where that is not as they are.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Column:
     high: str = ""
     groups: str = ""
     form: Literal["number", "share", "p", "difference"] = "number"
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,3 +240,17 @@ class Report:
 def _check_key(key: str) -> None:
     if not _KEY.fullmatch(key):
         raise KgtrecError(f"expected a key of lower-case letters, digits and single dashes, found {key!r}")
+
+
+def lower_text(measures: Sequence[str], higher_is_better: Sequence[bool]) -> str:
+    """What to mind of measures where lower is better, as the end of a sentence; nothing if there are none.
+
+    Examples
+    --------
+    >>> lower_text(["micro.MR", "AP"], [False, True])
+    '; lower is better under micro.MR, so a positive difference is in favour of the second'
+    """
+    lower = [name for name, rising in zip(measures, higher_is_better, strict=True) if not rising]
+    return f"; lower is better under {', '.join(lower)}, so a positive difference is in favour of the second" * bool(
+        lower
+    )

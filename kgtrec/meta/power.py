@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.frames import frame_of_table
+from kgtrec.data.table import Column, Table, lower_text
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, terms, totals
 from kgtrec.kernels.statistics import paired_tests
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 #: every test there is, in the order in which they are shown
 POWER_TESTS = ("t", "clustered", "bootstrap", "tukey")
+_TEST_NAMES = {"clustered": "t, clustered", "tukey": "Tukey HSD"}
 Resample = Literal["question", "item"]
 #: what the last two can draw and shuffle as one; the first is the usual one
 RESAMPLES: tuple[Resample, ...] = get_args(Resample)
@@ -191,6 +193,71 @@ class Power:
     def summary(self) -> pd.DataFrame:
         """:meth:`summary_table` as a data frame."""
         return frame_of_table(self.summary_table())
+
+    def about(self) -> dict[str, Any]:
+        """What was asked for."""
+        return {"systems": list(self.systems), "alpha": self.alpha, "repeats": self.repeats}
+
+    def tables(self) -> tuple[Table, ...]:
+        """``measures``, a row per measure and test, and ``pairs``, a row per measure, pair and test."""
+        return self._measures(), self._pairs()
+
+    def _measures(self) -> Table:
+        n_tests = len(self.tests)
+        same = "t" in self.tests  # over questions nothing is left to be clustered
+        rows = [
+            place * n_tests + number
+            for place, items in enumerate(self.items)
+            for number, test in enumerate(self.tests)
+            if not (same and test == "clustered" and items == "questions")
+        ]
+        columns = [
+            Column("measure"), Column("test", names=_TEST_NAMES), Column("n_items", "items"),
+            Column("below", f"p < {self.alpha:g}"),
+            Column("share", form="share", digits=1), Column("below_adjusted", "adjusted"),
+            Column("share_adjusted", "share", form="share", digits=1), Column("area", form="p"),
+            Column("smallest", "smallest found", form="difference"),
+            Column("largest_missed", "largest missed", form="difference"),
+        ]  # fmt: skip
+        undefined = [Column("undefined")] if self.undefined.any() else []
+        return Table(
+            "measures", "Discriminative power", self._head(), self.summary_table(), (*columns, *undefined), rows
+        )
+
+    def _pairs(self) -> Table:
+        """The pairs of each measure, the surest last as on the curve."""
+        n_measures, n_tests, n_pairs = self.p.shape
+        speaking = self.tests.index(self.speaking)
+        order = np.argsort(-self.p[:, speaking], axis=1, kind="stable")  # NaN last
+        place = np.arange(n_measures)[:, None] * n_pairs + order
+        rows = (place[:, :, None] * n_tests + np.arange(n_tests)).ravel()
+        columns = (
+            Column("measure"), Column("first"), Column("second"), Column("better"),
+            Column("test", names=_TEST_NAMES),
+            Column("difference", form="difference"), Column("d_z", digits=3),
+            Column("d_pooled", "d pooled", digits=3), Column("p", form="p"), Column("p_adjusted", "adjusted", form="p"),
+        )  # fmt: skip
+        caption = (
+            "differences are first minus second; the pairs of a measure from the greatest p to the least"
+            f"{lower_text(self.measures, self.higher_is_better)}"
+        )
+        return Table("pairs", "Pairs of systems", caption, self.to_table(), columns, rows.tolist())
+
+    def _head(self) -> str:
+        n_pairs = self.difference.shape[1]
+        lines = [
+            f"{n_pairs:,} pair{'s' * (n_pairs != 1)} of {len(self.systems):,} systems; two-tailed, alpha "
+            f"{self.alpha:g}; area: of the curve of p-values, less is better"
+        ]
+        drawn = {"bootstrap": "bootstrap samples", "tukey": "shuffles"}
+        if resampled := [name for test, name in drawn.items() if test in self.tests]:
+            lines.append(f"{self.repeats:,} {' and '.join(resampled)}")
+        scaled = {
+            f"{name} ({scale})" for name, scale in zip(self.measures, self.scale, strict=True) if scale != "value"
+        }
+        if scaled:
+            lines.append(f"differences are those of what is averaged: {', '.join(sorted(scaled))}")
+        return "\n".join(lines)
 
     def curve_table(self) -> pa.Table:
         """The curves, a row per measure, test and place from 1 in descending order of p: what a figure is drawn of."""

@@ -36,8 +36,8 @@ __all__ = offer(
         "openworld.estimate": (
             "estimate_missing",
             "judged_answers",
+            "MissingEstimate",
         ),
-        "data.missing_estimate": ("MissingEstimate",),
         "openworld.annotators": ("annotate",),
     },
 )

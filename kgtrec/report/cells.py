@@ -90,7 +90,8 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
     data = table.shown
     values = data.column(column.name).to_pylist()
     if not is_number_column(table, column):
-        return [Cell(label_text("" if value is None else str(value))) for value in values]
+        texts = ("" if value is None else str(value) for value in values)
+        return [Cell(label_text(column.names.get(text, text))) for text in texts]
     n = len(values)
     if isinstance(column.digits, str):
         digits = [digits_of(measure) for measure in data.column(column.digits).to_pylist()]

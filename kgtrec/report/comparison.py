@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pyarrow as pa
 
+from kgtrec.data.table import lower_text
 from kgtrec.meta.comparison import AnswerPlaces, Comparison, GroupOutcomes, QuestionDifference
 from kgtrec.report.cells import difference_text, label_text, measure_text, number_text, p_text
-from kgtrec.report.power import lower_text
 from kgtrec.report.records import table_csv, tables_json
 from kgtrec.report.tables import aligned, booktabs
 

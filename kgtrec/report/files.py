@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-import numpy as np
-
 from kgtrec.data.table import REPORT_FORMATS, Figure, Report, Table
 from kgtrec.errors import KgtrecError
-from kgtrec.report.cells import is_number_column, label_text, table_cells
 from kgtrec.report.drawing import pdf, png, svg
 from kgtrec.report.html import data_file, is_too_large, to_html
 from kgtrec.report.records import table_csv
-from kgtrec.report.tables import booktabs
+from kgtrec.report.show import table_latex
 
 USUAL_FORMATS = ("html", "svg", "pdf", "tex", "csv")
 PAGE = "report.html"
@@ -54,30 +51,6 @@ def report_files(report: Report, formats: Collection[str] = USUAL_FORMATS) -> di
         if kind in formats:
             found |= {f"figures/{figure.key}.{kind}": draw(figure) for figure in report.figures}
     return found
-
-
-def table_latex(table: Table) -> str:
-    r"""A booktabs table (``\usepackage{booktabs}``); best values bold, intervals and letters beside the values.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> print(table_latex(Table("t", "T", "", pa.table({"system": ["<a_b>"], "tau": [-0.5]}))), end="")
-    \begin{tabular}{lr}
-    \toprule
-    system & tau \\
-    \midrule
-    \textless{}a\_b\textgreater{} & $-$0.5000 \\
-    \bottomrule
-    \end{tabular}
-    """
-    numbers = [is_number_column(table, column) for column in table.columns]
-    left = numbers.index(True) if True in numbers else len(numbers)
-    header = [label_text(column.label or column.name) for column in table.columns]
-    cells = table_cells(table)
-    rows = [[" ".join(filter(None, (cell.text, cell.groups, cell.interval))) for cell in row] for row in cells]
-    best = np.array([[False] * len(header), *([cell.is_best for cell in row] for row in cells)], np.bool_)
-    return booktabs([header, *rows], left, best)
 
 
 def _svg(figure: Figure) -> bytes:

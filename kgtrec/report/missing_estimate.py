@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.data.missing_estimate import FEWEST_FOUND, METHODS, MissingEstimate
+from kgtrec.openworld.estimate import FEWEST_FOUND, METHODS, MissingEstimate
 from kgtrec.report.cells import measure_text, number_text
 from kgtrec.report.records import table_csv, tables_json
 from kgtrec.report.tables import aligned

@@ -6,8 +6,8 @@ from typing import Literal
 
 import click
 
-from kgtrec.cli.evaluate import form_of
 from kgtrec.cli.options import SEED, SHARE, samples
+from kgtrec.cli.output import form_of
 from kgtrec.formats.output.outputs import writing
 
 FORMATS = ("table", "csv", "json", "latex")
@@ -72,7 +72,7 @@ def command(
     from kgtrec.formats.campaign.folder import read_campaign, require_initialised
     from kgtrec.report import agreement as report
 
-    form = form or form_of(out, FORMATS)
+    form = form_of(out, form, FORMATS)
     require_initialised(campaign)
     read = read_campaign(campaign)
     found = annotator_agreement(

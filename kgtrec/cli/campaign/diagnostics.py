@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import counting, progress, say
-from kgtrec.cli.evaluate import files_of, form_of, holds_ranks_of, read_systems
+from kgtrec.cli.inputs import files_of, holds_ranks_of, read_systems
 from kgtrec.cli.options import COUNT, measure_option, mixed_option, require_table, trust_ids_option
+from kgtrec.cli.output import form_of
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.trec.runs import default_name
@@ -60,7 +61,7 @@ def command(
     from kgtrec.formats.output.folders import RUNS
     from kgtrec.report import diagnostics as report
 
-    form = form or form_of(out, FORMATS)
+    form = form_of(out, form, FORMATS)
     require_table(form, table, list(report.TABLES))
     systems = files_of(systems)
     _refuse_same_names(systems)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.evaluate import form_of
 from kgtrec.cli.options import SEED, SHARE, at_least
+from kgtrec.cli.output import form_of
 from kgtrec.errors import KgtrecError, counted, nearest
 from kgtrec.formats.output.outputs import writing
 
@@ -83,7 +83,7 @@ def command(
     require_initialised(campaign)
     read = read_campaign(campaign)
     if report:
-        _report(campaign, read, confidence, form or form_of(out, FORMATS), out)
+        _report(campaign, read, confidence, form_of(out, form, FORMATS), out)
     elif out is not None:
         _draw(campaign, read, size, seed, with_automatic, expert, force, out)
 

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.evaluate import (
-    form_of,
-    holds_ranks_of,
-    read_folder,
-    read_judgements,
-    read_systems,
-    refuse_twice,
-)
+from kgtrec.cli.inputs import holds_ranks_of, read_folder, read_judgements, read_systems, refuse_twice
 from kgtrec.cli.options import (
     SHARE,
     at_least,
@@ -28,6 +21,7 @@ from kgtrec.cli.options import (
     ties_option,
     trust_ids_option,
 )
+from kgtrec.cli.output import form_of
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.output.outputs import write_text
 
@@ -100,7 +94,7 @@ def command(
     from kgtrec.meta.comparison import compare
     from kgtrec.report import comparison as report
 
-    form = form or form_of(out, FORMATS)
+    form = form_of(out, form, FORMATS)
     if part is not None and form not in ("csv", "latex"):
         raise click.UsageError("--table is about --format csv and latex; the other forms hold all tables")
     refuse_twice(qrels, (first, second))

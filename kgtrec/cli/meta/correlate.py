@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.evaluate import files_of, form_of, read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import files_of, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
     direction_options,
@@ -23,6 +23,7 @@ from kgtrec.cli.options import (
     ties_option,
     trust_ids_option,
 )
+from kgtrec.cli.output import form_of
 from kgtrec.errors import KgtrecError, naming
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import write_text
@@ -111,7 +112,7 @@ def command(
     kgtrec meta correlate C qrels/depth-10.qrels ranks/*.ranks.parquet --swaps
     kgtrec meta correlate C ranks/*.ranks.parquet -m "micro.MRR macro.MRR AP@20"
     """
-    form = form or form_of(out, FORMATS)
+    form = form_of(out, form, FORMATS)
     labels, more = _sorted_out(inputs)
     better = directions(higher, lower)
     _refuse(labels, against, names, wants_swaps=wants_swaps)

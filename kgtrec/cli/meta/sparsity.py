@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.evaluate import form_of, read_folder, read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     collection_option,
     direction_options,
@@ -23,6 +23,7 @@ from kgtrec.cli.options import (
     ties_option,
     trust_ids_option,
 )
+from kgtrec.cli.output import form_of
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import write_text
@@ -114,7 +115,7 @@ def command(
     from kgtrec.meta.sparsity import sparsity
     from kgtrec.report import correlations as report
 
-    form = form or form_of(out, FORMATS)
+    form = form_of(out, form, FORMATS)
     better = directions(higher, lower)
     asked = list(measures) or None
     tables: ScoreTable | list[ScoreTable]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.common import progress
-from kgtrec.cli.evaluate import form_of, read_folder, read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
     collection_option,
@@ -22,6 +22,7 @@ from kgtrec.cli.options import (
     trust_ids_option,
     workers_option,
 )
+from kgtrec.cli.output import form_of
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.output.outputs import write_text
 from kgtrec.meta.coefficients import COEFFICIENTS
@@ -141,7 +142,7 @@ def command(
     from kgtrec.meta.stability import SIZES, stability
     from kgtrec.report import stability as report
 
-    form = form or form_of(out, FORMATS)
+    form = form_of(out, form, FORMATS)
     if table != "summary" and form not in ("csv", "json"):
         raise KgtrecError(f"--table {table} is for files of numbers: expected --format csv or json, found {form}")
     systems, holds_ranks = systems_of(qrels, systems)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import progress, say
-from kgtrec.cli.evaluate import files_of, holds_ranks_of, refuse_twice
+from kgtrec.cli.inputs import files_of, holds_ranks_of, refuse_twice
 from kgtrec.cli.options import (
     COUNT,
     MOST_DRAWS,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.common import counting, progress, say
-from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     COUNT,
     SHARE,
@@ -22,11 +22,12 @@ from kgtrec.cli.options import (
     trust_ids_option,
     trusts_ids,
 )
+from kgtrec.cli.output import form_of
 from kgtrec.data.collection import Collection
-from kgtrec.data.missing_estimate import METHODS
 from kgtrec.errors import KgtrecError, naming
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.trec.runs import default_name
+from kgtrec.openworld.estimate import METHODS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,7 +109,7 @@ def command(
     from kgtrec.openworld.estimate import MEASURES, estimate_missing
     from kgtrec.report import missing_estimate as report
 
-    form = form or form_of(out, FORMATS)
+    form = form_of(out, form, FORMATS)
     require_table(form, table, list(report.TABLES))
     paths, holds_ranks = systems_of(judged, systems)
     given = {path: read_judgements(path) for path in (labels, known, truth) if path is not None}
