@@ -69,6 +69,9 @@ class Column:
     form : {"number", "share", "p", "difference"}
         How a number is written: as it is; as a percentage; as a p-value, ``<0.0001`` where decimals would show 0; as a
         difference, with at least three significant digits.
+    least : float or sequence of float
+        P-value that is written as ``<least`` where it is below: of 20 samples none can tell less than 1/20. One for
+        all, or one for each row of the data.
     names : mapping of str to str
         What labels are shown as, where that is not as they are.
     """
@@ -81,6 +84,7 @@ class Column:
     high: str = ""
     groups: str = ""
     form: Literal["number", "share", "p", "difference"] = "number"
+    least: float | Sequence[float] = 1e-4
     names: Mapping[str, str] = field(default_factory=dict)
 
 

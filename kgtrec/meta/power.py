@@ -231,11 +231,14 @@ class Power:
         order = np.argsort(-self.p[:, speaking], axis=1, kind="stable")  # NaN last
         place = np.arange(n_measures)[:, None] * n_pairs + order
         rows = (place[:, :, None] * n_tests + np.arange(n_tests)).ravel()
+        resampled = max(1e-4, 1 / self.repeats)
+        least = [resampled if test in ("bootstrap", "tukey") else 1e-4 for test in self.tests] * place.size
         columns = (
             Column("measure"), Column("first"), Column("second"), Column("better"),
             Column("test", names=_TEST_NAMES),
             Column("difference", form="difference"), Column("d_z", digits=3),
-            Column("d_pooled", "d pooled", digits=3), Column("p", form="p"), Column("p_adjusted", "adjusted", form="p"),
+            Column("d_pooled", "d pooled", digits=3), Column("p", form="p", least=least),
+            Column("p_adjusted", "adjusted", form="p", least=least),
         )  # fmt: skip
         caption = (
             "differences are first minus second; the pairs of a measure from the greatest p to the least"

@@ -1,9 +1,9 @@
-from kgtrec.data.missing_estimate import MissingEstimate as MissingEstimate
 from kgtrec.openworld.annotators import annotate as annotate
 from kgtrec.openworld.curve import OpenWorldCurve as OpenWorldCurve
 from kgtrec.openworld.curve import degradation as degradation
 from kgtrec.openworld.curve import inconsistency as inconsistency
 from kgtrec.openworld.curve import open_world_curve as open_world_curve
+from kgtrec.openworld.estimate import MissingEstimate as MissingEstimate
 from kgtrec.openworld.estimate import estimate_missing as estimate_missing
 from kgtrec.openworld.estimate import judged_answers as judged_answers
 from kgtrec.openworld.family_tree import family_tree as family_tree

@@ -21,7 +21,6 @@ UNDEFINED = "-"
 MINUS = "\N{MINUS SIGN}"
 # what XML cannot hold, and what would end a line or turn its direction
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
-SMALL_P = 1e-4  # below which a p-value is told as such
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
 
 
@@ -97,6 +96,9 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
         digits = [digits_of(measure) for measure in data.column(column.digits).to_pylist()]
     else:
         digits = [column.digits] * n
+    if column.form == "p":
+        return [Cell(p_text(math.nan if value is None else value, least), _sort_key(value))
+                for value, least in zip(values, _least(table, column), strict=True)]  # fmt: skip
     best = _best(values, column.better)
     low, high = (data.column(name).to_pylist() if name else [None] * n for name in (column.low, column.high))
     groups = data.column(column.groups).to_pylist() if column.groups else [""] * n
@@ -111,6 +113,13 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
         )
         for value, places, lower, upper, group in zip(values, digits, low, high, groups, strict=True)
     ]  # fmt: skip
+
+
+def _least(table: Table, column: Column) -> list[float]:
+    """Below what each row's p-value is not told."""
+    if isinstance(column.least, float):
+        return [column.least] * table.shown.num_rows
+    return [column.least[row] for row in (range(len(column.least)) if table.rows is None else table.rows)]
 
 
 def _best(values: Sequence[Any], better: str) -> Any:
@@ -135,15 +144,13 @@ def value_text(value: float | None, form: str = "number", digits: int = 4, *, ty
 
     Examples
     --------
-    >>> value_text(0.1234, "share", 1), value_text(7), value_text(0.00001, "p"), value_text(-0.0176312, "difference")
-    ('12.3%', '7', '<0.0001', '-0.0176')
+    >>> value_text(0.1234, "share", 1), value_text(7), value_text(-0.0176312, "difference")
+    ('12.3%', '7', '-0.0176')
     """
     if value is None or value != value:
         return UNDEFINED
     if form == "share":
         return f"{value:.{digits}%}"
-    if form == "p":
-        return p_text(value)
     if form == "difference":
         text = difference_text(value)
         return text.replace("-", MINUS) if typeset else text
@@ -185,7 +192,7 @@ def digits_of(measure: str) -> int:
     return 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
 
 
-def p_text(p: float, least: float = SMALL_P) -> str:
+def p_text(p: float, least: float = 1e-4) -> str:
     """A p-value as a person reads it; below ``least``, such as 1 / samples, it cannot be distinguished from 0.
 
     Examples
