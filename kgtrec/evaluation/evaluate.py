@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,7 +18,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, kind_of, nearest
+from kgtrec.errors import KgtrecError, MeasureError, kind_of, nearest, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
 from kgtrec.evaluation.matching import JudgedSystem, judge
@@ -169,7 +168,7 @@ def evaluate(
 
     scores = _scored(seen_systems(), parsed, items_of, breakdown, weighting, intervals)
     for _, line in no_better_than_chance(set_against):
-        warnings.warn(line, KgtrecWarning, stacklevel=2)
+        warn(line)
     return scores
 
 
@@ -275,11 +274,10 @@ def _tell_without_interval(
         of = f"; {len(effective)} of {without.size} values" if without.size > 1 else ""
         told.append(f"{measure.label} ({' or '.join(why)}{of})" if why else measure.label)
     if told:
-        warnings.warn(
+        warn(
             f"no interval for {', '.join(told)}"
-            + ("; intervals over test triples (--drawn triple) may have one" if way_out else ""),
-            KgtrecWarning, stacklevel=4,
-        )  # fmt: skip
+            + ("; intervals over test triples (--drawn triple) may have one" if way_out else "")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,11 +365,10 @@ def measured_items(
         items = _items_of_questions(measure, seen, qrels, breakdown, missing)
     unknown = np.count_nonzero(np.isnan(items.value))
     if unknown:
-        warnings.warn(
+        warn(
             f"{measure.label} of {seen.name} is undefined for {unknown} of {len(items.value)} {measure.items}, and so "
-            "are the means they are part of" + (": no answer is in the cut run" if seen.run is not None else ""),
-            KgtrecWarning, stacklevel=3,
-        )  # fmt: skip
+            "are the means they are part of" + (": no answer is in the cut run" if seen.run is not None else "")
+        )
     return replace(items, weight=weighting.of(items, measure))
 
 
@@ -384,10 +381,7 @@ def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None)
         "skip": "they are left out",
         None: "they count zero",
     }[missing]
-    warnings.warn(
-        f"{name} lacks {lacking:,} of the {len(qrels.questions):,} questions of the qrels; {then}",
-        KgtrecWarning, stacklevel=4,
-    )  # fmt: skip
+    warn(f"{name} lacks {lacking:,} of the {len(qrels.questions):,} questions of the qrels; {then}")
 
 
 def _items_of_answers(measure: ParsedMeasure, seen: JudgedSystem, breakdown: Breakdown) -> Items:

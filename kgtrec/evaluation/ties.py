@@ -13,7 +13,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
-from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.errors import KgtrecError, KgtrecWarning, warn
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import Missing, System, default_measures, each_system, evaluate
 from kgtrec.evaluation.matching import judge
@@ -188,7 +188,7 @@ def _values(
         for warning in caught:
             if str(warning.message) not in told:  # each policy warns of the same
                 told.add(str(warning.message))
-                warnings.warn(warning.message, warning.category, stacklevel=3)
+                warn(str(warning.message))
     return values
 
 
