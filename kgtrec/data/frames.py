@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NOTE = "kgtrec"
+_PYTERRIER = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}  # of columns that are named otherwise there
 
 
 def is_frame(thing: Any) -> bool:
@@ -25,6 +26,8 @@ def frame_column(frame: pd.DataFrame, name: str) -> Any:
     """One column of a frame, or an error that names the columns that are there."""
     if not is_frame(frame):
         raise KgtrecError(f"expected a pandas data frame with a column {name!r}, found {type(frame).__name__}")
+    if name not in frame.columns and _PYTERRIER.get(name) in frame.columns:
+        name = _PYTERRIER[name]
     if name not in frame.columns:
         found = ", ".join(map(str, frame.columns))
         raise KgtrecError(f"expected a column {name!r} in the data frame, found {found or 'no columns'}")

@@ -15,7 +15,8 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError, KgtrecWarning, warn
 from kgtrec.evaluation.belonging import different_systems
-from kgtrec.evaluation.evaluate import Missing, System, default_measures, each_system, evaluate
+from kgtrec.evaluation.evaluate import Missing, System, default_measures, evaluate
+from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.matching import judge
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures

@@ -24,7 +24,8 @@ from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, nearest, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.evaluate import Missing, System, default_measures, each_system
+from kgtrec.evaluation.evaluate import Missing, System, default_measures
+from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import judge
 from kgtrec.evaluation.summarise import Items, summarise
