@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
@@ -54,6 +55,19 @@ def frame_labels(frame: pd.DataFrame, name: str) -> pa.StringArray:
     except UnicodeEncodeError as error:
         raise KgtrecError(f"expected text in column {name!r} that UTF-8 can hold, found {error.object!r}") from None
     return labels.combine_chunks() if isinstance(labels, pa.ChunkedArray) else labels
+
+
+def frame_codes(
+    frame: pd.DataFrame, name: str, vocabulary: Vocabulary | None = None
+) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """A label column as codes of a vocabulary; without one, of the labels in the order in which they come."""
+    labels = frame_labels(frame, name)
+    if vocabulary is None:
+        return Vocabulary.encoding(labels)
+    codes = vocabulary.encode(labels)
+    if len(codes) and codes.min() < 0:
+        raise KgtrecError(f"expected a known label in column {name!r}, found {labels[int(np.argmin(codes))].as_py()!r}")
+    return vocabulary, codes
 
 
 def frame_values(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
