@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pyarrow as pa
@@ -74,6 +74,9 @@ class Column:
         all, or one for each row of the data.
     names : mapping of str to str
         What labels are shown as, where that is not as they are.
+    across : str
+        Column of labels: the values are shown in one column for each of them, and rows that are alike in all other
+        columns shown as one row; see :attr:`Table.wide`.
     """
 
     name: str
@@ -86,6 +89,7 @@ class Column:
     form: Literal["number", "share", "p", "difference"] = "number"
     least: float | Sequence[float] = 1e-4
     names: Mapping[str, str] = field(default_factory=dict)
+    across: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +118,7 @@ class Table:
             raise KgtrecError(f"table {self.key}: expected at least one column, found none")
         for column in shown:
             digits = column.digits if isinstance(column.digits, str) else ""
-            for name in filter(None, (column.name, column.low, column.high, column.groups, digits)):
+            for name in filter(None, (column.name, column.low, column.high, column.groups, column.across, digits)):
                 if name not in self.data.column_names:
                     found = ", ".join(self.data.column_names)
                     raise KgtrecError(f"table {self.key}: expected a column {name!r} in the data, found {found}")
@@ -124,6 +128,40 @@ class Table:
     def shown(self) -> pa.Table:
         """The rows of the data that are shown, in their order."""
         return self.data if self.rows is None else self.data.take(pa.array(self.rows, pa.int64()))
+
+    @property
+    def wide(self) -> Table:
+        """The table that is shown, with a column for each label of the column that goes ``across``.
+
+        Examples
+        --------
+        >>> data = pa.table({"system": ["a", "a", "b"], "measure": ["RR", "AP", "RR"], "value": [0.5, 0.25, 1.0]})
+        >>> columns = (Column("system"), Column("value", across="measure"))
+        >>> wide = Table("scores", "Scores", "", data, columns).wide
+        >>> [column.label for column in wide.columns], wide.data.column("AP/value").to_pylist()
+        (['', 'RR', 'AP'], [0.25, None])
+        """
+        spread = next((column for column in self.columns if column.across), None)
+        if spread is None:
+            return self
+        data, keys = self.shown, [column.name for column in self.columns if not column.across]
+        rows: dict[tuple[Any, ...], dict[str, int]] = {}
+        labels, *others = (data.column(name).to_pylist() for name in (spread.across, *keys))
+        for place, (label, *key) in enumerate(zip(labels, *others, strict=True)):
+            rows.setdefault(tuple(key), {}).setdefault(label, place)
+        wide = data.take(pa.array([min(row.values()) for row in rows.values()], pa.int64()))
+        parts = {part: getattr(spread, part) for part in ("name", "low", "high", "groups", "digits")}
+        named = {part: name for part, name in parts.items() if isinstance(name, str) and name}
+        columns = []
+        for label in dict.fromkeys(labels):
+            places = pa.array([row.get(label) for row in rows.values()], pa.int64())
+            own: dict[str, Any] = {part: f"{label}/{name}" for part, name in named.items()}
+            for part, name in named.items():
+                wide = wide.append_column(own[part], data.column(name).take(places))
+            columns.append(replace(spread, label=spread.names.get(label, label), across="", **own))
+        at = self.columns.index(spread)
+        shown = (*self.columns[:at], *columns, *self.columns[at + 1 :])
+        return replace(self, data=wide, columns=shown, rows=None)
 
     def to_frame(self) -> pd.DataFrame:
         """The data."""

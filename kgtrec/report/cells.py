@@ -44,6 +44,7 @@ def table_cells(table: Table, *, typeset: bool = True) -> list[list[Cell]]:
     >>> [cell.text for cell in shown[0]]
     ['a', '0.2500']
     """
+    table = table.wide
     columns = [_column_cells(table, column, typeset=typeset) for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]
 

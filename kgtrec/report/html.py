@@ -129,6 +129,7 @@ def _picture(figure: Figure, panel: int) -> Any:
 
 
 def _shown(table: Table) -> dict[str, Any]:
+    table = table.wide
     rows = table_cells(table)
     return {
         "columns": [_head(table, column) for column in table.columns],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kgtrec.data.table import Result, Table
+from kgtrec.errors import legible
 from kgtrec.report.cells import is_number_column, label_text, table_cells
 from kgtrec.report.records import table_csv, table_json, tables_json
 from kgtrec.report.tables import aligned, booktabs
@@ -23,10 +24,13 @@ def shown(result: Result, form: str, names: Sequence[str] | None = None) -> str:
         Aligned text; the data of one table, values at full precision; all data, a list of records or, of several
         tables and a result that says what was asked, an object; ``\\usepackage{booktabs}`` tables.
     names : sequence of str, optional
-        Keys of the tables that are printed, in their order. Default: the first for ``csv``, else all of them.
+        Keys of the tables that are printed, in their order. Default: the first for ``csv``, all for ``json``, else
+        all that have rows to show.
     """
     tables = {table.key: table for table in result.tables()}
     chosen = list(tables.values()) if names is None else [tables[name] for name in names]
+    if names is None and form in ("table", "latex"):
+        chosen = [table for table in chosen if table.shown.num_rows] or chosen[:1]
     if form == "csv":
         return table_csv(chosen[0].data)
     if form == "json":
@@ -50,8 +54,8 @@ def table_text(table: Table) -> str:
     a       0.2500
     b       1.0000
     """
-    head = f"{table.caption}\n\n" if table.caption else f"{table.title}\n"
-    return head + aligned(*_texts(table, typeset=False))
+    head = [*table.caption.splitlines(), ""] if table.caption else [table.title]
+    return "".join(f"{legible(line)}\n" for line in head) + aligned(*_texts(table.wide, typeset=False))
 
 
 def table_latex(table: Table) -> str:
@@ -69,6 +73,7 @@ def table_latex(table: Table) -> str:
     \bottomrule
     \end{tabular}
     """
+    table = table.wide
     cells = table_cells(table)
     best = np.array([[False] * len(table.columns), *([cell.is_best for cell in row] for row in cells)], np.bool_)
     return booktabs(*_texts(table, typeset=True), best)
