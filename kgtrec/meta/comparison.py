@@ -41,7 +41,7 @@ _ANSWERS_SHOWN = 3  # of a question
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupOutcomes:
-    """What two systems come to on each part of the questions: a side, a category, or a relation.
+    """The scores of two systems on each part of the questions: a side, a category, or a relation.
 
     Items are answers, or questions, as the measure has them. A win is an item on which the first system is better.
     """
@@ -56,7 +56,7 @@ class GroupOutcomes:
 
     @property
     def difference(self) -> NDArray[np.float64]:
-        """(measures, groups) the first system's number less the second's."""
+        """(measures, groups) the first system's number minus the second's."""
         apart: NDArray[np.float64] = self.value[:, :, 0] - self.value[:, :, 1]
         return apart
 
@@ -95,7 +95,7 @@ class QuestionDifference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Two systems on the same items; a difference is the first one's number less the second's.
+    """Two systems on the same items; a difference is the first one's number minus the second's.
 
     So of a measure where lower is better, a positive one is in favour of the second: ``better`` names the system.
 
@@ -110,7 +110,7 @@ class Comparison:
     n_items: NDArray[np.int64]  # (measures,)
     n_questions: NDArray[np.int64]  # (measures,) questions with an item
     value: NDArray[np.float64]  # (measures, 2)
-    low: NDArray[np.float64]  # (measures,) lower end of the bootstrap interval of the difference, questions drawn
+    low: NDArray[np.float64]  # (measures,) lower end of the difference's interval over resampled questions
     high: NDArray[np.float64]  # (measures,) upper end
     confidence: float
     d_z: NDArray[np.float64]  # (measures,) mean difference of what is averaged over its standard deviation
@@ -131,7 +131,7 @@ class Comparison:
 
     @property
     def difference(self) -> NDArray[np.float64]:
-        """(measures,) the first system's number less the second's."""
+        """(measures,) the first system's number minus the second's."""
         apart: NDArray[np.float64] = self.value[:, 0] - self.value[:, 1]
         return apart
 
@@ -280,7 +280,7 @@ class Comparison:
             Column("entity", "answer", names=names), Column("better", names={"": "-"}), *self._numbers()[:2],
             Column("first_rank", f"rank in {self.first}", 1), Column("second_rank", f"rank in {self.second}", 1),
         )  # fmt: skip
-        title = f"questions that differ most by {self.by}, with the best {_ANSWERS_SHOWN} answers of each"
+        title = f"questions that differ most by {self.by}, with up to {_ANSWERS_SHOWN} answers of each"
         return Table("questions", title, "", self.question_table(), columns, rows)
 
 
@@ -499,7 +499,7 @@ def _groups(every: list[ItemScores], qrels: Qrels, topics: Collection) -> dict[s
 
 
 def _group_outcomes(every: list[ItemScores], code: NDArray[Any], labels: pa.Array) -> GroupOutcomes:
-    """What both systems come to on the groups of questions; ``code``: of each question of the qrels."""
+    """The scores of both systems on the groups of questions; ``code``: of each question of the qrels."""
     used = np.unique(np.concatenate([code[scores.question] for scores in every]))
     number = np.zeros(len(labels), np.int32)
     number[used] = np.arange(len(used), dtype=np.int32)

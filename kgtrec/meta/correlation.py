@@ -37,7 +37,7 @@ class Correlations:
     systems: tuple[str, ...]  # that were ranked
     left_out: tuple[str, ...] = ()  # systems that only one of the two has
     confidence: float | None = None  # share of the samples that the ranges hold
-    low: NDArray[np.float64] | None = None  # (n, coefficients) ends of resampling ranges, questions drawn
+    low: NDArray[np.float64] | None = None  # (n, coefficients) ends of the ranges over resampled questions
     high: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
@@ -122,7 +122,7 @@ class Correlations:
 class Swaps:
     """Pairs of systems that the two labels put in opposite order, the largest difference under the first on top.
 
-    Differences are of ``better`` less ``worse``, in the measure's own unit and sign: where higher is better, those
+    Differences are ``better`` minus ``worse``, in the measure's own unit and sign: where higher is better, those
     under the first labels are above 0 and those under the second below; where lower is better, the other way round.
     """
 

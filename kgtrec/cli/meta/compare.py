@@ -75,9 +75,9 @@ def command(
 ) -> None:
     """Set two systems, FIRST and SECOND (answer ranks or runs), side by side on QRELS (a file or a collection).
 
-    One page: for every measure the difference, its bootstrap interval (questions drawn), p-values of paired t-tests,
-    over items and clustered by question, and on how many items either system is better; then sides, categories and
-    the relations that add most to the difference; then the questions that differ most, half of them in favour of
+    One page: for every measure the difference, its bootstrap interval (over resampled questions), p-values of paired
+    t-tests, over items and clustered by question, and on how many items either system is better; then sides, categories
+    and the relations that add most to the difference; then the questions that differ most, half of them in favour of
     each system, with the ranks of their answers.
 
     \b
