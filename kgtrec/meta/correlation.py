@@ -109,13 +109,9 @@ class Correlations:
         low, high = ("", "") if self.low is None else ("low", "high")
         if self.confidence is not None:
             about.append(f"{self.confidence * 100:g}% ranges over resampled questions")
-        columns = [
-            *map(Column, down[:-1]),
-            Column(down[-1], heading),
-            Column("value", low=low, high=high, across=across),
-        ]
-        caption = legible("; ".join(about))
-        return (Table("correlations", "Rank correlations", caption, self.to_table(), tuple(columns)),)
+        value = Column("value", low=low, high=high, across=across)
+        columns = (*map(Column, down[:-1]), Column(down[-1], heading), value)
+        return (Table("correlations", "Rank correlations", legible("; ".join(about)), self.to_table(), columns),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

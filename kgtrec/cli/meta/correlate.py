@@ -140,6 +140,7 @@ def command(
 
 
 def _holds_systems(path: str) -> bool:
+    """Whether a file is a run or answer ranks, or a folder has such; to refuse it by what it is."""
     from kgtrec.formats.output.folders import MANIFEST
     from kgtrec.formats.sniff import sniff
 
@@ -159,13 +160,7 @@ def _is_table(path: str) -> bool:
     return not Path(path).is_dir() and looks_like_table(path)
 
 
-def _refuse(
-    labels: Sequence[str],
-    against: str | None,
-    names: Sequence[str],
-    *,
-    wants_swaps: bool,
-) -> None:
+def _refuse(labels: Sequence[str], against: str | None, names: Sequence[str], *, wants_swaps: bool) -> None:
     if wrong := next((path for path in labels if _holds_systems(path)), ""):
         raise KgtrecError(
             f"expected label sets, FIRST and SECOND, found {wrong}, which holds systems; give each of them, or their "
