@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.qrels import deepest_rank, question_level
@@ -16,6 +17,8 @@ from kgtrec.data.decisions import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
+from kgtrec.data.table import Column, Table
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation.belonging import Belonging
 from kgtrec.evaluation.evaluate import System, each_system, evaluate, tell_lacking
@@ -29,13 +32,6 @@ from kgtrec.pooling.summary import shared_triples
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-from dataclasses import dataclass
-
-import pyarrow as pa
-
-from kgtrec.data.vocabulary import Vocabulary
 
 LEFT_OUT_KINDS = ("run", "family")
 
@@ -173,6 +169,104 @@ class Diagnostics:
                 )
             ),
         }  # fmt: skip
+
+    def tables(self) -> tuple[Table, ...]:
+        """``runs``, ``overlap``, ``depths``, ``questions``, ``systems`` and ``left_out``."""
+        data = self.to_tables()
+        rate = Column("rate", form="share", digits=1)
+        overlap = Column("run", " "), Column("jaccard", digits=3, across="other")
+        runs = (
+            Column("run"), Column("family", names={"": "-"}), Column("contributed", "triples"), Column("unique"),
+            Column("judged"), Column("positive"), Column("unique_positive", "unique positive"), rate,
+        )  # fmt: skip
+        depths = (
+            Column("depth"), Column("pooled"), Column("judged"), Column("positive"),
+            Column("positive_down_to", "down to here"), rate,
+        )  # fmt: skip
+        return (
+            Table("runs", "what each run brought in, in triples", "", data["runs"], runs, view=_rated(data["runs"])),
+            Table("overlap", "overlap of two runs (Jaccard)", "", data["overlap"], overlap),
+            Table("depths", "new positives per depth", "", data["depths"], depths, view=_rated(data["depths"])),
+            self._questions(data["questions"]),
+            self._systems(data["systems"]),
+            self._left_out(data["left_out"]),
+        )
+
+    def _questions(self, data: pa.Table) -> Table:
+        """Quantiles of the rates, a single row."""
+        rate = self.positive_rate[self.question_judged > 0]
+        n = len(self.questions)
+        caption = (
+            f"positive rate per question: {n:,} questions, {self.nothing_pooled.sum():,} with nothing pooled, "
+            f"{n - len(rate):,} with nothing judged"
+        )
+        names = ("least", "quarter", "median", "three quarters", "most", "mean")
+        values = [*np.quantile(rate, _QUANTILES), rate.mean()] if len(rate) else [np.nan] * len(names)
+        ends = {"all N": [int(np.count_nonzero(rate == 0))], "all Y": [int(np.count_nonzero(rate == 1))]}
+        columns = (*(Column(name, form="share", digits=1) for name in names), Column("all N"), Column("all Y"))
+        view = pa.table({name: [float(value)] for name, value in zip(names, values, strict=True)} | ends)
+        return Table("questions", "positive rate per question", caption, data, columns, view=view)
+
+    def _systems(self, data: pa.Table) -> Table:
+        """Systems down, measures across, each with the rank beside it."""
+        wide: dict[str, Any] = {"system": pa.array(self.systems, pa.string()), "judged": self.judged}
+        columns = [Column("system"), Column("judged", f"Judged@{self.cutoff}")]
+        for place, measure in enumerate(self.measures):
+            value, rank, name = (f"{what} {place}" for what in ("value", "rank", "measure"))
+            wide |= {value: self.scores[:, place], rank: self.ranks[:, place], name: [measure] * len(self.systems)}
+            columns += [Column(value, measure, digits=name), Column(rank, "rank")]
+        return Table("systems", "systems under all judgements", "", data, tuple(columns), view=pa.table(wide))
+
+    def _left_out(self, data: pa.Table) -> Table:
+        """A row per group and measure; of its own systems the one that loses most, and what happens to the order."""
+        left = self.left_out
+        rows: list[dict[str, Any]] = []
+        for group, name in enumerate(left.names):
+            own = [place for place, system in enumerate(self.systems) if system in left.members[group]]
+            about = {
+                "name": name, "kind": LEFT_OUT_KINDS[left.kind[group]], "triples": int(left.triples[group]),
+                "positives": int(left.positives[group]), "system": "-", "before": None, "after": None, "change": None,
+                "rank": "-",
+            }  # fmt: skip
+            for column, measure in enumerate(self.measures):
+                row = about | {"measure": measure}
+                if own:
+                    lost = np.abs(left.scores[group, own, column] - self.scores[own, column])
+                    most = own[int(np.argmax(np.nan_to_num(lost)))]
+                    before, after = float(self.scores[most, column]), float(left.scores[group, most, column])
+                    row |= {
+                        "system": self.systems[most], "before": before, "after": after,
+                        "change": after / before - 1 if before else None,
+                        "rank": f"{self.ranks[most, column]} > {left.ranks[group, most, column]}",
+                    }  # fmt: skip
+                rows.append(
+                    row | {"tau_b": float(left.tau[group, column]), "tau_ap": float(left.tau_ap[group, column])}
+                )
+        columns = (
+            Column("name", "left out"), Column("kind", " "), Column("triples"), Column("positives", "positive"),
+            Column("measure"), Column("system"), Column("before", digits="measure"), Column("after", digits="measure"),
+            Column("change", form="change", digits=1), Column("rank"), Column("tau_b", "tau", digits=3),
+            Column("tau_ap", "tau_AP", digits=3),
+        )  # fmt: skip
+        return Table(
+            "left_out", "without what only they brought in", "", data, columns,
+            view=pa.Table.from_pylist(rows, _LEFT_OUT_VIEW),
+        )  # fmt: skip
+
+
+_QUANTILES = (0, 0.25, 0.5, 0.75, 1)
+_LEFT_OUT_VIEW = pa.schema(
+    [(name, pa.string()) for name in ("name", "kind", "measure", "system", "rank")]
+    + [(name, pa.int64()) for name in ("triples", "positives")]
+    + [(name, pa.float64()) for name in ("before", "after", "change", "tau_b", "tau_ap")]
+)
+
+
+def _rated(data: pa.Table) -> pa.Table:
+    """With the share of positives among what is judged."""
+    judged = data.column("judged").to_numpy()
+    rate = data.column("positive").to_numpy() / np.where(judged > 0, judged, np.nan)
+    return data.append_column("rate", pa.array(rate))
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:

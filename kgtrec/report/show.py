@@ -23,10 +23,13 @@ def shown(result: Result, form: str, names: Sequence[str] | None = None) -> str:
         Aligned text; the data of one table, values at full precision; all data, a list of records or, of several
         tables and a result that says what was asked, an object; ``\\usepackage{booktabs}`` tables.
     names : sequence of str, optional
-        Keys of the tables that are printed, in their order. Default: the first for ``csv``, else all of them.
+        Keys of the tables that are printed, in their order. Default: the first for ``csv``, all for ``json``, else
+        all that have rows to show.
     """
     tables = {table.key: table for table in result.tables()}
     chosen = list(tables.values()) if names is None else [tables[name] for name in names]
+    if names is None and form in ("table", "latex"):
+        chosen = [table for table in chosen if table.shown.num_rows] or chosen[:1]
     if form == "csv":
         return table_csv(chosen[0].data)
     if form == "json":
@@ -38,7 +41,9 @@ def shown(result: Result, form: str, names: Sequence[str] | None = None) -> str:
 
 
 def table_text(table: Table) -> str:
-    """A table for a terminal: its caption, or its title where it has none, and aligned columns.
+    """A table for a terminal: its caption, or its title where it has none, if any, and aligned columns.
+
+    The header is left out where all headings are blank.
 
     Examples
     --------
@@ -50,8 +55,9 @@ def table_text(table: Table) -> str:
     a       0.2500
     b       1.0000
     """
-    head = f"{table.caption}\n\n" if table.caption else f"{table.title}\n"
-    return head + aligned(*_texts(table, typeset=False))
+    head = f"{table.caption}\n\n" if table.caption else f"{table.title}\n" * bool(table.title)
+    cells, left = _texts(table.wide, typeset=False)
+    return head + aligned(cells if any(cells[0]) else cells[1:], left)
 
 
 def table_latex(table: Table) -> str:
@@ -69,6 +75,7 @@ def table_latex(table: Table) -> str:
     \bottomrule
     \end{tabular}
     """
+    table = table.wide
     cells = table_cells(table)
     best = np.array([[False] * len(table.columns), *([cell.is_best for cell in row] for row in cells)], np.bool_)
     return booktabs(*_texts(table, typeset=True), best)
