@@ -151,22 +151,20 @@ class Diagnostics:
                     "value": self.scores.ravel(), "rank": self.ranks.ravel(),
                 }
             ),
-            "left_out": pa.table(
-                _columns(
-                    [
-                        {
-                            "kind": LEFT_OUT_KINDS[left.kind[group]], "name": left.names[group],
-                            "triples": int(left.triples[group]), "positives": int(left.positives[group]),
-                            "system": self.systems[system], "is_left_out": self.systems[system] in left.members[group],
-                            "measure": self.measures[measure], "before": float(self.scores[system, measure]),
-                            "after": float(left.scores[group, system, measure]),
-                            "rank_before": int(self.ranks[system, measure]),
-                            "rank_after": int(left.ranks[group, system, measure]),
-                            "tau_b": float(left.tau[group, measure]), "tau_ap": float(left.tau_ap[group, measure]),
-                        }
-                        for group, system, measure in cells
-                    ]
-                )
+            "left_out": pa.Table.from_pylist(
+                [
+                    {
+                        "kind": LEFT_OUT_KINDS[left.kind[group]], "name": left.names[group],
+                        "triples": int(left.triples[group]), "positives": int(left.positives[group]),
+                        "system": self.systems[system], "is_left_out": self.systems[system] in left.members[group],
+                        "measure": self.measures[measure], "before": float(self.scores[system, measure]),
+                        "after": float(left.scores[group, system, measure]),
+                        "rank_before": int(self.ranks[system, measure]),
+                        "rank_after": int(left.ranks[group, system, measure]),
+                        "tau_b": float(left.tau[group, measure]), "tau_ap": float(left.tau_ap[group, measure]),
+                    }
+                    for group, system, measure in cells
+                ], _LEFT_OUT,
             ),
         }  # fmt: skip
 
@@ -219,47 +217,40 @@ class Diagnostics:
 
     def _left_out(self, data: pa.Table) -> Table:
         """A row per group and measure; of its own systems the one that loses most, and what happens to the order."""
-        left = self.left_out
-        rows: list[dict[str, Any]] = []
-        for group, name in enumerate(left.names):
-            own = [place for place, system in enumerate(self.systems) if system in left.members[group]]
-            about = {
-                "name": name, "kind": LEFT_OUT_KINDS[left.kind[group]], "triples": int(left.triples[group]),
-                "positives": int(left.positives[group]), "system": "-", "before": None, "after": None, "change": None,
-                "rank": "-",
-            }  # fmt: skip
-            for column, measure in enumerate(self.measures):
-                row = about | {"measure": measure}
-                if own:
-                    lost = np.abs(left.scores[group, own, column] - self.scores[own, column])
-                    most = own[int(np.argmax(np.nan_to_num(lost)))]
-                    before, after = float(self.scores[most, column]), float(left.scores[group, most, column])
-                    row |= {
-                        "system": self.systems[most], "before": before, "after": after,
-                        "change": after / before - 1 if before else None,
-                        "rank": f"{self.ranks[most, column]} > {left.ranks[group, most, column]}",
-                    }  # fmt: skip
-                rows.append(
-                    row | {"tau_b": float(left.tau[group, column]), "tau_ap": float(left.tau_ap[group, column])}
-                )
+        groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for row in data.to_pylist():
+            groups.setdefault((row["kind"], row["name"], row["measure"]), []).append(row)
+        shown = []
+        for rows in groups.values():
+            row = max(
+                (row for row in rows if row["is_left_out"]),
+                key=lambda row: np.nan_to_num(abs(row["after"] - row["before"])), default=None,
+            )  # fmt: skip
+            if row is None:
+                shown.append(rows[0] | {"system": "-", "before": None, "after": None, "rank": "-"})
+                continue
+            change = row["after"] / row["before"] - 1 if row["before"] else None
+            shown.append(row | {"change": change, "rank": f"{row['rank_before']} > {row['rank_after']}"})
+        view = data.schema.append(pa.field("change", pa.float64())).append(pa.field("rank", pa.string()))
         columns = (
             Column("name", "left out"), Column("kind", " "), Column("triples"), Column("positives", "positive"),
             Column("measure"), Column("system"), Column("before", digits="measure"), Column("after", digits="measure"),
             Column("change", form="change", digits=1), Column("rank"), Column("tau_b", "tau", digits=3),
             Column("tau_ap", "tau_AP", digits=3),
         )  # fmt: skip
-        return Table(
-            "left_out", "without what only they brought in", "", data, columns,
-            view=pa.Table.from_pylist(rows, _LEFT_OUT_VIEW),
-        )  # fmt: skip
+        title = "without what only they brought in"
+        return Table("left_out", title, "", data, columns, view=pa.Table.from_pylist(shown, view))
 
 
 _QUANTILES = (0, 0.25, 0.5, 0.75, 1)
-_LEFT_OUT_VIEW = pa.schema(
-    [(name, pa.string()) for name in ("name", "kind", "measure", "system", "rank")]
-    + [(name, pa.int64()) for name in ("triples", "positives")]
-    + [(name, pa.float64()) for name in ("before", "after", "change", "tau_b", "tau_ap")]
-)
+_LEFT_OUT = pa.schema(
+    {
+        "kind": pa.string(), "name": pa.string(), "triples": pa.int64(), "positives": pa.int64(),
+        "system": pa.string(), "is_left_out": pa.bool_(), "measure": pa.string(), "before": pa.float64(),
+        "after": pa.float64(), "rank_before": pa.int64(), "rank_after": pa.int64(), "tau_b": pa.float64(),
+        "tau_ap": pa.float64(),
+    }
+)  # fmt: skip
 
 
 def _rated(data: pa.Table) -> pa.Table:
@@ -267,10 +258,6 @@ def _rated(data: pa.Table) -> pa.Table:
     judged = data.column("judged").to_numpy()
     rate = data.column("positive").to_numpy() / np.where(judged > 0, judged, np.nan)
     return data.append_column("rate", pa.array(rate))
-
-
-def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 MEASURES = ("AP@20", "nDCG@20")

@@ -100,18 +100,7 @@ class QrelsReport:
             "negatives": self.negatives,
             "negatives_from": dict(self.negatives_from),
             "unjudged": dict(self.unjudged),
-            "depths": [
-                {
-                    "depth": depth,
-                    "pooled": int(self.pooled_at[depth]),
-                    "judged": int(self.judged_at[depth]),
-                    "positive": int(self.positive_at[depth]),
-                    "negative": int(self.negative_at[depth]),
-                    "new_positives_down_to": int(self.new_positives[depth - 1]) if depth else 0,
-                    "questions": int(self.questions_at[depth]),
-                }
-                for depth in range(self.depth + 1)
-            ],
+            "depths": self._depths().data.to_pylist(),
         }
 
     def tables(self) -> tuple[Table, ...]:
@@ -149,14 +138,19 @@ class QrelsReport:
         return Table("sources", "", caption, data, columns)
 
     def _depths(self) -> Table:
-        rows = self.to_dict()["depths"]
-        data = pa.Table.from_pylist(rows)
-        columns = [Column(name, name.replace("_", " ")) for name in data.column_names]
-        columns[0] = Column("depth", names={"0": "seeds"})
-        new = columns.pop(data.column_names.index("new_positives_down_to"))
-        columns.insert(4, Column(new.name, "new down to here"))
+        data = pa.table(
+            {
+                "depth": np.arange(self.depth + 1), "pooled": self.pooled_at, "judged": self.judged_at,
+                "positive": self.positive_at, "negative": self.negative_at,
+                "new_positives_down_to": np.append(0, self.new_positives), "questions": self.questions_at,
+            }
+        )  # fmt: skip
+        columns = (
+            Column("depth", names={"0": "seeds"}), Column("pooled"), Column("judged"), Column("positive"),
+            Column("new_positives_down_to", "new down to here"), Column("negative"), Column("questions"),
+        )  # fmt: skip
         named = data.set_column(0, "depth", data.column("depth").cast(pa.string()))
-        return Table("depths", "", "", data, tuple(columns), view=named)
+        return Table("depths", "", "", data, columns, view=named)
 
 
 def question_level(pool: Pool, seeds: Qrels, decisions: Decisions, depth: int | None = None) -> Qrels:

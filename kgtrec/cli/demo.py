@@ -7,12 +7,10 @@ import csv
 import io
 import shlex
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from kgtrec.cli.demo_campaign import run_campaign
 from kgtrec.cli.demo_script import Script
@@ -21,7 +19,7 @@ from kgtrec.cli.demo_world import write_world
 from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole
 from kgtrec.collection.questions import completions
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.table import Table
+from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import Triples
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.collections import read_collection
@@ -144,19 +142,20 @@ def _compare_labels(script: Script, complete: Triples) -> None:
     systems = sorted({system for _, system in values[0]})
     scores = np.array([[[own[measure, system] for system in systems] for measure in _COMPARED] for own in values])
     about = {letter: f"{what}, {file}" for letter, (file, what) in _LABEL_SETS.items()}
-    click.echo("\n" + table_text(_label_sets(about, systems, scores)), nl=False)
-
-
-def _label_sets(about: dict[str, str], systems: list[str], scores: NDArray[np.float64]) -> Table:
-    """Systems down, and below them how alike their order and that by the last label set is; measures across.
-
-    ``about`` tells what the letter of each label set stands for; ``scores`` are (label sets, measures, systems).
-    """
-    values = np.concatenate([scores, kendall_tau_b(scores, scores[-1])[..., None]], axis=-1)
-    wide: dict[str, Any] = {"system": [*systems, f"tau to {list(about)[-1]}"]}
-    for column, measure in enumerate(_COMPARED):
-        wide |= {f"{measure} {letter}": values[place, column] for place, letter in enumerate(about)}
-    return Table("labels", "", "\n".join(f"{letter}  {what}" for letter, what in about.items()), pa.table(wide))
+    tau = kendall_tau_b(scores, scores[-1])
+    long = [
+        {"measure": measure, "labels": letter, "system": system, "score": scores[at, column, row],
+         "tau": tau[at, column]}
+        for column, measure in enumerate(_COMPARED)
+        for at, letter in enumerate(about)
+        for row, system in enumerate(systems)
+    ]  # fmt: skip
+    columns = (
+        Column("measure"), Column("labels"), Column("score", across="system"),
+        Column("tau", f"tau to {list(about)[-1]}"),
+    )  # fmt: skip
+    caption = "\n".join(f"{letter}  {what}" for letter, what in about.items())
+    click.echo("\n" + table_text(Table("labels", "", caption, pa.Table.from_pylist(long), columns)), nl=False)
 
 
 def _write_truth(path: str, complete: Triples) -> None:

@@ -92,27 +92,22 @@ class PoolSummary:
 
     def _size(self) -> Table:
         least, median, most = self.per_question
-        rows: list[tuple[str, float, bool]] = [("triples", self.triples, False)]
+        rows: dict[str, float] = {"triples": self.triples}
         if round(self.stood_for) != self.triples:
-            rows.append(("sampled from", self.stood_for, False))
-        rows += [
-            ("contributions", self.contributions, False),
-            ("questions", self.questions, False),
-            ("seeds, answers known before", self.seeds, False),
-            ("questions with nothing pooled", self.empty_questions, False),
-            ("triples a question, min", least, False),
-            ("triples a question, median", median, False),
-            ("triples a question, max", most, False),
-        ]
+            rows["sampled from"] = self.stood_for
+        rows |= {
+            "contributions": self.contributions, "questions": self.questions,
+            "seeds, answers known before": self.seeds, "questions with nothing pooled": self.empty_questions,
+            "triples a question, min": least, "triples a question, median": median, "triples a question, max": most,
+        }  # fmt: skip
         if self.automatic:
             automatic = sum(self.automatic.values())
-            rows.append(("judged N without a person", automatic, False))
-            rows += [(rule, count, True) for rule, count in self.automatic.items()]
-            rows.append(("for people to judge", self.triples - automatic, False))
-        what, count, is_part = zip(*rows, strict=True)
-        data = pa.table({"what": what, "count": pa.array(count, pa.float64()), "is_part": is_part})
-        digits = [1 if name.endswith("median") and number % 1 else 0 for name, number, _ in rows]
-        columns = (Column("what", " ", parts="is_part"), Column("count", " ", digits=digits))
+            rows |= {"judged N without a person": automatic, **self.automatic}
+            rows["for people to judge"] = self.triples - automatic
+        count = pa.array(rows.values(), pa.float64())
+        data = pa.table({"what": [*rows], "count": count, "is_part": [name in self.automatic for name in rows]})
+        digits = [int(number % 1 > 0 and name != "sampled from") for name, number in rows.items()]
+        columns = Column("what", " ", parts="is_part"), Column("count", " ", digits=digits)
         return Table("size", "", "", data, columns)
 
     def _ranks(self) -> Table:

@@ -150,8 +150,10 @@ def value_text(value: float | None, form: str = "number", digits: int = 4, *, ty
 
     Examples
     --------
-    >>> value_text(0.1234, "share", 1), value_text(7), value_text(-0.0176312, "difference")
-    ('12.3%', '7', '-0.0176')
+    >>> value_text(0.1234, "share", 1), value_text(0.1234, "change", 1), value_text(7), value_text(1234.4, digits=0)
+    ('12.3%', '+12.3%', '7', '1,234')
+    >>> value_text(-0.0176312, "difference")
+    '-0.0176'
     """
     if value is None or value != value:
         return UNDEFINED

@@ -48,12 +48,18 @@ def table_text(table: Table) -> str:
     Examples
     --------
     >>> import pyarrow as pa
+    >>> from kgtrec.data.table import Column
     >>> data = pa.table({"system": ["a", "b"], "RR": [0.25, 1.0]})
     >>> print(table_text(Table("scores", "Scores", "", data)), end="")
     Scores
     system      RR
     a       0.2500
     b       1.0000
+    >>> data = pa.table({"what": ["triples", "head type"], "count": [3, 1], "is_part": [False, True]})
+    >>> columns = Column("what", " ", parts="is_part"), Column("count", " ")
+    >>> print(table_text(Table("size", "", "", data, columns)), end="")
+    triples      3
+      head type  1
     """
     head = f"{table.caption}\n\n" if table.caption else f"{table.title}\n" * bool(table.title)
     cells, left = _texts(table.wide, typeset=False)

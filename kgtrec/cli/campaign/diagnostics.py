@@ -66,11 +66,10 @@ def command(
         )  # fmt: skip
     if strangers := [name for name in found.systems if name not in found.runs]:
         say(f"note: not pooled, and so never left out: {', '.join(strangers)}")
-    names: tuple[str, ...] | None = (part,) if part else TABLES[:1]
-    if not part and form in ("table", "latex"):
-        has = {"overlap": 1 < len(found.runs) <= _MOST_RUNS, "systems": found.systems, "left_out": found.systems}
-        names = tuple(name for name in TABLES if has.get(name, True))
-    show(found, form, out, None if form == "json" and not part else names)
+    names: tuple[str, ...] | None = (part,) if part else None
+    if not part and form in ("table", "latex") and not 1 < len(found.runs) <= _MOST_RUNS:
+        names = tuple(table.key for table in found.tables() if table.key != "overlap" and table.shown.num_rows)
+    show(found, form, out, names)
 
 
 def _refuse_same_names(systems: tuple[str, ...]) -> None:

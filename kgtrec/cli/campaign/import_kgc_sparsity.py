@@ -82,16 +82,7 @@ def command(folder: str, out: str, topics: str | None) -> None:
 
 
 def published_labels_text(counts: Mapping[str, int], findings: Iterable[str]) -> str:
-    """The findings, a line each, and a table of counts.
-
-    Examples
-    --------
-    >>> findings = ["human_labeled.txt:185: label ' N' has blanks around it"]
-    >>> print(published_labels_text({"seeds": 1023}, findings), end="")
-    human_labeled.txt:185: label ' N' has blanks around it
-    <BLANKLINE>
-    seeds  1,023
-    """
+    """The findings, a line each, and a table of counts."""
     lines = "".join(f"{finding}\n" for finding in findings)
     return (lines + "\n" if lines else "") + aligned([[name, f"{count:,}"] for name, count in counts.items()], 1)
 
@@ -99,19 +90,13 @@ def published_labels_text(counts: Mapping[str, int], findings: Iterable[str]) ->
 def findings_text(counts: Mapping[str, int], findings: Sequence[tuple[str, str]], file: str) -> str:
     """The same in short, for a terminal: of each kind of finding how many there are, and the first few lines.
 
-    Parameters
-    ----------
-    counts : mapping of str to int
-    findings : sequence of (kind, line)
-    file : str
-        Where all lines are.
+    ``findings`` are kinds and lines; ``file`` holds all lines.
 
     Examples
     --------
-    >>> findings = [("padded", "human_labeled.txt:185: label ' N' has blanks around it")]
-    >>> print(findings_text({"seeds": 1023}, findings, "published-labels.txt"), end="")
+    >>> print(findings_text({"seeds": 1023}, [("padded", "a.txt:185: label ' N' has blanks")], "found.txt"), end="")
     1 finding: padded
-      human_labeled.txt:185: label ' N' has blanks around it
+      a.txt:185: label ' N' has blanks
     <BLANKLINE>
     seeds  1,023
     """
