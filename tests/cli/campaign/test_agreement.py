@@ -247,3 +247,16 @@ def test_a_folder_without_campaign_is_refused(tmp_path: Path, capsys: pytest.Cap
             main(["campaign", command, str(tmp_path), "--out", str(tmp_path / "x.csv")])
         assert left.value.code == 2
         assert "run kgtrec pool first" in capsys.readouterr().err
+
+
+def test_the_states_of_a_campaign_come_in_every_form(campaign: str, capsys: pytest.CaptureFixture[str]):
+    """JSON holds all tables; a form for programs has no sentence about what comes next."""
+    main(["campaign", "status", campaign, "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == ["states", "relations", "annotators"]
+    assert [row["triples"] for row in found["relations"]] == [40, 24, 16]
+    assert found["annotators"][0]["judged"] == 40
+    main(["campaign", "status", campaign, "--table", "annotators", "--format", "csv"])
+    assert capsys.readouterr().out.splitlines()[0] == "annotator,active,assigned,judged,to_do,Y,N,unsure"
+    main(["campaign", "status", campaign])
+    assert "next: kgtrec campaign " in capsys.readouterr().out
