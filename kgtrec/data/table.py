@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: what a report can be written as: the page, its figures, its tables, the data of both
 REPORT_FORMATS = ("html", "svg", "pdf", "tex", "csv", "png")
-_KEY = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_KEY = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +58,18 @@ class Column:
         Of the column in the data.
     label : str
         Its heading; empty: the name.
-    digits : int or str
-        Decimals of a number that is no count; or the column that names the measure of each row, which tells them.
+    digits : int, str or sequence of int
+        Decimals of a number that is no count, for all rows or for each row of the data; or the column that names the
+        measure of each row, which tells them. A number with 0 decimals is written like a count.
     better : {"higher", "lower", "neither"}
         Which of its values is best: it is shown in bold, and comes first when a reader first sorts by the column.
     low, high : str
         Columns with the ends of an interval about the value.
     groups : str
         Column with letters: rows that share one are not significantly apart.
-    form : {"number", "share", "p", "difference"}
-        How a number is written: as it is; as a percentage; as a p-value, ``<0.0001`` where decimals would show 0; as a
-        difference, with at least three significant digits.
+    form : {"number", "share", "change", "p", "difference"}
+        How a number is written: as it is; as a percentage; as one with its sign; as a p-value, ``<0.0001`` where
+        decimals would show 0; as a difference, with at least three significant digits.
     least : float or sequence of float
         P-value that is written as ``<least`` where it is below: of 20 samples none can tell less than 1/20. One for
         all, or one for each row of the data.
@@ -77,19 +78,22 @@ class Column:
     across : str
         Column of labels: the values are shown in one column for each of them, and rows that are alike in all other
         columns shown as one row; see :attr:`Table.wide`.
+    parts : str
+        Of a column of labels: the column that is true in rows that are a part of the row above, which are indented.
     """
 
     name: str
     label: str = ""
-    digits: int | str = 4
+    digits: int | str | Sequence[int] = 4
     better: Literal["higher", "lower", "neither"] = "neither"
     low: str = ""
     high: str = ""
     groups: str = ""
-    form: Literal["number", "share", "p", "difference"] = "number"
+    form: Literal["number", "share", "change", "p", "difference"] = "number"
     least: float | Sequence[float] = 1e-4
     names: Mapping[str, str] = field(default_factory=dict)
     across: str = ""
+    parts: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,32 +106,36 @@ class Table:
         If a column to show is not in the data.
     """
 
-    key: str  # its name in links and files: lower-case letters, digits and single dashes
+    key: str  # its name in links and files: lower-case letters, digits and single dashes or underscores
     title: str
     caption: str
     data: pa.Table  # one row per row shown; NaN and null where a value is undefined
     columns: tuple[Column, ...] = ()  # what is shown, in this order; none: all columns of the data
     rows: Sequence[int] | None = None  # which rows are shown, in this order; None: all
+    view: pa.Table | None = None  # what is shown where that is not the data: labels that go across, a summary
 
     def __post_init__(self) -> None:
         _check_key(self.key)
         if self.rows is not None:
             object.__setattr__(self, "rows", tuple(map(int, self.rows)))
-        shown = self.columns or tuple(Column(name) for name in self.data.column_names)
+        data = self.data if self.view is None else self.view
+        shown = self.columns or tuple(Column(name) for name in data.column_names)
         if not shown:
             raise KgtrecError(f"table {self.key}: expected at least one column, found none")
         for column in shown:
             digits = column.digits if isinstance(column.digits, str) else ""
-            for name in filter(None, (column.name, column.low, column.high, column.groups, column.across, digits)):
-                if name not in self.data.column_names:
-                    found = ", ".join(self.data.column_names)
+            beside = column.low, column.high, column.groups, column.across, column.parts, digits
+            for name in filter(None, (column.name, *beside)):
+                if name not in data.column_names:
+                    found = ", ".join(data.column_names)
                     raise KgtrecError(f"table {self.key}: expected a column {name!r} in the data, found {found}")
         object.__setattr__(self, "columns", shown)
 
     @property
     def shown(self) -> pa.Table:
-        """The rows of the data that are shown, in their order."""
-        return self.data if self.rows is None else self.data.take(pa.array(self.rows, pa.int64()))
+        """The rows of the data, or of the view, that are shown, in their order."""
+        data = self.data if self.view is None else self.view
+        return data if self.rows is None else data.take(pa.array(self.rows, pa.int64()))
 
     @property
     def wide(self) -> Table:
@@ -161,7 +169,7 @@ class Table:
             columns.append(replace(spread, label=spread.names.get(label, label), across="", **own))
         at = self.columns.index(spread)
         shown = (*self.columns[:at], *columns, *self.columns[at + 1 :])
-        return replace(self, data=wide, columns=shown, rows=None)
+        return replace(self, data=wide, view=None, columns=shown, rows=None)
 
     def to_frame(self) -> pd.DataFrame:
         """The data."""
@@ -281,7 +289,20 @@ class Report:
 
 def _check_key(key: str) -> None:
     if not _KEY.fullmatch(key):
-        raise KgtrecError(f"expected a key of lower-case letters, digits and single dashes, found {key!r}")
+        raise KgtrecError(
+            f"expected a key of lower-case letters, digits and single dashes or underscores, found {key!r}"
+        )
+
+
+def interval_columns(confidence: float) -> tuple[Column, Column]:
+    """Columns ``low`` and ``high`` of a table that has the ends of intervals beside its values.
+
+    Examples
+    --------
+    >>> [column.label for column in interval_columns(0.95)]
+    ['95% from', 'to']
+    """
+    return Column("low", f"{confidence * 100:g}% from"), Column("high", "to")
 
 
 def lower_text(measures: Sequence[str], higher_is_better: Sequence[bool]) -> str:

@@ -7,7 +7,7 @@ import re
 import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from kgtrec.data.table import Column, Table
 from kgtrec.errors import MeasureError
 from kgtrec.measures.names import parse_measure
 
+_Number = TypeVar("_Number", int, float)
 UNDEFINED = "-"
 MINUS = "\N{MINUS SIGN}"
 # what XML cannot hold, and what would end a line or turn its direction
@@ -82,7 +83,7 @@ def numbered(texts: Iterable[str]) -> list[str]:
 
 def is_number_column(table: Table, column: Column) -> bool:
     """Whether a column holds numbers, which stand flush right."""
-    kind = table.data.column(column.name).type
+    kind = table.shown.schema.field(column.name).type
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
@@ -91,15 +92,19 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
     values = data.column(column.name).to_pylist()
     if not is_number_column(table, column):
         texts = ("" if value is None else str(value) for value in values)
-        return [Cell(label_text(column.names.get(text, text))) for text in texts]
+        is_part = data.column(column.parts).to_pylist() if column.parts else [False] * len(values)
+        return [
+            Cell("  " * part + label_text(column.names.get(text, text)))
+            for text, part in zip(texts, is_part, strict=True)
+        ]
     n = len(values)
     if isinstance(column.digits, str):
         digits = [digits_of(measure) for measure in data.column(column.digits).to_pylist()]
     else:
-        digits = [column.digits] * n
+        digits = _each(table, column.digits)
     if column.form == "p":
         return [Cell(p_text(math.nan if value is None else value, least), _sort_key(value))
-                for value, least in zip(values, _least(table, column), strict=True)]  # fmt: skip
+                for value, least in zip(values, _each(table, column.least), strict=True)]  # fmt: skip
     best = _best(values, column.better)
     low, high = (data.column(name).to_pylist() if name else [None] * n for name in (column.low, column.high))
     groups = data.column(column.groups).to_pylist() if column.groups else [""] * n
@@ -116,11 +121,11 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
     ]  # fmt: skip
 
 
-def _least(table: Table, column: Column) -> list[float]:
-    """Below what each row's p-value is not told."""
-    if isinstance(column.least, float):
-        return [column.least] * table.shown.num_rows
-    return [column.least[row] for row in (range(len(column.least)) if table.rows is None else table.rows)]
+def _each(table: Table, setting: _Number | Sequence[_Number]) -> list[_Number]:
+    """What a setting, one for all or one for each row of the data, is of each row that is shown."""
+    if not isinstance(setting, Sequence):
+        return [setting] * table.shown.num_rows
+    return [setting[row] for row in (range(len(setting)) if table.rows is None else table.rows)]
 
 
 def _best(values: Sequence[Any], better: str) -> Any:
@@ -145,17 +150,19 @@ def value_text(value: float | None, form: str = "number", digits: int = 4, *, ty
 
     Examples
     --------
-    >>> value_text(0.1234, "share", 1), value_text(7), value_text(-0.0176312, "difference")
-    ('12.3%', '7', '-0.0176')
+    >>> value_text(0.1234, "share", 1), value_text(0.1234, "change", 1), value_text(7), value_text(1234.4, digits=0)
+    ('12.3%', '+12.3%', '7', '1,234')
+    >>> value_text(-0.0176312, "difference")
+    '-0.0176'
     """
     if value is None or value != value:
         return UNDEFINED
-    if form == "share":
-        return f"{value:.{digits}%}"
+    if form in ("share", "change"):
+        return f"{value:{'+' * (form == 'change')}.{digits}%}"
     if form == "difference":
         text = difference_text(value)
         return text.replace("-", MINUS) if typeset else text
-    return count_text(value) if isinstance(value, int) else number_text(value, digits, typeset=typeset)
+    return count_text(value) if isinstance(value, int) or digits == 0 else number_text(value, digits, typeset=typeset)
 
 
 def number_text(value: float, digits: int = 4, *, typeset: bool = False) -> str:

@@ -42,20 +42,29 @@ def shown(result: Result, form: str, names: Sequence[str] | None = None) -> str:
 
 
 def table_text(table: Table) -> str:
-    """A table for a terminal: its caption, or its title where it has none, and aligned columns.
+    """A table for a terminal: its caption, or its title where it has none, if any, and aligned columns.
+
+    The header is left out where all headings are blank.
 
     Examples
     --------
     >>> import pyarrow as pa
+    >>> from kgtrec.data.table import Column
     >>> data = pa.table({"system": ["a", "b"], "RR": [0.25, 1.0]})
     >>> print(table_text(Table("scores", "Scores", "", data)), end="")
     Scores
     system      RR
     a       0.2500
     b       1.0000
+    >>> data = pa.table({"what": ["triples", "head type"], "count": [3, 1], "is_part": [False, True]})
+    >>> columns = Column("what", " ", parts="is_part"), Column("count", " ")
+    >>> print(table_text(Table("size", "", "", data, columns)), end="")
+    triples      3
+      head type  1
     """
-    head = [*table.caption.splitlines(), ""] if table.caption else [table.title]
-    return "".join(f"{legible(line)}\n" for line in head) + aligned(*_texts(table.wide, typeset=False))
+    head = [*table.caption.splitlines(), ""] if table.caption else [table.title] * bool(table.title)
+    cells, left = _texts(table.wide, typeset=False)
+    return "".join(f"{legible(line)}\n" for line in head) + aligned(cells if any(cells[0]) else cells[1:], left)
 
 
 def table_latex(table: Table) -> str:

@@ -46,6 +46,7 @@ FILES = {
     "campaign export jsonl": "campaign export campaign --annotator annotator-1 --all --out OUT.jsonl",
     "campaign adjudicate": "campaign adjudicate campaign --out OUT.csv",
     "campaign sample": "campaign sample campaign --size 2 --out OUT.csv",
+    "campaign status": "campaign status campaign --per relation --out OUT.csv",
     "campaign agreement": "campaign agreement campaign --resamples 10 --format json --out OUT.json",
     "campaign diagnostics": "campaign diagnostics campaign --table runs --format csv --out OUT.csv",
     "meta correlate": "meta correlate scores-a.csv scores-b.csv --out OUT.json",
