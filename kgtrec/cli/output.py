@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -66,4 +68,6 @@ def show(result: Result, form: str, out: str | None = None, names: Sequence[str]
         with writing(str(out)) as stream:
             pq.write_table(table.data, stream)
         return
-    write_text(out or "-", shown(result, form, names))
+    is_terminal = out is None and sys.stdout is not None and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal else None
+    write_text(out or "-", shown(result, form, names, width=width, bold=is_terminal))

@@ -44,6 +44,7 @@ def table_cells(table: Table, *, typeset: bool = True) -> list[list[Cell]]:
     >>> [cell.text for cell in shown[0]]
     ['a', '0.2500']
     """
+    table = table.wide
     columns = [_column_cells(table, column, typeset=typeset) for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -81,7 +82,7 @@ def numbered(texts: Iterable[str]) -> list[str]:
 
 def is_number_column(table: Table, column: Column) -> bool:
     """Whether a column holds numbers, which stand flush right."""
-    kind = table.data.column(column.name).type
+    kind = table.shown.schema.field(column.name).type
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
@@ -90,7 +91,8 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
     values = data.column(column.name).to_pylist()
     if not is_number_column(table, column):
         texts = ("" if value is None else str(value) for value in values)
-        return [Cell(label_text(column.names.get(text, text))) for text in texts]
+        named = (column.names.get(text, text) for text in texts)
+        return [Cell(label_text(text) if typeset else text) for text in named]
     n = len(values)
     if isinstance(column.digits, str):
         digits = [digits_of(measure) for measure in data.column(column.digits).to_pylist()]
@@ -99,7 +101,7 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
     if column.form == "p":
         return [Cell(p_text(math.nan if value is None else value, least), _sort_key(value))
                 for value, least in zip(values, _least(table, column), strict=True)]  # fmt: skip
-    best = _best(values, column.better)
+    best = _best(data, column, values)
     low, high = (data.column(name).to_pylist() if name else [None] * n for name in (column.low, column.high))
     groups = data.column(column.groups).to_pylist() if column.groups else [""] * n
     return [
@@ -109,9 +111,9 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
             "" if _is_undefined(lower) or _is_undefined(upper)
             else "[{}, {}]".format(*(value_text(end, column.form, places, typeset=typeset) for end in (lower, upper))),
             group or "",
-            value == best,
+            is_best,
         )
-        for value, places, lower, upper, group in zip(values, digits, low, high, groups, strict=True)
+        for value, places, lower, upper, group, is_best in zip(values, digits, low, high, groups, best, strict=True)
     ]  # fmt: skip
 
 
@@ -122,11 +124,28 @@ def _least(table: Table, column: Column) -> list[float]:
     return [column.least[row] for row in (range(len(column.least)) if table.rows is None else table.rows)]
 
 
-def _best(values: Sequence[Any], better: str) -> Any:
-    known = [value for value in values if not _is_undefined(value)]
-    if better == "neither" or len(values) < 2 or not known:
-        return None
-    return max(known) if better == "higher" else min(known)
+def _best(data: pa.Table, column: Column, values: Sequence[Any]) -> list[bool]:
+    """Which values are the best of the rows that they are compared with; none where there is one row."""
+    better = direction(data, column)
+    keys = list(zip(*(data.column(name).to_pylist() for name in column.among), strict=True)) or [()] * len(values)
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for key, value in zip(keys, values, strict=True):
+        groups.setdefault(key, []).append(value)
+    choose = max if better == "higher" else min
+    best = {
+        key: choose((value for value in group if not _is_undefined(value)), default=None)
+        for key, group in groups.items()
+        if better != "neither" and len(group) > 1
+    }
+    return [value is not None and value == best.get(key) for key, value in zip(keys, values, strict=True)]
+
+
+def direction(data: pa.Table, column: Column) -> str:
+    """Which way a column of a table's data is better: higher, lower or neither."""
+    if column.better != "measure":
+        return column.better
+    measures = data.column(str(column.digits)).drop_null()
+    return parse_measure(measures[0].as_py()).record.better if len(measures) else "neither"
 
 
 def _is_undefined(value: Any) -> bool:
@@ -154,6 +173,8 @@ def value_text(value: float | None, form: str = "number", digits: int = 4, *, ty
     if form == "difference":
         text = difference_text(value)
         return text.replace("-", MINUS) if typeset else text
+    if form in ("count", "significant"):
+        return f"{value:,.{digits}f}" if form == "count" else f"{value:.{digits}g}"
     return count_text(value) if isinstance(value, int) else number_text(value, digits, typeset=typeset)
 
 
