@@ -83,4 +83,3 @@ def _three(collection: str | None, files: dict[str, str | None], split: str) -> 
     if list(given.values()).count("-") > 1:
         raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
     return list(given.values())
-

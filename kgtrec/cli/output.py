@@ -20,14 +20,16 @@ FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
 
 
-def output_options(tables: Sequence[str] = ()) -> Callable[[Command], Command]:
+def output_options(
+    tables: Sequence[str] = (), out: str = "File to write instead of standard output."
+) -> Callable[[Command], Command]:
     """The options ``--format`` (told to the command as ``form``), ``--out`` and, of several tables, ``--table``.
 
     ``--table`` is told to the command as ``part``, None where it is not given.
     """
 
     def decorate(command: Command) -> Command:
-        command = click.option("--out", type=click.Path(), help="File to write instead of standard output.")(command)
+        command = click.option("--out", type=click.Path(), help=out)(command)
         if tables:
             command = click.option(
                 "--table", "part", type=click.Choice(tables),

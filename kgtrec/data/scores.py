@@ -70,8 +70,10 @@ class Scores:
 
     def tables(self) -> tuple[Table]:
         """``scores``, the long form, shown with systems (and items) down and measures across."""
-        ends = {"low": "low", "high": "high"} if self.low is not None and self.high is not None else {}
-        value = Column("value", digits="measure", better="measure", among=tuple(self.items), across="measure", **ends)
+        low, high = ("low", "high") if self.low is not None and self.high is not None else ("", "")
+        value = Column(
+            "value", digits="measure", better="measure", low=low, high=high, across="measure", among=tuple(self.items)
+        )
         columns = (*map(Column, ("system", *self.items)), value)
         note = f"intervals over {self.population}" if self.population else ""
         return (Table("scores", "", "", self.to_table(), columns, note=note, is_short=True),)

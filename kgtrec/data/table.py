@@ -63,8 +63,6 @@ class Column:
     better : {"higher", "lower", "neither", "measure"}
         Which of its values is best: it is shown in bold, and comes first when a reader first sorts by the column.
         ``measure``: as the measure says that ``digits`` leads to.
-    among : tuple of str
-        Columns of labels: a value is the best of the rows that have the same ones.
     low, high : str
         Columns with the ends of an interval about the value.
     groups : str
@@ -81,13 +79,14 @@ class Column:
     across : str
         Column of labels: the values are shown in one column for each of them, and rows that are alike in all other
         columns shown as one row; see :attr:`Table.wide`.
+    among : tuple of str
+        Columns of labels: a value is the best of the rows that have the same ones.
     """
 
     name: str
     label: str = ""
     digits: int | str = 4
     better: Literal["higher", "lower", "neither", "measure"] = "neither"
-    among: tuple[str, ...] = ()
     low: str = ""
     high: str = ""
     groups: str = ""
@@ -95,6 +94,7 @@ class Column:
     least: float | Sequence[float] = 1e-4
     names: Mapping[str, str] = field(default_factory=dict)
     across: str = ""
+    among: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +167,7 @@ class Table:
         columns = []
         for label in dict.fromkeys(labels):
             places = pa.array([row.get(label) for row in rows.values()], pa.int64())
-            own = {part: f"{label}/{name}" for part, name in named.items()}
+            own: dict[str, Any] = {part: f"{label}/{name}" for part, name in named.items()}
             for part, name in named.items():
                 wide = wide.append_column(own[part], data.column(name).take(places))
             columns.append(replace(spread, label=spread.names.get(label, label), across="", **own))
@@ -199,13 +199,12 @@ class Figure:
     kind: str  # one of kgtrec.report.figures.KINDS
     title: str
     caption: str  # what it shows and how to read it
-    alt: str  # the gist of its numbers, for who does not see it
     data: pa.Table  # tidy; NaN where a value is undefined
     options: Mapping[str, Any] = field(default_factory=dict)  # of the kind: axis titles, a level to mark
 
     def __post_init__(self) -> None:
         _check_key(self.key)
-        for name in ("title", "caption", "alt"):
+        for name in ("title", "caption"):
             if not getattr(self, name).strip():
                 raise KgtrecError(f"figure {self.key}: expected a {name}, found none")
 
@@ -289,6 +288,17 @@ class Report:
     def figures(self) -> tuple[Figure, ...]:
         """All figures, in order."""
         return tuple(block for section in self.sections for block in section.blocks if isinstance(block, Figure))
+
+
+def key_text(text: str) -> str:
+    """What can stand for a text in the key of a table or figure: its letters and digits, which may be none.
+
+    Examples
+    --------
+    >>> key_text("All of FB15k-237!"), key_text("知识")
+    ('all-of-fb15k-237', '')
+    """
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def _check_key(key: str) -> None:

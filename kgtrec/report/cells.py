@@ -49,17 +49,6 @@ def table_cells(table: Table, *, typeset: bool = True) -> list[list[Cell]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def key_text(text: str) -> str:
-    """What can stand for a text in the key of a table or figure: its letters and digits, which may be none.
-
-    Examples
-    --------
-    >>> key_text("All of FB15k-237!"), key_text("知识")
-    ('all-of-fb15k-237', '')
-    """
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
 def numbered(texts: Iterable[str]) -> list[str]:
     """The texts, each its own even where case does not count, as in names of files: -2, -3 ... behind a repeated one.
 
