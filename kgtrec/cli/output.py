@@ -20,24 +20,25 @@ FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
 
 
-def output_options(
-    tables: Sequence[str] = (), out: str = "File to write instead of standard output."
-) -> Callable[[Command], Command]:
+def output_options(tables: Sequence[str] = (), folder: str = "") -> Callable[[Command], Command]:
     """The options ``--format`` (told to the command as ``form``), ``--out`` and, of several tables, ``--table``.
 
-    ``--table`` is told to the command as ``part``, None where it is not given.
+    ``--table`` is told to the command as ``part``, None where it is not given. ``folder``: what ``--out`` is a folder
+    for, beside what is printed.
     """
+    forms, default = (FORMATS[:-1], "table") if folder else (FORMATS, "that of --out's suffix, else table")
 
     def decorate(command: Command) -> Command:
-        command = click.option("--out", type=click.Path(), help=out)(command)
+        command = click.option("--out", type=click.Path(), help=folder or "File to write instead of standard output.")(
+            command
+        )
         if tables:
             command = click.option(
                 "--table", "part", type=click.Choice(tables),
                 help=f"The only table to print. CSV and Parquet hold one. Default there: {tables[0]}.",
             )(command)  # fmt: skip
         return click.option(
-            "--format", "form", type=click.Choice(FORMATS),
-            help="Form of the output; by default that of --out's suffix, else table.",
+            "--format", "form", type=click.Choice(forms), help=f"Form of the output; by default {default}.",
         )(command)  # fmt: skip
 
     return decorate

@@ -134,7 +134,7 @@ def direction(data: pa.Table, column: Column) -> str:
     if column.better != "measure":
         return column.better
     measures = data.column(str(column.digits)).drop_null()
-    return parse_measure(measures[0].as_py()).record.better if len(measures) else "neither"
+    return better_of(measures[0].as_py()) if len(measures) else "neither"
 
 
 def _is_undefined(value: Any) -> bool:
@@ -200,6 +200,14 @@ def digits_of(measure: str) -> int:
     except MeasureError:
         return 4
     return 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
+
+
+def better_of(measure: str) -> str:
+    """Which way a measure is better; higher, where the name is one of the caller's own."""
+    try:
+        return parse_measure(measure).record.better
+    except MeasureError:
+        return "higher"
 
 
 def p_text(p: float, least: float = 1e-4) -> str:

@@ -18,7 +18,8 @@ import pyarrow as pa
 from kgtrec.data.table import Figure
 from kgtrec.errors import KgtrecError
 from kgtrec.report import gists
-from kgtrec.report.gists import Rows, better_of
+from kgtrec.report.cells import better_of
+from kgtrec.report.gists import Rows
 
 SERIES_PER_PANEL = 6  # more lines in one panel than this are hard to tell apart
 

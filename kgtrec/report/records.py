@@ -40,6 +40,10 @@ def _csv_column(column: pa.Array, *, is_short: bool) -> pa.Array:
         alike = pc.is_finite(column) if is_short else pc.match_substring_regex(texts, _ALIKE)
         odd = pc.invert(pc.fill_null(alike, fill_value=False))
         return pc.replace_with_mask(texts, odd, _each_once(column.filter(odd)))
+    if pa.types.is_string(column.type) and (data := column.buffers()[2]) is not None:
+        text = data.to_pybytes()
+        if not any(sign in text for sign in (b'"', b",", b"\r", b"\n")):
+            return pc.fill_null(column, "")
     return _each_once(column)
 
 

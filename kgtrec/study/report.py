@@ -17,8 +17,8 @@ from kgtrec.errors import KgtrecError
 from kgtrec.meta.power import SPEAKING
 from kgtrec.report import figures
 from kgtrec.report.cells import count_text, number_text, numbered
-from kgtrec.report.score_tables import score_table
 from kgtrec.study.config import Study
+from kgtrec.study.score_table import score_table
 
 _COEFFICIENTS = {"tau": "Kendall's tau-b", "tau_ap": "tau_AP", "spearman": "Spearman's rho", "rbo": "RBO"}
 _TESTS = {

@@ -20,7 +20,7 @@ from kgtrec.data.table import (
     Text,
 )
 from kgtrec.report import figures
-from kgtrec.report.score_tables import score_table
+from kgtrec.study.score_table import score_table
 
 HOSTILE = "<script>alert(1)</script>"
 SYSTEMS = ("ComplEx", "RotatE", HOSTILE, "=1+1", "知识图谱 $x_1^2$ & \"q\" 'r'", "none")

@@ -71,7 +71,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
 @mixed_option
 @trust_ids_option
 @seed_option("Of the labels.")
-@output_options(CURVE_TABLES, out="Folder for report.html, figures, and tables as CSV, beside what is printed.")
+@output_options(CURVE_TABLES, folder="Folder for report.html, figures, and tables as CSV, beside what is printed.")
 def command(
     collection: str,
     systems: tuple[str, ...],
