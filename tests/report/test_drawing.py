@@ -232,7 +232,7 @@ def test_infinite_values_are_gaps():
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_rows_and_no_defined_value_are_drawn(kind: str):
     """An empty table, and one whose numbers are all NaN."""
-    make, data = getattr(figures, kind), FIGURES[kind].data
+    make, data = getattr(figures, kind, sparse_against_full), FIGURES[kind].data
     assert "no data" in svg(make(data.slice(0, 0)))
     undefined = {
         name: pa.array([float("nan")] * len(data)) if pa.types.is_floating(data[name].type) else data[name]
