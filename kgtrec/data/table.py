@@ -61,15 +61,17 @@ class Column:
     digits : int, str or sequence of int
         Decimals of a number that is no count, for all rows or for each row of the data; or the column that names the
         measure of each row, which tells them. A number with 0 decimals is written like a count.
-    better : {"higher", "lower", "neither"}
+    better : {"higher", "lower", "neither", "measure"}
         Which of its values is best: it is shown in bold, and comes first when a reader first sorts by the column.
+        ``measure``: as the measure says that ``digits`` leads to.
     low, high : str
         Columns with the ends of an interval about the value.
     groups : str
         Column with letters: rows that share one are not significantly apart.
-    form : {"number", "share", "change", "p", "difference"}
+    form : {"number", "share", "change", "p", "difference", "count", "significant"}
         How a number is written: as it is; as a percentage; as one with its sign; as a p-value, ``<0.0001`` where
-        decimals would show 0; as a difference, with at least three significant digits.
+        decimals would show 0; as a difference, with at least three significant digits; as a count, thousands apart, or
+        a mean of counts; with at most ``digits`` significant digits.
     least : float or sequence of float
         P-value that is written as ``<least`` where it is below: of 20 samples none can tell less than 1/20. One for
         all, or one for each row of the data.
@@ -80,20 +82,23 @@ class Column:
         columns shown as one row; see :attr:`Table.wide`.
     parts : str
         Of a column of labels: the column that is true in rows that are a part of the row above, which are indented.
+    among : tuple of str
+        Columns of labels: a value is the best of the rows that have the same ones.
     """
 
     name: str
     label: str = ""
     digits: int | str | Sequence[int] = 4
-    better: Literal["higher", "lower", "neither"] = "neither"
+    better: Literal["higher", "lower", "neither", "measure"] = "neither"
     low: str = ""
     high: str = ""
     groups: str = ""
-    form: Literal["number", "share", "change", "p", "difference"] = "number"
+    form: Literal["number", "share", "change", "p", "difference", "count", "significant"] = "number"
     least: float | Sequence[float] = 1e-4
     names: Mapping[str, str] = field(default_factory=dict)
     across: str = ""
     parts: str = ""
+    among: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +118,9 @@ class Table:
     columns: tuple[Column, ...] = ()  # what is shown, in this order; none: all columns of the data
     rows: Sequence[int] | None = None  # which rows are shown, in this order; None: all
     view: pa.Table | None = None  # what is shown where that is not the data: labels that go across, a summary
+    note: str = ""  # what a paper that has the numbers should know, a comment in LaTeX
+    upright: bool = False  # whether columns go down, as of a single row with many
+    is_short: bool = False  # whether a number such as 1.0 is 1 in CSV
 
     def __post_init__(self) -> None:
         _check_key(self.key)
@@ -124,7 +132,7 @@ class Table:
             raise KgtrecError(f"table {self.key}: expected at least one column, found none")
         for column in shown:
             digits = column.digits if isinstance(column.digits, str) else ""
-            beside = column.low, column.high, column.groups, column.across, column.parts, digits
+            beside = column.low, column.high, column.groups, column.across, column.parts, digits, *column.among
             for name in filter(None, (column.name, *beside)):
                 if name not in data.column_names:
                     found = ", ".join(data.column_names)
@@ -195,13 +203,12 @@ class Figure:
     kind: str  # one of kgtrec.report.figures.KINDS
     title: str
     caption: str  # what it shows and how to read it
-    alt: str  # the gist of its numbers, for who does not see it
     data: pa.Table  # tidy; NaN where a value is undefined
     options: Mapping[str, Any] = field(default_factory=dict)  # of the kind: axis titles, a level to mark
 
     def __post_init__(self) -> None:
         _check_key(self.key)
-        for name in ("title", "caption", "alt"):
+        for name in ("title", "caption"):
             if not getattr(self, name).strip():
                 raise KgtrecError(f"figure {self.key}: expected a {name}, found none")
 
@@ -285,6 +292,17 @@ class Report:
     def figures(self) -> tuple[Figure, ...]:
         """All figures, in order."""
         return tuple(block for section in self.sections for block in section.blocks if isinstance(block, Figure))
+
+
+def key_text(text: str) -> str:
+    """What can stand for a text in the key of a table or figure: its letters and digits, which may be none.
+
+    Examples
+    --------
+    >>> key_text("All of FB15k-237!"), key_text("知识")
+    ('all-of-fb15k-237', '')
+    """
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def _check_key(key: str) -> None:

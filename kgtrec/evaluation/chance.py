@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.collection import Collection
+from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest
 from kgtrec.evaluation.summarise import Items, chance_level
@@ -235,6 +237,16 @@ class Adjusted:
     index: float  # 0 = chance, 1 = best
     z: float  # standard deviations better than chance
     ratio: float  # value / expectation
+
+    def tables(self) -> tuple[Table]:
+        """``adjusted``, a single row."""
+        names = [field.name for field in fields(self)]
+        columns = (
+            Column("measure"), Column("side"), Column("value", form="significant", digits=6),
+            Column("expectation", "chance", digits="measure"), Column("index"), Column("z", digits=2),
+        )  # fmt: skip
+        data = pa.table({name: [getattr(self, name)] for name in names})
+        return (Table("adjusted", "", "", data, columns, upright=True),)
 
 
 def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both") -> Adjusted:

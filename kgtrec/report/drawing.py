@@ -22,7 +22,7 @@ import numpy as np
 
 from kgtrec.data.table import Figure
 from kgtrec.report.cells import label_text, number_text
-from kgtrec.report.figures import Panel, grouped, panels
+from kgtrec.report.figures import Panel, gist, grouped, panels
 from kgtrec.report.svg import tidied
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def svg(figure: Figure, panel: int | None = None) -> str:
     """
     parts = panels(figure)
     chosen, name = (parts, figure.key) if panel is None else ((parts[panel],), f"{figure.key}-{panel + 1}")
-    alt = figure.alt if panel is None else parts[panel].alt
+    alt = gist(figure) if panel is None else parts[panel].alt
     with _styled():
         drawing, out = _drawn(figure, chosen), io.StringIO()
         drawing.savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))

@@ -39,6 +39,7 @@ FILES = {
     "evaluate parquet": "evaluate C ranks/rules.ranks.parquet --out OUT.parquet",
     "ties": "ties C ranks/rules.ranks.parquet -m macro.MRR --format csv --out OUT.csv",
     "chance": "chance C --format csv --out OUT.csv",
+    "adjust": "adjust --measure micro.MRR --value 0.3 --chance nations --out OUT.json",
     "convert": "convert ranks/rules.run.gz OUT.run",
     "convert zst": "convert ranks/rules.run.gz OUT.run.zst",
     "convert parquet": "convert ranks/rules.run.gz OUT.parquet",
