@@ -7,6 +7,8 @@ import math
 import operator
 import os
 import re
+import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from numbers import Real
@@ -54,6 +56,14 @@ class CollectionError(KgtrecError):
 
 class KgtrecWarning(UserWarning):
     """Something that the caller should know but that does not stop the work."""
+
+
+def warn(message: str) -> None:
+    """Warn with a :class:`KgtrecWarning`, as of the line outside kgtrec that called it."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "kgtrec":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, KgtrecWarning, stacklevel=level)
 
 
 def nearest(name: str, choices: Iterable[str], *, limit: int = 3) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +15,7 @@ from kgtrec.data.campaign import Automatic
 from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
+from kgtrec.errors import CollectionError, KgtrecError, nearest, warn
 from kgtrec.kernels.statistics.agreement import (
     gwet_ac1,
     krippendorff_alpha,
@@ -368,10 +367,10 @@ def _tell(values: NDArray[np.float64], pairs: NDArray[np.int64], per: str | None
     if not pairs.any():
         names = ", ".join(STATISTICS)
         message = f"no triple was judged by two annotators, so there is no value for any of {names}"
-        warnings.warn(message, KgtrecWarning, stacklevel=3)
+        warn(message)
         return
     for column, name in enumerate(STATISTICS):
         missing = int(np.isnan(values[:, column]).sum())
         if missing:
             where = "" if per is None else f" for {missing:,} of {len(values):,} {per}s"
-            warnings.warn(f"{name} has no value{where}: {_WHY_NOT[name]}", KgtrecWarning, stacklevel=3)
+            warn(f"{name} has no value{where}: {_WHY_NOT[name]}")

@@ -18,7 +18,8 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation.belonging import Belonging
-from kgtrec.evaluation.evaluate import System, each_system, evaluate, tell_lacking
+from kgtrec.evaluation.evaluate import System, evaluate, tell_lacking
+from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.matching import judge
 from kgtrec.evaluation.summarise import Items, summarise
 from kgtrec.kernels.integer_keys import is_among

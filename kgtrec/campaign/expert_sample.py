@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from kgtrec.data.expert_sample import SAMPLE_STATISTICS, ExpertSample, SampleRep
 from kgtrec.data.judgements import EXPERT, NO, UNSURE, VERDICTS, YES, Judgements
 from kgtrec.data.label_hashes import triple_keys
 from kgtrec.data.pool import Pool
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
+from kgtrec.errors import CollectionError, KgtrecError, warn
 from kgtrec.kernels.sampling.proportions import part_interval, weighted_interval, wilson_interval
 
 
@@ -70,11 +69,9 @@ def draw_sample(
     numbers = from_no, size - from_no
     for label in (NO, YES):
         if numbers[label] < size // 2:
-            warnings.warn(
+            warn(
                 f"only {len(rows[label]):,} triples are settled as {VERDICTS[label]}, so the sample holds all of "
-                f"them and {size - numbers[label]:,} of {VERDICTS[1 - label]}",
-                KgtrecWarning,
-                stacklevel=2,
+                f"them and {size - numbers[label]:,} of {VERDICTS[1 - label]}"
             )
     key = triple_keys(pool.triples, seed)
     chosen = [of_label[np.argsort(key[of_label], kind="stable")[:n]] for of_label, n in zip(rows, numbers, strict=True)]
@@ -166,11 +163,9 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
     population = sample.population
     for verdict in (YES, NO):
         if judged[verdict] == 0 and population[verdict] > 0:
-            warnings.warn(
+            warn(
                 f"no expert has said Y or N of a triple of label {VERDICTS[verdict]}, so there is no agreement on "
-                f"{VERDICTS[verdict]}, nor what is worked out from it",
-                KgtrecWarning,
-                stacklevel=2,
+                f"{VERDICTS[verdict]}, nor what is worked out from it"
             )
     found = _estimates(agreed, judged, population, confidence)
     table = np.array([found[name] for name in SAMPLE_STATISTICS])

@@ -11,13 +11,17 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
 from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 _TRACE = "KGTREC_TRACE"
+_COMPLETE = "_KGTREC_COMPLETE"  # what a shell sets to ask for its script, or for what may stand next
 _OUTPUTS = {"out", "target", "report_path"}  # parameters that name what is written
 COMMANDS = {
     "questions": "Turn train, valid and test triples into questions and qrels.",
@@ -69,6 +73,14 @@ class LazyGroup(click.Group):
         if args and not args[0].startswith("-") and args[0] not in self.commands_of:
             ctx.fail(f"no command {args[0]!r}{nearest(args[0], self.commands_of)}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so, without importing any, and the options of the group."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=about) for name, about in self.commands_of.items()
+                 if name.startswith(incomplete)]  # fmt: skip
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -176,6 +188,10 @@ def _invoke(args: list[str]) -> None:
 def main(args: list[str] | None = None) -> None:
     """Run the command line; an error of the user gives one line and exit code 2."""
     warnings.showwarning = _show_warning
+    if args is None and (asked := os.environ.get(_COMPLETE)):
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(cli, {}, "kgtrec", _COMPLETE, asked))
     try:
         _invoke(list(sys.argv[1:] if args is None else args))
     except click.exceptions.Exit as leaving:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
+from kgtrec.errors import CollectionError, KgtrecError, warn
 from kgtrec.evaluation.matching import unranked
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 
@@ -211,7 +210,7 @@ class Belonging:
             raise CollectionError(
                 f"{wrong}; {way_out}, or allow mixtures (--mixed; mixed=True in Python, mixed = true in a study)"
             )
-        warnings.warn(f"a mixture: {wrong}", KgtrecWarning, stacklevel=5)
+        warn(f"a mixture: {wrong}")
 
 
 def of_collection(qrels: Qrels, collection: Collection | None) -> Qrels:
@@ -243,13 +242,12 @@ def tell_mixed_runs(known_listed: Mapping[str, int]) -> None:
         return
     name = max(known_listed, key=lambda each: (known_listed[each], each))
     n_with, others = len(known_listed) - len(without), ", ".join(sorted(without))
-    warnings.warn(
+    warn(
         f"expected raw runs for a raw cut, found known triples in {n_with} of {len(known_listed)} runs "
         f"({known_listed[name]:,} of them in {name}) and none in {others}; "
         "make raw runs of these too (kgtrec rank --filter raw), or take known triples out before the cut of all "
-        "(--cut filtered)",
-        KgtrecWarning, stacklevel=4,
-    )  # fmt: skip
+        "(--cut filtered)"
+    )
 
 
 def _keys(question: NDArray[Any], entity: NDArray[Any], entities: Vocabulary) -> NDArray[np.int64]:
@@ -274,18 +272,16 @@ def _check_entities(run: Run, entities: Vocabulary) -> None:
             f"{run.name} has no entity of the collection (its first is {run.entities[0]!r}, the collection's "
             f"{entities[0]!r}): they are of different collections"
         )
-    warnings.warn(
+    warn(
         f"{run.name}: {len(unknown)} of its {len(run.entities)} entities are not in the collection, such as "
-        f"{run.entities[int(unknown[0])]!r}; they count as unjudged (kgtrec check tells more)",
-        KgtrecWarning, stacklevel=5,
-    )  # fmt: skip
+        f"{run.entities[int(unknown[0])]!r}; they count as unjudged (kgtrec check tells more)"
+    )
 
 
 def _tell_foreign(run: Run, entities: Vocabulary) -> None:
     """Warn of a run without any entity of the qrels; it may be a bad one, so that it is not refused."""
     if len(run.entities) and len(entities) and np.all(entities.encode(run.entities.labels) < 0):
-        warnings.warn(
+        warn(
             f"{run.name} has no entity of the qrels (its first is {run.entities[0]!r}, the qrels' {entities[0]!r}), so "
-            "that it finds no answer: are they of one collection?",
-            KgtrecWarning, stacklevel=5,
-        )  # fmt: skip
+            "that it finds no answer: are they of one collection?"
+        )

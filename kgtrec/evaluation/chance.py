@@ -32,12 +32,12 @@ _ROOMS = ("micro.", "macro.")
 _CUTOFFS = {"micro.Hits": (1, 3, 5, 10), "macro.Hits": (1, 3, 5, 10)}
 
 
-def default_measures() -> list[str]:
+def adjustable_measures() -> list[str]:
     """Every measure whose chance level is known, as names; Hits at the usual cutoffs.
 
     Examples
     --------
-    >>> default_measures()[:4]
+    >>> adjustable_measures()[:4]
     ['micro.MR', 'micro.MRR', 'micro.Hits@1', 'micro.Hits@3']
     """
     names = []
@@ -76,7 +76,7 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
     """
     rows: list[tuple[str, str, int, float, float]] = []
     counts = candidate_counts(collection, filtered_by)
-    for named in parse_measures(default_measures() if measures is None else measures):
+    for named in parse_measures(adjustable_measures() if measures is None else measures):
         measure = _knowing_chance(named)
         items = _items(collection, measure, *counts, per_answer_alone="test" in filtered_by)
         is_tail = ~collection.questions.is_head[items.question]
@@ -142,7 +142,7 @@ def _knowing_chance(measure: ParsedMeasure | ProvidedMeasure) -> ParsedMeasure:
             return measure
         if measure.record.name in ("AP", "nDCG"):
             return cast(ParsedMeasure, parse_measure(f"A{measure.label}"))
-    names, label = default_measures(), measure.label
+    names, label = adjustable_measures(), measure.label
     plain = _plain_of(measure)
     if plain is not None:
         raise MeasureError(f"{label} is set against chance already; expected a plain measure, such as {plain}")

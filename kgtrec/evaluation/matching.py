@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest, whole_number
+from kgtrec.errors import CollectionError, KgtrecError, nearest, warn, whole_number
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.tied_ranking import TiedRanking
 from kgtrec.kernels.ranking.positions import (
@@ -383,10 +382,7 @@ def _report_questions(run: Run, question: NDArray[np.int32]) -> None:
             "there: see kgtrec check"
             if not run.collection and 2 * len(unknown) > len(run.questions) else ""
         )  # fmt: skip
-        warnings.warn(
-            f"{run.name}: {len(unknown):,} of its questions are not in the qrels and are left out ({names}){doubt}",
-            KgtrecWarning, stacklevel=4,
-        )  # fmt: skip
+        warn(f"{run.name}: {len(unknown):,} of its questions are not in the qrels and are left out ({names}){doubt}")
 
 
 def _pairs_found(
@@ -431,11 +427,10 @@ def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]
         found = [f"{wrong:,} judged non-answers"] if wrong else []
         found += [f"{unsampled:,} pairs of a negative grade (pooled, not sampled)"] if unsampled else []
         seeing = "bpref, infAP, Judged and unj count" if wrong else "infAP counts"
-        warnings.warn(
+        warn(
             f"{ranks.name} has no rank for {' and '.join(found)}; {seeing} them as not retrieved. Rank its scores "
-            "again with these qrels (kgtrec rank --judged)",
-            KgtrecWarning, stacklevel=4,
-        )  # fmt: skip
+            "again with these qrels (kgtrec rank --judged)"
+        )
 
 
 def unranked(ranks: AnswerRanks, qrels: Qrels) -> NDArray[np.intp]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.errors import KgtrecWarning, MeasureError
+from kgtrec.errors import MeasureError, warn
 from kgtrec.measures.aggregate import LINKS, MedianRanks, aggregate_groups
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 from kgtrec.measures.record import Measure
@@ -123,7 +122,7 @@ def fraction(measure: ParsedMeasure | ProvidedMeasure, items: Items) -> tuple[Fl
 
 def tell_undefined(measure: ParsedMeasure | ProvidedMeasure, name: str, why: str) -> None:
     """Warn that a measure of a system, called ``name``, is undefined somewhere, and why."""
-    warnings.warn(f"{measure.label} of {name} is undefined where {why}", KgtrecWarning, stacklevel=5)
+    warn(f"{measure.label} of {name} is undefined where {why}")
 
 
 def _without_relevant(items: Items, size: int) -> NDArray[np.bool_]:

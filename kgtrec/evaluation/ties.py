@@ -13,9 +13,10 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
-from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.errors import KgtrecError, KgtrecWarning, warn
 from kgtrec.evaluation.belonging import different_systems
-from kgtrec.evaluation.evaluate import Missing, System, default_measures, each_system, evaluate
+from kgtrec.evaluation.evaluate import Missing, System, default_measures, evaluate
+from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.matching import judge
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
@@ -188,7 +189,7 @@ def _values(
         for warning in caught:
             if str(warning.message) not in told:  # each policy warns of the same
                 told.add(str(warning.message))
-                warnings.warn(warning.message, warning.category, stacklevel=3)
+                warn(str(warning.message))
     return values
 
 

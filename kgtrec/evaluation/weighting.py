@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
-from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
+from kgtrec.errors import KgtrecError, nearest, warn
 from kgtrec.evaluation.summarise import Items
 from kgtrec.measures.ir_measures_adapter import ProvidedMeasure
 from kgtrec.measures.names import ParsedMeasure
@@ -57,10 +56,7 @@ class Weighting:
         for measure in measures:
             fixed = measure.record.weighting
             if fixed is not None and self._weights not in (None, fixed):
-                warnings.warn(
-                    f"{measure.label} counts each {fixed} alike by definition; the weights do not change it",
-                    KgtrecWarning, stacklevel=3,
-                )  # fmt: skip
+                warn(f"{measure.label} counts each {fixed} alike by definition; the weights do not change it")
 
     def by_question(self, measure: ParsedMeasure | ProvidedMeasure) -> bool:
         """Whether each question counts alike in a measure over answers."""
@@ -104,11 +100,10 @@ class Weighting:
         asked = np.unique(self._relations[self._qrels.question[self._qrels.grade >= 1]])
         without = asked[np.isnan(shares[asked])]
         if len(without):
-            warnings.warn(
+            warn(
                 f"the shares leave out {len(without)} of the {len(asked)} relations of the qrels, such as "
-                f"{relations[int(without[0])]!r}; they count 0 and their answers nothing",
-                KgtrecWarning, stacklevel=4,
-            )  # fmt: skip
+                f"{relations[int(without[0])]!r}; they count 0 and their answers nothing"
+            )
         return np.where(np.isnan(shares), 0.0, shares)
 
 

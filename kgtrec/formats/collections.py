@@ -18,7 +18,6 @@ judgements (after pooling, say): reading then warns. A changed copy of any other
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,7 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.errors import FormatError, KgtrecError, warn
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, kgtrec_version, reading, sha256_of
 from kgtrec.formats.json_text import read_json
@@ -135,11 +134,9 @@ def read_collection(folder: PathLike) -> Collection:
     train = Triples(head, relation, tail, entities, relations)
     collection = Collection(questions, qrels, known, categories, train, manifest.get("report", {}), labels)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
-        warnings.warn(
+        warn(
             f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; going on with its "
-            f"{len(qrels):,} judgements",
-            KgtrecWarning,
-            stacklevel=2,
+            f"{len(qrels):,} judgements"
         )
     if collection.fingerprint != manifest["fingerprint"]:
         raise FormatError(

@@ -18,7 +18,7 @@ from kgtrec.data.frames import frame_of_table
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
-from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, warn
 from kgtrec.evaluation.evaluate import Missing
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import judge
@@ -334,10 +334,7 @@ def _tests(scores: ItemScores) -> tuple[float, float, float, float, float]:
     sample = paired_sample(scores)
     if not sample.known.all():
         without = [name for name, known in zip(scores.systems, sample.known, strict=True) if not known]
-        warnings.warn(
-            f"{scores.measure} has no value for some {scores.items} of {' and '.join(without)}, and so no p-value",
-            KgtrecWarning, stacklevel=4,
-        )  # fmt: skip
+        warn(f"{scores.measure} has no value for some {scores.items} of {' and '.join(without)}, and so no p-value")
         return nothing
     n = len(scores)
     mean, deviation = paired_tests.differences(sample.value)
@@ -348,11 +345,10 @@ def _tests(scores: ItemScores) -> tuple[float, float, float, float, float]:
         error, n_clusters = paired_tests.clustered_errors(sample.value, sample.cluster)
         clustered = paired_tests.t_test(mean, error, n_clusters - 1)
     if np.isnan(clustered[1][0]):
-        warnings.warn(
+        warn(
             f"{scores.measure} has no variance for {scores.systems[0]} and {scores.systems[1]}, which differ by the "
-            "same everywhere: p is undefined",
-            KgtrecWarning, stacklevel=4,
-        )  # fmt: skip
+            "same everywhere: p is undefined"
+        )
     return float(d_z[0]), float(t[0]), float(p[0]), float(clustered[0][0]), float(clustered[1][0])
 
 

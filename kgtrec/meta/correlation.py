@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.data.frames import frame_of_table
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
+from kgtrec.errors import KgtrecError, MeasureError, warn
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, terms, totals
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
@@ -465,7 +464,7 @@ def _tell_of_systems(tables: Sequence[ScoreTable], common: Sequence[str]) -> tup
         own = [name for name in table.systems if name not in set(common)]
         left_out += own
         if own and len(common) >= 2:
-            warnings.warn(f"only {table.name} has scores of {some_of(own)}, left out", KgtrecWarning, stacklevel=5)
+            warn(f"only {table.name} has scores of {some_of(own)}, left out")
     if len(common) < 2:
         shown = [f"{table.name} has {', '.join(table.systems[:_SHOWN])}" for table in tables]
         which = "; ".join(dict.fromkeys(shown))
@@ -489,7 +488,7 @@ def _common_measures(
     for own, table in zip(higher, tables, strict=True):
         only = [name for name in own if name not in wanted]
         if only:
-            warnings.warn(f"only {table.name} has {some_of(only)}, left out", KgtrecWarning, stacklevel=5)
+            warn(f"only {table.name} has {some_of(only)}, left out")
     return wanted
 
 
@@ -514,11 +513,11 @@ def _key_places(tables: Sequence[ScoreTable]) -> tuple[list[list[int]], dict[str
     for table, own in zip(tables, rows, strict=True):
         if len(own) > len(common):
             only = next(row for row in own if row not in set(common))
-            warnings.warn(
+            warn(
                 f"only {table.name} has {', '.join(columns)} {', '.join(only)}"
-                + (f" and {len(own) - len(common) - 1} more" if len(own) > len(common) + 1 else "") + ", left out",
-                KgtrecWarning, stacklevel=5,
-            )  # fmt: skip
+                + (f" and {len(own) - len(common) - 1} more" if len(own) > len(common) + 1 else "")
+                + ", left out"
+            )
     own_places = {row: place for place, row in enumerate(rows[0])}
     kept = [[own_places[row] for row in common], [places[row] for row in common]]
     return kept, {column: tuple(row[place] for row in common) for place, column in enumerate(columns)}
@@ -536,10 +535,9 @@ def _tell_of_no_rankings(pair: _Pair) -> None:
             for place in np.flatnonzero(np.any(found, axis=1)):
                 keys = np.flatnonzero(found[place])
                 among = "" if not pair.keys else f" ({len(keys)} of {found.shape[1]} keys)"
-                warnings.warn(
-                    f"{pair.measures[place]} under {name} ranks no systems: {why}{among}; its correlation is undefined",
-                    KgtrecWarning, stacklevel=3,
-                )  # fmt: skip
+                warn(
+                    f"{pair.measures[place]} under {name} ranks no systems: {why}{among}; its correlation is undefined"
+                )
 
 
 def _ends(first: Floats, second: Floats, coefficients: Mapping[str, Coefficient], confidence: float) -> Floats:

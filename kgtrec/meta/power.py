@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.frames import frame_of_table
 from kgtrec.data.table import Column, Table, lower_text
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
+from kgtrec.errors import KgtrecError, MeasureError, nearest, warn
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, terms, totals
 from kgtrec.kernels.statistics import paired_tests
 
@@ -559,17 +558,15 @@ def _tell_undefined(tested: Power, samples: Sequence[PairedSample]) -> None:
         label, p = tested.measures[place], tested.p[place]
         if not sample.known.all():
             without = [name for name, known in zip(tested.systems, sample.known, strict=True) if not known]
-            warnings.warn(
+            warn(
                 f"{label} has no value for some {tested.items[place]} of {', '.join(without)}: their pairs have no "
-                "p-value and are left out of the shares and the area",
-                KgtrecWarning, stacklevel=4,
-            )  # fmt: skip
+                "p-value and are left out of the shares and the area"
+            )
         flat = np.isnan(p).any(axis=0) & sample.known[first] & sample.known[second]
         if flat.any():
             one = int(np.flatnonzero(flat)[0])
-            warnings.warn(
+            warn(
                 f"{label} has no variance for {np.count_nonzero(flat)} of {len(flat)} pairs of systems, such as "
                 f"{tested.systems[first[one]]} and {tested.systems[second[one]]}, which differ by the same everywhere: "
-                "p is undefined there, and they are left out of the shares and the area",
-                KgtrecWarning, stacklevel=4,
-            )  # fmt: skip
+                "p is undefined there, and they are left out of the shares and the area"
+            )

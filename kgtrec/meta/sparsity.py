@@ -16,8 +16,9 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
-from kgtrec.evaluation.evaluate import Missing, System, default_measures, each_system, evaluate
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, warn
+from kgtrec.evaluation.evaluate import Missing, System, default_measures, evaluate
+from kgtrec.evaluation.given import each_system
 from kgtrec.meta.correlation import Correlations, correlate
 from kgtrec.meta.known_measures import Better
 
@@ -107,7 +108,7 @@ def _tell_once(caught: Iterable[warnings.WarningMessage]) -> None:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         elif message not in told:
             told.add(message)
-            warnings.warn(message, KgtrecWarning, stacklevel=3)
+            warn(message)
 
 
 def _by_label(table: ScoreTable, by: str | None) -> list[ScoreTable]:

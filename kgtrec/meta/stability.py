@@ -22,9 +22,10 @@ from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, nearest, whole_number
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, nearest, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.evaluate import Missing, System, default_measures, each_system
+from kgtrec.evaluation.evaluate import Missing, System, default_measures
+from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import judge
 from kgtrec.evaluation.summarise import Items, summarise
@@ -784,7 +785,4 @@ def _tell_undefined(found: Stability) -> None:
             continue
         nothing = [name for name, score in zip(found.systems, full, strict=True) if np.isnan(score)]
         why = f"it is undefined for {nothing[0]}" if nothing else "there all systems score alike, or one has no score"
-        warnings.warn(
-            f"{measure}: {undefined} of {values.size} correlations are undefined and left out of the means: {why}",
-            KgtrecWarning, stacklevel=3,
-        )  # fmt: skip
+        warn(f"{measure}: {undefined} of {values.size} correlations are undefined and left out of the means: {why}")

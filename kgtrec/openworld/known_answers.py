@@ -16,7 +16,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.evaluation.belonging import different_systems
-from kgtrec.evaluation.evaluate import each_system
+from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.matching import judge
 from kgtrec.kernels.openworld.moments import Weights
 from kgtrec.kernels.ranking.positions import higher_and_equal
@@ -98,10 +98,8 @@ class Placings:
     rank: Floats  # (s, n) infinite where the system does not list it
     key: Floats  # (s, n) what orders the list: equal where two tie
     found: Mask  # (s, n) listed within the depth in every order of what ties
-    judged: (
-        Floats  # (s,) share of what is so listed that judgements stand for; NaN for answer ranks, and without grades
-    )
-    # of 0
+    # (s,) share of what is so listed that judgements stand for; NaN for answer ranks, and without grades of 0
+    judged: Floats
 
     @classmethod
     def of(cls, answers: KnownAnswers, systems: Any, depth: int, *, mixed: bool = False) -> Placings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,7 +20,7 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest, whole_number
+from kgtrec.errors import CollectionError, KgtrecError, nearest, warn, whole_number
 from kgtrec.evaluation.belonging import Belonging, tell_mixed_runs
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.sampling import fusion
@@ -456,11 +455,10 @@ def _codes(
         )
     if len(missing):
         shown = ", ".join(own[int(place)] for place in missing[:3]) + (", ..." if len(missing) > 3 else "")
-        warnings.warn(
+        warn(
             f"{run.name}: {len(missing)} of its {len(own)} {what}{more} are not in the collection and are left out "
-            f"({shown})",
-            KgtrecWarning, stacklevel=5,
-        )  # fmt: skip
+            f"({shown})"
+        )
     return code
 
 

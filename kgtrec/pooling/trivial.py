@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from kgtrec.data.entity_types import EntityTypes, RelationTypes
 from kgtrec.data.pool import Pool
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
+from kgtrec.errors import CollectionError, KgtrecError, nearest, warn
 from kgtrec.kernels.triples.types import UNFIT, UNKNOWN_ENTITY, UNKNOWN_SLOT, fits_observed, fits_types
 
 WAYS = ("types", "category")
@@ -126,11 +125,10 @@ def judge_trivial(
     for found, (names, _) in zip(unknown, fits, strict=True):
         if found.triples:
             what = "observed types" if names == _BY_TRAIN else "known types"
-            warnings.warn(
+            warn(
                 f"{found.triples:,} of {len(pool):,} triples could not be held against {what} at both ends, which is "
-                f"no reason to judge them N: {found.entities:,} entities and {found.relations:,} relations have none",
-                KgtrecWarning, stacklevel=2,
-            )  # fmt: skip
+                f"no reason to judge them N: {found.entities:,} entities and {found.relations:,} relations have none"
+            )
     used = np.unique(rule[rule >= 0])
     return Automatic(_recoded(rule, used), tuple(RULES[code] for code in used))
 

@@ -12,12 +12,11 @@ import hashlib
 import json
 import os
 import shutil
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.errors import FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike, kgtrec_version, sha256_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.outputs import folder_beside, free_names, write_text
@@ -88,11 +87,9 @@ class Steps:
             if os.path.lexists(place):  # somebody has changed it, and may want what they put there
                 aside = next(free_names(place))
                 place.rename(aside)
-                warnings.warn(
+                warn(
                     f"{place}: was changed since it was computed, and is computed again; the former is kept as "
-                    f"{aside.name}",
-                    KgtrecWarning,
-                    stacklevel=2,
+                    f"{aside.name}"
                 )
             self.announce(name)
             with folder_beside(place) as part:

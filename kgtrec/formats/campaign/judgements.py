@@ -17,7 +17,6 @@ import errno
 import io
 import json
 import os
-import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -35,7 +34,7 @@ from kgtrec.data.arrow import labels_of, values_of
 from kgtrec.data.judgements import ROLES, VERDICTS, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, nearest
+from kgtrec.errors import FormatError, KgtrecError, nearest, warn
 from kgtrec.formats.files import FileState, PathLike, reading, require_regular
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.trec.text import joined_codes, shown
@@ -140,11 +139,9 @@ def _whole_lines(stream: BinaryIO | _Summed, path: PathLike, size: int, *, is_st
     if rest and _is_whole(rest):
         yield rest + b"\n"
     elif rest:
-        warnings.warn(
+        warn(
             f"{os.fspath(path)}: the last line is not whole and is left out: a program is writing it now, or was "
-            f"stopped before it had stored it: {shown(rest)}",
-            KgtrecWarning,
-            stacklevel=3,
+            f"stopped before it had stored it: {shown(rest)}"
         )
 
 
@@ -569,11 +566,7 @@ class JudgementWriter:
         _sync_folder(aside)
         os.ftruncate(self._descriptor, start)  # only now that it is safe elsewhere
         os.fsync(self._descriptor)
-        warnings.warn(
-            f"{self.path}: the last line was not whole: a program was stopped before it had stored it; see {aside}",
-            KgtrecWarning,
-            stacklevel=4,
-        )
+        warn(f"{self.path}: the last line was not whole: a program was stopped before it had stored it; see {aside}")
 
 
 def append_judgements(path: PathLike, pool: Pool, judgements: Judgements) -> None:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.errors import KgtrecError, warn
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import JUDGEMENTS
 from kgtrec.formats.output.outputs import is_being_made
@@ -90,7 +89,7 @@ def _lock(place: Path, flags: int, folder: Path, held: ExitStack) -> bool:
             break
         except BlockingIOError:
             if time.monotonic() >= patient_until:
-                warnings.warn(f"{folder}: another program is changing it; waiting", KgtrecWarning, stacklevel=5)
+                warn(f"{folder}: another program is changing it; waiting")
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 break
             time.sleep(0.005)

@@ -16,7 +16,6 @@ import os
 import shutil
 import stat
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from kgtrec.errors import FormatError, KgtrecWarning
+from kgtrec.errors import FormatError, warn
 from kgtrec.formats.files import PathLike, compressing, sha256_of, suffixes
 from kgtrec.formats.output.exchange import (
     EXCHANGE,
@@ -433,11 +432,9 @@ def _record_file(target: Path, by: str, sha256: str) -> None:
     try:
         record(target.parent, [(by, target.name, sha256)])
     except PermissionError as error:
-        warnings.warn(
+        warn(
             f"{target.parent / RECORD}: cannot be written ({error.strerror}); {target.name} will not be known to be "
-            "kgtrec's, and will not be replaced",
-            KgtrecWarning,
-            stacklevel=2,
+            "kgtrec's, and will not be replaced"
         )
 
 
@@ -565,11 +562,7 @@ def _keep_aside(target: Path, path: PathLike, by: str) -> None:
             with suppress(FileExistsError):  # somebody was faster
                 link(target, name)
                 break
-        warnings.warn(
-            f"{path}: was edited since kgtrec wrote it, or came from elsewhere; it is kept as {name.name}",
-            KgtrecWarning,
-            stacklevel=2,
-        )
+        warn(f"{path}: was edited since kgtrec wrote it, or came from elsewhere; it is kept as {name.name}")
 
 
 def _stamp_of(target: Path, path: PathLike, by: str) -> _Stamp | None:

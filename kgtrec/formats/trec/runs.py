@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.data.collection import Collection
 from kgtrec.data.run import Run
 from kgtrec.data.triples import are_splits
-from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning
+from kgtrec.errors import CollectionError, FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading
 from kgtrec.formats.output.outputs import is_device, writing
 from kgtrec.formats.parquet import is_parquet, label_column, metadata_of, read_named_columns, value_type, with_metadata
@@ -85,11 +84,9 @@ def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False
     found = read_run_file(path, name=name, trust_ids=trust_ids)
     if len(found.tags) > 1 and name is None:
         tags = list(found.tags)
-        warnings.warn(
+        warn(
             f"{path}: expected one run tag, found {len(tags)} ({', '.join(map(repr, tags[:3]))}, ...); "
-            f"the run is named {found.run.name!r} after the last line",
-            KgtrecWarning,
-            stacklevel=2,
+            f"the run is named {found.run.name!r} after the last line"
         )
     return found.run
 

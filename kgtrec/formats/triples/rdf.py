@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from kgtrec.data.triples import Triples
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.errors import FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike, reading
 
 LITERALS = ("skip", "keep")
@@ -49,11 +48,9 @@ def read_ntriples(path: PathLike, *, literals: str = "skip") -> Triples:
         else:
             rows.append(row)
     if skipped:
-        warnings.warn(
+        warn(
             f"{path}: skipped {skipped:,} triples whose object is a literal, which is no entity; "
-            "keep them with --literals keep",
-            KgtrecWarning,
-            stacklevel=3,
+            "keep them with --literals keep"
         )
     return Triples.of_columns(*(pa.array([row[i] for row in rows], pa.string()) for i in range(3)))
 
