@@ -24,7 +24,9 @@ def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
 
 @click.command(name="report")
 @click.argument("study", type=click.Path())
-@click.option("--out", type=click.Path(), required=True, help="The page, NAME.html; other forms go beside it.")
+@click.option(
+    "--out", type=click.Path(), required=True, help="The page, NAME.html; other formats are written beside it."
+)
 @click.option(
     "--formats",
     callback=_formats,
@@ -32,10 +34,10 @@ def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
     help="html, svg, pdf, png (figures), tex, csv (tables), separated by commas. Default: html.",
 )
 def command(study: str, out: str, formats: tuple[str, ...]) -> None:
-    """Write the report of STUDY, a folder that kgtrec study wrote: one page that needs no network.
+    """Write the report of STUDY, a folder that kgtrec study wrote: one page that works offline.
 
-    Nothing is computed: the page is made of what the study has kept. With other forms than html, figures go to
-    figures/ and tables to tables/ and data/ beside the page.
+    Nothing is computed: the page is made from the stored results of the study. With formats other than html, figures
+    are written to figures/ and tables to tables/ and data/ beside the page.
 
     \b
     kgtrec report study --out report.html
