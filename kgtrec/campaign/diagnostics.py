@@ -24,7 +24,7 @@ from kgtrec.evaluation.belonging import Belonging
 from kgtrec.evaluation.evaluate import System, evaluate, tell_lacking
 from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.matching import judge
-from kgtrec.evaluation.summarise import Items, summarise
+from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.kernels.integer_keys import is_among
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.statistics.correlation import kendall_tau_b, tau_ap
@@ -269,7 +269,7 @@ _Group = tuple[int, str, tuple[str, ...]]  # kind (0 run, 1 family), name, runs
 def diagnose(
     pool: Pool,
     decisions: Decisions,
-    seeds: Qrels,
+    known_answers: Qrels,
     systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame] = (),
     measures: Any = MEASURES,
     families: Mapping[str, str] | None = None,
@@ -289,7 +289,7 @@ def diagnose(
     pool : Pool
     decisions : Decisions
         Of the pool's triples.
-    seeds : Qrels
+    known_answers : Qrels
         The answers known before, under the vocabularies of the pool's questions.
     systems : Run, AnswerRanks or DataFrame, or several of them
         What is scored, as for :func:`kgtrec.evaluate`; none is an answer too. Usually the runs of the pool,
@@ -320,28 +320,22 @@ def diagnose(
     Clarke, Yeung, Soboroff (2007), Reliable information retrieval evaluation with incomplete and biased judgements,
     SIGIR, for groups of runs.
 
-    Examples
-    --------
-    >>> from kgtrec.data.questions import Questions
-    >>> from kgtrec.data.triples import Triples
-    >>> from kgtrec.data.vocabulary import Vocabulary
-    >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam"), ("ann", "likes", "pie")])
-    >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]),
-    ...                   triples.entities, triples.relations)
-    >>> seeds = Qrels.of(np.array([0]), np.array([1]), np.array([1]), tail0.ids, triples.entities)  # ann likes tea
-    >>> both, tail = np.array([0, 1, 1]), np.array([0, 0, 0])
-    >>> pool = Pool.of(triples.take(np.array([1, 2])), both, tail, np.array([0, 0, 1]), np.array([1, 2, 1]),
-    ...                ["one", "other"], tail0)
-    >>> found = diagnose(pool, Decisions(np.array([2, 2]), np.array([1, 0])), seeds)
-    >>> found.contributed.tolist(), found.unique.tolist(), found.unique_positive.tolist(), float(found.overlap[0, 1])
-    ([2, 1], [1, 0], [1, 0], 0.5)
+    Examples -------- >>> from kgtrec.data.questions import Questions >>> from kgtrec.data.triples import Triples >>>
+    from kgtrec.data.vocabulary import Vocabulary >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes",
+    "jam"), ("ann", "likes", "pie")]) >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]),
+    np.array([0]), ...                   triples.entities, triples.relations) >>> known_answers =
+    Qrels.of(np.array([0]), np.array([1]), np.array([1]), tail0.ids, triples.entities)  # ann likes tea >>> both, tail =
+    np.array([0, 1, 1]), np.array([0, 0, 0]) >>> pool = Pool.of(triples.take(np.array([1, 2])), both, tail, np.array([0,
+    0, 1]), np.array([1, 2, 1]), ...                ["one", "other"], tail0) >>> found = diagnose(pool,
+    Decisions(np.array([2, 2]), np.array([1, 0])), known_answers) >>> found.contributed.tolist(), found.unique.tolist(),
+    found.unique_positive.tolist(), float(found.overlap[0, 1]) ([2, 1], [1, 0], [1, 0], 0.5)
     """
     families = dict(families or {})
     if unknown := next((run for run in families if run not in pool.runs), None):
         raise KgtrecError(f"expected families of the pool's runs, found {unknown!r}{nearest(unknown, pool.runs)}")
     if judged_at < 1:
         raise KgtrecError(f"expected judged@k of a k of 1 or more, found {judged_at}")
-    qrels = question_level(pool, seeds, decisions)
+    qrels = question_level(pool, known_answers, decisions)
     parsed = parse_measures(measures)
     labels = tuple(measure.label for measure in parsed)
     is_from = pool.is_from
@@ -370,7 +364,7 @@ def diagnose(
         question_pooled=per_question[0],
         question_judged=per_question[1],
         question_positive=per_question[2],
-        question_seeds=np.bincount(seeds.question[seeds.grade >= 1], minlength=n).astype(np.int64),
+        question_seeds=np.bincount(known_answers.question[known_answers.grade >= 1], minlength=n).astype(np.int64),
         nothing_pooled=np.bincount(pool.question, minlength=n) == 0,
         systems=names,
         measures=labels,
@@ -546,7 +540,7 @@ def _run_scores(
         )
         relevant = ranking.num_relevant()[order]
         for column, measure in enumerate(measures):
-            items = Items(measure(ranking)[order], none, order, None, None, relevant)
+            items = ItemValues(measure(ranking)[order], none, order, None, None, relevant)
             values[row, column] = summarise(measure, items, 1, run.name)[0]
     return values
 

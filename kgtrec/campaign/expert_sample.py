@@ -112,8 +112,8 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
     - "prevalence in the pool": :math:`(N_Y p_Y + N_N (1 - p_N)) / (N_Y + N_N)`, the share of true triples; interval as
       for the agreement in the pool.
 
-    The pool here is the triples that were settled, and drawn from: seeds, open and undecided triples are not in it,
-    nor, unless they were drawn from, automatic ones. The intervals take the expert to be right, triples to be drawn
+    The pool here is the triples that were settled, and drawn from: known answers, open and undecided triples are not in
+    it, nor, unless they were drawn from, automatic ones. The intervals take the expert to be right, triples to be drawn
     with replacement (so that they are too wide where much of a label is drawn), and triples of one question to be
     independent.
 

@@ -59,18 +59,18 @@ class QrelsReport:
     nothing_pooled: int  # of these: no run put anything in for them
     without_positive: int  # of these: no positive answers them, so that the triple level does not have them
     judgements: int
-    positives_from: Mapping[str, int]  # seeds, agreed, adjudicated
+    positives_from: Mapping[str, int]  # known answers, agreed, adjudicated
     negatives_from: Mapping[str, int]  # agreed, adjudicated: people; "rule: NAME": no person
     unjudged: Mapping[str, int]  # pooled triples that are not settled, by what they wait for
     pooled_at: NDArray[np.int64]  # (depth + 1,) triples whose pool depth is 0 (none), 1, 2, ...
     judged_at: NDArray[np.int64]  # (depth + 1,) of them, settled
-    positive_at: NDArray[np.int64]  # (depth + 1,) of them, positive; at 0 the seeds
+    positive_at: NDArray[np.int64]  # (depth + 1,) of them, positive; at 0 the known answers
     negative_at: NDArray[np.int64]  # (depth + 1,) of them, negative
     questions_at: NDArray[np.int64]  # (depth + 1,) questions of the qrels down to each depth
 
     @property
     def positives(self) -> int:
-        """Positive triples, seeds included."""
+        """Positive triples, known answers included."""
         return sum(self.positives_from.values())
 
     @property
@@ -80,7 +80,7 @@ class QrelsReport:
 
     @property
     def new_positives(self) -> NDArray[np.int64]:
-        """(depth,) positives that the pool found down to depth 1, 2, ...: cumulative, without the seeds."""
+        """(depth,) positives that the pool found down to depth 1, 2, ...: cumulative, without the known answers."""
         total: NDArray[np.int64] = np.cumsum(self.positive_at[1:])
         return total
 
@@ -153,7 +153,7 @@ class QrelsReport:
         return Table("depths", "", "", data, columns, view=named)
 
 
-def question_level(pool: Pool, seeds: Qrels, decisions: Decisions, depth: int | None = None) -> Qrels:
+def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None = None) -> Qrels:
     """The questions that the pool was made for, with all that is known about them now.
 
     Each settled triple gives its grade, 1 or 0, to those of its two questions that are among them, be it pooled for
@@ -163,12 +163,13 @@ def question_level(pool: Pool, seeds: Qrels, decisions: Decisions, depth: int | 
     ----------
     pool : Pool
         n triples.
-    seeds : Qrels
+    known_answers : Qrels
         The answers known before, under the vocabularies of the pool's questions.
     decisions : Decisions
         Of the n triples; those judged by a rule are N among them.
     depth : int, ranks, optional
-        Only triples whose pool depth, see :attr:`Pool.depth`, is at most this. 0: the seeds alone. Default: all.
+        Only triples whose pool depth, see :attr:`Pool.depth`, is at most this. 0: the known answers alone. Default:
+        all.
 
     Returns
     -------
@@ -180,43 +181,37 @@ def question_level(pool: Pool, seeds: Qrels, decisions: Decisions, depth: int | 
     KgtrecError
         If the depth is negative.
     CollectionError
-        If seeds or decisions are of another pool, or a seed is pooled too.
+        If known answers or decisions are of another pool, or a known answer is pooled too.
 
     References
     ----------
     Voorhees, Harman (2005), TREC: Experiment and Evaluation in Information Retrieval, ch. 3.
 
-    Examples
-    --------
-    >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam"), ("bob", "likes", "jam")])
-    >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]),
-    ...                   triples.entities, triples.relations)
-    >>> seeds = Qrels.of(np.array([0]), np.array([1]), np.array([1]), tail0.ids, triples.entities)  # ann likes tea
-    >>> one = np.array([0])
-    >>> pool = Pool.of(triples.take(np.array([1])), one, one, one, one + 3, ["mine"], tail0)  # ann likes jam?
-    >>> said_no = Decisions(np.array([AGREED]), np.array([0]))
-    >>> qrels = question_level(pool, seeds, said_no)
-    >>> qrels.entities.decode(qrels.entity).to_pylist(), qrels.grade.tolist()
-    (['tea', 'jam'], [1, 0])
-    >>> len(question_level(pool, seeds, said_no, depth=2))
-    1
+    Examples -------- >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam"), ("bob", "likes",
+    "jam")]) >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]), ...
+    triples.entities, triples.relations) >>> known_answers = Qrels.of(np.array([0]), np.array([1]), np.array([1]),
+    tail0.ids, triples.entities)  # ann likes tea >>> one = np.array([0]) >>> pool =
+    Pool.of(triples.take(np.array([1])), one, one, one, one + 3, ["mine"], tail0)  # ann likes jam? >>> said_no =
+    Decisions(np.array([AGREED]), np.array([0])) >>> qrels = question_level(pool, known_answers, said_no) >>>
+    qrels.entities.decode(qrels.entity).to_pylist(), qrels.grade.tolist() (['tea', 'jam'], [1, 0]) >>>
+    len(question_level(pool, known_answers, said_no, depth=2)) 1
     """
-    _require_fitting(pool, seeds, decisions, depth)
+    _require_fitting(pool, known_answers, decisions, depth)
     settled, verdict = _settled(pool, decisions, depth)
-    return _judged(pool.questions, seeds, pool.triples.take(settled), verdict)
+    return _judged(pool.questions, known_answers, pool.triples.take(settled), verdict)
 
 
 def triple_level(
-    pool: Pool, seeds: Qrels, decisions: Decisions, depth: int | None = None, *, named: Questions | None = None
+    pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None = None, *, named: Questions | None = None
 ) -> tuple[Questions, Qrels]:
-    """The questions that the positive triples make, seeds and those judged Y alike, with all that is known about them.
+    """The questions that the positive triples make, known answers and those judged Y, with all that is known of them.
 
     Pooled questions keep their ids. Others are named ``head-new0``, ``tail-new0``, ... by the depth at which they come
     in, so that a question has one name at all depths of a pool. Pooled questions without a positive are not there.
 
     Parameters
     ----------
-    pool, seeds, decisions, depth
+    pool, known_answers, decisions, depth
         As in :func:`question_level`. Triples settled as N are grade 0 for those of their questions that there are.
     named : Questions, optional
         Those of a collection or of a topics file, whose ids are then kept too, under any vocabularies.
@@ -237,23 +232,19 @@ def triple_level(
     ----------
     Zhou et al. (2022), SIGIR, section 4.
 
-    Examples
-    --------
-    >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam")])
-    >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]),
-    ...                   triples.entities, triples.relations)
-    >>> seeds = Qrels.of(np.array([0]), np.array([1]), np.array([1]), tail0.ids, triples.entities)  # ann likes tea
-    >>> one = np.array([0])
-    >>> pool = Pool.of(triples.take(np.array([1])), one, one, one, one + 3, ["mine"], tail0)  # ann likes jam?
-    >>> questions, qrels = triple_level(pool, seeds, Decisions(np.array([AGREED]), np.array([1])))
-    >>> list(questions.ids), qrels.entities.decode(qrels.entity).to_pylist()
-    (['head-new0', 'head-new1', 'tail0'], ['ann', 'ann', 'tea', 'jam'])
+    Examples -------- >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam")]) >>> tail0 =
+    Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]), ...
+    triples.entities, triples.relations) >>> known_answers = Qrels.of(np.array([0]), np.array([1]), np.array([1]),
+    tail0.ids, triples.entities)  # ann likes tea >>> one = np.array([0]) >>> pool =
+    Pool.of(triples.take(np.array([1])), one, one, one, one + 3, ["mine"], tail0)  # ann likes jam? >>> questions, qrels
+    = triple_level(pool, known_answers, Decisions(np.array([AGREED]), np.array([1]))) >>> list(questions.ids),
+    qrels.entities.decode(qrels.entity).to_pylist() (['head-new0', 'head-new1', 'tail0'], ['ann', 'ann', 'tea', 'jam'])
     """
-    _require_fitting(pool, seeds, decisions, depth)
+    _require_fitting(pool, known_answers, decisions, depth)
     settled, verdict = _settled(pool, decisions, depth)
     triples = pool.triples.take(settled)
-    known = _triples_of(seeds, pool.questions)
-    # seeds first, then by depth and label, so that a new question's number tells nothing of the depth asked for
+    known = _triples_of(known_answers, pool.questions)
+    # known answers first, then by depth and label, so that a new question's number tells nothing of the depth asked for
     found = settled[verdict == 1]
     names = pool.triples.entities.byte_order, pool.triples.relations.byte_order
     found = found[
@@ -269,13 +260,13 @@ def triple_level(
     judged = _joined(positive, triples.take(verdict == 0))
     grade = (np.arange(len(judged)) < len(positive)).astype(np.int32)
     question, entity, row = completed_rows(questions, judged)
-    whose = seeds.collection if named is None else ""
+    whose = known_answers.collection if named is None else ""
     return questions, Qrels.of(question, entity, grade[row], questions.ids, questions.entities, collection=whose)
 
 
 def report_qrels(
     pool: Pool,
-    seeds: Qrels,
+    known_answers: Qrels,
     automatic: Automatic,
     decisions: Decisions,
     depth: int | None = None,
@@ -286,7 +277,7 @@ def report_qrels(
 
     Parameters
     ----------
-    pool, seeds, decisions, depth
+    pool, known_answers, decisions, depth
         As there.
     automatic : Automatic
         Which triples are N by which rule.
@@ -303,18 +294,18 @@ def report_qrels(
     """
     deepest = deepest_rank(pool) if depth is None else depth
     if level == "triple":
-        questions, qrels = triple_level(pool, seeds, decisions, depth)
+        questions, qrels = triple_level(pool, known_answers, decisions, depth)
         pooled = pool.questions.rows(questions.is_head, questions.relation, questions.anchor) >= 0
-        questions_at = _questions_by_depth(pool, seeds, decisions, deepest)
+        questions_at = _questions_by_depth(pool, known_answers, decisions, deepest)
     elif level == "question":
-        questions, qrels = pool.questions, question_level(pool, seeds, decisions, depth)
+        questions, qrels = pool.questions, question_level(pool, known_answers, decisions, depth)
         pooled = np.ones(len(questions), np.bool_)
         questions_at = np.full(deepest + 1, len(questions), np.int64)
     else:
         raise KgtrecError(f"expected level to be 'question' or 'triple', found {level!r}")
     within = pool.depth <= deepest
     contributed = pool.question[pool.rank <= deepest]
-    known = _triples_of(seeds, pool.questions)
+    known = _triples_of(known_answers, pool.questions)
     positive, negative = (within & (decisions.verdict == verdict) for verdict in (1, 0))
     by_rule = within & negative & automatic.is_automatic
     by_depth = [np.bincount(pool.depth[rows], minlength=deepest + 1) for rows in (within, positive, negative)]
@@ -481,12 +472,14 @@ def _by_state(decisions: Decisions, rows: NDArray[np.bool_]) -> dict[str, int]:
     return {"agreed": int(np.count_nonzero(rows & agreed)), "adjudicated": int(np.count_nonzero(rows & ~agreed))}
 
 
-def _require_fitting(pool: Pool, seeds: Qrels, decisions: Decisions, depth: int | None) -> None:
+def _require_fitting(pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None) -> None:
     _require_depth(depth)
     _require_decisions(pool, decisions)
-    if not (seeds.questions.same_as(pool.questions.ids) and seeds.entities.same_as(pool.questions.entities)):
-        raise CollectionError("expected seeds under the vocabularies of the pool's questions, found other ones")
-    known = _triples_of(seeds, pool.questions)
+    if not (
+        known_answers.questions.same_as(pool.questions.ids) and known_answers.entities.same_as(pool.questions.entities)
+    ):
+        raise CollectionError("expected known answers under the vocabularies of the pool's questions, found other ones")
+    known = _triples_of(known_answers, pool.questions)
     pooled = np.flatnonzero(is_among(known.keys(), pool.triples.keys()))
     if len(pooled):
         raise CollectionError(
@@ -559,20 +552,20 @@ def _settled(pool: Pool, decisions: Decisions, depth: int | None) -> tuple[NDArr
     return rows, decisions.verdict[rows].astype(np.int32)
 
 
-def _judged(questions: Questions, seeds: Qrels, triples: Triples, verdict: NDArray[np.int32]) -> Qrels:
-    """The seeds, what else the seeds' triples answer, and the triples' grades for each of their questions."""
+def _judged(questions: Questions, known_answers: Qrels, triples: Triples, verdict: NDArray[np.int32]) -> Qrels:
+    """The known answers, what else their triples answer, and the triples' grades for each of their questions."""
     question, entity, row = completed_rows(questions, triples)
-    answered, answer, _ = completed_rows(questions, _triples_of(seeds, questions))
+    answered, answer, _ = completed_rows(questions, _triples_of(known_answers, questions))
     n = np.int64(len(questions.entities))
     # a seed may have been written for one of its questions only, or with a grade above 1
-    more = ~is_among(answered * n + answer, seeds.question * n + seeds.entity)
+    more = ~is_among(answered * n + answer, known_answers.question * n + known_answers.entity)
     return Qrels.of(
-        np.concatenate([seeds.question, answered[more], question]),
-        np.concatenate([seeds.entity, answer[more], entity]),
-        np.concatenate([seeds.grade, np.ones(np.count_nonzero(more), np.int32), verdict[row]]),
+        np.concatenate([known_answers.question, answered[more], question]),
+        np.concatenate([known_answers.entity, answer[more], entity]),
+        np.concatenate([known_answers.grade, np.ones(np.count_nonzero(more), np.int32), verdict[row]]),
         questions.ids,
         questions.entities,
-        collection=seeds.collection,
+        collection=known_answers.collection,
     )
 
 
@@ -637,10 +630,10 @@ def _rows_in(
     return row
 
 
-def _questions_by_depth(pool: Pool, seeds: Qrels, decisions: Decisions, deepest: int) -> NDArray[np.int64]:
+def _questions_by_depth(pool: Pool, known_answers: Qrels, decisions: Decisions, deepest: int) -> NDArray[np.int64]:
     """(deepest + 1,) how many questions the positives down to each depth make."""
     positive = np.flatnonzero((decisions.verdict == 1) & (pool.depth <= deepest))
-    known = _triples_of(seeds, pool.questions)
+    known = _triples_of(known_answers, pool.questions)
     triples = _joined(known, pool.triples.take(positive))
     depth = np.concatenate([np.zeros(len(known), np.int32), pool.depth[positive]])
     key = np.concatenate(

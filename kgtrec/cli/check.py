@@ -392,7 +392,7 @@ def _read_campaign(folder: str, read: _Input) -> None:
     about = {
         POOL: f"pool: {counted(len(pool), 'triple')} for {counted(len(pool.questions), 'question')} out of "
         f"{counted(len(pool.runs), 'run')}",
-        folders.SEEDS: f"seeds: {counted(len(found.seeds), 'row')}",
+        folders.SEEDS: f"known answers: {counted(len(found.known_answers), 'row')}",
         folders.AUTOMATIC: f"automatic: {counted(automatic, 'triple')}",
     }
     if campaigns.is_initialised(folder):

@@ -36,9 +36,9 @@ from kgtrec.pooling.pool_runs import (
     DEFAULT_LEAST,
     DEFAULT_STRATA,
     STRATEGIES,
+    known_answers_of,
+    known_answers_of_triples,
     pool_runs,
-    seeds_of,
-    seeds_of_triples,
     strategy_of,
 )
 from kgtrec.pooling.trivial import WAYS, judge_trivial, trivial_counts
@@ -93,7 +93,7 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
 )  # fmt: skip
 @click.option("--questions", "questions_path", type=click.Path(), help="Ids of the questions to pool for, one a line.")
 @click.option(
-    "--seeds", "seeds_path", type=click.Path(),
+    "--known", "--seeds", "known_path", type=click.Path(),
     help="Triples (head TAB relation TAB tail) to pool for: their questions alone, and they alone as answers known "
     "before.",
 )  # fmt: skip
@@ -149,7 +149,7 @@ def command(
     strategy: str,
     depth: int | None,
     questions_path: str | None,
-    seeds_path: str | None,
+    known_path: str | None,
     families: tuple[str, ...],
     judged_path: str | None,
     trivial: tuple[str, ...],
@@ -170,7 +170,7 @@ def command(
     \b
     kgtrec pool C ranks/*.run.gz --depth 10 --out campaign
     kgtrec pool C ranks --strategy rrf --budget 5000 --family "trans*=translational" --out campaign
-    kgtrec pool C ranks --seeds sample.tsv --cut raw --out campaign
+    kgtrec pool C ranks --known sample.tsv --cut raw --out campaign
     kgtrec pool C ranks --trivial types,category --observed-types --dry-run
     kgtrec pool C ranks --strategy mtf --budget 2000 --judged qrels.txt --out campaign
     """
@@ -183,17 +183,17 @@ def command(
     _check_types(trivial, entity_types, relation_types, observed_types)
     if out and not dry_run:
         require_writable(out, force=force)
-    if questions_path and seeds_path:
-        raise KgtrecError("expected --questions or --seeds, found both; seeds stand for their questions")
+    if questions_path and known_path:
+        raise KgtrecError("expected --questions or --known, found both; known answers stand for their questions")
     test = read_questions(collection)
     rows: NDArray[np.int32] | None = None
-    seeds: Qrels | None = None
-    if seeds_path:
-        rows, seeds = seeds_of_triples(test, read_triples(seeds_path))
+    known_answers: Qrels | None = None
+    if known_path:
+        rows, known_answers = known_answers_of_triples(test, read_triples(known_path))
     elif questions_path:
         rows = _question_rows(questions_path, test)
     family_of = _families(families, [default_name(file) for file in files])
-    reading = {"questions": rows, "seeds": seeds, "depth": depth or chosen.depth, "cut": options["cut"]}
+    reading = {"questions": rows, "known_answers": known_answers, "depth": depth or chosen.depth, "cut": options["cut"]}
     pool = _pooled(test, files, strategy, judged_path, reading, options)
     automatic = _automatic(pool, test, trivial, entity_types, relation_types, observed_types)
     from kgtrec.report.show import shown
@@ -203,7 +203,7 @@ def command(
         return
     from kgtrec.pooling.summary import summarise_pool
 
-    known = seeds_of(pool, test, seeds)
+    known = known_answers_of(pool, test, known_answers)
     summary = summarise_pool(pool, family_of, automatic, known)
     told = shown(summary, "table")
     made = {
@@ -211,10 +211,10 @@ def command(
         "options": _told(chosen.parameters, reading, options, budget=chosen.needs_budget),
         "command": {
             "name": "pool", "trivial": list(trivial), "observed_types": observed_types,
-            "questions": "seeds" if seeds_path else "file" if questions_path else "all",
+            "questions": "seeds" if known_path else "file" if questions_path else "all",
         },
         "inputs": _inputs(files, {
-            "questions": questions_path, "seeds": seeds_path, "judged": judged_path, "entity types": entity_types,
+            "questions": questions_path, "seeds": known_path, "judged": judged_path, "entity types": entity_types,
             "relation types": relation_types,
         }),
     }  # fmt: skip

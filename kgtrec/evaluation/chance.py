@@ -17,7 +17,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest
-from kgtrec.evaluation.summarise import Items, chance_level
+from kgtrec.evaluation.summarise import ItemValues, chance_level
 from kgtrec.measures.names import (
     ParsedMeasure,
     ProvidedMeasure,
@@ -168,18 +168,18 @@ def _items(
     relevant: NDArray[np.int64],
     *,
     per_answer_alone: bool,
-) -> Items:
+) -> ItemValues:
     """The items of a measure with their numbers of candidates.
 
     ``per_answer_alone``: the other answers of a question are no candidates of an answer.
     """
     if measure.items == "questions":
         n = len(collection.questions)
-        return Items(np.zeros(n), np.zeros(n, np.int32), np.arange(n, dtype=np.int32), None, list_length, relevant)
+        return ItemValues(np.zeros(n), np.zeros(n, np.int32), np.arange(n, dtype=np.int32), None, list_length, relevant)
     question = collection.qrels.question[collection.qrels.grade >= 1]
     others = relevant[question] - 1 if per_answer_alone else 0
     n = len(question)
-    return Items(np.zeros(n), np.zeros(n, np.int32), question, None, list_length[question] - others, None)
+    return ItemValues(np.zeros(n), np.zeros(n, np.int32), question, None, list_length[question] - others, None)
 
 
 def candidate_counts(

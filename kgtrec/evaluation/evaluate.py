@@ -23,7 +23,7 @@ from kgtrec.evaluation.given import each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
 from kgtrec.evaluation.matching import JudgedSystem, judge
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
-from kgtrec.evaluation.summarise import Items, summarise
+from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 
@@ -163,7 +163,7 @@ def evaluate(
                 tell_lacking(seen.name, int(np.sum(seen.ranking.num_retrieved == 0)), judgements, missing)
             yield seen
 
-    def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: JudgedSystem) -> Items:
+    def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: JudgedSystem) -> ItemValues:
         return measured_items(measure, seen, judgements, breakdown, weighting, missing)
 
     scores = _scored(seen_systems(), parsed, items_of, breakdown, weighting, intervals)
@@ -220,7 +220,7 @@ def prepared(
 def _scored(
     systems: Iterable[JudgedSystem],
     measures: Sequence[ParsedMeasure | ProvidedMeasure],
-    items_of: Callable[[ParsedMeasure | ProvidedMeasure, JudgedSystem], Items],
+    items_of: Callable[[ParsedMeasure | ProvidedMeasure, JudgedSystem], ItemValues],
     breakdown: Breakdown,
     weighting: Weighting,
     intervals: Intervals | None,
@@ -344,7 +344,7 @@ def measured_items(
     breakdown: Breakdown,
     weighting: Weighting,
     missing: Missing,
-) -> Items:
+) -> ItemValues:
     """The items of one measure for one system, with their values and weights.
 
     Raises
@@ -382,7 +382,7 @@ def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None)
     warn(f"{name} lacks {lacking:,} of the {len(qrels.questions):,} questions of the qrels; {then}")
 
 
-def _items_of_answers(measure: ParsedMeasure, seen: JudgedSystem, breakdown: Breakdown) -> Items:
+def _items_of_answers(measure: ParsedMeasure, seen: JudgedSystem, breakdown: Breakdown) -> ItemValues:
     answers = seen.answers
     if answers is None:
         over_questions = measure.label.replace("micro.", "macro.", 1)
@@ -396,7 +396,7 @@ def _items_of_answers(measure: ParsedMeasure, seen: JudgedSystem, breakdown: Bre
     n = len(value)
     group = np.arange(n, dtype=np.int32) if breakdown.per == "answer" else breakdown.group[answers.question]
     open_ranks = ranks if seen.ties == "expected" and measure.record.aggregate == "median" else None
-    return Items(value, group, answers.question, None, answers.candidates, None, open_ranks)
+    return ItemValues(value, group, answers.question, None, answers.candidates, None, open_ranks)
 
 
 def _items_of_questions(
@@ -405,7 +405,7 @@ def _items_of_questions(
     qrels: Qrels,
     breakdown: Breakdown,
     missing: Missing,
-) -> Items:
+) -> ItemValues:
     if isinstance(measure, ProvidedMeasure):
         if seen.run is None:
             raise MeasureError(measure.needs_run_message)
@@ -423,7 +423,7 @@ def _items_of_questions(
     if missing == "skip":
         order = order[seen.ranking.num_retrieved[order] > 0]
     candidates = seen.ranking.num_retrieved[order] if seen.run is None else None
-    return Items(value[order], breakdown.group[order], order, None, candidates, seen.ranking.num_relevant()[order])
+    return ItemValues(value[order], breakdown.group[order], order, None, candidates, seen.ranking.num_relevant()[order])
 
 
 def _in_float32(run: Run) -> Run:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecError
-from kgtrec.evaluation.summarise import Items, chance_level, fraction
+from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction
 from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
 from kgtrec.measures.aggregate import GEOMETRIC_FLOOR, LINKS, MedianRanks, Medians
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
@@ -74,7 +74,7 @@ class Intervals:
         return "question" if self._triple is None else "triple"
 
     def of(
-        self, measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int, name: str, *, alike: bool
+        self, measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str, *, alike: bool
     ) -> Interval:
         """The interval of each group's number; ``alike``: each question counts alike.
 
@@ -94,7 +94,7 @@ class Intervals:
         least = least_effective(measure, self.drawn, alike=alike)
         return Interval(np.where(effective >= least, ends, np.nan), effective)
 
-    def _units_of(self, measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int) -> Units:
+    def _units_of(self, measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int) -> Units:
         """The units of the items; those of the measure before most often are."""
         key = measure.items, items.question.tobytes(), items.group.tobytes()
         if key != self._key:
@@ -165,7 +165,7 @@ def least_effective(measure: ParsedMeasure | ProvidedMeasure, drawn: Drawn, *, a
     return LEAST_EFFECTIVE if of_ranks or of_any_size else _LEAST_BOUNDED
 
 
-def _of_medians(items: Items, units: Units, confidence: float) -> tuple[Floats, Floats]:
+def _of_medians(items: ItemValues, units: Units, confidence: float) -> tuple[Floats, Floats]:
     """Ends of intervals of medians, and their effective numbers of units, by Woodruff's method.
 
     The share of the weight at or below the median has an interval, and the values at whose ranks its ends stand are
@@ -192,7 +192,7 @@ def _of_medians(items: Items, units: Units, confidence: float) -> tuple[Floats, 
 
 
 def _set_against_chance(
-    measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int, name: str, plain: Floats
+    measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str, plain: Floats
 ) -> Floats:
     """(2, size) index forms of what is no mean of items; all else as it is."""
     record = measure.record

@@ -14,7 +14,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.errors import CollectionError, MeasureError
 from kgtrec.evaluation.evaluate import Missing, System, breakdown_of, measured_items, prepared
 from kgtrec.evaluation.matching import judge
-from kgtrec.evaluation.summarise import Items, chance_level, fraction, require_candidates, tell_undefined
+from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, tell_undefined
 from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
@@ -128,7 +128,7 @@ def item_scores(
     weighting = Weighting(weights, judgements, collection)
     weighting.tell_fixed(parsed)
     names: list[str] = []
-    gathered: dict[str, list[Items]] = {measure.label: [] for measure in parsed}
+    gathered: dict[str, list[ItemValues]] = {measure.label: [] for measure in parsed}
     for system in found:
         seen = judge(system, judgements, ties, seed)
         names.append(seen.name)
@@ -138,8 +138,8 @@ def item_scores(
     return {measure.label: _stacked(measure, tuple(names), gathered[measure.label], judgements) for measure in parsed}
 
 
-def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: Items, name: str) -> Items:
-    """Items whose values the measure's number is aggregated from as they stand."""
+def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, name: str) -> ItemValues:
+    """ItemValues whose values the measure's number is aggregated from as they stand."""
     record = measure.record
     if items.open_ranks is not None:
         raise MeasureError(
@@ -168,7 +168,7 @@ def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: Items, name: str)
 
 
 def _stacked(
-    measure: ParsedMeasure | ProvidedMeasure, names: tuple[str, ...], several: list[Items], qrels: Qrels
+    measure: ParsedMeasure | ProvidedMeasure, names: tuple[str, ...], several: list[ItemValues], qrels: Qrels
 ) -> ItemScores:
     first = several[0]
     for name, items in zip(names, several, strict=True):

@@ -19,7 +19,7 @@ _MONTE_CARLO_SEED = 0  # of the chance level of medians and the like, which has 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Items:
+class ItemValues:
     """The items of one measure for one system: answers, or questions."""
 
     value: Floats  # (n,)
@@ -37,13 +37,13 @@ class Items:
         return tuple(column for column in (self.relevant, self.candidates) if column is not None)
 
 
-def summarise(measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int, name: str) -> Floats:
+def summarise(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str) -> Floats:
     """One number for each group of items, adjusted for chance if the measure says so.
 
     Parameters
     ----------
     measure : ParsedMeasure or ProvidedMeasure
-    items : Items
+    items : ItemValues
     size : int
         How many groups there are.
     name : str
@@ -76,7 +76,7 @@ def summarise(measure: ParsedMeasure | ProvidedMeasure, items: Items, size: int,
     return np.where(undefined, np.nan, adjusted + 0.0)  # which makes 0.0 of -0.0
 
 
-def _plain(record: Measure, items: Items, size: int) -> Floats:
+def _plain(record: Measure, items: ItemValues, size: int) -> Floats:
     if items.open_ranks is not None:
         weight = np.ones(len(items.value)) if items.weight is None else items.weight
         return MedianRanks(*items.open_ranks, items.group, size)(weight)
@@ -84,7 +84,7 @@ def _plain(record: Measure, items: Items, size: int) -> Floats:
 
 
 def _adjusted(
-    measure: ParsedMeasure, items: Items, size: int, name: str, plain: Floats
+    measure: ParsedMeasure, items: ItemValues, size: int, name: str, plain: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """(size,) each: the numbers set against chance, and which of them leave no room."""
     record = measure.record
@@ -106,7 +106,7 @@ def _adjusted(
     return above / below, no_room
 
 
-def fraction(measure: ParsedMeasure | ProvidedMeasure, items: Items) -> tuple[Floats, Floats]:
+def fraction(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues) -> tuple[Floats, Floats]:
     """(n,) each: a group's number is the sum of the first over that of the second, brought back by the link."""
     record = measure.record
     weight = np.ones(len(items.value)) if items.weight is None else items.weight
@@ -125,7 +125,7 @@ def tell_undefined(measure: ParsedMeasure | ProvidedMeasure, name: str, why: str
     warn(f"{measure.label} of {name} is undefined where {why}")
 
 
-def _without_relevant(items: Items, size: int) -> NDArray[np.bool_]:
+def _without_relevant(items: ItemValues, size: int) -> NDArray[np.bool_]:
     """(size,) whether a group has questions, but none with a relevant entity: then 0 is all there is to be had."""
     if items.relevant is None:
         return np.zeros(size, np.bool_)
@@ -134,7 +134,7 @@ def _without_relevant(items: Items, size: int) -> NDArray[np.bool_]:
     return without
 
 
-def chance_level(measure: ParsedMeasure, items: Items, size: int, name: str) -> tuple[Floats, Floats]:
+def chance_level(measure: ParsedMeasure, items: ItemValues, size: int, name: str) -> tuple[Floats, Floats]:
     """(size,) expectation and variance of each group's number when every order is equally likely."""
     candidates = require_candidates(measure, items, name)
     if measure.record.chance is not None:
@@ -157,7 +157,7 @@ def chance_level(measure: ParsedMeasure, items: Items, size: int, name: str) -> 
     return moments[0], moments[1]
 
 
-def require_candidates(measure: ParsedMeasure, items: Items, name: str) -> NDArray[np.int64]:
+def require_candidates(measure: ParsedMeasure, items: ItemValues, name: str) -> NDArray[np.int64]:
     """(n,) how many candidates each item was ranked among.
 
     Raises
@@ -173,7 +173,7 @@ def require_candidates(measure: ParsedMeasure, items: Items, name: str) -> NDArr
     return items.candidates
 
 
-def _per_item(function: Callable[..., Floats], items: Items, measure: ParsedMeasure) -> Floats:
+def _per_item(function: Callable[..., Floats], items: ItemValues, measure: ParsedMeasure) -> Floats:
     """(n,) what a function of the chance record says of each item, worked out once for each distinct size."""
     sizes = np.stack(items.sizes)
     key = sizes[0] if len(sizes) == 1 else sizes[0] * (int(sizes[1].max(initial=0)) + 1) + sizes[1]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecError, nearest, warn
-from kgtrec.evaluation.summarise import Items
+from kgtrec.evaluation.summarise import ItemValues
 from kgtrec.measures.ir_measures_adapter import ProvidedMeasure
 from kgtrec.measures.names import ParsedMeasure
 
@@ -62,7 +62,7 @@ class Weighting:
         """Whether each question counts alike in a measure over answers."""
         return (measure.record.weighting or self._weights) == "question"
 
-    def of(self, items: Items, measure: ParsedMeasure | ProvidedMeasure) -> NDArray[np.float64] | None:
+    def of(self, items: ItemValues, measure: ParsedMeasure | ProvidedMeasure) -> NDArray[np.float64] | None:
         """(n,) weights of the items of a measure; None where each counts alike."""
         weights = measure.record.weighting or self._weights
         if weights is None or measure.record.aggregate == "sum":

@@ -26,7 +26,7 @@ from kgtrec.evaluation.evaluate import Missing, System, default_measures
 from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import judge
-from kgtrec.evaluation.summarise import Items, summarise
+from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.kernels.ranking.positions import TIES, Ties
 from kgtrec.kernels.sampling.kept_patterns import KeptPatterns
 from kgtrec.kernels.sampling.random_order import mixed
@@ -692,7 +692,7 @@ class _Subsample:
         items = replace(items, weight=self._weight(measure, items.question))
         return float(summarise(measure, items, 1, self._system.name)[0])
 
-    def _answers(self, measure: ParsedMeasure) -> Items:
+    def _answers(self, measure: ParsedMeasure) -> ItemValues:
         if self._ranks is None:
             self._ranks = self._kept_ranks()
         ranks = self._ranks
@@ -700,7 +700,7 @@ class _Subsample:
         question = self._work.test_set.rows.question[self._work.test_set.relevant[self._mask]]
         is_open = self._system.open_ties and measure.record.aggregate == "median"
         open_ranks = (ranks.best, ranks.worst) if is_open else None
-        return Items(value, np.zeros(len(value), np.int32), question, None, ranks.candidates, None, open_ranks)
+        return ItemValues(value, np.zeros(len(value), np.int32), question, None, ranks.candidates, None, open_ranks)
 
     def _kept_ranks(self) -> MicroRanks:
         system = self._system
@@ -710,7 +710,7 @@ class _Subsample:
             return kept
         return kept.among(*system.listed.come_back(self._sample), system.rule)
 
-    def _questions(self, measure: ParsedMeasure) -> Items:
+    def _questions(self, measure: ParsedMeasure) -> ItemValues:
         system, sample, macro = self._system, self._sample, self._work.macro
         if self._ranking is None:
             listed = system.listed
@@ -722,7 +722,7 @@ class _Subsample:
             there = retrieved > 0
             value, question, retrieved, relevant = value[there], question[there], retrieved[there], relevant[there]
         candidates = None if system.ranks is None else retrieved
-        return Items(value, np.zeros(len(value), np.int32), question, None, candidates, relevant)
+        return ItemValues(value, np.zeros(len(value), np.int32), question, None, candidates, relevant)
 
     def _weight(self, measure: ParsedMeasure, question: NDArray[np.int32]) -> Floats | None:
         """What always counts alike by the measure's definition; None where each item does."""

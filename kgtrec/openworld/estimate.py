@@ -288,14 +288,14 @@ _FEWEST_PAIRS = 10  # of labels, for "labels" to be assumed unless asked for
 _SURE = 0.95  # that systems do not find independently
 
 
-def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrels, Floats]:
+def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tuple[Qrels, Floats]:
     """The qrels of a judged pool, and how many answers each row stands for.
 
     Parameters
     ----------
     pool : Pool
         Its inclusion probabilities make one found answer stand for several.
-    seeds : Qrels
+    known_answers : Qrels
     decisions : Decisions
         Of the pool's triples; those that are not settled are taken for missing at random among those of their
         probability.
@@ -305,14 +305,14 @@ def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrel
     judged : Qrels
         See :func:`kgtrec.campaign.question_level`.
     weight : (n,) float array
-        1 for seeds.
+        1 for known answers.
 
     Raises
     ------
     KgtrecError
         If none of the triples of one inclusion probability is settled.
     CollectionError
-        If seeds or decisions are of another pool, or a seed is pooled too.
+        If known answers or decisions are of another pool, or a seed is pooled too.
 
     References
     ----------
@@ -335,7 +335,7 @@ def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrel
     >>> [judged.entities[entity] for entity in judged.entity], weight.tolist()
     (['tea', 'jam'], [1.0, 2.0])
     """
-    judged = question_level(pool, seeds, decisions)
+    judged = question_level(pool, known_answers, decisions)
     weight = np.ones(len(judged))
     if len(pool):
         triples = pool.questions.triples(judged.question, judged.entity)

@@ -9,7 +9,7 @@ __all__ = offer(
     {
         "pooling.pool_runs": (
             "pool_runs",
-            "seeds_of_triples",
+            "known_answers_of_triples",
         ),
         "pooling.interactive": (
             "asking",

@@ -261,7 +261,7 @@ def asking(
     decay: float = 1.0,
     turns: str = "each",
     questions: NDArray[np.int32] | None = None,
-    seeds: Qrels | None = None,
+    known_answers: Qrels | None = None,
     judged: Qrels | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Asker:
@@ -274,7 +274,7 @@ def asking(
         Of different names; their order does not matter.
     depth : int
         How far down a run may be read.
-    cut, questions, seeds, progress
+    cut, questions, known_answers, progress
         As in :func:`kgtrec.pool_runs`.
     strategy, budget, seed, prior, decay, turns, judged
         As in :class:`Asker`.
@@ -304,8 +304,8 @@ def asking(
     """
     _require_options(strategy, budget, prior, decay, turns)
     pool = pool_runs(
-        collection, runs, strategy="depth", depth=depth, cut=cut, questions=questions, seeds=seeds, seed=seed,
-        progress=progress,
+        collection, runs, strategy="depth", depth=depth, cut=cut, questions=questions, known_answers=known_answers,
+        seed=seed, progress=progress,
     )  # fmt: skip
     return Asker(
         pool, strategy=strategy, budget=budget, seed=seed, prior=prior, decay=decay, turns=turns, judged=judged
@@ -326,7 +326,7 @@ def replay(
     decay: float = 1.0,
     turns: str = "each",
     questions: NDArray[np.int32] | None = None,
-    seeds: Qrels | None = None,
+    known_answers: Qrels | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Pool:
     """The pool that a strategy would have asked for, had people said what ``judged`` says; N of what it does not hold.
@@ -335,7 +335,7 @@ def replay(
     ----------
     judged : Qrels
         Grades of 1 and more are Y, 0 is N; a triple that either of its questions has as Y is one.
-    collection, runs, strategy, budget, depth, cut, seed, prior, decay, turns, questions, seeds,
+    collection, runs, strategy, budget, depth, cut, seed, prior, decay, turns, questions, known_answers,
     progress
         As in :func:`asking`.
 
@@ -351,7 +351,7 @@ def replay(
     """
     asker = asking(
         collection, runs, strategy=strategy, budget=budget, depth=depth, cut=cut, seed=seed, prior=prior, decay=decay,
-        turns=turns, questions=questions, seeds=seeds, judged=judged, progress=progress,
+        turns=turns, questions=questions, known_answers=known_answers, judged=judged, progress=progress,
     )  # fmt: skip
     return replayed(asker)
 

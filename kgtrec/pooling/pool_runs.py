@@ -185,7 +185,7 @@ def pool_runs(
     budget: int | None = None,
     cut: Cut = "filtered",
     questions: NDArray[np.int32] | None = None,
-    seeds: Qrels | None = None,
+    known_answers: Qrels | None = None,
     seed: int = 0,
     by_question: bool = False,
     k: float = 60,
@@ -218,7 +218,7 @@ def pool_runs(
         latter, which leaves questions with little or nothing in the pool where the runs know their training data well.
     questions : (n,) int array, optional
         Rows of the collection's questions that are pooled for. Default: all.
-    seeds : Qrels, optional
+    known_answers : Qrels, optional
         The answers known before, under the collection's vocabularies. Default: those of its qrels. If these are only
         some of them, the others count as known.
     seed : int
@@ -280,7 +280,7 @@ def pool_runs(
         depth = _require_strata(strata, depth)
         least = whole_number("least", least, 1)
     gathered = gather(
-        collection, runs, depth=depth, cut=cut, questions=questions, seeds=seeds, seed=seed,
+        collection, runs, depth=depth, cut=cut, questions=questions, known_answers=known_answers, seed=seed,
         keep_scores=strategy == "combsum", only_open=chosen.score is None, progress=progress,
     )  # fmt: skip
     found, candidates = gathered.found, gathered.candidates
@@ -356,7 +356,7 @@ def gather(
     depth: int,
     cut: Cut = "filtered",
     questions: NDArray[np.int32] | None = None,
-    seeds: Qrels | None = None,
+    known_answers: Qrels | None = None,
     seed: int = 0,
     keep_scores: bool = False,
     only_open: bool = True,
@@ -372,7 +372,7 @@ def gather(
         Leave out what is known or answered; otherwise it is marked, and takes part in the lists.
     """
     rows = _require_rows(questions, len(collection.questions))
-    candidates = _candidates(collection, rows, collection.qrels if seeds is None else seeds)
+    candidates = _candidates(collection, rows, collection.qrels if known_answers is None else known_answers)
     known = PairSet(collection.known.question, collection.known.entity, len(collection.entities))
     known_listed: dict[str, int] = {}
     belongs = Belonging(collection)
@@ -462,14 +462,14 @@ def _codes(
     return code
 
 
-def _candidates(collection: Collection, rows: NDArray[np.int32], seeds: Qrels) -> Candidates:
+def _candidates(collection: Collection, rows: NDArray[np.int32], known_answers: Qrels) -> Candidates:
     asked, qrels, known = collection.questions, collection.qrels, collection.known
     n_entities = len(asked.entities)
     hashes = label_hashes(asked.ids), label_hashes(asked.entities)
-    answer, own = qrels.grade >= 1, seeds.grade >= 1
-    seed_pairs = PairSet(seeds.question[own], seeds.entity[own], n_entities)
-    # answers that are no seeds are positive already, though not of this campaign: they are known
-    others = answer & ~seed_pairs.holds(qrels.question, qrels.entity)
+    answer, own = qrels.grade >= 1, known_answers.grade >= 1
+    known_pairs = PairSet(known_answers.question[own], known_answers.entity[own], n_entities)
+    # answers that are no known answers are positive already, though not of this campaign: they are known
+    others = answer & ~known_pairs.holds(qrels.question, qrels.entity)
     pairs = PairSet(
         np.concatenate([known.question, qrels.question[others]]), np.concatenate([known.entity, qrels.entity[others]]),
         n_entities,
@@ -478,7 +478,7 @@ def _candidates(collection: Collection, rows: NDArray[np.int32], seeds: Qrels) -
     answers = np.concatenate(
         [
             bare.triples(qrels.question[answer], qrels.entity[answer]).keys(),
-            bare.triples(seeds.question[own], seeds.entity[own]).keys(),
+            bare.triples(known_answers.question[own], known_answers.entity[own]).keys(),
         ]
     )
     return Candidates(collection, rows, pairs, distinct(answers), *hashes)
@@ -493,7 +493,7 @@ def _part_of(questions: Questions, rows: NDArray[np.int32]) -> Questions:
     )  # fmt: skip
 
 
-def seeds_of(pool: Pool, collection: Collection, seeds: Qrels | None = None) -> Qrels:
+def known_answers_of(pool: Pool, collection: Collection, known_answers: Qrels | None = None) -> Qrels:
     """The answers known before anybody is asked, of the pool's questions and under their ids.
 
     Parameters
@@ -501,16 +501,18 @@ def seeds_of(pool: Pool, collection: Collection, seeds: Qrels | None = None) -> 
     pool : Pool
     collection : Collection
         That the pool was made for.
-    seeds : Qrels, optional
+    known_answers : Qrels, optional
         As :func:`pool_runs` was given.
     """
-    seeds = collection.qrels if seeds is None else seeds
-    row = pool.questions.ids.encode(collection.questions.ids.labels)[seeds.question]
-    kept = (row >= 0) & (seeds.grade >= 1)
-    return Qrels.of(row[kept], seeds.entity[kept], seeds.grade[kept], pool.questions.ids, pool.questions.entities)
+    known_answers = collection.qrels if known_answers is None else known_answers
+    row = pool.questions.ids.encode(collection.questions.ids.labels)[known_answers.question]
+    kept = (row >= 0) & (known_answers.grade >= 1)
+    return Qrels.of(
+        row[kept], known_answers.entity[kept], known_answers.grade[kept], pool.questions.ids, pool.questions.entities
+    )
 
 
-def seeds_of_triples(collection: Collection, triples: Triples) -> tuple[NDArray[np.int32], Qrels]:
+def known_answers_of_triples(collection: Collection, triples: Triples) -> tuple[NDArray[np.int32], Qrels]:
     """The questions that some triples answer, and these answers as qrels: what a pool for those triples begins with.
 
     Parameters
@@ -523,7 +525,7 @@ def seeds_of_triples(collection: Collection, triples: Triples) -> tuple[NDArray[
     -------
     questions : (n,) int array
         Rows of the collection's questions, ascending.
-    seeds : Qrels
+    known_answers : Qrels
         Under the collection's vocabularies, every grade 1.
 
     Raises
@@ -549,14 +551,15 @@ def seeds_of_triples(collection: Collection, triples: Triples) -> tuple[NDArray[
             triples.entities[triples.tail[place]],
         )  # fmt: skip
         raise CollectionError(
-            f"expected seeds whose head and tail questions are the collection's, found {' '.join(labels)!r} and "
+            f"expected known answers whose head and tail questions are the collection's, found {' '.join(labels)!r} "
+            "and "
             f"{len(unknown) - 1} more; build the collection with them among its test triples"
         )
     pair = distinct(np.concatenate([row[0].astype(np.int64) * len(asked.entities) + head,
                                     row[1].astype(np.int64) * len(asked.entities) + tail]))  # fmt: skip
     question, answer = (part.astype(np.int32) for part in np.divmod(pair, len(asked.entities)))
-    seeds = Qrels.of(question, answer, np.ones(len(pair), np.int32), asked.ids, asked.entities)
-    return distinct(question.astype(np.int64)).astype(np.int32), seeds
+    known_answers = Qrels.of(question, answer, np.ones(len(pair), np.int32), asked.ids, asked.entities)
+    return distinct(question.astype(np.int64)).astype(np.int32), known_answers
 
 
 @dataclass(frozen=True, slots=True)

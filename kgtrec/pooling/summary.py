@@ -28,7 +28,7 @@ class PoolSummary:
     stood_for: float  # how many triples there were to sample from; that of triples where nothing was sampled
     contributions: int
     questions: int
-    seeds: int  # triples that were known before to answer them
+    known_answers: int  # triples that were known before to answer them
     empty_questions: int  # with nothing in the pool
     per_question: tuple[int, float, int]  # least, median and largest number of triples of a question
     new_by_depth: NDArray[np.int64]  # (d,) triples whose least rank is 1, 2, ...
@@ -48,7 +48,7 @@ class PoolSummary:
             "stood_for": self.stood_for,
             "contributions": self.contributions,
             "questions": self.questions,
-            "seeds": self.seeds,
+            "seeds": self.known_answers,
             "empty_questions": self.empty_questions,
             "triples_per_question": {"min": least, "median": median, "max": most},
             "new_by_depth": self.new_by_depth.tolist(),
@@ -97,7 +97,7 @@ class PoolSummary:
             rows["sampled from"] = self.stood_for
         rows |= {
             "contributions": self.contributions, "questions": self.questions,
-            "seeds, answers known before": self.seeds, "questions with nothing pooled": self.empty_questions,
+            "known answers": self.known_answers, "questions with nothing pooled": self.empty_questions,
             "triples a question, min": least, "triples a question, median": median, "triples a question, max": most,
         }  # fmt: skip
         if self.automatic:
@@ -143,7 +143,7 @@ def summarise_pool(
     pool: Pool,
     families: Mapping[str, str] | None = None,
     automatic: Automatic | None = None,
-    seeds: Qrels | None = None,
+    known_answers: Qrels | None = None,
 ) -> PoolSummary:
     """Count what a pool holds.
 
@@ -154,7 +154,7 @@ def summarise_pool(
         Run to family.
     automatic : Automatic, optional
         Which of its triples are judged N without a person.
-    seeds : Qrels, optional
+    known_answers : Qrels, optional
         The answers known before, under the vocabularies of the pool's questions.
 
     Examples
@@ -186,7 +186,7 @@ def summarise_pool(
         stood_for=float(np.sum(1 / pool.probability)),
         contributions=len(pool.triple),
         questions=n_questions,
-        seeds=0 if seeds is None else _n_triples(pool, seeds),
+        known_answers=0 if known_answers is None else _n_triples(pool, known_answers),
         empty_questions=int(np.count_nonzero(per_question == 0)),
         per_question=(
             int(per_question.min(initial=n)), float(np.median(per_question)) if n_questions else 0.0,

@@ -71,13 +71,13 @@ class Labels:
 
         collection = self._collections[labels.collection]
         if labels.kind in POOLED_KINDS:
-            pool, decisions, seeds = self._pool(labels)
-            whole = question_level(pool, seeds, decisions)
+            pool, decisions, known_answers = self._pool(labels)
+            whole = question_level(pool, known_answers, decisions)
             require_same_ids(collection, pool.questions, where=f"label set {labels.name!r}")
             deepest = deepest_rank(pool)
             depths = range(deepest + 1) if labels.depths is None else [at for at in labels.depths if at <= deepest]
             found: dict[int | None, Qrels] = {None: whole}
-            return found | {depth: question_level(pool, seeds, decisions, depth) for depth in depths}
+            return found | {depth: question_level(pool, known_answers, decisions, depth) for depth in depths}
         if labels.kind == "qrels":
             from kgtrec.formats.trec.qrels import read_qrels
 
@@ -97,14 +97,14 @@ class Labels:
                 from kgtrec.formats.campaign.folder import read_campaign
 
                 read = read_campaign(labels.path)
-                self._pools[labels.name] = read.pool, decisions_of(read), read.seeds
+                self._pools[labels.name] = read.pool, decisions_of(read), read.known_answers
             else:
                 from kgtrec.formats.campaign.kgc_sparsity import read_kgc_sparsity
 
                 topics = self._collections.step(labels.collection) / COLLECTION / "topics.tsv"
                 published = read_kgc_sparsity(labels.path, topics=topics)
                 decisions = decide(published.pool, published.automatic, published.judgements, per_triple=1)
-                self._pools[labels.name] = published.pool, decisions, published.seeds
+                self._pools[labels.name] = published.pool, decisions, published.known_answers
         return self._pools[labels.name]
 
     def _write_facts(self, folder: Path, labels: LabelSet, by_depth: Mapping[int | None, Qrels]) -> None:

@@ -71,7 +71,7 @@ def judged_first(assigned: Assignments, share: Sequence[int]) -> Judgements:
 NOTHING = judgements_of([])
 sizes = st.lists(st.integers(1, 6), min_size=1, max_size=12)
 people_counts = st.integers(2, len(NAMES))
-seeds = st.integers(0, 9)
+known_answers = st.integers(0, 9)
 
 
 def assign_all(pool: Pool, people: People, judgements: Judgements = NOTHING, previous: Assignments | None = None,
@@ -80,7 +80,7 @@ def assign_all(pool: Pool, people: People, judgements: Judgements = NOTHING, pre
                   seed=seed)  # fmt: skip
 
 
-@given(sizes, people_counts, st.integers(1, 3), seeds)
+@given(sizes, people_counts, st.integers(1, 3), known_answers)
 def test_a_first_assignment_is_complete_whole_and_level(sizes: list[int], n: int, per_triple: int, seed: int):
     """Each triple has so many annotators, a question's triples the same ones; loads are a group apart at most."""
     pool, people = pool_of(sizes), people_of(NAMES[: max(n, per_triple)])
@@ -95,7 +95,7 @@ def test_a_first_assignment_is_complete_whole_and_level(sizes: list[int], n: int
     assert max(load) - min(load) <= max(sizes)
 
 
-@given(sizes, people_counts, seeds, st.permutations(range(len(NAMES))))
+@given(sizes, people_counts, known_answers, st.permutations(range(len(NAMES))))
 def test_the_order_of_people_changes_nothing(sizes: list[int], n: int, seed: int, order: list[int]):
     """Labels and the seed decide, to the last row."""
     names = NAMES[:n]
@@ -106,7 +106,7 @@ def test_the_order_of_people_changes_nothing(sizes: list[int], n: int, seed: int
     )
 
 
-@given(sizes, people_counts, seeds, st.lists(st.integers(0, 9), min_size=1, max_size=4), st.data())
+@given(sizes, people_counts, known_answers, st.lists(st.integers(0, 9), min_size=1, max_size=4), st.data())
 def test_assigning_again_changes_nothing(sizes: list[int], n: int, seed: int, share: list[int], data: st.DataObject):
     """Neither after some judging nor after people have come and gone: one run does all that two would."""
     pool, first = pool_of(sizes), people_of(NAMES[:n])
@@ -120,7 +120,7 @@ def test_assigning_again_changes_nothing(sizes: list[int], n: int, seed: int, sh
     assert tasks(assign_all(pool, people, judged, once, seed=seed)) == tasks(once)
 
 
-@given(sizes, people_counts, seeds, st.lists(st.integers(0, 9), min_size=1, max_size=4), st.data())
+@given(sizes, people_counts, known_answers, st.lists(st.integers(0, 9), min_size=1, max_size=4), st.data())
 def test_people_come_and_go_and_nothing_is_lost(
     sizes: list[int], n: int, seed: int, share: list[int], data: st.DataObject
 ):
@@ -138,7 +138,7 @@ def test_people_come_and_go_and_nothing_is_lost(
         assert all(name in active or (name, triple) in done(judged) for name in found[triple])
 
 
-@given(sizes, st.integers(3, len(NAMES)), seeds, st.lists(st.integers(0, 9), min_size=1, max_size=4))
+@given(sizes, st.integers(3, len(NAMES)), known_answers, st.lists(st.integers(0, 9), min_size=1, max_size=4))
 def test_who_stays_keeps_what_was_given(sizes: list[int], n: int, seed: int, share: list[int]):
     """Somebody leaves: the others keep all of theirs, and what the one did not judge goes to them."""
     pool = pool_of(sizes)
@@ -149,7 +149,7 @@ def test_who_stays_keeps_what_was_given(sizes: list[int], n: int, seed: int, sha
     assert kept <= set(tasks(after))
 
 
-@given(sizes, st.integers(2, len(NAMES) - 1), seeds, st.lists(st.integers(0, 9), min_size=1, max_size=4))
+@given(sizes, st.integers(2, len(NAMES) - 1), known_answers, st.lists(st.integers(0, 9), min_size=1, max_size=4))
 def test_somebody_new_gets_an_even_share_in_whole_groups(sizes: list[int], n: int, seed: int, share: list[int]):
     """At most the even share; less only where no more groups that nobody has begun fit; groups stay whole."""
     pool = pool_of(sizes)

@@ -30,14 +30,14 @@ FAMILIES = {"w": "alike", "y": "alike", "z": ""}
 
 @st.composite
 def judged_pools(draw: st.DrawFn):
-    """Four runs over three tail questions, the pool of their first three, verdicts, and seeds."""
+    """Four runs over three tail questions, the pool of their first three, verdicts, and known answers."""
     entities = Vocabulary.of([f"e{i}" for i in range(N_ENTITIES)])
     rows = np.arange(N_QUESTIONS, dtype=np.int32)
     zeros = np.zeros(N_QUESTIONS, np.int32)
     ids = Vocabulary.of([f"tail{i}" for i in rows])
     questions = Questions(ids, zeros > 0, zeros, rows, entities, Vocabulary.of(["r"]))
     seed_of = [draw(st.integers(0, N_ENTITIES - 1)) for _ in rows]
-    seeds = Qrels.of(rows, np.array(seed_of, np.int32), zeros + 1, ids, entities)
+    known_answers = Qrels.of(rows, np.array(seed_of, np.int32), zeros + 1, ids, entities)
     runs, put_in = [], {}
     for number, name in enumerate(NAMES):
         lists = [draw(st.permutations(range(N_ENTITIES))) for _ in rows]
@@ -56,17 +56,17 @@ def judged_pools(draw: st.DrawFn):
     columns = np.array(rows_of, np.int32).T
     pool = Pool.of(triples, *columns, NAMES, questions)
     verdict = np.array([draw(st.sampled_from([-1, 0, 0, 1])) for _ in pairs], np.int8)
-    return pool, Decisions(np.full(len(pairs), AGREED, np.int8), verdict), seeds, runs
+    return pool, Decisions(np.full(len(pairs), AGREED, np.int8), verdict), known_answers, runs
 
 
 @settings(max_examples=30)
 @given(judged_pools())
 def test_leaving_out_is_evaluating_without_what_only_they_brought_in(world):
     """Scores are those of evaluate on qrels of the pool of the others; tau is scipy's."""
-    pool, decisions, seeds, runs = world
+    pool, decisions, known_answers, runs = world
     measures = ["nDCG@3", "AP@3", "macro.MR"]
-    found = diagnose(pool, decisions, seeds, runs, measures, FAMILIES, judged_at=4)
-    qrels = question_level(pool, seeds, decisions)
+    found = diagnose(pool, decisions, known_answers, runs, measures, FAMILIES, judged_at=4)
+    qrels = question_level(pool, known_answers, decisions)
     whole = evaluate(qrels, runs, [*measures, "Judged@4"]).values[:, :, 0]
     np.testing.assert_allclose(found.scores, whole[:, :-1], rtol=1e-12)
     np.testing.assert_allclose(found.judged, whole[:, -1], rtol=1e-12)
@@ -77,7 +77,7 @@ def test_leaving_out_is_evaluating_without_what_only_they_brought_in(world):
         rest = pool.without(members)
         kept = np.isin(pool.triples.keys(), rest.triples.keys())
         others = Decisions(decisions.state, np.where(kept, decisions.verdict, -1).astype(np.int8))
-        expected = evaluate(question_level(pool, seeds, others), runs, measures).values[:, :, 0]
+        expected = evaluate(question_level(pool, known_answers, others), runs, measures).values[:, :, 0]
         np.testing.assert_allclose(left.scores[group], expected, rtol=1e-12)
         assert left.triples[group] == len(pool) - len(rest)
         assert left.positives[group] == np.count_nonzero(~kept & (decisions.verdict == 1))
@@ -91,8 +91,8 @@ def test_leaving_out_is_evaluating_without_what_only_they_brought_in(world):
 @given(judged_pools())
 def test_contributions_are_counted_in_triples(world):
     """Counts, overlap and tables by going through the contributions."""
-    pool, decisions, seeds, _ = world
-    found = diagnose(pool, decisions, seeds, families=FAMILIES)
+    pool, decisions, known_answers, _ = world
+    found = diagnose(pool, decisions, known_answers, families=FAMILIES)
     put_in = [set(pool.triple[pool.run == run].tolist()) for run in range(len(NAMES))]
     positive = set(np.flatnonzero(decisions.verdict == 1).tolist())
     for run, own in enumerate(put_in):
@@ -118,8 +118,8 @@ def test_contributions_are_counted_in_triples(world):
 @given(judged_pools())
 def test_every_table_has_its_rows(world):
     """Text, CSV and JSON come out of the same tables."""
-    pool, decisions, seeds, runs = world
-    found = diagnose(pool, decisions, seeds, runs, ["AP@3"], FAMILIES)
+    pool, decisions, known_answers, runs = world
+    found = diagnose(pool, decisions, known_answers, runs, ["AP@3"], FAMILIES)
     tables = {table.key: table.data for table in found.tables()}
     assert tuple(tables) == TABLES
     assert [table.num_rows for table in tables.values()] == [4, 16, len(found.pooled_at), 3, 4, 5 * 4]
@@ -129,7 +129,7 @@ def test_every_table_has_its_rows(world):
     text = shown(found, "table")
     assert all(f"{name} " in text for name in NAMES)
     assert "AP@3" in text
-    assert "AP@3" not in shown(diagnose(pool, decisions, seeds), "table")
+    assert "AP@3" not in shown(diagnose(pool, decisions, known_answers), "table")
 
 
 def small():
@@ -142,20 +142,20 @@ def small():
     zeros = np.zeros(4, np.int32)
     pool = Pool.of(triples, np.array([0, 2, 1, 2], np.int32), zeros, np.array([0, 0, 1, 1], np.int32),
                    np.array([1, 2, 2, 1], np.int32), ["one", "two"], questions)  # fmt: skip
-    seeds = Qrels.of(zero, zero + 1, zero + 1, questions.ids, entities)
+    known_answers = Qrels.of(zero, zero + 1, zero + 1, questions.ids, entities)
 
     def run(name, order):
         entity = entities.encode(order)
         return Run.of(name, entity * 0, entity, np.arange(len(order), 0, -1.0), questions.ids, entities)
 
     runs = [run("one", ["a", "c", "seed"]), run("two", ["c", "b", "seed"])]
-    return pool, Decisions(np.full(3, AGREED, np.int8), np.array([1, 0, 1], np.int8)), seeds, runs
+    return pool, Decisions(np.full(3, AGREED, np.int8), np.array([1, 0, 1], np.int8)), known_answers, runs
 
 
 def test_what_is_left_out_by_hand():
     """Without a, one's P@1 goes from 1 to 0 and it falls behind two; without b nothing changes."""
-    pool, decisions, seeds, runs = small()
-    found = diagnose(pool, decisions, seeds, runs, ["P@1", "P@2"])
+    pool, decisions, known_answers, runs = small()
+    found = diagnose(pool, decisions, known_answers, runs, ["P@1", "P@2"])
     assert found.scores.tolist() == [[1, 1], [1, 0.5]]
     assert found.ranks.tolist() == [[1, 1], [1, 2]]
     left = found.left_out
@@ -170,19 +170,19 @@ def test_what_is_left_out_by_hand():
 
 def test_ranks_follow_the_direction_of_the_measure():
     """The lowest mean rank is the best."""
-    pool, decisions, seeds, runs = small()
+    pool, decisions, known_answers, runs = small()
     runs[1] = replace(runs[1], entity=runs[1].entity[[1, 0, 2]])  # b before c
-    found = diagnose(pool, decisions, seeds, runs, ["macro.MR"])
+    found = diagnose(pool, decisions, known_answers, runs, ["macro.MR"])
     assert found.scores[:, 0].tolist() == [1, 2]
     assert found.ranks[:, 0].tolist() == [1, 2]
 
 
 def test_what_does_not_fit_is_refused():
     """A family of a run that is not pooled, two systems of one name, no k."""
-    pool, decisions, seeds, runs = small()
+    pool, decisions, known_answers, runs = small()
     with pytest.raises(KgtrecError, match=r"families of the pool's runs, found 'tow'; did you mean two\?"):
-        diagnose(pool, decisions, seeds, families={"tow": "x"})
+        diagnose(pool, decisions, known_answers, families={"tow": "x"})
     with pytest.raises(KgtrecError, match=r"different names, found 'one' twice"):
-        diagnose(pool, decisions, seeds, [runs[0], runs[0]])
+        diagnose(pool, decisions, known_answers, [runs[0], runs[0]])
     with pytest.raises(KgtrecError, match=r"a k of 1 or more, found 0"):
-        diagnose(pool, decisions, seeds, judged_at=0)
+        diagnose(pool, decisions, known_answers, judged_at=0)

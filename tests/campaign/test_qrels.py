@@ -29,19 +29,21 @@ ENTITIES, RELATIONS = "abcde", "rs"
 def worlds(draw: st.DrawFn):
     """Seeds, a pool of other triples for some of the seeds' questions, and what was decided on each."""
     triple = st.tuples(st.sampled_from(ENTITIES), st.sampled_from(RELATIONS), st.sampled_from(ENTITIES))
-    seeds = draw(st.lists(triple, min_size=1, max_size=5, unique=True))
-    asked = {(True, r, t) for h, r, t in seeds} | {(False, r, h) for h, r, t in seeds}
-    fitting = triple.filter(lambda x: x not in seeds and ((True, x[1], x[2]) in asked or (False, x[1], x[0]) in asked))
+    known_answers = draw(st.lists(triple, min_size=1, max_size=5, unique=True))
+    asked = {(True, r, t) for h, r, t in known_answers} | {(False, r, h) for h, r, t in known_answers}
+    fitting = triple.filter(
+        lambda x: x not in known_answers and ((True, x[1], x[2]) in asked or (False, x[1], x[0]) in asked)
+    )
     pooled = draw(st.dictionaries(fitting, st.tuples(st.integers(1, 4), st.sampled_from([-1, 0, 1])), max_size=8))
-    return seeds, pooled
+    return known_answers, pooled
 
 
 def built(world):
-    """Pool, seeds and decisions of a world; a triple is put in for each of its questions, the rank of one is worse."""
-    seeds, pooled = world
-    every = Triples.of([*seeds, *pooled, *((e, r, e) for e in ENTITIES for r in RELATIONS)])
-    known = every.take(np.arange(len(seeds)))
-    candidates = every.take(np.arange(len(seeds), len(seeds) + len(pooled)))
+    """Pool, known answers and decisions of a world; a triple is put in for both questions, the rank of one is worse."""
+    known_answers, pooled = world
+    every = Triples.of([*known_answers, *pooled, *((e, r, e) for e in ENTITIES for r in RELATIONS)])
+    known = every.take(np.arange(len(known_answers)))
+    candidates = every.take(np.arange(len(known_answers), len(known_answers) + len(pooled)))
     questions = questions_of(known)
     question, entity = completions(questions, known)
     answers = Qrels.of(question, entity, np.ones(len(question), np.int32), questions.ids, questions.entities)
@@ -80,11 +82,11 @@ def as_rows(questions, qrels):
 
 def obvious(world, depth, level):
     """The same by going through the triples one by one."""
-    seeds, pooled = world
-    grades = dict.fromkeys(seeds, 1) | {
+    known_answers, pooled = world
+    grades = dict.fromkeys(known_answers, 1) | {
         triple: verdict for triple, (rank, verdict) in pooled.items() if rank <= depth and verdict >= 0
     }
-    make = seeds if level == "question" else [triple for triple, grade in grades.items() if grade == 1]
+    make = known_answers if level == "question" else [triple for triple, grade in grades.items() if grade == 1]
     asked = {(True, r, t) for h, r, t in make} | {(False, r, h) for h, r, t in make}
     rows = {(True, r, t, h): grade for (h, r, t), grade in grades.items() if (True, r, t) in asked}
     return rows | {(False, r, h, t): grade for (h, r, t), grade in grades.items() if (False, r, h) in asked}, asked
@@ -93,11 +95,12 @@ def obvious(world, depth, level):
 @given(worlds(), st.integers(0, 5))
 def test_qrels_are_what_going_through_the_triples_gives(world, depth):
     """Both levels, at every depth: grades go to both questions of a triple, where both are there."""
-    pool, seeds, decisions = built(world)
+    pool, known_answers, decisions = built(world)
     assert (
-        as_rows(pool.questions, question_level(pool, seeds, decisions, depth)) == obvious(world, depth, "question")[0]
+        as_rows(pool.questions, question_level(pool, known_answers, decisions, depth))
+        == obvious(world, depth, "question")[0]
     )
-    questions, qrels = triple_level(pool, seeds, decisions, depth)
+    questions, qrels = triple_level(pool, known_answers, decisions, depth)
     expected, asked = obvious(world, depth, "triple")
     assert as_rows(questions, qrels) == expected
     assert len(questions) == len(asked)
@@ -106,28 +109,30 @@ def test_qrels_are_what_going_through_the_triples_gives(world, depth):
 
 @given(worlds())
 def test_a_deeper_pool_adds_and_changes_nothing(world):
-    """Rows of depth k are rows of depth k + 1, and a question keeps its id; depth 0 is the seeds alone."""
-    pool, seeds, decisions = built(world)
-    found = [triple_level(pool, seeds, decisions, depth) for depth in range(6)]
+    """Rows of depth k are rows of depth k + 1, and a question keeps its id; depth 0 is the known answers alone."""
+    pool, known_answers, decisions = built(world)
+    found = [triple_level(pool, known_answers, decisions, depth) for depth in range(6)]
     ids = [dict(zip(zip(q.is_head, q.relation, q.anchor, strict=True), q.ids, strict=True)) for q, _ in found]
     for (shallow, few), (deep, many) in itertools.pairwise(zip(found, ids, strict=True)):
         assert as_rows(*shallow).items() <= as_rows(*deep).items()
         assert few.items() <= many.items()
-    assert as_rows(pool.questions, question_level(pool, seeds, decisions, 0)) == as_rows(pool.questions, seeds)
-    whole = as_rows(pool.questions, question_level(pool, seeds, decisions))
-    assert whole == as_rows(pool.questions, question_level(pool, seeds, decisions, 9))
+    assert as_rows(pool.questions, question_level(pool, known_answers, decisions, 0)) == as_rows(
+        pool.questions, known_answers
+    )
+    whole = as_rows(pool.questions, question_level(pool, known_answers, decisions))
+    assert whole == as_rows(pool.questions, question_level(pool, known_answers, decisions, 9))
 
 
 @given(worlds(), st.sampled_from(["question", "triple"]), st.integers(0, 5))
 def test_the_report_counts_what_is_there(world, level, depth):
     """Its numbers are those of the qrels, at each depth."""
-    pool, seeds, decisions = built(world)
+    pool, known_answers, decisions = built(world)
     state = decisions.state.copy()
     rule = np.full(len(pool), -1, np.int8)
     rule[(decisions.verdict == 0) & (np.arange(len(pool)) % 2 == 0)] = 0
     state[rule == 0] = AUTOMATIC
     decisions = Decisions(state, decisions.verdict)
-    report = report_qrels(pool, seeds, Automatic(rule, ("category",)), decisions, depth, level=level)
+    report = report_qrels(pool, known_answers, Automatic(rule, ("category",)), decisions, depth, level=level)
     rows, asked = obvious(world, depth, level)
     assert (report.judgements, report.level, report.depth) == (len(rows), level, depth)
     n_questions = len(pool.questions) if level == "question" else len(asked)
@@ -149,8 +154,8 @@ def test_the_published_levels(data):
     """Zhou et al.'s labels: new positives by depth, 2,883 triple-level questions, 1,138 of them never pooled."""
     found = read_kgc_sparsity(data / "kgc-sparsity" / "data")
     decided = decide(found.pool, found.automatic, found.judgements, per_triple=1)
-    by_question = report_qrels(found.pool, found.seeds, found.automatic, decided)
-    by_triple = report_qrels(found.pool, found.seeds, found.automatic, decided, level="triple")
+    by_question = report_qrels(found.pool, found.known_answers, found.automatic, decided)
+    by_triple = report_qrels(found.pool, found.known_answers, found.automatic, decided, level="triple")
     for report in (by_question, by_triple):
         assert report.new_positives.tolist() == [118, 287, 428, 614, 786, 965, 1168, 1327, 1520, 1715]
         assert (report.positives, report.negatives) == (2738, 19754)
@@ -159,10 +164,10 @@ def test_the_published_levels(data):
         assert (report.pooled_questions, report.nothing_pooled, sum(report.unjudged.values())) == (1745, 107, 0)
     assert (by_question.questions, by_question.never_pooled) == (1745, 0)
     assert (by_triple.questions, by_triple.never_pooled) == (2883, 1138)
-    questions, qrels = triple_level(found.pool, found.seeds, decided)
+    questions, qrels = triple_level(found.pool, found.known_answers, decided)
     assert (int(questions.is_head.sum()), int((~questions.is_head).sum())) == (1406, 1477)
     assert int((qrels.grade == 1).sum()) == 2 * 2738
-    assert len(triple_level(found.pool, found.seeds, decided, 0)[0]) == 1745
+    assert len(triple_level(found.pool, found.known_answers, decided, 0)[0]) == 1745
 
 
 def small_collection():
@@ -234,14 +239,14 @@ def test_judgements_of_something_known_are_of_another_collection():
 
 def test_what_does_not_fit_is_refused():
     """A negative depth, decisions of another pool, an unknown level, a seed in the pool."""
-    pool, seeds, decisions = built(([("a", "r", "b")], {("a", "r", "c"): (1, 1)}))
+    pool, known_answers, decisions = built(([("a", "r", "b")], {("a", "r", "c"): (1, 1)}))
     with pytest.raises(KgtrecError, match=r"expected a depth of 0 or more, found -1"):
-        question_level(pool, seeds, decisions, -1)
+        question_level(pool, known_answers, decisions, -1)
     with pytest.raises(CollectionError, match=r"decisions on the pool's 1 triples, found 0"):
-        question_level(pool, seeds, Decisions(decisions.state[:0], decisions.verdict[:0]))
+        question_level(pool, known_answers, Decisions(decisions.state[:0], decisions.verdict[:0]))
     with pytest.raises(KgtrecError, match=r"'question' or 'triple', found 'pair'"):
-        report_qrels(pool, seeds, Automatic.none(1), decisions, level="pair")
-    again = Qrels.of(pool.question, pool.entity, np.ones(1, np.int32), seeds.questions, seeds.entities)
+        report_qrels(pool, known_answers, Automatic.none(1), decisions, level="pair")
+    again = Qrels.of(pool.question, pool.entity, np.ones(1, np.int32), known_answers.questions, known_answers.entities)
     with pytest.raises(CollectionError, match=r"without the answers known before, found \('a', 'r', 'c'\) in both"):
         question_level(pool, again, decisions)
 

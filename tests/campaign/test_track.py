@@ -37,8 +37,8 @@ def campaign_of(events: list[tuple[int, str, str, str]], *, people: bool = True,
     nothing = Assignments(none, none, names)
     judgements = judgements_of(events)
     tasks = assign(pool, automatic, whoever, judgements_of([]), nothing) if assigned and people else nothing
-    seeds = Qrels(none, none, none, pool.questions.ids, pool.questions.entities)
-    return Campaign(pool, seeds, automatic, whoever, tasks, judgements)
+    known_answers = Qrels(none, none, none, pool.questions.ids, pool.questions.entities)
+    return Campaign(pool, known_answers, automatic, whoever, tasks, judgements)
 
 
 @given(EVENTS)

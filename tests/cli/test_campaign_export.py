@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> str:
     """A campaign of six triples, all assigned to ann and bob, three verdicts given."""
     campaign = campaign_of(EVENTS)
     path = tmp_path / "campaign"
-    write_pool(path, campaign.pool, campaign.seeds)
+    write_pool(path, campaign.pool, campaign.known_answers)
     (path / "guidelines.md").write_text("Judge.\n")
     write_templates(path, campaign.templates)
     write_sources(path, campaign.sources)

@@ -408,7 +408,7 @@ def folder_to_fill(mode: str, folder: Path) -> Path:
     none = np.zeros(0, np.int32)
     made = replace(
         small, pool=pool, automatic=Automatic.none(N_TASKS), people=PEOPLE, names={},
-        seeds=Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities),
+        known_answers=Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities),
         assignments=replace(small.assignments, annotator=none, triple=none),
     )  # fmt: skip
     if mode == "adjudicate":

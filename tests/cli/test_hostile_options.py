@@ -71,7 +71,7 @@ def test_a_number_out_of_range_is_told_with_the_range(name: str, kind: Whole, te
     "name", ["--repeats", "--resamples", "--workers", "--per-triple", "--depth", "--block", "--first", "--draws"]
 )
 def test_2_to_the_31_is_out_of_range(name: str):
-    """All but seeds, which are taken to 64 bits."""
+    """All but known answers, which are taken to 64 bits."""
     kinds = [kind for option, kind in WHOLE if option.endswith(f" {name}")]
     assert kinds
     for kind in kinds:

@@ -357,7 +357,7 @@ def test_a_measure_is_named_in_one_way(here: Path, command: list[str], capsys: p
 
 
 def test_a_campaign_under_ids_is_of_the_collection_that_gave_them(here: Path, capsys: pytest.CaptureFixture[str]):
-    """Its seeds are told by labels, and it gives no judgements to a collection where the ids are others."""
+    """Its known answers are told by labels, and it gives no judgements to a collection where the ids are others."""
     assert run("questions", *SPLITS, "--ids", "--out", "ids") == 0
     Path("train.tsv").write_text("".join(sorted(Path(SPLITS[0]).read_text().splitlines(keepends=True))))
     assert run("questions", "train.tsv", *SPLITS[1:], "--ids", "--out", "others") == 0

@@ -16,7 +16,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.intervals import Intervals, answer_triples, drawn_triples, units_of_lists
-from kgtrec.evaluation.summarise import Items
+from kgtrec.evaluation.summarise import ItemValues
 from kgtrec.kernels.statistics.ratio_intervals import Units, quotients
 from kgtrec.measures.names import parse_measure
 from kgtrec.ranking.rank import rank_scores
@@ -29,7 +29,7 @@ def qrels_of(n: int) -> Qrels:
     return Table((9,) * n, ((0,),) * n).inputs()[0]
 
 
-def interval(label: str, own: Items, *, confidence=0.95, triple=None, size=1):
+def interval(label: str, own: ItemValues, *, confidence=0.95, triple=None, size=1):
     intervals = Intervals(confidence, qrels_of(2), triple)
     return intervals.of(parse_measure(label), own, size, "s", alike=False)
 

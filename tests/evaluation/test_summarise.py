@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from kgtrec.errors import KgtrecWarning, MeasureError
-from kgtrec.evaluation.summarise import Items, chance_level, summarise
+from kgtrec.evaluation.summarise import ItemValues, chance_level, summarise
 from kgtrec.measures.names import parse_measure
 
 
-def items(value, question=None, candidates=20, group=None, weight=None) -> Items:
+def items(value, question=None, candidates=20, group=None, weight=None) -> ItemValues:
     n = len(value)
-    return Items(
+    return ItemValues(
         np.asarray(value, float), np.zeros(n, np.int32) if group is None else np.asarray(group, np.int32),
         np.arange(n, dtype=np.int32) if question is None else np.asarray(question, np.int32),
         weight, np.full(n, candidates), None,
@@ -25,7 +25,9 @@ def items(value, question=None, candidates=20, group=None, weight=None) -> Items
 
 def test_adjusted_numbers_by_hand():
     """Ranks 1 and 3 of 4 and 6 candidates: E[MR] = 3, Var = (15 + 35) / 12 / 4."""
-    two = Items(np.array([1.0, 3.0]), np.zeros(2, np.int32), np.arange(2, dtype=np.int32), None, np.array([4, 6]), None)
+    two = ItemValues(
+        np.array([1.0, 3.0]), np.zeros(2, np.int32), np.arange(2, dtype=np.int32), None, np.array([4, 6]), None
+    )
     variance = (15 + 35) / 12 / 4
     expected = {
         "AMR": 2 / 3,
@@ -40,7 +42,7 @@ def test_adjusted_numbers_by_hand():
 def test_weighted_moments_by_hand():
     """Weights 1 and 3 of 2 and 5 candidates: E = (1.5 + 3 * 3) / 4, Var = (0.25 + 9 * 2) / 16; any scale."""
     for scale in (1.0, 1e-9):
-        two = Items(
+        two = ItemValues(
             np.array([1.0, 3.0]), np.zeros(2, np.int32), np.arange(2, dtype=np.int32), scale * np.array([1.0, 3.0]),
             np.array([2, 5]), None,
         )  # fmt: skip
@@ -59,7 +61,7 @@ def test_an_index_holds_its_ends_to_the_last_bit():
 
 def test_a_cut_list_has_no_chance_level():
     """The message names measure and system."""
-    cut = Items(np.array([1.0]), np.zeros(1, np.int32), np.zeros(1, np.int32), None, None, np.array([1]))
+    cut = ItemValues(np.array([1.0]), np.zeros(1, np.int32), np.zeros(1, np.int32), None, None, np.array([1]))
     with pytest.raises(MeasureError, match=r"AAP@20 needs to know how many candidates there were, which the cut run x"):
         chance_level(parse_measure("AAP@20"), cut, 1, "x")
 
@@ -80,7 +82,7 @@ def test_simulated_levels_hang_on_the_candidates_alone():
         levels = [
             chance_level(
                 parse_measure("micro.MedianRank"),
-                Items(np.ones(4), np.zeros(4, np.int32), np.arange(4, dtype=np.int32), None, order, None), 1, "s",
+                ItemValues(np.ones(4), np.zeros(4, np.int32), np.arange(4, dtype=np.int32), None, order, None), 1, "s",
             )
             for order in (candidates, candidates[::-1])
         ]  # fmt: skip

@@ -151,7 +151,7 @@ def test_a_constant_score_comes_out_at_chance():
 
 @pytest.mark.slow
 def test_random_orders_average_to_the_expectation():
-    """Monte Carlo over 400 seeds, from answer ranks and from a run, within five standard errors."""
+    """Monte Carlo over 400 known answers, from answer ranks and from a run, within five standard errors."""
     rng = np.random.default_rng(0)
     rows = [rng.integers(0, 3, 30).astype(float).tolist() for _ in range(4)]
     answers = [{1, 2, 3}, {4}, {5, 9, 11, 12}, {0, 29}]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.evaluation.evaluate import evaluate
-from kgtrec.evaluation.summarise import Items
+from kgtrec.evaluation.summarise import ItemValues
 from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.names import parse_measure
 from tests.laws.tables import Table, tables
@@ -25,7 +25,7 @@ def weights_of(measure: str, how) -> list[float] | None:
     parsed = parse_measure(measure)
     question = np.array([0, 0, 1, 2] if parsed.items == "answers" else [0, 1, 2], np.int32)
     n = len(question)
-    items = Items(np.ones(n), np.zeros(n, np.int32), question, None, np.full(n, 10), None)
+    items = ItemValues(np.ones(n), np.zeros(n, np.int32), question, None, np.full(n, 10), None)
     weight = Weighting(how, collection.qrels, collection).of(items, parsed)
     return None if weight is None else weight.tolist()
 

@@ -39,7 +39,7 @@ def campaign_folder(tmp_path: Path) -> Path:
     """A campaign of six triples, all of them assigned to ann and bob."""
     campaign = campaign_of()
     folder = tmp_path / "campaign"
-    write_pool(folder, campaign.pool, campaign.seeds)
+    write_pool(folder, campaign.pool, campaign.known_answers)
     (folder / "guidelines.md").write_text("Judge.\n")
     write_templates(folder, campaign.templates)
     write_sources(folder, campaign.sources)

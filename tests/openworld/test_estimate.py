@@ -653,14 +653,14 @@ def test_judged_answers_of_a_sample_recover_the_pool_on_average():
     """60 samples: the mean of what settled positives stand for is the number of positives of the whole pool."""
     collection, runs, true = world()
     whole = pool_runs(collection, runs, depth=40)
-    seeds = collection.qrels
-    everything, weight = judged_answers(whole, seeds, judged(whole, true))
+    known_answers = collection.qrels
+    everything, weight = judged_answers(whole, known_answers, judged(whole, true))
     assert (weight == 1).all()
     positive = everything.grade >= 1
     totals = []
     for seed in range(60):
         pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)
-        rows, own = judged_answers(pool, seeds, judged(pool, true))
+        rows, own = judged_answers(pool, known_answers, judged(pool, true))
         seed_rows = rows.question == rows.entity  # question i has the seed i
         assert (own[seed_rows] == 1).all()
         totals.append(float(own[rows.grade >= 1].sum()))
@@ -673,11 +673,11 @@ def test_a_sampled_pool_gives_the_estimates_of_the_whole_one_on_average():
     """The same labels and systems: what was found, and the completed score, over 60 samples."""
     collection, runs, true = world(2)
     whole = pool_runs(collection, runs, depth=40)
-    seeds = collection.qrels
+    known_answers = collection.qrels
 
     def of(pool):
-        rows, weight = judged_answers(pool, seeds, judged(pool, true))
-        return estimate_missing(seeds, rows, runs, "micro.Hits@10", depth=40, weight=weight)
+        rows, weight = judged_answers(pool, known_answers, judged(pool, true))
+        return estimate_missing(known_answers, rows, runs, "micro.Hits@10", depth=40, weight=weight)
 
     expected = of(whole)
     found = [of(pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)) for seed in range(60)]
@@ -692,15 +692,15 @@ def test_a_sampled_pool_gives_the_estimates_of_the_whole_one_on_average():
 
 
 def test_judgements_that_are_not_settled_are_stood_for():
-    """Of a pool that was judged by half, the settled half counts twice; seeds count once."""
+    """Of a pool that was judged by half, the settled half counts twice; known answers count once."""
     collection, runs, _ = world()
     pool = pool_runs(collection, runs, depth=10)
     half = np.arange(len(pool)) % 2 == 0
     decisions = Decisions(np.full(len(pool), 2, np.int8), np.where(half, 1, -1).astype(np.int8))
     rows, weight = judged_answers(pool, collection.qrels, decisions)
-    seeds = rows.question == rows.entity
-    assert (weight[seeds] == 1).all()
-    np.testing.assert_allclose(weight[~seeds], len(pool) / half.sum())
+    known_answers = rows.question == rows.entity
+    assert (weight[known_answers] == 1).all()
+    np.testing.assert_allclose(weight[~known_answers], len(pool) / half.sum())
 
 
 def test_an_empty_pool_leaves_the_seeds():

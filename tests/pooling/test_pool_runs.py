@@ -14,13 +14,13 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
-from kgtrec.pooling.pool_runs import STRATEGIES, pool_runs, seeds_of, seeds_of_triples
+from kgtrec.pooling.pool_runs import STRATEGIES, known_answers_of, known_answers_of_triples, pool_runs
 from tests.pool_worlds import PoolWorld, contributions_of, labels_of_triples, pool_worlds, run_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*are left out", "ignore:expected raw runs")
 BUDGETED = [name for name, strategy in STRATEGIES.items() if strategy.needs_budget and not strategy.interactive]
 few = settings(max_examples=30)
-depths, seeds, cuts = st.integers(1, 8), st.integers(0, 3), st.sampled_from(["filtered", "raw"])
+depths, known_answers, cuts = st.integers(1, 8), st.integers(0, 3), st.sampled_from(["filtered", "raw"])
 
 
 def pooled(world: PoolWorld, **options) -> Pool:
@@ -28,7 +28,7 @@ def pooled(world: PoolWorld, **options) -> Pool:
 
 
 @few
-@given(pool_worlds(), depths, cuts, seeds)
+@given(pool_worlds(), depths, cuts, known_answers)
 def test_a_depth_pool_is_what_a_slow_loop_finds(world, depth, cut, seed):
     """Filtered: known out, then ranks; raw: ranks, then known out. Strangers take no rank, answers do."""
     pool = pooled(world, depth=depth, cut=cut, seed=seed)
@@ -74,7 +74,7 @@ def test_a_pool_is_inside_the_deeper_one(world, depth, cut):
 
 
 @few
-@given(pool_worlds(), st.sampled_from([*BUDGETED, "depth", "stratified"]), st.integers(1, 6), seeds, st.data())
+@given(pool_worlds(), st.sampled_from([*BUDGETED, "depth", "stratified"]), st.integers(1, 6), known_answers, st.data())
 def test_order_does_not_matter(world, strategy, budget, seed, data):
     """Neither that of runs, nor that of lines and so of codes."""
     order = data.draw(st.permutations(range(len(world.scores))))
@@ -99,7 +99,7 @@ def test_known_triples_and_answers_are_never_in(world, strategy, cut):
 
 
 @few
-@given(pool_worlds(), st.sampled_from(BUDGETED), st.integers(1, 12), cuts, seeds)
+@given(pool_worlds(), st.sampled_from(BUDGETED), st.integers(1, 12), cuts, known_answers)
 def test_a_budget_is_kept_and_nested(world, strategy, budget, cut, seed):
     """Exactly N triples where there are as many, N inside N + 1, with all that the runs contributed to them."""
     everything = pooled(world, depth=9, cut=cut, seed=seed)
@@ -127,7 +127,7 @@ def test_without_a_run_its_unique_contributions_are_gone(world, depth, data):
 
 
 @few
-@given(pool_worlds(), st.floats(0.05, 1), st.integers(1, 3), seeds)
+@given(pool_worlds(), st.floats(0.05, 1), st.integers(1, 3), known_answers)
 def test_probabilities_of_a_sample_sum_to_its_size(world, fraction, least, seed):
     """Question by question: over a stratum's triples; and their reciprocals over the sample to how many there were."""
     everything = pooled(world, depth=8, seed=seed)
@@ -146,7 +146,7 @@ def test_probabilities_of_a_sample_sum_to_its_size(world, fraction, least, seed)
 
 
 def test_every_triple_of_a_stratum_is_as_likely_to_be_sampled():
-    """Over 400 seeds, each of 8 triples is drawn about 400 x 2/8 times (six standard deviations: 52)."""
+    """Over 400 known answers, each of 8 triples is drawn about 400 x 2/8 times (six standard deviations: 52)."""
     world = world_of({"a": {("tail0", f"e{i}"): -float(i) for i in range(2, 10)}})
     drawn = [labels_of_triples(pooled(world, strategy="stratified", strata=[(8, 0.25)], seed=s)) for s in range(400)]
     counts = [sum(triple in sample for sample in drawn) for triple in set().union(*drawn)]
@@ -197,7 +197,7 @@ def test_questions_take_turns(options):
 
 
 @few
-@given(pool_worlds(), st.integers(1, 12), seeds)
+@given(pool_worlds(), st.integers(1, 12), known_answers)
 def test_take_is_all_of_the_ranks_above_the_last_and_some_of_that(world, budget, seed):
     """No triple is out that has a lower rank than one that is in; the pools of two budgets are one inside the other."""
     everything = pooled(world, depth=8, seed=seed)
@@ -233,19 +233,19 @@ def test_only_the_questions_asked_for_are_pooled():
     pool = pooled(world, questions=np.array([1], np.int32))
     assert list(pool.questions.ids) == ["tail0"]
     assert {row[1] for row in contributions_of(pool)} == {"tail0"}
-    assert len(seeds_of(pool, world.collection)) == 1
+    assert len(known_answers_of(pool, world.collection)) == 1
 
 
 def test_answers_that_are_no_seeds_are_known():
-    """With seeds that are some of the answers, the others leave the lists, as if the test set had been sampled."""
+    """With some of the answers as known answers, the others leave the lists, as if the test set had been sampled."""
     train = Triples.of([(f"e{i}", "all", f"e{i + 1}") for i in range(9)])
     collection = build_questions(train, Triples.of([]), Triples.of([("e0", "r", "e1"), ("e0", "r", "e2")]))
-    rows, own = seeds_of_triples(collection, Triples.of([("e0", "r", "e2")]))
+    rows, own = known_answers_of_triples(collection, Triples.of([("e0", "r", "e2")]))
     assert [collection.questions.ids[row] for row in rows] == ["head1", "tail0"]
     run = run_of("a", ranked("e1", "e2", "e3"))
-    pool = pool_runs(collection, [run], questions=rows, seeds=own)
+    pool = pool_runs(collection, [run], questions=rows, known_answers=own)
     assert contributions_of(pool) == {(("e0", "r", "e3"), "tail0", "a", 2)}
-    assert seeds_of(pool, collection, own).entity.tolist() == collection.entities.encode(["e0", "e2"]).tolist()
+    assert known_answers_of(pool, collection, own).entity.tolist() == collection.entities.encode(["e0", "e2"]).tolist()
     whole = pool_runs(collection, [run], questions=rows)
     assert contributions_of(whole) == {(("e0", "r", "e3"), "tail0", "a", 3)}
 
@@ -255,7 +255,7 @@ def test_judged_wrong_is_open():
     world = world_of({"a": ranked("e2")})
     qrels = world.collection.qrels
     wrong = Qrels.of(qrels.question, qrels.entity, qrels.grade * 0, qrels.questions, qrels.entities)
-    pool = pool_runs(world.collection, world.runs(), seeds=wrong)
+    pool = pool_runs(world.collection, world.runs(), known_answers=wrong)
     assert len(pool) == 1
 
 
@@ -296,5 +296,7 @@ def test_runs_that_do_not_fit():
         pool_runs(world.collection, [run_of("a", {("tail0", "x"): 1.0})])
     with pytest.warns(KgtrecWarning, match="a: 1 of its 2 questions are not in the collection and are left out .q1."):
         pool_runs(world.collection, [run_of("a", {("tail0", "e2"): 1.0, ("q1", "e2"): 1.0})])
-    with pytest.raises(CollectionError, match="expected seeds whose head and tail questions are the collection's"):
-        seeds_of_triples(world.collection, Triples.of([("e5", "r", "e6")]))
+    with pytest.raises(
+        CollectionError, match="expected known answers whose head and tail questions are the collection's"
+    ):
+        known_answers_of_triples(world.collection, Triples.of([("e5", "r", "e6")]))

@@ -269,11 +269,11 @@ def published(data):
     """The collection of FB-Test-S, and the published pool and what people found in it."""
     folder = data / "kgc-sparsity" / "data"
     train, valid, test = (read_triples(data / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test"))
-    seeds = lines_of(folder / "FB-Test-S" / "samples.txt")
-    others = sorted(set(labels(test)) - set(seeds))
+    known_answers = lines_of(folder / "FB-Test-S" / "samples.txt")
+    others = sorted(set(labels(test)) - set(known_answers))
     # what was not sampled is known; the published categories come out of train alone
     collection = build_questions(
-        train, Triples.of([*labels(valid), *others]), Triples.of(seeds), categories_from=["train"]
+        train, Triples.of([*labels(valid), *others]), Triples.of(known_answers), categories_from=["train"]
     )
     pool = pool_of(collection, lines_of(folder / "FB-Test-S-C" / "supplementary" / "pooling_depth.txt"))
     rows = labels(pool.triples)

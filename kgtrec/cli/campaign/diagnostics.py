@@ -61,7 +61,7 @@ def command(
     holds_ranks = [holds_ranks_of(path) for path in systems]
     with progress("scoring", len(systems), "systems") as advance:
         found = diagnose(
-            read.pool, decisions_of(read), read.seeds, counting(read_systems(systems, holds_ranks), advance),
+            read.pool, decisions_of(read), read.known_answers, counting(read_systems(systems, holds_ranks), advance),
             measures or MEASURES, families, judged_at=judged_at, mixed=mixed,
         )  # fmt: skip
     if strangers := [name for name in found.systems if name not in found.runs]:

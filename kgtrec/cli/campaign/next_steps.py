@@ -52,7 +52,7 @@ def much_text(triples: int) -> str:
         return ""
     return (
         "note: that is more than most campaigns can judge; kgtrec pool --budget N pools the N triples that matter "
-        "most, and --seeds FILE pools for a sample of the test triples"
+        "most, and --known FILE pools for a sample of the test triples"
     )
 
 

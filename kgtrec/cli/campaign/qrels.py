@@ -96,7 +96,7 @@ def command(
     if topics and (folder is not None or level != "triple"):
         raise click.UsageError("--topics is for new questions without a collection: --level triple, no --collection")
     read = read_campaign(campaign)
-    pool, seeds = read.pool, read.seeds
+    pool, known_answers = read.pool, read.known_answers
     decisions = decisions_of(read)
     base = None
     if folder is not None:
@@ -111,7 +111,7 @@ def command(
     collection = named = None
     if level == "triple":
         named = _named(topics, pool.questions) if topics else None if base is None else base.questions
-        each = [triple_level(pool, seeds, decisions, at, named=named) for at in depths]
+        each = [triple_level(pool, known_answers, decisions, at, named=named) for at in depths]
         questions, by_depth = each[-1][0], [qrels for _, qrels in each]
         if base is not None:
             collection = of_topics(base, questions, by_depth[-1], _known_triples(known))
@@ -121,10 +121,10 @@ def command(
         collection = with_judgements(base, pool, decisions, depth)
     else:
         questions = pool.questions
-        by_depth = [question_level(pool, seeds, decisions, at) for at in depths]
+        by_depth = [question_level(pool, known_answers, decisions, at) for at in depths]
     if len(by_depth[-1]) == 0:
         raise KgtrecError(f"{campaign}: nothing is judged and nothing was known before, so there are no qrels yet")
-    report = report_qrels(pool, seeds, read.automatic, decisions, depth, level=level)
+    report = report_qrels(pool, known_answers, read.automatic, decisions, depth, level=level)
     text = shown(report, "table")
     write_qrels_folder(
         out,
@@ -165,7 +165,7 @@ def _whose(read: Campaign, collection: Collection | None, named: Questions | Non
     if collection is not None:
         return collection.fingerprint
     is_own = named is None or bool((named.ids.encode(read.pool.questions.ids.labels) >= 0).all())
-    return read.seeds.collection if is_own else ""  # a new id such as head-new0 is in no run
+    return read.known_answers.collection if is_own else ""  # a new id such as head-new0 is in no run
 
 
 def _named(path: str, pooled: Questions) -> Questions:
@@ -181,7 +181,7 @@ def _named(path: str, pooled: Questions) -> Questions:
 
 def _tell_fingerprint(read: Campaign, folder: str, base: Collection) -> None:
     """Tell of a pool that was made for another collection; refuse it where triples hold ids that each gives anew."""
-    pooled = read.seeds.collection
+    pooled = read.known_answers.collection
     if not pooled or pooled == base.fingerprint:
         return
     told = f"the pool was made for collection {pooled}, and {folder} is {base.fingerprint}"

@@ -39,7 +39,9 @@ _DEPTH = 10  # of a pool that nothing is known of
 @click.command(name="estimate")
 @click.argument("judged", type=click.Path(), metavar="CAMPAIGN|QRELS")
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option("--labels", type=click.Path(), metavar="QRELS", help="The sparse labels. Default: a campaign's seeds.")
+@click.option(
+    "--labels", type=click.Path(), metavar="QRELS", help="The sparse labels. Default: a campaign's known answers."
+)
 @click.option(
     "--known", type=click.Path(), metavar="QRELS",
     help="Answers known to be true otherwise, such as the whole test set that labels were sampled from.",
@@ -131,7 +133,7 @@ def _judged(
     if not Path(path, SETTINGS).exists():
         if labels is None:
             raise KgtrecError(
-                f"{path}: expected a campaign, whose seeds are the labels, or --labels beside qrels; "
+                f"{path}: expected a campaign, whose known answers are the labels, or --labels beside qrels; "
                 "there is no campaign, and no --labels"
             )
         judgements = read_judgements(path)
@@ -140,8 +142,8 @@ def _judged(
     campaign = read_campaign(path)
     with naming(Path(path)):
         decisions = decisions_of(campaign)
-        seeds = replace(campaign.seeds, collection="") if trusts_ids() else campaign.seeds
-        judged, weight = judged_answers(campaign.pool, seeds, decisions)
+        known_answers = replace(campaign.known_answers, collection="") if trusts_ids() else campaign.known_answers
+        judged, weight = judged_answers(campaign.pool, known_answers, decisions)
     if waiting := int((decisions.verdict < 0).sum()):
         say(
             f"note: {waiting:,} of {len(decisions):,} triples are not settled; those that people have settled stand "
@@ -151,11 +153,12 @@ def _judged(
     of_seeds = made.get("questions") == "seeds" if isinstance(made, dict) else made == "campaign import-kgc-sparsity"
     if known is None and of_seeds:
         say(
-            "note: the pool was made for seeds, perhaps of a larger test set; --known QRELS counts the answers that "
+            "note: the pool was made for known answers, perhaps of a larger test set; --known QRELS counts the answers "
+            "that "
             "the whole of it knows"
         )
     depth = int(campaign.pool.rank.max(initial=1))
-    return (seeds if labels is None else _qrels(labels)), judged, weight, depth, campaign.pool.questions
+    return (known_answers if labels is None else _qrels(labels)), judged, weight, depth, campaign.pool.questions
 
 
 def _qrels(found: Qrels | Collection) -> Qrels:

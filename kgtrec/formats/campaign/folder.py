@@ -103,7 +103,7 @@ def read_campaign_without_judgements(folder: PathLike) -> Campaign:
         )
     nobody = People.none()
     campaign = Campaign(
-        pool, made.seeds, made.automatic, nobody, Assignments.none(nobody.names), _no_judgements(nobody.names),
+        pool, made.known_answers, made.automatic, nobody, Assignments.none(nobody.names), _no_judgements(nobody.names),
         settings=made.settings,
     )  # fmt: skip
     return reread(folder, campaign, EDITED) if is_initialised(folder) else campaign

@@ -2,7 +2,7 @@
 
 =============================================  ====================================================================
 ``FB-Test-O/trec_queries.txt``                 topics of the whole test set, from which the questions get their ids
-``FB-Test-S/samples.txt``                      ``head relation tail``: the seeds, test triples that were sampled
+``FB-Test-S/samples.txt``                      ``head relation tail``: the known answers, test triples that were sampled
 ``FB-Test-S/sample_idxs.txt``                  a line number of the test file per seed
 ``FB-Test-S-C/annotations.txt``                ``head relation tail Y|N``: the final label of every judged triple
 ``FB-Test-S-C/test.txt``                       ``head relation tail``: those of label Y
@@ -63,7 +63,7 @@ _CODES = {"N": NO, "Y": YES}
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LabelFinding:
     """A line that is not as it should be, and what was made of it."""
 
     file: str  # within the published folder
@@ -80,11 +80,11 @@ class PublishedLabels:
     """What the files hold, as a campaign, and what was wrong with them."""
 
     pool: Pool  # one run, RUN
-    seeds: Qrels
+    known_answers: Qrels
     automatic: Automatic  # one rule, RULE
     people: People  # PERSON, as annotator and as adjudicator
     judgements: Judgements
-    findings: tuple[Finding, ...]  # in the order of the files above, then of lines
+    findings: tuple[LabelFinding, ...]  # in the order of the files above, then of lines
     counts: Mapping[str, int]
 
 
@@ -122,32 +122,32 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     perspective, SIGIR.
     """
     path = _data(folder)
-    findings: list[Finding] = []
-    seeds = _table(path, SEEDS, 3, findings)
-    _check_seed_lines(path, seeds, findings)
+    findings: list[LabelFinding] = []
+    known_answers = _table(path, SEEDS, 3, findings)
+    _check_seed_lines(path, known_answers, findings)
     final = _table(path, FINAL, 4, findings, ("Y", "N"))
     positive = _table(path, POSITIVE, 3, findings)
     depths = _table(path, DEPTHS, 4, findings)
     human = _table(path, HUMAN, 4, findings, ("Y", "N", ""))
     filtered = _table(path, FILTERED, 4, findings, ("N",))
     labels = {triple: _label_of(path, FINAL, lines) for triple, lines in final.rows.items()}
-    _check_sets(path, seeds, labels, positive, depths, human, filtered)
+    _check_sets(path, known_answers, labels, positive, depths, human, filtered)
     for triple, lines in human.rows.items():
         if triple in filtered.rows:
             line, other = lines[0][0], filtered.rows[triple][0][0]
             findings.append(
-                Finding(HUMAN, line, "in both", f"also in {FILTERED}, line {other}; both are kept, the label is "
+                LabelFinding(HUMAN, line, "in both", f"also in {FILTERED}, line {other}; both are kept, the label is "
                         f"{labels[triple]}")
             )  # fmt: skip
-    names = _Names.of([*seeds.rows, *depths.rows])
-    questions = _questions(path, topics, names.triples(seeds.rows))
+    names = _Names.of([*known_answers.rows, *depths.rows])
+    questions = _questions(path, topics, names.triples(known_answers.rows))
     pool = _pool(path, names, questions, depths)
     automatic = np.full(len(pool), -1, np.int8)
     automatic[_rows(pool, names.triples(filtered.rows))] = 0
     people, judgements = _judgements(pool, names, human, labels, findings)
     kinds = Counter(finding.kind for finding in findings if finding.file == HUMAN)
     counts = {
-        "seeds": len(seeds.rows), "pooled": len(depths.rows), "judged": len(labels),
+        "seeds": len(known_answers.rows), "pooled": len(depths.rows), "judged": len(labels),
         "positive": sum(label == "Y" for label in labels.values()),
         "negative": sum(label == "N" for label in labels.values()),
         "human lines": human.n_lines, "human triples": len(human.rows), "repeated lines": kinds["repeated"],
@@ -157,7 +157,7 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     place = {name: number for number, name in enumerate((SEEDS, SEED_LINES, FINAL, POSITIVE, DEPTHS, HUMAN, FILTERED))}
     ordered = sorted(findings, key=lambda finding: (place[finding.file], finding.line))
     return PublishedLabels(
-        pool, _seeds(questions, names.triples(seeds.rows)), Automatic(automatic, (RULE,)), people, judgements,
+        pool, _seeds(questions, names.triples(known_answers.rows)), Automatic(automatic, (RULE,)), people, judgements,
         tuple(ordered), counts,
     )  # fmt: skip
 
@@ -173,7 +173,7 @@ def _data(folder: PathLike) -> Path:
 
 
 def _table(
-    path: Path, name: str, n_columns: int, findings: list[Finding], labels: Sequence[str] | None = None
+    path: Path, name: str, n_columns: int, findings: list[LabelFinding], labels: Sequence[str] | None = None
 ) -> _Table:
     """The lines of a file; what is odd about them is added to the findings."""
     rows: dict[_Triple, list[tuple[int, str]]] = {}
@@ -195,19 +195,21 @@ def _table(
         if before:
             first, other = before[0]
             same = "says the same as" if field == other else f"says {field!r}, against {other!r} on"
-            findings.append(Finding(name, line, "repeated", f"{same} line {first} of the same triple"))
+            findings.append(LabelFinding(name, line, "repeated", f"{same} line {first} of the same triple"))
         before.append((line, field))
     return _Table(n_lines, rows)
 
 
-def _lines(path: Path, name: str, findings: list[Finding]) -> Iterable[tuple[int, str]]:
+def _lines(path: Path, name: str, findings: list[LabelFinding]) -> Iterable[tuple[int, str]]:
     with reading(path / name) as stream:
         data = stream.read().removeprefix(b"\xef\xbb\xbf")
     if not data:
         raise FormatError("expected lines, found an empty file", path=path / name)
     lines = data.split(b"\n")
     if lines[-1]:
-        findings.append(Finding(name, len(lines), "no line feed", "the last line ends without a line feed; it counts"))
+        findings.append(
+            LabelFinding(name, len(lines), "no line feed", "the last line ends without a line feed; it counts")
+        )
     else:
         lines.pop()
     for line, raw in enumerate(lines, start=1):
@@ -220,15 +222,17 @@ def _lines(path: Path, name: str, findings: list[Finding]) -> Iterable[tuple[int
         yield line, text
 
 
-def _clean_label(path: Path, name: str, line: int, field: str, labels: Sequence[str], findings: list[Finding]) -> str:
+def _clean_label(
+    path: Path, name: str, line: int, field: str, labels: Sequence[str], findings: list[LabelFinding]
+) -> str:
     label = field.strip()
     if label not in labels:
         expected = ", ".join(repr(one) for one in labels)
         raise FormatError(f"expected a label of {expected}, found {field!r}", path=path / name, line=line)
     if label != field:
-        findings.append(Finding(name, line, "padded", f"label {field!r} has blanks around it; read as {label!r}"))
+        findings.append(LabelFinding(name, line, "padded", f"label {field!r} has blanks around it; read as {label!r}"))
     if not label:
-        findings.append(Finding(name, line, "empty", f"no label; that of {FINAL} is taken"))
+        findings.append(LabelFinding(name, line, "empty", f"no label; that of {FINAL} is taken"))
     return label
 
 
@@ -241,22 +245,22 @@ def _label_of(path: Path, name: str, lines: Sequence[tuple[int, str]]) -> str:
     return label
 
 
-def _check_seed_lines(path: Path, seeds: _Table, findings: list[Finding]) -> None:
+def _check_seed_lines(path: Path, known_answers: _Table, findings: list[LabelFinding]) -> None:
     numbers = 0
     for line, text in _lines(path, SEED_LINES, findings):
         if not text.isascii() or not text.isdigit():
             raise FormatError(f"expected a whole number, found {text[:100]!r}", path=path / SEED_LINES, line=line)
         numbers += 1
-    if numbers != seeds.n_lines:
+    if numbers != known_answers.n_lines:
         raise FormatError(
-            f"expected a number for each of the {seeds.n_lines} lines of {SEEDS}, found {numbers}",
+            f"expected a number for each of the {known_answers.n_lines} lines of {SEEDS}, found {numbers}",
             path=path / SEED_LINES,
         )
 
 
 def _check_sets(
     path: Path,
-    seeds: _Table,
+    known_answers: _Table,
     labels: Mapping[_Triple, str],
     positive: _Table,
     depths: _Table,
@@ -265,7 +269,7 @@ def _check_sets(
 ) -> None:
     """The files agree on what is pooled, who judged it, and what is positive."""
     pooled = depths.rows.keys()
-    for triple, lines in seeds.rows.items():
+    for triple, lines in known_answers.rows.items():
         if triple in pooled:
             raise _against(path, SEEDS, lines, "a triple that is not pooled", f"one of {DEPTHS}")
         if labels.get(triple) != "Y":
@@ -283,7 +287,7 @@ def _check_sets(
         if labels[triple] != "N":
             raise _against(path, FILTERED, lines, f"a triple of label N in {FINAL}", "Y")
     for triple in labels:
-        if triple not in pooled and triple not in seeds.rows:
+        if triple not in pooled and triple not in known_answers.rows:
             raise FormatError(f"expected triples of {SEEDS} and {DEPTHS}, found {triple}", path=path / FINAL)
     yes = {triple for triple, label in labels.items() if label == "Y"}
     for triple, lines in positive.rows.items():
@@ -320,32 +324,35 @@ class _Names:
         )  # fmt: skip
 
 
-def _questions(path: Path, topics: PathLike | None, seeds: Triples) -> Questions:
-    """The questions of the seeds, with the ids of the topics and in their order."""
+def _questions(path: Path, topics: PathLike | None, known_answers: Triples) -> Questions:
+    """The questions of the known answers, with the ids of the topics and in their order."""
     source = path / TOPICS if topics is None else Path(topics)
     found = read_topics(source)
     is_head = values_of(pc.starts_with(found.ids.labels, SIDES[0]))
-    relation, anchor = seeds.relations.encode(found.relation), seeds.entities.encode(found.anchor)
+    relation, anchor = known_answers.relations.encode(found.relation), known_answers.entities.encode(found.anchor)
     there = np.flatnonzero((relation >= 0) & (anchor >= 0))
     all_of_them = Questions(
-        Vocabulary(found.ids.decode(there)), is_head[there], relation[there], anchor[there], seeds.entities,
-        seeds.relations,
+        Vocabulary(found.ids.decode(there)), is_head[there], relation[there], anchor[there], known_answers.entities,
+        known_answers.relations,
     )  # fmt: skip
-    sides = np.repeat([True, False], len(seeds))
-    asked = all_of_them.rows(sides, np.tile(seeds.relation, 2), np.concatenate([seeds.tail, seeds.head]))
+    sides = np.repeat([True, False], len(known_answers))
+    asked = all_of_them.rows(
+        sides, np.tile(known_answers.relation, 2), np.concatenate([known_answers.tail, known_answers.head])
+    )
     if (wrong := np.flatnonzero(asked < 0)).size:
-        seed = int(wrong[0]) % len(seeds)
-        side = SIDES[int(wrong[0]) >= len(seeds)]
+        seed = int(wrong[0]) % len(known_answers)
+        side = SIDES[int(wrong[0]) >= len(known_answers)]
         triple = (
-            seeds.entities[int(seeds.head[seed])], seeds.relations[int(seeds.relation[seed])],
-            seeds.entities[int(seeds.tail[seed])],
+            known_answers.entities[int(known_answers.head[seed])],
+            known_answers.relations[int(known_answers.relation[seed])],
+            known_answers.entities[int(known_answers.tail[seed])],
         )  # fmt: skip
         raise FormatError(f"expected the topics of the seeds' questions, found no {side} question of {triple}",
                           path=source)  # fmt: skip
     kept = np.unique(asked)
     return Questions(
         Vocabulary(all_of_them.ids.decode(kept)), all_of_them.is_head[kept], all_of_them.relation[kept],
-        all_of_them.anchor[kept], seeds.entities, seeds.relations,
+        all_of_them.anchor[kept], known_answers.entities, known_answers.relations,
     )  # fmt: skip
 
 
@@ -394,7 +401,7 @@ def _rows(pool: Pool, triples: Triples) -> NDArray[np.intp]:
 
 
 def _judgements(
-    pool: Pool, names: _Names, human: _Table, labels: Mapping[_Triple, str], findings: list[Finding]
+    pool: Pool, names: _Names, human: _Table, labels: Mapping[_Triple, str], findings: list[LabelFinding]
 ) -> tuple[People, Judgements]:
     """What people said, in the order of their file; the final label after it where it is another."""
     row = _rows(pool, names.triples(human.rows))
@@ -408,7 +415,7 @@ def _judgements(
             events.append((place, ADJUDICATOR, _CODES[labels[triple]], f"{FINAL}"))
             if label:
                 message = f"label {label}, but {labels[triple]} in {FINAL}, which is taken"
-                findings.append(Finding(HUMAN, lines[-1][0], "contradicted", message))
+                findings.append(LabelFinding(HUMAN, lines[-1][0], "contradicted", message))
     columns = list(zip(*events, strict=True)) or [(), (), (), ()]
     n = len(events)
     said_what = np.array(columns[2], np.int8)

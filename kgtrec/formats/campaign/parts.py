@@ -51,7 +51,7 @@ _RUN = "?"  # which runs put a triple in does not matter to a verdict, and is no
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CampaignPart:
-    """A campaign as if its pool held a few triples only; templates, names and seeds are left out."""
+    """A campaign as if its pool held a few triples only; templates, names and known answers are left out."""
 
     campaign: Campaign
     task: NDArray[np.intp]  # (n,) number, in the whole pool, of each triple of the part
@@ -109,10 +109,11 @@ def read_part(folder: PathLike, triples: Iterable[Labels]) -> CampaignPart | Non
         if assignments is None or said is None:
             return None
         none = np.zeros(0, np.int32)
-        seeds = Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities)
+        known_answers = Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities)
         return CampaignPart(
             Campaign(
-                pool, seeds, Automatic.none(len(pool)), people, assignments, said, sources=sources, settings=settings
+                pool, known_answers, Automatic.none(len(pool)), people, assignments, said, sources=sources,
+                settings=settings
             ),
             np.array([number[labels] for labels in in_order], np.intp),
         )  # fmt: skip

@@ -65,7 +65,7 @@ class PoolFolder:
     """What a folder says of its pool."""
 
     pool: Pool
-    seeds: Qrels  # of the pool's questions
+    known_answers: Qrels  # of the pool's questions
     automatic: Automatic
     families: Mapping[str, str]  # run -> family, "" for none; every run of the pool, in its order
     settings: Mapping[str, Any]  # campaign.json
@@ -74,7 +74,7 @@ class PoolFolder:
 def write_pool(
     folder: PathLike,
     pool: Pool,
-    seeds: Qrels,
+    known_answers: Qrels,
     automatic: Automatic | None = None,
     families: Mapping[str, str] | None = None,
     *,
@@ -91,7 +91,7 @@ def write_pool(
         Made with its parents if absent. An earlier pool is replaced only with ``force``, and only while nobody has
         judged; the other files of its folder stay, but who was asked what is forgotten.
     pool : Pool
-    seeds : Qrels
+    known_answers : Qrels
         The answers known before, under the vocabularies of the pool's questions.
     automatic : Automatic, optional
         Which triples are judged N without a person.
@@ -129,13 +129,13 @@ def write_pool(
     if seed < 0:  # no campaign could be read that has one
         raise KgtrecError(f"expected a whole number from 0 on as seed, found {seed}")
     with writing_campaign(folder, force=force) as part:
-        write_pool_parts(part, pool, seeds, automatic, families, fingerprint=fingerprint, seed=seed, made=made)
+        write_pool_parts(part, pool, known_answers, automatic, families, fingerprint=fingerprint, seed=seed, made=made)
 
 
 def write_pool_parts(
     folder: Path,
     pool: Pool,
-    seeds: Qrels,
+    known_answers: Qrels,
     automatic: Automatic | None = None,
     families: Mapping[str, str] | None = None,
     *,
@@ -146,7 +146,7 @@ def write_pool_parts(
 ) -> None:
     """Write the files of a pool into an empty folder that is being made, see :func:`write_pool`."""
     _write_topics(folder / TOPICS, pool.questions)
-    _write_seeds(folder / SEEDS, seeds)
+    _write_known_answers(folder / SEEDS, known_answers)
     _write_contributions(folder / POOL, pool)
     write_families(folder / RUNS, pool, families or {})
     write_automatic(folder / AUTOMATIC, pool, automatic or Automatic.none(len(pool)))
@@ -201,9 +201,9 @@ def _write_topics(path: Path, questions: Questions) -> None:
     write_topics(path, Topics.of(questions))
 
 
-def _write_seeds(path: Path, seeds: Qrels) -> None:
-    if len(seeds):
-        write_qrels(path, seeds)
+def _write_known_answers(path: Path, known_answers: Qrels) -> None:
+    if len(known_answers):
+        write_qrels(path, known_answers)
     else:
         write_text(path, "")
 
@@ -311,9 +311,9 @@ def read_pool(folder: PathLike) -> PoolFolder:
     require_unchanged(folder, settings)
     topics = read_topics(path / TOPICS)
     lines, columns = _read_table(path / POOL, POOL_COLUMNS)
-    seeds = _read_seeds(path / SEEDS)
+    known_answers = _read_known_answers(path / SEEDS)
     relations = _in_byte_order(topics.relation)
-    entities = _in_byte_order(topics.anchor, columns[1], seeds.entities.labels)
+    entities = _in_byte_order(topics.anchor, columns[1], known_answers.entities.labels)
     questions = Questions(
         topics.ids, values_of(pc.starts_with(topics.ids.labels, SIDES[0])), relations.encode(topics.relation),
         entities.encode(topics.anchor), entities, relations,
@@ -321,8 +321,10 @@ def read_pool(folder: PathLike) -> PoolFolder:
     families = read_families(path / RUNS)
     pool = replace(_pool_of(lines, columns, questions, tuple(families)), strata=_strata_of(path, settings))
     automatic = read_automatic(path / AUTOMATIC, pool)
-    seeds = replace(_recoded(path / SEEDS, seeds, questions), collection=str(settings.get("fingerprint", "")))
-    return PoolFolder(pool, seeds, automatic, families, settings)
+    known_answers = replace(
+        _recoded(path / SEEDS, known_answers, questions), collection=str(settings.get("fingerprint", ""))
+    )
+    return PoolFolder(pool, known_answers, automatic, families, settings)
 
 
 def read_settings(folder: PathLike) -> dict[str, Any]:
@@ -511,17 +513,25 @@ def _require_distinct(lines: Lines, keys: NDArray[Any], what: str) -> None:
         )  # fmt: skip
 
 
-def _read_seeds(path: Path) -> Qrels:
+def _read_known_answers(path: Path) -> Qrels:
     if path.stat().st_size == 0:
         none, nothing = np.zeros(0, np.int32), Vocabulary.of([])
         return Qrels(none, none, none, nothing, nothing)
     return read_qrels(path)
 
 
-def _recoded(path: Path, seeds: Qrels, questions: Questions) -> Qrels:
-    """The seeds under the vocabularies of the pool's questions."""
-    row = questions.ids.encode(seeds.questions.labels)
+def _recoded(path: Path, known_answers: Qrels, questions: Questions) -> Qrels:
+    """The known answers under the vocabularies of the pool's questions."""
+    row = questions.ids.encode(known_answers.questions.labels)
     if (wrong := np.flatnonzero(row < 0)).size:
-        raise FormatError(f"expected questions of {TOPICS}, found {seeds.questions[int(wrong[0])]!r}", path=path)
-    entity = questions.entities.encode(seeds.entities.labels)
-    return Qrels.of(row[seeds.question], entity[seeds.entity], seeds.grade, questions.ids, questions.entities)
+        raise FormatError(
+            f"expected questions of {TOPICS}, found {known_answers.questions[int(wrong[0])]!r}", path=path
+        )
+    entity = questions.entities.encode(known_answers.entities.labels)
+    return Qrels.of(
+        row[known_answers.question],
+        entity[known_answers.entity],
+        known_answers.grade,
+        questions.ids,
+        questions.entities,
+    )

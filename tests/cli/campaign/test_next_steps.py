@@ -26,7 +26,7 @@ def test_a_pool_that_nobody_can_judge_is_told_of():
     assert much_text(20_000) == ""
     told = much_text(20_001)
     assert "--budget" in told
-    assert "--seeds" in told
+    assert "--known" in told
 
 
 def test_findings_are_told_by_kind():

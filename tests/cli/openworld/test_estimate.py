@@ -96,7 +96,7 @@ def test_a_depth_beyond_all_lists_is_the_whole_lists(files: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("judged.txt", "one.run"), "judged.txt: expected a campaign, whose seeds are the labels, or --labels beside"),
+        (("judged.txt", "one.run"), "judged.txt: expected a campaign, whose known answers are the labels, or --labels"),
         (("none.txt", "one.run", "--labels", "labels.txt"), "none.txt: no such file"),
         (("judged.txt", "one.run", "--labels", "none.txt"), "none.txt: no such file"),
         (("judged.txt", "one.run", "--labels", "one.run"), "one.run:1: expected 4 columns (question iter entity grade"),
@@ -150,10 +150,10 @@ def campaign_of(folder: Path, settled: int) -> Path:
     question = np.arange(4, dtype=np.int32)
     entities = pool.questions.entities
     # of each question the entity asked about, which is not pooled for it
-    seeds = Qrels.of(question, question, np.ones(4, np.int32), pool.questions.ids, entities)
+    known_answers = Qrels.of(question, question, np.ones(4, np.int32), pool.questions.ids, entities)
     people = people_of(("ann", "annotator", True), ("bob", "annotator", True))
     none = Assignments.none(people.names)
-    made = Campaign(pool, seeds, Automatic.none(20), people, none, judgements_of(events), sources=())
+    made = Campaign(pool, known_answers, Automatic.none(20), people, none, judgements_of(events), sources=())
     return folder_of(made, folder)
 
 

@@ -274,7 +274,7 @@ def test_a_writer_that_waited_takes_the_file_that_is_there_now(tmp_path, monkeyp
     path.write_bytes(LINE + b"\n")
     told = threading.Event()
     monkeypatch.setattr(locks, "_PATIENCE", 0.0)
-    monkeypatch.setattr(locks.warnings, "warn", lambda *_, **__: told.set())
+    monkeypatch.setattr(locks, "warn", lambda *_, **__: told.set())
     with JudgementWriter(path):
         waiting = threading.Thread(
             target=append_judgements, args=(path, POOL, events_of((0, "bob", "annotator", "Y", "", "")))
@@ -294,7 +294,7 @@ def test_who_waits_long_is_told(tmp_path, monkeypatch):
     path.touch()
     with JudgementWriter(path) as writer:
         told = threading.Event()
-        monkeypatch.setattr(locks.warnings, "warn", lambda text, *_, **__: (told.set(), seen.append(text)))
+        monkeypatch.setattr(locks, "warn", lambda text, *_, **__: (told.set(), seen.append(text)))
         seen: list[str] = []
         waiting = threading.Thread(
             target=append_judgements, args=(path, POOL, events_of((0, "b", "annotator", "Y", "", "")))

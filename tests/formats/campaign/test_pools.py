@@ -18,7 +18,7 @@ from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.campaign.folder import write_assignments
 from kgtrec.formats.campaign.pools import GUARDED, POOL, RUNS, SETTINGS, read_families, read_pool, write_pool
 from kgtrec.formats.files import sha256_of
-from kgtrec.pooling.pool_runs import pool_runs, seeds_of
+from kgtrec.pooling.pool_runs import known_answers_of, pool_runs
 from tests.pool_worlds import contributions_of, labels_of_triples, pool_worlds
 from tests.pooling.test_pool_runs import ranked, world_of
 from tests.trees import faulty_runs, tree
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     pool = pool_runs(world.collection, world.runs())
     automatic = Automatic(np.array([-1, 0, -1], np.int8), ("head type",))
     write_pool(
-        tmp_path / "C", pool, seeds_of(pool, world.collection), automatic, {"a": "one"},
+        tmp_path / "C", pool, known_answers_of(pool, world.collection), automatic, {"a": "one"},
         fingerprint=world.collection.fingerprint, seed=7, made={"strategy": "depth"},
     )  # fmt: skip
     return tmp_path / "C"
@@ -55,12 +55,12 @@ def test_the_files(folder):
 
 
 def test_what_is_read(folder):
-    """Pool, seeds, automatic N and families come back."""
+    """Pool, known answers, automatic N and families come back."""
     found = read_pool(folder)
     assert labels_of_triples(found.pool) == [("e0", "r", "e2"), ("e0", "r", "e3"), ("e0", "r", "e4")]
     assert found.automatic.rule.tolist() == [-1, 0, -1]
     assert found.families == {"a": "one", "b": ""}
-    assert len(found.seeds) == 2
+    assert len(found.known_answers) == 2
     assert found.settings["seed"] == 7
 
 
@@ -70,7 +70,7 @@ def test_round_trip(world, strategy, tmp_path_factory):
     """The same contributions, probabilities and runs; written again, the same bytes."""
     folder = tmp_path_factory.mktemp("pools")
     pool = pool_runs(world.collection, world.runs(), strategy=strategy, strata=[(1, 1.0), (9, 1 / 3)])
-    write_pool(folder / "1", pool, seeds_of(pool, world.collection))
+    write_pool(folder / "1", pool, known_answers_of(pool, world.collection))
     found = read_pool(folder / "1")
     assert contributions_of(found.pool) == contributions_of(pool)
     assert found.pool.runs == pool.runs
@@ -78,7 +78,7 @@ def test_round_trip(world, strategy, tmp_path_factory):
     assert dict(zip(labels_of_triples(found.pool), found.pool.probability, strict=True)) == dict(
         zip(labels_of_triples(pool), pool.probability, strict=True)
     )
-    write_pool(folder / "2", found.pool, found.seeds, found.automatic, found.families)
+    write_pool(folder / "2", found.pool, found.known_answers, found.automatic, found.families)
     for name in FILES:
         assert (folder / "1" / name).read_bytes() == (folder / "2" / name).read_bytes()
     assert labels_of_triples(found.pool) == sorted(
@@ -187,28 +187,28 @@ def test_a_pool_is_replaced_only_on_demand_and_before_it_is_judged(folder, tmp_p
     """Other files stay; assignments, which name the tasks of the former pool, go, unless somebody wrote them."""
     world = world_of({"a": ranked("e5")})
     pool = pool_runs(world.collection, world.runs())
-    seeds = seeds_of(pool, world.collection)
+    known_answers = known_answers_of(pool, world.collection)
     (folder / "guidelines.md").write_text("ask")
     (folder / "assignments.tsv").write_text("x")
     for force in (False, True):
         with pytest.raises(FormatError, match=r"what kgtrec did not write there: assignments.tsv"):
-            write_pool(folder, pool, seeds, force=force)
+            write_pool(folder, pool, known_answers, force=force)
     (folder / "assignments.tsv").unlink()
     asked = read_pool(folder).pool
     write_assignments(folder, asked, Assignments.none(Vocabulary.of(["ann"])))
     with pytest.raises(FormatError, match=r"found what kgtrec wrote before \(campaign\); replace it with --force"):
-        write_pool(folder, pool, seeds)
-    write_pool(folder, pool, seeds, force=True)
+        write_pool(folder, pool, known_answers)
+    write_pool(folder, pool, known_answers, force=True)
     assert len(read_pool(folder).pool) == 1
     assert sorted(tree(folder)) == sorted([*FILES, "guidelines.md"])
     assert (folder / "guidelines.md").read_text() == "ask"
     (folder / "judgements.jsonl").write_text("{}\n")
     with pytest.raises(FormatError, match="expected a campaign that nobody has judged for, found judgements"):
-        write_pool(folder, pool, seeds, force=True)
+        write_pool(folder, pool, known_answers, force=True)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "pool.tsv").write_text("")
     with pytest.raises(FormatError, match=r"what kgtrec did not write there: pool.tsv"):
-        write_pool(tmp_path / "other", pool, seeds, force=True)
+        write_pool(tmp_path / "other", pool, known_answers, force=True)
 
 
 @pytest.mark.parametrize("name", ["a\tb", "a\nb", ""])
@@ -217,7 +217,7 @@ def test_names_that_the_format_cannot_hold_are_not_written(name, tmp_path):
     world = world_of({name: ranked("e2")})
     pool = pool_runs(world.collection, world.runs())
     with pytest.raises(KgtrecError, match="expected run labels without tabs and line breaks, not empty, found"):
-        write_pool(tmp_path / "C", pool, seeds_of(pool, world.collection))
+        write_pool(tmp_path / "C", pool, known_answers_of(pool, world.collection))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -231,11 +231,11 @@ def test_a_pool_is_the_old_or_the_new_one_wherever_its_writer_is_stopped(tmp_pat
 
     def reset() -> None:
         shutil.rmtree(target, ignore_errors=True)
-        write_pool(target, pools[0], seeds_of(pools[0], worlds[0].collection))
+        write_pool(target, pools[0], known_answers_of(pools[0], worlds[0].collection))
         (target / "guidelines.md").write_text("ask")
 
     def act() -> None:
-        write_pool(target, pools[1], seeds_of(pools[1], worlds[1].collection), force=True)
+        write_pool(target, pools[1], known_answers_of(pools[1], worlds[1].collection), force=True)
 
     for fault, number, _ in faulty_runs(act, reset):
         assert read_pool(target).pool.runs in (("a", "b"), ("a", "c")), (fault, number)

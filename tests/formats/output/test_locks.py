@@ -28,7 +28,7 @@ def test_one_program_at_a_time(with_judgements, tmp_path, monkeypatch):
     if with_judgements:
         (tmp_path / JUDGEMENTS).touch()
     told, order = threading.Event(), []
-    monkeypatch.setattr(locks.warnings, "warn", lambda text, *_, **__: (order.append(text), told.set()))
+    monkeypatch.setattr(locks, "warn", lambda text, *_, **__: (order.append(text), told.set()))
 
     def second():
         with campaign_lock(tmp_path):
@@ -47,7 +47,7 @@ def test_what_was_replaced_while_waiting_is_not_what_is_locked(exchange, tmp_pat
     """An exchange of folders, as when a pool is replaced, or an editor's new file: the lock is on what is there now."""
     monkeypatch.setattr(locks, "_PATIENCE", 0.0)
     told, held, done = threading.Event(), threading.Event(), threading.Event()
-    monkeypatch.setattr(locks.warnings, "warn", lambda *_, **__: told.set())
+    monkeypatch.setattr(locks, "warn", lambda *_, **__: told.set())
     folder = tmp_path / "C"
     folder.mkdir()
     (folder / JUDGEMENTS).touch()
@@ -124,7 +124,7 @@ def test_a_folder_that_cannot_be_locked_is_locked_by_its_file(tmp_path, monkeypa
         with campaign_lock(tmp_path, needed=True):
             passed.set()
 
-    monkeypatch.setattr(locks.warnings, "warn", lambda *_, **__: None)
+    monkeypatch.setattr(locks, "warn", lambda *_, **__: None)
     with campaign_lock(tmp_path, needed=True):
         waiting = in_another_thread(second)
         assert not passed.wait(0.3)
