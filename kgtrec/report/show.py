@@ -54,8 +54,14 @@ def table_text(table: Table) -> str:
     return head + aligned(*_texts(table, typeset=False))
 
 
-def table_latex(table: Table) -> str:
-    r"""A booktabs table (``\usepackage{booktabs}``); best values bold, intervals and letters beside the values.
+def table_latex(table: Table, *, with_intervals: bool = True) -> str:
+    r"""A booktabs table (``\usepackage{booktabs}``); best values bold, letters of groups as superscripts.
+
+    Parameters
+    ----------
+    table : Table
+    with_intervals : bool
+        Whether intervals stand beside the values; a paper's column seldom has room for them.
 
     Examples
     --------
@@ -71,16 +77,20 @@ def table_latex(table: Table) -> str:
     """
     cells = table_cells(table)
     best = np.array([[False] * len(table.columns), *([cell.is_best for cell in row] for row in cells)], np.bool_)
-    return booktabs(*_texts(table, typeset=True), best)
+    raised = [[""] * len(table.columns), *([cell.groups for cell in row] for row in cells)]
+    texts, left = _texts(table, typeset=True, with_groups=False, with_intervals=with_intervals)
+    return booktabs(texts, left, best, raised)
 
 
-def _texts(table: Table, *, typeset: bool) -> tuple[list[list[str]], int]:
+def _texts(
+    table: Table, *, typeset: bool, with_groups: bool = True, with_intervals: bool = True
+) -> tuple[list[list[str]], int]:
     """The cells with their header, and how many leading columns are labels."""
     numbers = [is_number_column(table, column) for column in table.columns]
     left = numbers.index(True) if True in numbers else len(numbers)
     header = [label_text(column.label or column.name) for column in table.columns]
     rows = [
-        [" ".join(filter(None, (cell.text, cell.groups, cell.interval))) for cell in row]
+        [" ".join(filter(None, (cell.text, cell.groups * with_groups, cell.interval * with_intervals))) for cell in row]
         for row in table_cells(table, typeset=typeset)
     ]
     return [header, *rows], left

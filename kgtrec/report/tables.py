@@ -181,8 +181,15 @@ def to_latex(scores: Scores) -> str:
     return over + booktabs([grid.header, *grid.rows], grid.n_labels, bold)
 
 
-def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] | None = None) -> str:
+def booktabs(
+    cells: Sequence[Sequence[str]],
+    left: int,
+    bold: NDArray[np.bool_] | None = None,
+    raised: Sequence[Sequence[str]] | None = None,
+) -> str:
     r"""A LaTeX table of text, a header first, the first ``left`` columns flush left; ``bold``: which cells are.
+
+    ``raised`` is what stands as a superscript behind the first word of each cell: its value.
 
     A row that begins with a bracket or a star follows an empty group: they would belong to the rule or the line break
     above, as its argument or its starred form.
@@ -201,8 +208,10 @@ def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] 
     lines = []
     for place, row in enumerate(cells):
         texts = (
-            _latex_cell(text, bold=bold is not None and bool(bold[place, column])) for column, text in enumerate(row)
-        )
+            _latex_cell(text, "" if raised is None else raised[place][column],
+                        bold=bold is not None and bool(bold[place, column]))
+            for column, text in enumerate(row)
+        )  # fmt: skip
         line = " & ".join(texts) + r" \\"
         lines.append("{}" + line.lstrip() if line.lstrip().startswith(("[", "*")) else line)
     columns = "l" * left + "r" * (len(cells[0]) - left)
@@ -212,6 +221,11 @@ def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] 
     )  # fmt: skip
 
 
-def _latex_cell(text: str, *, bold: bool) -> str:
+def _latex_cell(text: str, raised: str = "", *, bold: bool) -> str:
     escaped = "--" if text == "-" else legible(text).translate(_LATEX)
-    return rf"\textbf{{{escaped}}}" if bold else escaped
+    if bold:
+        escaped = rf"\textbf{{{escaped}}}"
+    if not raised:
+        return escaped
+    value, space, interval = escaped.partition(" ")
+    return rf"{value}\textsuperscript{{{raised}}}{space}{interval}"
