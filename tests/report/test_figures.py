@@ -109,8 +109,8 @@ def test_gist_of_slopes():
     rows = {"system": ["a", "b"] * 3, "labels": ["K"] * 2 + ["C"] * 2 + ["T"] * 2, "value": [3.0, 2, 1, 2, 1, 2]}
     figure = figures.slope_chart(pa.table(rows), measure="micro.MR")
     assert figure.alt == (
-        "Best under K: b with 2.00; best under C: a with 1.00; best under T: a with 1.00; from K to C, a passes b; from "
-        "C to T, no order changes."
+        "Best under K: b with 2.00; best under C: a with 1.00; best under T: a with 1.00; from K to C, a passes b; "
+        "from C to T, no order changes."
     )
     assert "cross, the label sets order two systems differently" in figure.caption
     same = pa.table({"system": ["a", "a"], "labels": ["K", "T"], "value": [1.0, 2.0]})
