@@ -27,7 +27,7 @@ runs = ["sparse-ranks/*.run"]
 name = "known"
 kind = "qrels"
 file = "qrels/qrels.depth0.txt"
-about = "the labels known before: one fact of kg/test.tsv for the head and the tail question that it answers"
+about = "the labels known before: some of the facts in kg/test.tsv, each for its head and its tail question"
 
 [[labels]]
 name = "judged"

@@ -467,6 +467,7 @@ class _Composer:
             )
 
     def _tell_depths(self, name: str, rows: Mapping[str, Mapping[str, Any]], depths: Sequence[int]) -> None:
+        correlation = _COEFFICIENTS[self.study.options.coefficients[0]]
         last = f"depth {depths[-1]}"
         known = {measure: row[last] for measure, row in rows.items() if _known(row.get(last))}
         if not known:
@@ -475,13 +476,13 @@ class _Composer:
         highest, lowest = _number(known[best[0]]), _number(known[worst[0]])
         if best != worst:
             told = (
-                f"{_some(best)} stays nearest to that of depth {depths[0]} (correlation {highest}), that by "
-                f"{_some(worst)} is farthest ({lowest})"
+                f"changes least under {_some(best)} ({correlation} {highest}) and most under {_some(worst)} ({lowest})"
             )
         else:
-            every = _all_or_some(best, rows, "every measure")
-            told = f"{every} has a correlation of {highest} with that of depth {depths[0]}"
-        self.findings.append(f"With the labels of depth {depths[-1]} of {name}, the ranking by {told}.")
+            every = _all_or_some(best, rows)
+            told = "is the same" if _agree(known[best[0]]) == "agree" else "changes"
+            told += f" under {every} ({correlation} {highest})"
+        self.findings.append(f"From depth {depths[0]} to depth {depths[-1]} of {name}, the order of systems {told}.")
 
     # stability
 
@@ -530,16 +531,16 @@ class _Composer:
         most, least = _ends(known)
 
         def size(measures: Sequence[str]) -> str:
-            return f"{count_text(known[measures[0]])} triples on ({needed[measures[0]][0]:.0%})"
+            return f"{count_text(known[measures[0]])} triples ({needed[measures[0]][0]:.0%})"
 
         text = (
-            f"{_all_or_some(least, needed, 'All measures')} {_verb('rank', least)} the systems as all of {name} does "
-            f"(mean correlation {_STABLE:g}) from {size(least)}"
+            f"{_all_or_some(least, needed, 'All measures')} {_verb('order', least)} the systems almost as all of "
+            f"{name} does (mean correlation of at least {_STABLE:g}) with {size(least)}"
         )
         if most != least:
-            text += f"; {_some(most)} from {size(most)}"
+            text += f"; {_some(most)} {_verb('need', most)} {size(most)}"
         if never := [measure for measure in needed if measure not in known]:
-            text += f"; {_some(never)} at no size that was tried"
+            text += f"; no size that was tried is enough for {_some(never)}"
         self.findings.append(f"{text}.")
 
     # power
@@ -620,10 +621,10 @@ class _Composer:
         if top["apart"] == 0:
             self.findings.append(f"On {name}, no score depends on how ties are broken.")
             return
-        most = "less than 0.0001" if top["apart"] < 1e-4 else f"{number_text(top['apart'], 4, typeset=True)} at most"
+        most = "less than 0.0001" if top["apart"] < 1e-4 else f"at most {number_text(top['apart'], 4, typeset=True)}"
         self.findings.append(
-            f"On {name}, ties move a score by {most} ({top['measure']} of {top['system']}, of whose answers "
-            f"{top['tied']:.2%} tie)."
+            f"On {name}, ties change a score by {most} ({top['measure']} of {top['system']}, {top['tied']:.2%} of "
+            "whose answers tie)."
         )
 
 

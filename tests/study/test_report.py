@@ -219,8 +219,8 @@ def test_the_size_that_a_measure_needs_is_the_least_from_which_its_mean_stays_hi
         "low": [0.0] * 8, "high": [1.0] * 8, "undefined": [0] * 8,
     })  # fmt: skip
     assert findings(study(stability_S=table)) == [
-        "macro.MRR ranks the systems as all of S does (mean correlation 0.9) from 5 triples on (50%); AP@20 at no size "
-        "that was tried."
+        "macro.MRR orders the systems almost as all of S does (mean correlation of at least 0.9) with 5 triples (50%); "
+        "no size that was tried is enough for AP@20."
     ]
 
 
@@ -235,14 +235,15 @@ def needed(*means: tuple[float, float]) -> pa.Table:
 
 def test_the_measures_that_need_the_fewest_and_the_most_triples_are_told():
     assert findings(study(stability_S=needed((0.95, 0.99), (0.8, 0.9)))) == [
-        "macro.MRR ranks the systems as all of S does (mean correlation 0.9) from 2 triples on (20%); AP@20 from 5 "
-        "triples on (50%)."
+        "macro.MRR orders the systems almost as all of S does (mean correlation of at least 0.9) with 2 triples (20%); "
+        "AP@20 needs 5 triples (50%)."
     ]
 
 
 def test_measures_that_need_as_many_triples_are_told_together():
     assert findings(study(stability_S=needed((0.8, 0.99), (0.8, 0.9)))) == [
-        "All measures rank the systems as all of S does (mean correlation 0.9) from 5 triples on (50%)."
+        "All measures order the systems almost as all of S does (mean correlation of at least 0.9) with 5 "
+        "triples (50%)."
     ]
 
 
@@ -260,16 +261,17 @@ def depths(*values: float) -> pa.Table:
     [
         (
             (0.25, 1.0),
-            "AP@20 stays nearest to that of depth 0 (correlation 1.000), that by macro.MRR is farthest (0.250).",
+            "changes least under AP@20 (Kendall's tau-b 1.000) and most under macro.MRR (0.250).",
         ),
-        ((0.5, 0.5), "every measure has a correlation of 0.500 with that of depth 0."),
-        ((0.5,), "macro.MRR has a correlation of 0.500 with that of depth 0."),
-        ((math.nan, 0.5), "AP@20 has a correlation of 0.500 with that of depth 0."),
+        ((0.5, 0.5), "changes under all measures (Kendall's tau-b 0.500)."),
+        ((0.5,), "changes under macro.MRR (Kendall's tau-b 0.500)."),
+        ((1.0, 1.0), "is the same under all measures (Kendall's tau-b 1.000)."),
+        ((math.nan, 0.5), "changes under AP@20 (Kendall's tau-b 0.500)."),
     ],
 )
 def test_what_a_deeper_pool_changes_is_told_of_measures_that_differ(values: tuple[float, ...], told: str):
     """A measure is never set against itself."""
-    assert findings(study(depths_s=depths(*values))) == [f"With the labels of depth 2 of s, the ranking by {told}"]
+    assert findings(study(depths_s=depths(*values))) == [f"From depth 0 to depth 2 of s, the order of systems {told}"]
 
 
 def test_without_a_correlation_at_the_last_depth_nothing_is_told():
@@ -338,9 +340,12 @@ def ties(*apart: float) -> pa.Table:
     [
         (
             (0.01, 0.1234567),
-            "ties move a score by 0.1235 at most (macro.MRR of <b>two</b>, of whose answers 25.00% tie).",
+            "ties change a score by at most 0.1235 (macro.MRR of <b>two</b>, 25.00% of whose answers tie).",
         ),
-        ((0.00001, math.nan), "ties move a score by less than 0.0001 (macro.MRR of one, of whose answers 25.00% tie)."),
+        (
+            (0.00001, math.nan),
+            "ties change a score by less than 0.0001 (macro.MRR of one, 25.00% of whose answers tie).",
+        ),
         ((0.0, 0.0), "no score depends on how ties are broken."),
     ],
 )
