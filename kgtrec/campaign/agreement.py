@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -11,11 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.assign import groups_of
+from kgtrec.data.arrow import arrow_of
 from kgtrec.data.campaign import Automatic
+from kgtrec.data.frames import frame_of_table
 from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES, Judgements
 from kgtrec.data.pool import Pool
+from kgtrec.data.table import Column, Table, interval_columns
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, nearest, warn
+from kgtrec.errors import CollectionError, KgtrecError, counted, nearest, warn
 from kgtrec.kernels.statistics.agreement import (
     gwet_ac1,
     krippendorff_alpha,
@@ -26,18 +29,8 @@ from kgtrec.kernels.statistics.agreement import (
 from kgtrec.kernels.statistics.resampling import bootstrap_counts, percentile_interval
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
-
-from dataclasses import field
-from typing import TYPE_CHECKING
-
-from kgtrec.data.arrow import arrow_of
-from kgtrec.data.frames import frame_of_table
-
-if TYPE_CHECKING:
     import pandas as pd
-
+    from scipy.sparse import csr_matrix
 
 #: prevalence is no agreement, but without it none of the others can be read
 STATISTICS = ("prevalence", "raw", "positive", "negative", "kappa", "AC1", "alpha")
@@ -90,6 +83,32 @@ class AgreementReport:
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""
         return frame_of_table(self.to_table())
+
+    def tables(self) -> tuple[Table, ...]:
+        """One table, ``agreement``: statistics down, or groups down and statistics across."""
+        data, title = self.to_table(), "Agreement of annotators"
+        if not self.groups:
+            ends = () if self.confidence is None else interval_columns(self.confidence)
+            return (Table("agreement", title, self._caption(), data, (Column("statistic"), Column("value"), *ends)),)
+        low, high = ("", "") if self.low is None else ("low", "high")
+        value = Column("value", low=low, high=high, across="statistic")
+        columns = (*map(Column, (*self.groups, "triples", "questions", "pairs")), value)
+        return (Table("agreement", title, self._caption(), data, columns),)
+
+    def _caption(self) -> str:
+        if self.groups:
+            told = f"{counted(len(self.pairs), 'group')}; in each only the triples that at least two annotators judged"
+        else:
+            told = (
+                f"{self.triples[0]:,} triples of {self.questions[0]:,} questions judged by at least two of "
+                f"{self.annotators[0]:,} annotators, {self.pairs[0]:,} pairs of verdicts"
+            )
+        told += "; unsure is" + (" left out" if self.unsure == "leave out" else " a verdict like Y and N")
+        if self.confidence is not None:
+            told += f"; {self.confidence * 100:g}% bootstrap intervals, {self.resample}s resampled"
+            if self.low is not None and np.isnan(self.low).all(axis=1).any():
+                told += ", where there are at least two"
+        return told
 
 
 PER = ("relation", "pair")
@@ -260,13 +279,13 @@ def _verdicts(pool: Pool, judgements: Judgements, cluster: NDArray[np.int32], *,
             f"expected judgements of the pool's {len(pool):,} triples, found one of row {foreign[0]}; "
             "they are of another pool"
         )
-    counted = judgements.take(judgements.role == ANNOTATOR).latest()
+    latest = judgements.take(judgements.role == ANNOTATOR).latest()
     if leave_out_unsure:
-        counted = counted.take(counted.verdict != UNSURE)
-    annotator = judgements.annotators.byte_order[counted.annotator]
-    order = np.lexsort((annotator, counted.triple))
-    triple = counted.triple[order]
-    found = _Verdicts(triple, annotator[order], counted.verdict[order], cluster[triple])
+        latest = latest.take(latest.verdict != UNSURE)
+    annotator = judgements.annotators.byte_order[latest.annotator]
+    order = np.lexsort((annotator, latest.triple))
+    triple = latest.triple[order]
+    found = _Verdicts(triple, annotator[order], latest.verdict[order], cluster[triple])
     return found.take(np.bincount(triple, minlength=len(pool))[triple] >= 2)
 
 

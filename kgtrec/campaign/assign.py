@@ -105,7 +105,7 @@ def assign(
     before = _tasks(everybody.encode(previous.annotators.labels)[previous.annotator], previous.triple)
     kept = _kept(before, judged, active, lacking, mixed(person_key[before.person], question_key[group[before.triple]]))
     lacking -= np.bincount(kept.triple, minlength=len(pool))
-    desk = _Desk(active, person_key[active], question_key, group, _joined(judged, kept), kept)
+    desk = _Workload(active, person_key[active], question_key, group, _joined(judged, kept), kept)
     given = desk.deal(lacking, lambda found: _too_few(people, active, per_triple, found))
     todo = desk.hand_over(_joined(kept, given), judged, np.isin(active, _joined(before, judged).person, invert=True))
 
@@ -172,7 +172,7 @@ def _kept(before: _Tasks, judged: _Tasks, active: _Codes, lacking: _Codes, key: 
     return tasks.where(places_by_key(tasks.triple, key[waiting]) <= lacking[tasks.triple])
 
 
-class _Desk:
+class _Workload:
     """Hands tasks out: knows how much everybody has to do, and who is busy with which group."""
 
     def __init__(

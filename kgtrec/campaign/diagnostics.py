@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.qrels import deepest_rank, question_level
@@ -16,9 +17,12 @@ from kgtrec.data.decisions import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
+from kgtrec.data.table import Column, Table
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation.belonging import Belonging
-from kgtrec.evaluation.evaluate import System, each_system, evaluate, tell_lacking
+from kgtrec.evaluation.evaluate import System, evaluate, tell_lacking
+from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.matching import judge
 from kgtrec.evaluation.summarise import Items, summarise
 from kgtrec.kernels.integer_keys import is_among
@@ -29,13 +33,6 @@ from kgtrec.pooling.summary import shared_triples
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-from dataclasses import dataclass
-
-import pyarrow as pa
-
-from kgtrec.data.vocabulary import Vocabulary
 
 LEFT_OUT_KINDS = ("run", "family")
 
@@ -155,28 +152,113 @@ class Diagnostics:
                     "value": self.scores.ravel(), "rank": self.ranks.ravel(),
                 }
             ),
-            "left_out": pa.table(
-                _columns(
-                    [
-                        {
-                            "kind": LEFT_OUT_KINDS[left.kind[group]], "name": left.names[group],
-                            "triples": int(left.triples[group]), "positives": int(left.positives[group]),
-                            "system": self.systems[system], "is_left_out": self.systems[system] in left.members[group],
-                            "measure": self.measures[measure], "before": float(self.scores[system, measure]),
-                            "after": float(left.scores[group, system, measure]),
-                            "rank_before": int(self.ranks[system, measure]),
-                            "rank_after": int(left.ranks[group, system, measure]),
-                            "tau_b": float(left.tau[group, measure]), "tau_ap": float(left.tau_ap[group, measure]),
-                        }
-                        for group, system, measure in cells
-                    ]
-                )
+            "left_out": pa.Table.from_pylist(
+                [
+                    {
+                        "kind": LEFT_OUT_KINDS[left.kind[group]], "name": left.names[group],
+                        "triples": int(left.triples[group]), "positives": int(left.positives[group]),
+                        "system": self.systems[system], "is_left_out": self.systems[system] in left.members[group],
+                        "measure": self.measures[measure], "before": float(self.scores[system, measure]),
+                        "after": float(left.scores[group, system, measure]),
+                        "rank_before": int(self.ranks[system, measure]),
+                        "rank_after": int(left.ranks[group, system, measure]),
+                        "tau_b": float(left.tau[group, measure]), "tau_ap": float(left.tau_ap[group, measure]),
+                    }
+                    for group, system, measure in cells
+                ], _LEFT_OUT,
             ),
         }  # fmt: skip
 
+    def tables(self) -> tuple[Table, ...]:
+        """``runs``, ``overlap``, ``depths``, ``questions``, ``systems`` and ``left_out``."""
+        data = self.to_tables()
+        rate = Column("rate", form="share", digits=1)
+        overlap = Column("run", " "), Column("jaccard", digits=3, across="other")
+        runs = (
+            Column("run"), Column("family", names={"": "-"}), Column("contributed", "triples"), Column("unique"),
+            Column("judged"), Column("positive"), Column("unique_positive", "unique positive"), rate,
+        )  # fmt: skip
+        depths = (
+            Column("depth"), Column("pooled"), Column("judged"), Column("positive"),
+            Column("positive_down_to", "down to here"), rate,
+        )  # fmt: skip
+        return (
+            Table("runs", "what each run brought in, in triples", "", data["runs"], runs, view=_rated(data["runs"])),
+            Table("overlap", "overlap of two runs (Jaccard)", "", data["overlap"], overlap),
+            Table("depths", "new positives per depth", "", data["depths"], depths, view=_rated(data["depths"])),
+            self._questions(data["questions"]),
+            self._systems(data["systems"]),
+            self._left_out(data["left_out"]),
+        )
 
-def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+    def _questions(self, data: pa.Table) -> Table:
+        """Quantiles of the rates, a single row."""
+        rate = self.positive_rate[self.question_judged > 0]
+        n = len(self.questions)
+        caption = (
+            f"positive rate per question: {n:,} questions, {self.nothing_pooled.sum():,} with nothing pooled, "
+            f"{n - len(rate):,} with nothing judged"
+        )
+        names = ("least", "quarter", "median", "three quarters", "most", "mean")
+        values = [*np.quantile(rate, _QUANTILES), rate.mean()] if len(rate) else [np.nan] * len(names)
+        ends = {"all N": [int(np.count_nonzero(rate == 0))], "all Y": [int(np.count_nonzero(rate == 1))]}
+        columns = (*(Column(name, form="share", digits=1) for name in names), Column("all N"), Column("all Y"))
+        view = pa.table({name: [float(value)] for name, value in zip(names, values, strict=True)} | ends)
+        return Table("questions", "positive rate per question", caption, data, columns, view=view)
+
+    def _systems(self, data: pa.Table) -> Table:
+        """Systems down, measures across, each with the rank beside it."""
+        wide: dict[str, Any] = {"system": pa.array(self.systems, pa.string()), "judged": self.judged}
+        columns = [Column("system"), Column("judged", f"Judged@{self.cutoff}")]
+        for place, measure in enumerate(self.measures):
+            value, rank, name = (f"{what} {place}" for what in ("value", "rank", "measure"))
+            wide |= {value: self.scores[:, place], rank: self.ranks[:, place], name: [measure] * len(self.systems)}
+            columns += [Column(value, measure, digits=name), Column(rank, "rank")]
+        return Table("systems", "systems under all judgements", "", data, tuple(columns), view=pa.table(wide))
+
+    def _left_out(self, data: pa.Table) -> Table:
+        """A row per group and measure; of its own systems the one that loses most, and what happens to the order."""
+        groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for row in data.to_pylist():
+            groups.setdefault((row["kind"], row["name"], row["measure"]), []).append(row)
+        shown = []
+        for rows in groups.values():
+            row = max(
+                (row for row in rows if row["is_left_out"]),
+                key=lambda row: np.nan_to_num(abs(row["after"] - row["before"])), default=None,
+            )  # fmt: skip
+            if row is None:
+                shown.append(rows[0] | {"system": "-", "before": None, "after": None, "rank": "-"})
+                continue
+            change = row["after"] / row["before"] - 1 if row["before"] else None
+            shown.append(row | {"change": change, "rank": f"{row['rank_before']} > {row['rank_after']}"})
+        view = data.schema.append(pa.field("change", pa.float64())).append(pa.field("rank", pa.string()))
+        columns = (
+            Column("name", "left out"), Column("kind", " "), Column("triples"), Column("positives", "positive"),
+            Column("measure"), Column("system"), Column("before", digits="measure"), Column("after", digits="measure"),
+            Column("change", form="change", digits=1), Column("rank"), Column("tau_b", "tau", digits=3),
+            Column("tau_ap", "tau_AP", digits=3),
+        )  # fmt: skip
+        title = "without what only they brought in"
+        return Table("left_out", title, "", data, columns, view=pa.Table.from_pylist(shown, view))
+
+
+_QUANTILES = (0, 0.25, 0.5, 0.75, 1)
+_LEFT_OUT = pa.schema(
+    {
+        "kind": pa.string(), "name": pa.string(), "triples": pa.int64(), "positives": pa.int64(),
+        "system": pa.string(), "is_left_out": pa.bool_(), "measure": pa.string(), "before": pa.float64(),
+        "after": pa.float64(), "rank_before": pa.int64(), "rank_after": pa.int64(), "tau_b": pa.float64(),
+        "tau_ap": pa.float64(),
+    }
+)  # fmt: skip
+
+
+def _rated(data: pa.Table) -> pa.Table:
+    """With the share of positives among what is judged."""
+    judged = data.column("judged").to_numpy()
+    rate = data.column("positive").to_numpy() / np.where(judged > 0, judged, np.nan)
+    return data.append_column("rate", pa.array(rate))
 
 
 MEASURES = ("AP@20", "nDCG@20")

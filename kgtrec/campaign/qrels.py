@@ -28,12 +28,19 @@ from kgtrec.data.identity import entity_names
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions
+from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
 
 LEVELS = ("question", "triple")
+_UNSETTLED = {
+    "open": "to be judged",
+    "conflict": "annotators disagree",
+    "doubted": "an annotator is unsure",
+    "undecidable": "the adjudicator cannot tell",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,19 +100,57 @@ class QrelsReport:
             "negatives": self.negatives,
             "negatives_from": dict(self.negatives_from),
             "unjudged": dict(self.unjudged),
-            "depths": [
-                {
-                    "depth": depth,
-                    "pooled": int(self.pooled_at[depth]),
-                    "judged": int(self.judged_at[depth]),
-                    "positive": int(self.positive_at[depth]),
-                    "negative": int(self.negative_at[depth]),
-                    "new_positives_down_to": int(self.new_positives[depth - 1]) if depth else 0,
-                    "questions": int(self.questions_at[depth]),
-                }
-                for depth in range(self.depth + 1)
-            ],
+            "depths": self._depths().data.to_pylist(),
         }
+
+    def tables(self) -> tuple[Table, ...]:
+        """``sources``, where judgements came from, and ``depths``, what each depth of the pool added."""
+        return self._sources(), self._depths()
+
+    def _sources(self) -> Table:
+        told = (
+            f"{self.questions:,} questions, those that were pooled for"
+            if self.level == "question"
+            else f"{self.questions:,} questions of the positive triples, {self.never_pooled:,} of them never pooled for"
+        )
+        caption = (
+            f"{self.level} level, pool depth {self.depth}\n{told}\n"
+            f"{self.pooled_questions:,} questions were pooled for, {self.nothing_pooled:,} of them without a single "
+            f"candidate; {self.without_positive:,} have no positive\n"
+            f"{self.judgements:,} judgements of entities for questions, out of these triples:"
+        )
+        rows = []
+        for what, parts in (
+            ("positive", self.positives_from),
+            ("negative", self.negatives_from),
+            ("unjudged", {_UNSETTLED[name]: count for name, count in self.unjudged.items()}),
+        ):
+            rows.append((what, sum(parts.values()), False))
+            rows += [(name, count, True) for name, count in parts.items() if count]
+        source, triples, is_part = zip(*rows, strict=True)
+        share = np.array(triples) / max(1, sum(count for _, count, part in rows if not part))
+        data = pa.table({"source": source, "triples": triples, "share": share, "is_part": is_part})
+        columns = (
+            Column("source", "triples", parts="is_part"),
+            Column("triples", " "),
+            Column("share", form="share", digits=1),
+        )
+        return Table("sources", "", caption, data, columns)
+
+    def _depths(self) -> Table:
+        data = pa.table(
+            {
+                "depth": np.arange(self.depth + 1), "pooled": self.pooled_at, "judged": self.judged_at,
+                "positive": self.positive_at, "negative": self.negative_at,
+                "new_positives_down_to": np.append(0, self.new_positives), "questions": self.questions_at,
+            }
+        )  # fmt: skip
+        columns = (
+            Column("depth", names={"0": "seeds"}), Column("pooled"), Column("judged"), Column("positive"),
+            Column("new_positives_down_to", "new down to here"), Column("negative"), Column("questions"),
+        )  # fmt: skip
+        named = data.set_column(0, "depth", data.column("depth").cast(pa.string()))
+        return Table("depths", "", "", data, columns, view=named)
 
 
 def question_level(pool: Pool, seeds: Qrels, decisions: Decisions, depth: int | None = None) -> Qrels:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.decide import decisions_of, queue
 from kgtrec.campaign.tasks import relations_without_template
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.decisions import OPEN, STATES, Decisions
-from kgtrec.data.judgements import ANNOTATOR, VERDICTS
+from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES
+from kgtrec.data.table import Column, Table
 
 STEPS = ("init", "people", "assign", "judge", "adjudicate", "qrels")  # what comes next, the first that is lacking
 
@@ -32,6 +34,30 @@ class Progress:
     step: str  # one of STEPS
     per_triple: int  # how many annotators a triple should have
     any_host: bool = False  # no verified source is named, so that a page of any host proves a verdict
+
+    def tables(self) -> tuple[Table, ...]:
+        """``states`` of all triples, ``relations``, those of each relation's too, and ``annotators``, their work."""
+        counts = np.column_stack([self.states.sum(axis=1), self.states, self.verdicts[:, ::-1]])
+        counts = np.vstack([counts.sum(axis=0), counts])
+        labels = {"relation": pa.array(["all", *self.relations], pa.string())}
+        states = pa.table(labels | dict(zip(("triples", *STATES, "Y", "N"), counts.T, strict=True)))
+        total = (Column("relation", " "), *map(Column, states.column_names[1:]))
+        judged = self.said.sum(axis=1)
+        shares = self.said / np.where(judged > 0, judged, np.nan)[:, None]
+        annotators = {
+            "annotator": pa.array(self.annotators, pa.string()), "active": pa.array(self.is_active),
+            "assigned": self.assigned, "judged": judged, "to_do": self.to_do,
+        } | {VERDICTS[place]: shares[:, place] for place in (YES, NO, UNSURE)}  # fmt: skip
+        columns = (
+            Column("annotator"), Column("active", names={"True": "yes", "False": "no"}), Column("assigned"),
+            Column("judged"), Column("to_do", "to do"),
+            *(Column(VERDICTS[place], form="share", digits=1) for place in (YES, NO, UNSURE)),
+        )  # fmt: skip
+        return (
+            Table("states", "", "", states.slice(0, 1), total),
+            Table("relations", "", "", states),
+            Table("annotators", "", "", pa.table(annotators), columns),
+        )
 
 
 def track(campaign: Campaign) -> Progress:

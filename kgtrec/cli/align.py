@@ -248,11 +248,12 @@ def _write_ranks(out: str, name: str, ranks: AnswerRanks) -> None:
 
 def _write_studies(out: Path, studies: list[AlignmentStudy]) -> None:
     from kgtrec.alignment.by_size import joined_studies
-    from kgtrec.report.alignment_study import study_text
+    from kgtrec.data.table import Table
     from kgtrec.report.records import table_csv
+    from kgtrec.report.show import table_text
 
     table, summary = joined_studies(studies)
     for name, part in zip(_STUDY, (table, summary), strict=True):
         write_text(out / name, table_csv(part))
     say(f"wrote {' and '.join(str(out / name) for name in _STUDY)}")
-    click.echo(study_text(summary), nl=False)
+    click.echo(table_text(Table("summary", "", "", summary)), nl=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+import pyarrow as pa
 
 from kgtrec.cli.demo_campaign import run_campaign
 from kgtrec.cli.demo_script import Script
@@ -18,6 +19,7 @@ from kgtrec.cli.demo_world import write_world
 from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole
 from kgtrec.collection.questions import completions
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import Triples
 from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.collections import read_collection
@@ -25,7 +27,7 @@ from kgtrec.formats.output.outputs import write_text, writing_folder
 from kgtrec.formats.trec.qrels import write_qrels
 from kgtrec.kernels.statistics.correlation import kendall_tau_b
 from kgtrec.openworld.family_tree import family_tree, hide_facts
-from kgtrec.report.label_sets import label_sets_text
+from kgtrec.report.show import table_text
 
 SCRIPT = "steps.sh"
 BY = "demo"  # what writes the folder
@@ -141,7 +143,19 @@ def _compare_labels(script: Script, complete: Triples) -> None:
     scores = np.array([[[own[measure, system] for system in systems] for measure in _COMPARED] for own in values])
     about = {letter: f"{what}, {file}" for letter, (file, what) in _LABEL_SETS.items()}
     tau = kendall_tau_b(scores, scores[-1])
-    click.echo("\n" + label_sets_text(about, systems, _COMPARED, scores, tau), nl=False)
+    long = [
+        {"measure": measure, "labels": letter, "system": system, "score": scores[at, column, row],
+         "tau": tau[at, column]}
+        for column, measure in enumerate(_COMPARED)
+        for at, letter in enumerate(about)
+        for row, system in enumerate(systems)
+    ]  # fmt: skip
+    columns = (
+        Column("measure"), Column("labels"), Column("score", across="system"),
+        Column("tau", f"tau to {list(about)[-1]}"),
+    )  # fmt: skip
+    caption = "\n".join(f"{letter}  {what}" for letter, what in about.items())
+    click.echo("\n" + table_text(Table("labels", "", caption, pa.Table.from_pylist(long), columns)), nl=False)
 
 
 def _write_truth(path: str, complete: Triples) -> None:

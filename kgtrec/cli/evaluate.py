@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -28,17 +27,15 @@ from kgtrec.cli.options import (
     ties_option,
     trust_ids_option,
 )
-from kgtrec.cli.output import form_of
+from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning, naming
-from kgtrec.formats.output.outputs import writing
 
 if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
     from kgtrec.evaluation.evaluate import Missing
 
-FORMATS = ("table", "csv", "json", "latex", "parquet")
 _TIES_WORTH_TELLING = 0.001  # share of tied answers from which a table of four decimals may depend on the tie rule
 
 
@@ -58,13 +55,7 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
 @measure_option("Measure to compute; may be repeated, or hold several. See --list-measures.")
 @click.option("--per", type=click.Choice(BREAKDOWNS), help="One value for each of these instead of one total.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Form of the output; by default that of --out's suffix, else table.",
-)
-@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+@output_options()
 @ties_option
 @seed_option("Of all that is random, such as --ties nondeterministic.")
 @missing_option
@@ -123,7 +114,7 @@ def command(
     """
     if confidence is None and drawn is not None:
         raise KgtrecError("--drawn is about intervals: expected --confidence with it, such as 0.95, found none")
-    form = form_of(out, form, FORMATS)
+    form = form_of(out, form)
     systems, holds_ranks = systems_of(qrels, systems)
     found = read_systems(systems, holds_ranks)
     with ThreadPoolExecutor(1) as reader:
@@ -131,7 +122,7 @@ def command(
         first = reader.submit(next, found)
         import pyarrow.compute  # noqa: F401
 
-        import kgtrec.report.tables  # noqa: F401
+        import kgtrec.report.show  # noqa: F401
         from kgtrec.evaluation.evaluate import default_measures, evaluate
 
         judgements = read_judgements(qrels)
@@ -154,7 +145,7 @@ def command(
     report_half_places(scores.measures if tied else (), "--ties expected gives the mean")
     if confidence is not None and scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
         say(f"note: {100 * confidence:.12g}% intervals are over {scores.population}")
-    _write(scores, form, out)
+    show(scores, form, out)
 
 
 def _weights(
@@ -195,23 +186,3 @@ def report_half_places(measures: Sequence[str], way_out: str) -> None:
             f"note: {', '.join(summed)}: realistic puts tied answers midway, at half places, which gives the value of "
             f"no order and not the mean over all orders, mostly less; {way_out}"
         )
-
-
-def _write(scores: Scores, form: str, out: str | None) -> None:
-    from kgtrec.report import tables
-
-    if form == "parquet":
-        import pyarrow.parquet as pq
-
-        with writing(str(out)) as stream:
-            pq.write_table(scores.to_table(), stream)
-        return
-    terminal = out is None and sys.stdout is not None and sys.stdout.isatty()
-    if form == "table":
-        import shutil
-
-        text = tables.to_table(scores, width=shutil.get_terminal_size().columns if terminal else None, bold=terminal)
-    else:
-        text = {"csv": tables.to_csv, "json": tables.to_json, "latex": tables.to_latex}[form](scores)
-    with writing(out or "-") as stream:
-        stream.write(text.encode())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -18,22 +20,25 @@ FORMATS = ("table", "csv", "json", "latex", "parquet")
 _BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
 
 
-def output_options(tables: Sequence[str] = ()) -> Callable[[Command], Command]:
+def output_options(
+    tables: Sequence[str] = (), out: str = "File to write instead of standard output.", *, is_folder: bool = False
+) -> Callable[[Command], Command]:
     """The options ``--format`` (told to the command as ``form``), ``--out`` and, of several tables, ``--table``.
 
-    ``--table`` is told to the command as ``part``, None where it is not given.
+    ``--table`` is told to the command as ``part``, None where it is not given. ``out`` is what ``--out`` is said to be;
+    where it is a folder, something else is written there, and the result is printed.
     """
+    forms, default = (FORMATS[:-1], "table") if is_folder else (FORMATS, "that of --out's suffix, else table")
 
     def decorate(command: Command) -> Command:
-        command = click.option("--out", type=click.Path(), help="File to write instead of standard output.")(command)
+        command = click.option("--out", type=click.Path(), help=out)(command)
         if tables:
             command = click.option(
                 "--table", "part", type=click.Choice(tables),
                 help=f"The only table to print. CSV and Parquet hold one. Default there: {tables[0]}.",
             )(command)  # fmt: skip
         return click.option(
-            "--format", "form", type=click.Choice(FORMATS),
-            help="Form of the output; by default that of --out's suffix, else table.",
+            "--format", "form", type=click.Choice(forms), help=f"Form of the output; by default {default}.",
         )(command)  # fmt: skip
 
     return decorate
@@ -66,4 +71,6 @@ def show(result: Result, form: str, out: str | None = None, names: Sequence[str]
         with writing(str(out)) as stream:
             pq.write_table(table.data, stream)
         return
-    write_text(out or "-", shown(result, form, names))
+    is_terminal = out is None and sys.stdout is not None and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal else None
+    write_text(out or "-", shown(result, form, names, width=width, bold=is_terminal))

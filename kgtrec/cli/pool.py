@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Collection as Several
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.cli.campaign.next_steps import much_text, work_text
 from kgtrec.cli.common import progress, say
 from kgtrec.cli.options import COUNT, SEED, Real, trust_ids_option, trusts_ids
 from kgtrec.cli.systems import read_questions
@@ -39,7 +41,7 @@ from kgtrec.pooling.pool_runs import (
     seeds_of_triples,
     strategy_of,
 )
-from kgtrec.pooling.trivial import WAYS, counts_by_rule_and_relation, judge_trivial
+from kgtrec.pooling.trivial import WAYS, judge_trivial, trivial_counts
 
 if TYPE_CHECKING:
     from kgtrec.data.run import Run
@@ -194,17 +196,16 @@ def command(
     reading = {"questions": rows, "seeds": seeds, "depth": depth or chosen.depth, "cut": options["cut"]}
     pool = _pooled(test, files, strategy, judged_path, reading, options)
     automatic = _automatic(pool, test, trivial, entity_types, relation_types, observed_types)
-    if dry_run:
-        from kgtrec.report.trivial import trivial_text
+    from kgtrec.report.show import shown
 
-        click.echo(trivial_text(counts_by_rule_and_relation(pool, automatic), pooled=len(pool)), nl=False)
+    if dry_run:
+        click.echo(shown(trivial_counts(pool, automatic), "table"), nl=False)
         return
     from kgtrec.pooling.summary import summarise_pool
-    from kgtrec.report.campaigns import much_text, work_text
-    from kgtrec.report.pool_summary import pool_json, pool_text
 
     known = seeds_of(pool, test, seeds)
     summary = summarise_pool(pool, family_of, automatic, known)
+    told = shown(summary, "table")
     made = {
         "strategy": strategy,
         "options": _told(chosen.parameters, reading, options, budget=chosen.needs_budget),
@@ -219,13 +220,14 @@ def command(
     }  # fmt: skip
     with ExitStack() as both:  # pool and report, or neither
         if report_path:
-            report = (pool_json if suffixes(report_path)[0] == ".json" else pool_text)(summary)
-            both.enter_context(writing(report_path)).write(report.encode())
+            is_json = suffixes(report_path)[0] == ".json"
+            text = json.dumps(summary.to_dict(), indent=2, ensure_ascii=False) + "\n" if is_json else told
+            both.enter_context(writing(report_path)).write(text.encode())
         write_pool(
             str(out), pool, known, automatic, family_of,
             fingerprint=test.fingerprint, seed=options["seed"], made=made, force=force,
         )  # fmt: skip
-    click.echo(pool_text(summary), nl=False)
+    click.echo(told, nl=False)
     for_people = len(automatic) - int(automatic.is_automatic.sum())
     rest = len(pool) - for_people
     by_rule = f"; a rule has judged {rest:,} more" if rest else ""

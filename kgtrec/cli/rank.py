@@ -20,7 +20,7 @@ from kgtrec.ranking.write import write_ranked, written
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ScoreFile:
     """Where one system's scores are, and what tells their order."""
 
     path: Path
@@ -95,7 +95,7 @@ def command(
     kgtrec rank C systems/ --out raw --filter raw --depth 0
     kgtrec evaluate C ranks/*.ranks.parquet
     """
-    sources = [Source(path, topics, entities, relations, block) for path in _score_files(scores)]
+    sources = [ScoreFile(path, topics, entities, relations, block) for path in _score_files(scores)]
     _refuse_same_names(sources)
     test = read_questions(collection)
     judged = read_qrels(judged_path) if judged_path else None
@@ -133,8 +133,8 @@ def _score_files(scores: tuple[str, ...]) -> list[Path]:
     return files
 
 
-def _refuse_same_names(sources: list[Source]) -> None:
-    first: dict[str, Source] = {}
+def _refuse_same_names(sources: list[ScoreFile]) -> None:
+    first: dict[str, ScoreFile] = {}
     for source in sources:
         other = first.setdefault(source.name, source)
         if other is not source:

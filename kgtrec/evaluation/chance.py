@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.collection import Collection
+from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest
 from kgtrec.evaluation.summarise import Items, chance_level
@@ -32,12 +34,12 @@ _ROOMS = ("micro.", "macro.")
 _CUTOFFS = {"micro.Hits": (1, 3, 5, 10), "macro.Hits": (1, 3, 5, 10)}
 
 
-def default_measures() -> list[str]:
+def adjustable_measures() -> list[str]:
     """Every measure whose chance level is known, as names; Hits at the usual cutoffs.
 
     Examples
     --------
-    >>> default_measures()[:4]
+    >>> adjustable_measures()[:4]
     ['micro.MR', 'micro.MRR', 'micro.Hits@1', 'micro.Hits@3']
     """
     names = []
@@ -76,7 +78,7 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
     """
     rows: list[tuple[str, str, int, float, float]] = []
     counts = candidate_counts(collection, filtered_by)
-    for named in parse_measures(default_measures() if measures is None else measures):
+    for named in parse_measures(adjustable_measures() if measures is None else measures):
         measure = _knowing_chance(named)
         items = _items(collection, measure, *counts, per_answer_alone="test" in filtered_by)
         is_tail = ~collection.questions.is_head[items.question]
@@ -142,7 +144,7 @@ def _knowing_chance(measure: ParsedMeasure | ProvidedMeasure) -> ParsedMeasure:
             return measure
         if measure.record.name in ("AP", "nDCG"):
             return cast(ParsedMeasure, parse_measure(f"A{measure.label}"))
-    names, label = default_measures(), measure.label
+    names, label = adjustable_measures(), measure.label
     plain = _plain_of(measure)
     if plain is not None:
         raise MeasureError(f"{label} is set against chance already; expected a plain measure, such as {plain}")
@@ -235,6 +237,16 @@ class Adjusted:
     index: float  # 0 = chance, 1 = best
     z: float  # standard deviations better than chance
     ratio: float  # value / expectation
+
+    def tables(self) -> tuple[Table]:
+        """``adjusted``, a single row."""
+        names = [field.name for field in fields(self)]
+        columns = (
+            Column("measure"), Column("side"), Column("value", form="significant", digits=6),
+            Column("expectation", "chance", digits="measure"), Column("index"), Column("z", digits=2),
+        )  # fmt: skip
+        data = pa.table({name: [getattr(self, name)] for name in names})
+        return (Table("adjusted", "", "", data, columns, upright=True),)
 
 
 def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both") -> Adjusted:

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import CATEGORIES, Collection
-from kgtrec.data.frames import is_frame
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
-from kgtrec.errors import KgtrecError, MeasureError, kind_of, nearest, warn
+from kgtrec.errors import KgtrecError, MeasureError, nearest, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
+from kgtrec.evaluation.given import each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
 from kgtrec.evaluation.matching import JudgedSystem, judge
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
@@ -67,11 +67,11 @@ def evaluate(
 
     Parameters
     ----------
-    qrels : Qrels, Collection or DataFrame
-        The judgements; a data frame has ir-measures' columns ``query_id, doc_id, relevance``.
-    systems : Run, AnswerRanks or DataFrame, or several of them
-        One system, an iterable, or a mapping from names; an iterable is read one system at a time.
-        A data frame has ir-measures' columns ``query_id, doc_id, score``.
+    qrels : Qrels, Collection, path, DataFrame, mapping or iterable
+        The judgements, as :func:`kgtrec.evaluation.given.qrels_of` takes them.
+    systems : Run, AnswerRanks, Ranked, path, DataFrame or mapping, or several of them
+        One system, as :func:`kgtrec.evaluation.given.system_of` takes it, an iterable, or a mapping from names; an
+        iterable is read one system at a time.
     measures : str, measure, or several of them, optional
         Names such as ``"micro.MRR"``, ``"macro.Hits@10"``, ``"AP@20"``, trec_eval's (``"map_cut_20"``), or
         ir-measures' own objects. Measures over answers (``micro.``) need answer ranks.
@@ -199,11 +199,9 @@ def prepared(
     MeasureError
         If a measure is unknown.
     """
-    whole = qrels if isinstance(qrels, Collection) else None
-    if isinstance(qrels, Collection):
-        judgements = qrels.qrels
-    else:
-        judgements = qrels if isinstance(qrels, Qrels) else Qrels.from_frame(qrels)
+    given = qrels_of(qrels)
+    whole = given if isinstance(given, Collection) else None
+    judgements = given.qrels if isinstance(given, Collection) else given
     if len(judgements) == 0:
         raise KgtrecError("expected qrels with at least one judgement, found none")
     if missing not in ("zero", "skip"):
@@ -426,45 +424,6 @@ def _items_of_questions(
         order = order[seen.ranking.num_retrieved[order] > 0]
     candidates = seen.ranking.num_retrieved[order] if seen.run is None else None
     return Items(value[order], breakdown.group[order], order, None, candidates, seen.ranking.num_relevant()[order])
-
-
-def each_system(systems: Any) -> Iterator[System]:
-    """The systems one by one, of whatever :func:`evaluate` takes."""
-    if isinstance(systems, Run | AnswerRanks):
-        yield systems
-    elif is_frame(systems):
-        yield Run.from_frame(systems)
-    elif isinstance(systems, Mapping):
-        for name, system in systems.items():
-            yield _named(name, system)
-    elif not isinstance(systems, Iterable):
-        raise KgtrecError(f"expected a Run, AnswerRanks or data frame, or several, found {_found(systems)}")
-    else:
-        for system in systems:
-            if not isinstance(system, Run | AnswerRanks):
-                raise KgtrecError(
-                    f"expected a Run or AnswerRanks, found {_found(system)}; give data frames as a mapping from names, "
-                    "and read files with read_run or read_answer_ranks"
-                )
-            yield system
-
-
-def _named(name: str, system: Any) -> System:
-    if not isinstance(name, str):
-        raise KgtrecError(f"expected texts as names of systems, found {name!r}")
-    if is_frame(system):
-        return Run.from_frame(system, name)
-    if isinstance(system, Run | AnswerRanks):
-        return system.renamed(name)
-    raise KgtrecError(f"expected a Run, AnswerRanks or data frame as {name!r}, found {_found(system)}")
-
-
-def _found(thing: Any) -> str:
-    """The type of what is no system, and how a run of ranx becomes one."""
-    if type(thing).__module__.partition(".")[0] == "ranx":
-        way_out = "Run.from_frame(run.to_dataframe().rename(columns={'q_id': 'query_id'}), run.name)"
-        return f"{kind_of(thing)}; convert a run of ranx with {way_out}"
-    return kind_of(thing)
 
 
 def _in_float32(run: Run) -> Run:

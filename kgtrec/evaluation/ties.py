@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
+from kgtrec.data.frames import frame_of_table
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
+from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError, KgtrecWarning, warn
 from kgtrec.evaluation.belonging import different_systems
-from kgtrec.evaluation.evaluate import Missing, System, default_measures, each_system, evaluate
+from kgtrec.evaluation.evaluate import Missing, System, default_measures, evaluate
+from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.matching import judge
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import pyarrow as pa
-
-from kgtrec.data.frames import frame_of_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,6 +72,20 @@ class TieComparison:
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""
         return frame_of_table(self.to_table())
+
+    def tables(self) -> tuple[Table, Table]:
+        """``scores``, a row per system and measure, and ``groups``, how often the answers of each system tie."""
+        policies = (Column(name, digits="measure") for name in (*self.policies, "apart"))
+        each = (
+            Column("system"), Column("tied", form="share", digits=2),
+            Column("mean_group", "mean group", form="count", digits=1), Column("largest_group", "largest"),
+        )  # fmt: skip
+        data = self.to_table()
+        groups = data.select([column.name for column in each]).take(pa.array(range(0, len(data), len(self.measures))))
+        return (
+            Table("scores", "", "", data, (Column("system"), Column("measure"), *policies)),
+            Table("groups", "", "", groups, each),
+        )
 
 
 #: from the least favourable order to the most favourable one, then those that are one order of many

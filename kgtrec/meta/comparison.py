@@ -18,7 +18,8 @@ from kgtrec.data.frames import frame_of_table
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
-from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, warn
+from kgtrec.data.table import Column, Table, lower_text
+from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest, warn
 from kgtrec.evaluation.evaluate import Missing
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import judge
@@ -35,10 +36,12 @@ from kgtrec.meta.power import paired_sample, rising_terms
 if TYPE_CHECKING:
     import pandas as pd
 
+_ANSWERS_SHOWN = 3  # of a question
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupOutcomes:
-    """What two systems come to on each part of the questions: a side, a category, or a relation.
+    """The scores of two systems on each part of the questions: a side, a category, or a relation.
 
     Items are answers, or questions, as the measure has them. A win is an item on which the first system is better.
     """
@@ -53,7 +56,7 @@ class GroupOutcomes:
 
     @property
     def difference(self) -> NDArray[np.float64]:
-        """(measures, groups) the first system's number less the second's."""
+        """(measures, groups) the first system's number minus the second's."""
         apart: NDArray[np.float64] = self.value[:, :, 0] - self.value[:, :, 1]
         return apart
 
@@ -81,10 +84,18 @@ class QuestionDifference:
     better: str  # name of the system that is
     answers: tuple[AnswerPlaces, ...]  # by their better rank
 
+    @property
+    def asks(self) -> str:
+        """What is asked for, such as ``(?, capital_of, austria)``; - where the topic is not known."""
+        if not self.side:
+            return "-"
+        anchor = self.anchor_name or self.anchor
+        return f"(?, {self.relation}, {anchor})" if self.side == "head" else f"({anchor}, {self.relation}, ?)"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Two systems on the same items; a difference is the first one's number less the second's.
+    """Two systems on the same items; a difference is the first one's number minus the second's.
 
     So of a measure where lower is better, a positive one is in favour of the second: ``better`` names the system.
 
@@ -99,7 +110,7 @@ class Comparison:
     n_items: NDArray[np.int64]  # (measures,)
     n_questions: NDArray[np.int64]  # (measures,) questions with an item
     value: NDArray[np.float64]  # (measures, 2)
-    low: NDArray[np.float64]  # (measures,) lower end of the bootstrap interval of the difference, questions drawn
+    low: NDArray[np.float64]  # (measures,) lower end of the difference's interval over resampled questions
     high: NDArray[np.float64]  # (measures,) upper end
     confidence: float
     d_z: NDArray[np.float64]  # (measures,) mean difference of what is averaged over its standard deviation
@@ -113,13 +124,14 @@ class Comparison:
     groups: Mapping[str, GroupOutcomes]  # "side", "category", "relation"; empty where topics are not known
     by: str  # the measure by which questions were chosen
     questions: tuple[QuestionDifference, ...]  # those that differ most, the largest difference first
+    relations: int = 10  # how many are shown, those that add most to the difference
 
     def __repr__(self) -> str:
         return f"<Comparison: {self.first} and {self.second}, {len(self.measures)} measures>"
 
     @property
     def difference(self) -> NDArray[np.float64]:
-        """(measures,) the first system's number less the second's."""
+        """(measures,) the first system's number minus the second's."""
         apart: NDArray[np.float64] = self.value[:, 0] - self.value[:, 1]
         return apart
 
@@ -207,6 +219,70 @@ class Comparison:
             {name: pa.array([row[place] for row in rows], kind) for place, (name, kind) in enumerate(kinds.items())}
         )
 
+    def about(self) -> dict[str, Any]:
+        """What was compared."""
+        return {"first": self.first, "second": self.second, "by": self.by, "confidence": self.confidence}
+
+    def tables(self) -> tuple[Table, ...]:
+        """``measures``; under the measure ``by`` each of ``groups``; and ``questions``, a row per answer."""
+        return self._measures(), *map(self._group, self.groups), self._questions()
+
+    def _measures(self) -> Table:
+        columns = (
+            Column("measure"), *self._numbers(),
+            Column("low", f"{self.confidence * 100:g}% from", form="difference"),
+            Column("high", "to", form="difference"), Column("better", names={"": "-"}), Column("d_z", digits=3),
+            Column("p", form="p"), Column("p_clustered", "p, clustered", form="p"),
+            *map(Column, ("wins", "losses", "ties")),
+        )  # fmt: skip
+        first, second = legible(self.first), legible(self.second)
+        caption = (
+            f"{first} against {second}; differences are {first} minus {second}, a win is an answer (micro) or question "
+            f"on which {first} is better{lower_text(self.measures, self.higher_is_better)}"
+        )
+        return Table("measures", "Measures", caption, self.to_table(), columns)
+
+    def _numbers(self) -> tuple[Column, ...]:
+        values = (Column(name, label, "measure") for name, label in (("first", self.first), ("second", self.second)))
+        return *values, Column("difference", form="difference")
+
+    def _group(self, kind: str) -> Table:
+        groups, place = self.groups[kind], self.measures.index(self.by)
+        known = groups.n_items[place] > 0
+        shown, title = np.flatnonzero(known), f"{self.by} by {kind}"
+        if kind == "relation":
+            apart = groups.difference[place] * (1 if self.higher_is_better[place] else -1)
+            level = np.abs(apart) <= 1e-12 * np.abs(groups.value[place]).max(axis=1)
+            ahead, behind = ((known & ~level & side).sum() for side in (apart > 0, apart < 0))
+            weight = np.abs(apart if np.isnan(groups.share[place]).all() else groups.share[place])
+            order = np.argsort(-weight, kind="stable")
+            title += (
+                f": {self.first} is ahead on {ahead:,} relations, {self.second} on {behind:,}, level on "
+                f"{(known & level).sum():,}"
+            )
+            if self.relations < len(shown):
+                title += f"; the {self.relations:,} that add most to the difference"
+            shown = order[known[order]][: self.relations]
+        columns = (
+            Column(kind), Column("n_items", self.items[place]), *self._numbers(),
+            Column("better", names={"": "-"}), *map(Column, ("wins", "losses", "ties")),
+        )  # fmt: skip
+        return Table(kind, title, "", self.group_table(kind), columns, (shown + place * len(known)).tolist())
+
+    def _questions(self) -> Table:
+        counts = [len(question.answers) for question in self.questions]
+        rows = [at - count + place for at, count in zip(np.cumsum(counts), counts, strict=True)
+                for place in range(min(count, _ANSWERS_SHOWN))]  # fmt: skip
+        asks = {question.question: question.asks for question in self.questions}
+        names = {own.entity: own.name for question in self.questions for own in question.answers if own.name}
+        columns = (
+            Column("question"), Column("question", "asks for", names=asks),
+            Column("entity", "answer", names=names), Column("better", names={"": "-"}), *self._numbers()[:2],
+            Column("first_rank", f"rank in {self.first}", 1), Column("second_rank", f"rank in {self.second}", 1),
+        )  # fmt: skip
+        title = f"questions that differ most by {self.by}, with up to {_ANSWERS_SHOWN} answers of each"
+        return Table("questions", title, "", self.question_table(), columns, rows)
+
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -229,6 +305,7 @@ def compare(
     weights: str | Mapping[str, float] | None = None,
     seed: int = 0,
     mixed: bool = False,
+    relations: int = 10,
 ) -> Comparison:
     """Set two systems side by side.
 
@@ -255,6 +332,8 @@ def compare(
         Bootstrap samples; both systems, and all measures over the same questions, are computed from the same ones.
     seed : int
         Of the samples, and of ``ties="nondeterministic"``.
+    relations : int
+        How many relations are shown, those that add most to the difference; the data holds all.
 
     Returns
     -------
@@ -323,6 +402,7 @@ def compare(
         d_z, t, p, t_clustered, p_clustered, wins, losses, equal,
         {} if topics is None else _groups(every, judgements, topics),
         by, _described(scores[by], chosen, places, judgements, topics, names or {}, both),
+        relations,
     )  # fmt: skip
 
 
@@ -419,7 +499,7 @@ def _groups(every: list[ItemScores], qrels: Qrels, topics: Collection) -> dict[s
 
 
 def _group_outcomes(every: list[ItemScores], code: NDArray[Any], labels: pa.Array) -> GroupOutcomes:
-    """What both systems come to on the groups of questions; ``code``: of each question of the qrels."""
+    """The scores of both systems on the groups of questions; ``code``: of each question of the qrels."""
     used = np.unique(np.concatenate([code[scores.question] for scores in every]))
     number = np.zeros(len(labels), np.int32)
     number[used] = np.arange(len(used), dtype=np.int32)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from kgtrec.data.frames import frame_of_table
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
-from kgtrec.errors import KgtrecError, MeasureError, warn
+from kgtrec.data.table import Column, Table
+from kgtrec.errors import KgtrecError, MeasureError, legible, warn
 from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, terms, totals
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
@@ -36,7 +37,7 @@ class Correlations:
     systems: tuple[str, ...]  # that were ranked
     left_out: tuple[str, ...] = ()  # systems that only one of the two has
     confidence: float | None = None  # share of the samples that the ranges hold
-    low: NDArray[np.float64] | None = None  # (n, coefficients) ends of resampling ranges, questions drawn
+    low: NDArray[np.float64] | None = None  # (n, coefficients) ends of the ranges over resampled questions
     high: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
@@ -80,12 +81,44 @@ class Correlations:
         """:meth:`to_table` as a data frame."""
         return frame_of_table(self.to_table())
 
+    def tables(self) -> tuple[Table, ...]:
+        """``correlations``, a row per pair of rankings and coefficient.
+
+        What goes across are coefficients, or the label sets if they are several, or the labels of the only key if there
+        is one coefficient without ranges. What all rows share stands in the caption.
+        """
+        of_labels = "measure" in self.rows
+        shared = {
+            name: self.rows[name][0]
+            for name in ("first", "second", "labels")
+            if name in self.rows and (of_labels or name == "labels") and len(set(self.rows[name])) == 1
+        }
+        down, across = [name for name in self.rows if name not in shared], "coefficient"
+        keys = [name for name in down if name not in ("first", "second", "measure")]
+        about = [f"{name}: {label}" for name, label in shared.items()]
+        heading = ""
+        if of_labels and "second" in down:
+            about = [f"{', '.join(self.coefficients)} to {shared['first']}"]
+            down = ["coefficient"] * (len(self.coefficients) > 1) + [name for name in down if name != "second"]
+            across = "second"
+        elif len(keys) == len(self.coefficients) == 1 and self.low is None:
+            about.append(f"coefficient: {self.coefficients[0]}")
+            down, across = [name for name in down if name != keys[0]], keys[0]
+            heading = f"{down[-1]} / {across}"
+        about.append(f"{len(self.systems)} systems")
+        low, high = ("", "") if self.low is None else ("low", "high")
+        if self.confidence is not None:
+            about.append(f"{self.confidence * 100:g}% ranges over resampled questions")
+        value = Column("value", low=low, high=high, across=across)
+        columns = (*map(Column, down[:-1]), Column(down[-1], heading), value)
+        return (Table("correlations", "Rank correlations", legible("; ".join(about)), self.to_table(), columns),)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Swaps:
     """Pairs of systems that the two labels put in opposite order, the largest difference under the first on top.
 
-    Differences are of ``better`` less ``worse``, in the measure's own unit and sign: where higher is better, those
+    Differences are ``better`` minus ``worse``, in the measure's own unit and sign: where higher is better, those
     under the first labels are above 0 and those under the second below; where lower is better, the other way round.
     """
 
@@ -98,6 +131,7 @@ class Swaps:
     second_p: NDArray[np.float64]  # (n,)
     n_pairs: Mapping[str, int]  # measure -> pairs of systems that could have been swapped, over all its keys
     alpha: float = 0.05  # a difference is significant below
+    names: tuple[str, str] = ("first", "second")  # of the label sets
 
     def __len__(self) -> int:
         return len(self.first)
@@ -128,6 +162,24 @@ class Swaps:
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""
         return frame_of_table(self.to_table())
+
+    def tables(self) -> tuple[Table, ...]:
+        """``swaps``, a row per pair, and ``counts``, how many pairs of each measure are swapped."""
+        data = self.to_table()
+        columns = tuple(
+            Column(name, form="p" if name in ("first_p", "second_p") else "difference") for name in data.column_names
+        )
+        counts = {
+            "measure": pa.array(self.n_pairs, pa.string()),
+            "swapped": pa.array([self.rows["measure"].count(measure) for measure in self.n_pairs], pa.int64()),
+            "pairs": pa.array(self.n_pairs.values(), pa.int64()),
+        }
+        first, second = map(legible, self.names)
+        told = f"pairs of systems in opposite order under {first} (first) and {second} (second)"
+        return (
+            Table("swaps", "Swapped pairs", "differences are better minus worse", data, columns),
+            Table("counts", "Swapped pairs of each measure", told, pa.table(counts)),
+        )
 
 
 Floats = NDArray[np.float64]
@@ -304,6 +356,7 @@ def swaps(
     second: Labelled,
     measures: Any = None,
     *,
+    names: tuple[str, str] | None = None,
     better: Mapping[str, Better] | None = None,
     alpha: float = 0.05,
 ) -> Swaps:
@@ -313,7 +366,7 @@ def swaps(
 
     Parameters
     ----------
-    first, second, measures, better
+    first, second, measures, names, better
         As :func:`correlate` has them.
     alpha : float
         Below which a p-value is called significant.
@@ -344,7 +397,7 @@ def swaps(
     """
     if not 0 < alpha < 1:
         raise KgtrecError(f"expected an alpha between 0 and 1, found {alpha}")
-    pair = _Pair.of(first, second, measures, None, better)
+    pair = _Pair.of(first, second, measures, names, better)
     one, other = paired_tests.pairs(len(pair.systems))
     columns: dict[str, list[str]] = {"measure": [], **{name: [] for name in pair.keys}}
     systems: tuple[list[str], list[str]] = [], []
@@ -371,7 +424,9 @@ def swaps(
     first_gap, second_gap, first_p, second_p = np.hstack(parts)
     n_pairs = {measure: len(one) * pair.first.shape[1] for measure in pair.measures}
     rows = {name: tuple(labels) for name, labels in columns.items()}
-    return Swaps(rows, tuple(systems[0]), tuple(systems[1]), first_gap, second_gap, first_p, second_p, n_pairs, alpha)
+    return Swaps(
+        rows, tuple(systems[0]), tuple(systems[1]), first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names
+    )  # fmt: skip
 
 
 def _p_values(items: Mapping[str, ItemScores] | None, measure: str, systems: Sequence[str], n_pairs: int) -> Floats:

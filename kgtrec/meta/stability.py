@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection
+from kgtrec.data.frames import frame_of_table
 from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
+from kgtrec.data.table import Column, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, nearest, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.evaluate import Missing, System, default_measures, each_system
+from kgtrec.evaluation.evaluate import Missing, System, default_measures
+from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import judge
 from kgtrec.evaluation.summarise import Items, summarise
@@ -45,19 +44,8 @@ from kgtrec.kernels.sampling.subsamples import (
 from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import ParsedMeasure, parse_measures
 from kgtrec.meta.coefficients import correlated
+from kgtrec.meta.workers import results
 from kgtrec.ranking.rank import Progress
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
-
-import pyarrow as pa
-
-from kgtrec.data.arrow import arrow_of
-from kgtrec.data.frames import frame_of_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +76,7 @@ class Stability:
     micro: str  # of MICRO_READINGS
     macro: str  # of MACRO_READINGS
     seed: int
+    confidence: float = 0.95  # of the intervals: the share of the repeats that lies in them
 
     @property
     def share(self) -> NDArray[np.float64]:
@@ -100,21 +89,22 @@ class Stability:
         """(measures, sizes) mean correlation over the repeats that have one; NaN where none has."""
         return _ignoring_nan(lambda: np.nanmean(self.correlation, axis=2))
 
-    def interval(self, confidence: float = 0.95) -> NDArray[np.float64]:
+    @property
+    def interval(self) -> NDArray[np.float64]:
         """(2, measures, sizes) the ends between which the middle share ``confidence`` of the repeats lies."""
-        return _ignoring_nan(lambda: np.nanquantile(self.correlation, _ends(confidence), axis=2))
+        return _ignoring_nan(lambda: np.nanquantile(self.correlation, _ends(self.confidence), axis=2))
 
     def value(self, measure: str, share: float) -> float:
         """Mean correlation of one measure at the size that is nearest to a share of the test triples."""
         return float(self.mean[self.measures.index(measure), np.argmin(np.abs(self.share - share))])
 
-    def to_table(self, confidence: float = 0.95) -> pa.Table:
+    def to_table(self) -> pa.Table:
         """A row per measure and size: measure, share, triples, repeats, mean, low, high, undefined; ready to plot.
 
         ``undefined`` is how many repeats have no correlation; the other columns are over those that have.
         """
         n_measures, n_sizes, repeats = self.correlation.shape
-        low, high = self.interval(confidence)
+        low, high = self.interval
         return pa.table(
             {
                 "measure": _names(self.measures, n_sizes),
@@ -141,14 +131,14 @@ class Stability:
             }
         )
 
-    def scores_table(self, confidence: float = 0.95) -> pa.Table:
+    def scores_table(self) -> pa.Table:
         """A row per measure, size and system: measure, share, triples, system, full, mean, low, high.
 
         ``full`` is the score on the full test set, the others are over the repeats whose score is defined.
         """
         n_measures, n_sizes, _, n_systems = self.scores.shape
         mean = _ignoring_nan(lambda: np.nanmean(self.scores, axis=2))
-        low, high = _ignoring_nan(lambda: np.nanquantile(self.scores, _ends(confidence), axis=2))
+        low, high = _ignoring_nan(lambda: np.nanquantile(self.scores, _ends(self.confidence), axis=2))
         full = np.broadcast_to(self.full[:, None, :], mean.shape)
         return pa.table(
             {
@@ -166,6 +156,26 @@ class Stability:
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""
         return frame_of_table(self.to_table())
+
+    def tables(self) -> tuple[Table, ...]:
+        """``summary``, means by size with measures across, ``repeats`` and ``scores``."""
+        caption = (
+            f"mean {self.coefficient} to all {self.n_triples:,} test triples; {len(self.systems)} systems; "
+            f"{self.correlation.shape[2]:,} repeats of each size; micro: {self.micro}; macro: {self.macro}; "
+            f"seed {self.seed}"
+        )
+        size = Column("share", form="share", digits=1), Column("triples")
+        means = *size, Column("mean", across="measure")
+        repeats = Column("measure"), *size, Column("repeat"), Column("correlation")
+        scores = (
+            Column("measure"), Column("system"), *size, Column("full", digits="measure"),
+            Column("mean", digits="measure", low="low", high="high"),
+        )  # fmt: skip
+        return (
+            Table("summary", "Stability", caption, self.to_table(), means),
+            Table("repeats", "Correlations of the repeats", "", self.repeats_table(), repeats),
+            Table("scores", "Scores of the systems", "", self.scores_table(), scores),
+        )
 
     def __repr__(self) -> str:
         n_measures, n_sizes, repeats = self.correlation.shape
@@ -198,7 +208,6 @@ _MAX_CELLS = 1 << 23  # values that are held of them: 64 MB
 _ROWS_AT_A_TIME = 1 << 17  # of several systems that are scored together
 Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]
-_Piece = tuple[int, int, int]  # a size, and the first repeat and the one after the last
 
 
 def stability(
@@ -218,6 +227,7 @@ def stability(
     workers: int | None = None,
     progress: Progress | None = None,
     mixed: bool = False,
+    confidence: float = 0.95,
 ) -> Stability:
     """Score systems on random subsamples of the test triples, and correlate the scores with those on all of them.
 
@@ -258,6 +268,8 @@ def stability(
         guard its entry point with ``if __name__ == "__main__"``, as for :mod:`multiprocessing`.
     progress : function, optional
         Told how many subsamples more are done.
+    confidence : float
+        Share of the repeats that the intervals hold.
 
     Returns
     -------
@@ -322,12 +334,12 @@ def stability(
     work.prepare()
     full = work.full()
     scores = np.empty((len(parsed), len(counts), repeats, len(found)))
-    pieces = [
+    pieces = [  # a size, and the first repeat and the one after the last
         (size, first, min(first + _AT_A_TIME, repeats))
         for size in reversed(counts)  # the longest first
         for first in range(0, repeats, _AT_A_TIME)
     ]
-    for (size, first, last), values in zip(pieces, _done(work, pieces, workers or 1), strict=True):
+    for (size, first, last), values in zip(pieces, results(work, pieces, workers or 1), strict=True):
         scores[:, counts.index(size), first:last] = values.transpose(1, 0, 2)
         if progress is not None:
             progress(last - first)
@@ -340,6 +352,7 @@ def stability(
     result = Stability(
         tuple(system.name for system in found), tuple(measure.label for measure in parsed),
         np.array(counts), len(test_set.hashes), full, scores, correlation, coefficient, micro, macro, int(seed),
+        confidence,
     )  # fmt: skip
     _tell_undefined(result)
     return result
@@ -719,61 +732,6 @@ class _Subsample:
         kind = question if alike == "question" else self._work.test_set.relation[question]
         weight: Floats = (1.0 / np.maximum(np.bincount(kind), 1))[kind]
         return weight
-
-
-_of_process: list[_Work] = []  # what a worker process was started with
-
-
-def _begin(work: _Work) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that shares out the work is the one to be stopped
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    warnings.simplefilter("ignore")  # told once, by the process that knows all of the result
-    _of_process.append(work)
-
-
-def _end_with_parent() -> None:
-    """A pool's worker would wait for work for ever if the process that shares it out was killed."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Processes that are started here never hear Ctrl-C, which would have one that is still starting print a trace."""
-    if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover (Windows)
-        yield
-        return
-    earlier = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
-
-
-def _do(task: _Piece) -> Floats:
-    return _of_process[-1](*task)
-
-
-def _done(work: _Work, pieces: Sequence[_Piece], workers: int) -> Iterator[Floats]:
-    """The results of all pieces, in their order."""
-    if workers == 1:
-        for piece in pieces:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", KgtrecWarning)
-                values = work(*piece)
-            yield values
-        return
-    # fresh processes: a fork of one that has threads, as Arrow's, may hang
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(pieces)), context, _begin, (work,)) as pool:
-        try:
-            with _deaf():
-                values_of = pool.map(_do, pieces)
-            yield from values_of
-        finally:
-            pool.shutdown(cancel_futures=True)
 
 
 def _tell_undefined(found: Stability) -> None:

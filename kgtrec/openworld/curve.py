@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.frames import frame_of
+from kgtrec.data.frames import frame_of_table
+from kgtrec.data.table import Column, Facts, Figure, Report, Section, Table, Text, key_text
 from kgtrec.errors import KgtrecError, MeasureError, is_number, nearest, whole_number
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import evaluate
@@ -34,6 +35,23 @@ Floats = NDArray[np.float64]
 PAIRS = ("all", "within", "across")
 #: shares of the facts that keep their labels, unless others are asked for
 DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+#: all that is worked out of a curve, each table by the name of its file
+CURVE_TABLES = ("points", "degradation", "inconsistency", "labels")
+_TITLES = {
+    "points": ("Points", "Full and sparse score of each system."),
+    "degradation": ("Degradation", "How the sparse score runs against the full one, over all systems."),
+    "inconsistency": (
+        "Wrongly ordered pairs", "Pairs of systems that sparse labels put in another order than all labels."
+    ),
+    "labels": ("Labels", "Density and correlation asked for, and what came of it."),
+}  # fmt: skip
+_SHOWN: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("wrong", "wrongly ordered pairs", {"form": "share", "digits": 1}),
+    ("slope", "slope of sparse against full", {"digits": 3}),
+    ("bend", "how far that slope falls from the weaker half of the systems to the stronger half", {"digits": 3}),
+    ("log_gain", "AIC of a line less that of a logarithm; above 0 the logarithm fits better", {"digits": 1}),
+)
+_MOST_LINES = 5  # densities that are drawn; of more, some between the lowest and the highest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,14 +141,97 @@ class OpenWorldCurve:
 
     def to_frame(self) -> pd.DataFrame:
         """The points as a data frame."""
-        table = self.to_table()
-        return frame_of(**{name: table.column(name) for name in table.column_names})
+        return frame_of_table(self.to_table())
+
+    def tables(self) -> tuple[Table, ...]:
+        """All of ``CURVE_TABLES``; then, of each correlation, some of their numbers with densities across."""
+        parts = {"degradation": degradation(self), "inconsistency": inconsistency(self)}
+        data = {"points": self.to_table(), **parts, "labels": self.labels_table()}
+        whole = (Table(name, *_TITLES[name], data[name]) for name in CURVE_TABLES)
+        numbers = _SHOWN if len(self.systems) > 1 else _SHOWN[1:]  # one system has no pairs
+        return (*whole, *(self._across(c, *shown, parts) for c in range(len(self.correlations)) for shown in numbers))
+
+    def _across(self, c: int, name: str, title: str, form: dict[str, Any], parts: Mapping[str, pa.Table]) -> Table:
+        correlation = self.correlations[c]
+        told = _missing(correlation) + (f" with what {self.reference} finds" if correlation else "")
+        table = parts["inconsistency" if name == "wrong" else "degradation"]
+        rows = [
+            place
+            for place, row in enumerate(table.to_pylist())
+            if row["correlation"] == correlation and row.get("pairs", "all") == "all"
+        ]
+        densities = [f"{density:g}" for density in table["density"].to_pylist()]
+        view = table.set_column(table.column_names.index("density"), "density", pa.array(densities, pa.string()))
+        columns = Column("measure"), Column(name, across="density", **form)
+        told = f"{title}, {told}"
+        return Table(f"{key_text(name)}-{c}", told, "", table, columns, rows, view, note=told)
+
+    def figures(self) -> tuple[Figure, ...]:
+        """Sparse against full scores, a figure of each measure with a panel of each correlation."""
+        drawn = np.unique(np.linspace(0, len(self.densities) - 1, _MOST_LINES).round().astype(int))
+        found = []
+        for m, measure in enumerate(self.measures):
+            rows = [
+                {
+                    "missing": _missing(correlation), "system": self.systems[s], "family": self.families[s],
+                    "density": self.densities[d], "full": float(self.full[m, s]),
+                    "sparse": float(self.mean[c, d, m, s]),
+                }
+                for c, correlation in enumerate(self.correlations)
+                for d in np.argsort(self.densities)[drawn]
+                for s in range(len(self.systems))
+            ]  # fmt: skip
+            caption = (
+                f"The {measure} that sparse labels give against the one that all true facts give, for each share of "
+                "the facts that is labelled; a line joins the systems in the order of the full score, and a mark shows "
+                "the family, if there are at most nine. Where a line falls, sparse labels put two neighbours in the "
+                "wrong order. Dotted: sparse equals full."
+            )
+            key, title = f"sparse-full-{m + 1}-{key_text(measure)}", f"{measure}, sparse against full"
+            axes = {"x": f"{measure} with all labels", "y": "with sparse labels"}
+            found.append(Figure(key, "sparse_against_full", title, caption, pa.Table.from_pylist(rows), axes))
+        return tuple(found)
+
+    def report(self) -> Report:
+        """A page: what was scored, the figures, and the tables."""
+        counts = {
+            "true facts": self.n_facts, "questions": self.n_questions, "systems": len(self.systems),
+            "sets of labels": self.density.size,
+        }  # fmt: skip
+        facts = Facts(tuple((what, f"{count:,}") for what, count in counts.items()))
+        tables = (table for table in self.tables() if table.key in CURVE_TABLES[1:] and table.data.num_rows)
+        return Report(
+            "What missing labels do to measures",
+            (
+                Section("made", "What was scored", (facts, Text((self.summary(),)))),
+                Section("curves", "Sparse against full", self.figures()),
+                Section("numbers", "In numbers", tuple(tables)),
+            ),
+        )
+
+    def summary(self) -> str:
+        """What was scored, in a sentence or two."""
+        size = np.arange(len(self.answers))
+        lists, total = int(size**2 @ self.answers), int(size @ self.answers)
+        low, high = f"{self.strength.min():.1%}", f"{self.strength.max():.1%}"
+        several = len(self.systems) > 1
+        systems = f"{len(self.systems)} systems that find {low} to {high}" if several else f"1 system that finds {low}"
+        return (
+            f"{self.n_facts:,} true facts, {self.n_questions:,} questions; an answer is one of {lists / total:.2f} on "
+            f"average, a question has {total / self.n_questions:.2f}; {systems}; {self.draws} "
+            f"set{'s' if self.draws > 1 else ''} of labels of each density; seed {self.seed}"
+            + ("" if several else "\nThere are no pairs to put in the wrong order, as there is one system only.")
+        )
 
     def __repr__(self) -> str:
         return (
             f"<OpenWorldCurve: {len(self.systems)} systems x {len(self.measures)} measures, "
             f"{len(self.densities)} densities x {len(self.correlations)} correlations, {self.draws} draws>"
         )
+
+
+def _missing(correlation: float) -> str:
+    return f"missing correlated by {correlation:g}" if correlation else "missing at random"
 
 
 MEASURES = (

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.campaign.estimates import triple_weights
@@ -17,6 +18,7 @@ from kgtrec.data.decisions import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
+from kgtrec.data.table import Column, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
 from kgtrec.evaluation.evaluate import System
@@ -49,12 +51,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-import pyarrow as pa
-
 Floats = NDArray[np.float64]
 #: how missing answers are estimated; see :mod:`kgtrec.kernels.sampling.capture_recapture`
 METHODS = ("found", "runs", "labels")
 FEWEST_FOUND = 10  # labels, that tell whether systems find independently
+_ASSUMES = {
+    "found": "what was found is all there is",
+    "runs": "systems find independently of each other",
+    "labels": "labels are a random sample of what is true",
+    "truth": "",
+}
+_ALL_JUDGED = 0.995
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,12 +168,119 @@ class MissingEstimate:
             }
         )
 
+    def about(self) -> dict[str, Any]:
+        """What the tables were made of."""
+        names = (
+            "depth", "n_questions", "n_labels", "found_labels", "found_missing", "set_aside", "label_pairs",
+            "independent", "by_fact", "method", "p", "confidence",
+        )  # fmt: skip
+        about = {name: getattr(self, name) for name in names}
+        about["missed_by_runs"] = None if math.isnan(self.missed_by_runs) else self.missed_by_runs
+        judged = [None if math.isnan(share) else share for share in self.judged.tolist()]
+        return about | {"judged": dict(zip(self.systems, judged, strict=True))}
+
+    def tables(self) -> tuple[Table, ...]:
+        """``missing``, a row per method, ``scores``, and ``separations``."""
+        return self._missing(), self._scores(), self._separations()
+
+    def _missing(self) -> Table:
+        table = view = self.missing_table()
+        for place, name in enumerate(table.column_names):
+            if self.knows_truth and name.endswith(("_low", "_high")):  # the truth has no interval
+                view = view.set_column(place, name, [[*table[name].to_pylist()[:-1], None]])
+        columns = (
+            Column("method"), Column("method", "assumes", names=_ASSUMES),
+            _within("answers", "true answers", form="count", digits=0), _within("share", "without a label"),
+            _within("missing", "beta"),
+        )  # fmt: skip
+        return Table("missing", "", "\n".join(self._counted()), table, columns, view=view)
+
+    def _scores(self) -> Table:
+        columns = [Column("measure"), Column("system"), Column("sparse", digits="measure")]
+        columns += [_within(name, digits="measure") for name in ("filtered", "completed")]
+        columns += [
+            _within(name, digits="measure")
+            for name in ("estimated", "strength")
+            if not np.isnan(getattr(self, name).value).all()
+        ]
+        if self.knows_truth:
+            columns += [Column(name, name.replace("_", " "), digits="measure") for name in ("true_filtered", "true")]
+        return Table("scores", "", "", self.scores_table(), tuple(columns))
+
+    def _separations(self) -> Table:
+        is_known = not math.isnan(self.missing.value[METHODS.index(self.method)])
+        title = f"questions that keep a wrong order of sparse scores below {self.p:g}, here {self.n_questions:,}; " + (
+            f"theory with beta by {self.method}" if is_known else "no theory, as beta is not known"
+        )
+        columns = (
+            Column("measure"), Column("higher"), Column("lower"), Column("difference", digits="measure"),
+            Column("by_data", "questions by data"), Column("by_theory", "by theory"),
+        )  # fmt: skip
+        return Table("separations", title, "", self.separations_table(), columns if is_known else columns[:-1])
+
+    def _counted(self) -> list[str]:
+        lines = [
+            f"{_several(self.n_questions, 'question')}, {_several(self.n_labels, 'label')}; to rank {self.depth:,}, "
+            f"{_several(len(self.systems), 'system')} found {self.found_labels:,} of the labels "
+            f"({self.found_labels / self.n_labels:.1%}) and {_several(self.found_missing, 'true answer')} without a "
+            "label"
+        ]
+        known = self.judged[~np.isnan(self.judged)]
+        if len(known) and known.min() < _ALL_JUDGED:
+            lines.append(
+                f"judged of a system's first {self.depth:,}: {known.min():.1%} to {known.max():.1%}; an unjudged "
+                "candidate counts as not true, so that all estimates are too low"
+            )
+        elif not len(known):
+            lines.append(
+                "how much is judged is not known (answer ranks, or nothing judged wrong); an unjudged candidate "
+                "counts as not true"
+            )
+        if self.set_aside:
+            lines.append(f"set aside: {_several(self.set_aside, 'true answer')} without a label that no system found")
+        lines.append(
+            f'"labels" depends on {_several(self.label_pairs, "pair")} of a found label and another label of its '
+            "question" + ("" if self.label_pairs else ", so that it says nothing")
+        )
+        if math.isnan(self.missed_by_runs) and len(self.systems) > 1:
+            lines.append(
+                f"fewer than {FEWEST_FOUND} labels are found, too few to tell whether systems find independently: "
+                '"runs" has no interval'
+            )
+        elif not self.independent and len(self.systems) > 1:
+            missed = self.n_labels - self.found_labels
+            which = "low" if missed > self.missed_by_runs else "high"
+            lines.append(
+                f'"runs" would have the systems miss {_several(self.missed_by_runs, "label")}, and they miss '
+                f"{missed:,}: they do not find independently, and its numbers are too {which} and have no interval"
+            )
+        labelled = "facts" if self.by_fact else "answers of these questions"
+        lines.append(
+            f"{self.confidence * 100:g}% intervals: over which {labelled} have labels; of completed, over questions "
+            "drawn anew; a score that too few of these carry has none"
+        )
+        if not np.isnan(self.estimated.value).all():
+            lines.append(
+                "estimated is too low, and filtered by less, where true answers that no system found to rank "
+                f"{self.depth:,} stand above labels; their intervals do not allow for it"
+            )
+        return lines
+
     def __repr__(self) -> str:
         place = METHODS.index(self.method)
         return (
             f"<MissingEstimate: {self.share.value[place]:.3f} of the answers of {self.n_questions:,} questions lack a "
             f"label, by {self.method}; {len(self.systems)} systems x {len(self.measures)} measures>"
         )
+
+
+def _several(number: float, noun: str) -> str:
+    return f"{number:,.0f} {noun}{'' if round(number) == 1 else 's'}"
+
+
+def _within(name: str, label: str = "", **options: Any) -> Column:
+    """A value with its interval."""
+    return Column(name, label, low=f"{name}_low", high=f"{name}_high", **options)
 
 
 MEASURES = ("micro.MRR", "micro.Hits@10")

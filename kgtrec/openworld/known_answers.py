@@ -16,7 +16,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.evaluation.belonging import different_systems
-from kgtrec.evaluation.evaluate import each_system
+from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.matching import judge
 from kgtrec.kernels.openworld.moments import Weights
 from kgtrec.kernels.ranking.positions import higher_and_equal

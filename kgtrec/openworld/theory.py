@@ -348,7 +348,7 @@ def _mean(world: OpenWorld, weights: kernel.Weights, apart: tuple[Floats, Floats
     return kernel.mean_per_question(weights, world.n_answers, world.missing, *apart, conditional=average == "questions")
 
 
-def _moments(world: OpenWorld, measure: Any, strength: Floats, average: Average) -> kernel.Moments:
+def _moments(world: OpenWorld, measure: Any, strength: Floats, average: Average) -> kernel.ScoreMoments:
     weights = weights_of(measure)[1]
     if _known(average) == "lemma":
         raise KgtrecError(

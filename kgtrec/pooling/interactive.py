@@ -18,7 +18,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, nearest
-from kgtrec.kernels.sampling.bandits import STRATEGIES, arm_keys, best_arm, rewarded
+from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys, best_arm, rewarded
 from kgtrec.kernels.sampling.random_order import mixed
 from kgtrec.pooling.pool_runs import Cut, pool_runs
 
@@ -100,7 +100,7 @@ class Asker:
         judged: Qrels | None = None,
     ) -> None:
         _require_options(strategy, budget, prior, decay, turns)
-        self._all, self._strategy, self._seed, self._prior = pool, STRATEGIES[strategy], seed, prior
+        self._all, self._strategy, self._seed, self._prior = pool, BANDITS[strategy], seed, prior
         # priorities of Move-to-Front are counts, and only counts make it the strategy of the paper
         self._decay = 1.0 if strategy == "mtf" else decay
         self._budget = len(pool) if budget is None else min(budget, len(pool))
@@ -364,9 +364,9 @@ def replayed(asker: Asker) -> Pool:
 
 
 def _require_options(strategy: str, budget: int | None, prior: tuple[float, float], decay: float, turns: str) -> None:
-    if strategy not in STRATEGIES:
+    if strategy not in BANDITS:
         raise KgtrecError(
-            f"expected a strategy of {', '.join(STRATEGIES)}, found {strategy!r}{nearest(str(strategy), STRATEGIES)}"
+            f"expected a strategy of {', '.join(BANDITS)}, found {strategy!r}{nearest(str(strategy), BANDITS)}"
         )
     if budget is not None and budget < 1:
         raise KgtrecError(f"expected a budget of at least 1 triple, found {budget}")

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.table import Column, Table
+from kgtrec.errors import counted
 from kgtrec.kernels.integer_keys import distinct
+
+_EACH = 10  # ranks that have a line of their own; those below share one, in steps of 1, 2 and 5 times a power of ten
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +64,79 @@ class PoolSummary:
                 )
             ],
         }  # fmt: skip
+
+    def tables(self) -> tuple[Table, ...]:
+        """``size``, what each rank (``ranks``) and run (``runs``) adds; of several runs ``overlap`` and ``agreement``.
+
+        The last two tell what share of its triples each run has in common with each other one, and how many triples
+        are from 1, 2, ... runs.
+        """
+        share = Column("share", form="share", digits=1)
+        runs = pa.table(
+            {
+                "run": pa.array(self.runs, pa.string()), "family": pa.array(self.families, pa.string()),
+                "triples": self.size, "unique": self.unique, "share": self.unique / np.maximum(self.size, 1),
+            }
+        )  # fmt: skip
+        by_run = (
+            Column("run"), Column("family", names={"": "-"}), Column("triples"), Column("unique", "no other run's"),
+            share,
+        )  # fmt: skip
+        alone = self._size(), self._ranks(), Table("runs", "", "", runs, by_run)
+        if len(self.runs) < 2:
+            return alone
+        number = pa.array([counted(place, "run") for place in range(1, len(self.by_runs) + 1)], pa.string())
+        by_number = {"runs": number, "triples": self.by_runs, "share": self.by_runs / max(self.triples, 1)}
+        columns = (Column("runs", "put in by"), Column("triples"), share)
+        return *alone, self._overlap(), Table("agreement", "", "", pa.table(by_number), columns)
+
+    def _size(self) -> Table:
+        least, median, most = self.per_question
+        rows: dict[str, float] = {"triples": self.triples}
+        if round(self.stood_for) != self.triples:
+            rows["sampled from"] = self.stood_for
+        rows |= {
+            "contributions": self.contributions, "questions": self.questions,
+            "seeds, answers known before": self.seeds, "questions with nothing pooled": self.empty_questions,
+            "triples a question, min": least, "triples a question, median": median, "triples a question, max": most,
+        }  # fmt: skip
+        if self.automatic:
+            automatic = sum(self.automatic.values())
+            rows |= {"judged N without a person": automatic, **self.automatic}
+            rows["for people to judge"] = self.triples - automatic
+        count = pa.array(rows.values(), pa.float64())
+        data = pa.table({"what": [*rows], "count": count, "is_part": [name in self.automatic for name in rows]})
+        digits = [int(number % 1 > 0 and name != "sampled from") for name, number in rows.items()]
+        columns = Column("what", " ", parts="is_part"), Column("count", " ", digits=digits)
+        return Table("size", "", "", data, columns)
+
+    def _ranks(self) -> Table:
+        new = self.new_by_depth
+        bounds = [*range(1, min(_EACH, len(new)) + 1)]
+        power = _EACH
+        while power < len(new):
+            bounds += [step * power for step in (2, 5, 10) if step * power < len(new)]
+            power *= 10
+        if bounds and bounds[-1] < len(new):
+            bounds.append(len(new))
+        total = np.cumsum(new)
+        rank = np.arange(1, len(new) + 1)
+        data = pa.table({"rank": rank, "new": new, "so_far": total})
+        first, last = np.array([1, *(np.array(bounds[:-1]) + 1)])[: len(bounds)], np.array(bounds, np.intp)
+        names = [f"{one}" if one == other else f"{one}-{other}" for one, other in zip(first, last, strict=True)]
+        so_far = total[last - 1]
+        view = pa.table({"rank": pa.array(names, pa.string()), "new": np.diff(so_far, prepend=0), "so_far": so_far})
+        columns = Column("rank"), Column("new", "new triples"), Column("so_far", "so far")
+        return Table("ranks", "", "", data, columns, view=view)
+
+    def _overlap(self) -> Table:
+        n = len(self.runs)
+        named = np.array(self.runs, object)
+        share = np.where(np.eye(n, dtype=bool), np.nan, self.shared / np.maximum(self.size, 1)[:, None])
+        data = {"run": np.repeat(named, n), "other": np.tile(named, n), "triples": self.shared.ravel()}
+        columns = Column("run"), Column("share", form="share", digits=1, across="other")
+        title = "share of the row's triples that the column put in too"
+        return Table("overlap", title, "", pa.table(data | {"share": share.ravel()}), columns)
 
 
 def summarise_pool(

@@ -13,6 +13,7 @@ from kgtrec.data.campaign import Automatic
 from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.entity_types import EntityTypes, RelationTypes
 from kgtrec.data.pool import Pool
+from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, nearest, warn
@@ -156,14 +157,44 @@ def count_untyped(
     return _untyped(triples, _fits_train(triples, collection.train, 0.0))
 
 
-def counts_by_rule_and_relation(pool: Pool, automatic: Automatic) -> pa.Table:
-    """How many triples each rule takes of each relation: what a dry run shows.
+@dataclass(frozen=True, slots=True, eq=False)
+class TrivialCounts:
+    """How many triples of a pool each rule takes: what a dry run shows."""
+
+    pooled: int  # triples in the pool
+    counts: pa.Table  # see :func:`trivial_counts`
+
+    def tables(self) -> tuple[Table, ...]:
+        """``rules``, how many triples each of them takes, and ``relations``, how many of each relation.
+
+        Examples
+        --------
+        >>> counts = pa.table({"rule": ["head type"], "relation": ["likes"], "triples": [3], "pooled": [4]})
+        >>> TrivialCounts(12, counts).tables()[0].data.to_pylist()[0]
+        {'rule': 'head type', 'triples': 3, 'share': 0.25}
+        """
+        taken: dict[str, int] = {}
+        for rule, triples in zip(*(self.counts.column(name).to_pylist() for name in ("rule", "triples")), strict=True):
+            taken[rule] = taken.get(rule, 0) + triples
+        total = sum(taken.values())
+        taken |= {"all rules": total, "left to judge": self.pooled - total}
+        share = np.array([*taken.values()]) / (self.pooled or np.nan)
+        rules = pa.table({"rule": [*taken], "triples": [*taken.values()], "share": share})
+        by_rule = (Column("rule"), Column("triples"), Column("share", form="share", digits=2))
+        by_relation = (Column("rule"), Column("relation"), Column("triples"), Column("pooled", "of pooled"))
+        relations = [Table("relations", "", "", self.counts, by_relation)] if self.counts.num_rows else []
+        return Table("rules", "", "", rules, by_rule), *relations
+
+
+def trivial_counts(pool: Pool, automatic: Automatic) -> TrivialCounts:
+    """How many triples each rule takes of each relation.
 
     Returns
     -------
-    pyarrow.Table
-        Columns ``rule``, ``relation``, ``triples`` (taken), ``pooled`` (of that relation, in all); one row per rule and
-        relation of which it takes any; rules in their order, then most triples first, then by label.
+    TrivialCounts
+        Its ``counts`` with columns ``rule``, ``relation``, ``triples`` (taken), ``pooled`` (of that relation, in all);
+        one row per rule and relation of which it takes any; rules in their order, then most triples first, then by
+        label.
     """
     relation = pool.triples.relation
     pooled = np.bincount(relation, minlength=len(pool.triples.relations))
@@ -172,7 +203,7 @@ def counts_by_rule_and_relation(pool: Pool, automatic: Automatic) -> pa.Table:
     keys, count = np.unique(key, return_counts=True)
     rule, code = np.divmod(keys, len(pooled))
     order = np.lexsort((pool.triples.relations.byte_order[code], -count, rule))
-    return pa.table(
+    counts = pa.table(
         {
             "rule": pa.array([automatic.rules[place] for place in rule[order]], pa.string()),
             "relation": pool.triples.relations.decode(code[order]),
@@ -180,6 +211,7 @@ def counts_by_rule_and_relation(pool: Pool, automatic: Automatic) -> pa.Table:
             "pooled": pa.array(pooled[code[order]].tolist(), pa.int64()),
         }
     )
+    return TrivialCounts(len(pool), counts)
 
 
 def _checked_ways(

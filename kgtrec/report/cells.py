@@ -7,7 +7,7 @@ import re
 import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from kgtrec.data.table import Column, Table
 from kgtrec.errors import MeasureError
 from kgtrec.measures.names import parse_measure
 
+_Number = TypeVar("_Number", int, float)
 UNDEFINED = "-"
 MINUS = "\N{MINUS SIGN}"
 # what XML cannot hold, and what would end a line or turn its direction
@@ -44,19 +45,9 @@ def table_cells(table: Table, *, typeset: bool = True) -> list[list[Cell]]:
     >>> [cell.text for cell in shown[0]]
     ['a', '0.2500']
     """
+    table = table.wide
     columns = [_column_cells(table, column, typeset=typeset) for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]
-
-
-def key_text(text: str) -> str:
-    """What can stand for a text in the key of a table or figure: its letters and digits, which may be none.
-
-    Examples
-    --------
-    >>> key_text("All of FB15k-237!"), key_text("知识")
-    ('all-of-fb15k-237', '')
-    """
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def numbered(texts: Iterable[str]) -> list[str]:
@@ -81,7 +72,7 @@ def numbered(texts: Iterable[str]) -> list[str]:
 
 def is_number_column(table: Table, column: Column) -> bool:
     """Whether a column holds numbers, which stand flush right."""
-    kind = table.data.column(column.name).type
+    kind = table.shown.schema.field(column.name).type
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
@@ -90,16 +81,21 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
     values = data.column(column.name).to_pylist()
     if not is_number_column(table, column):
         texts = ("" if value is None else str(value) for value in values)
-        return [Cell(label_text(column.names.get(text, text))) for text in texts]
+        named = (column.names.get(text, text) for text in texts)
+        is_part = data.column(column.parts).to_pylist() if column.parts else [False] * len(values)
+        return [
+            Cell("  " * part + (label_text(text) if typeset else text))
+            for text, part in zip(named, is_part, strict=True)
+        ]
     n = len(values)
     if isinstance(column.digits, str):
         digits = [digits_of(measure) for measure in data.column(column.digits).to_pylist()]
     else:
-        digits = [column.digits] * n
+        digits = _each(table, column.digits)
     if column.form == "p":
         return [Cell(p_text(math.nan if value is None else value, least), _sort_key(value))
-                for value, least in zip(values, _least(table, column), strict=True)]  # fmt: skip
-    best = _best(values, column.better)
+                for value, least in zip(values, _each(table, column.least), strict=True)]  # fmt: skip
+    best = _best(data, column, values)
     low, high = (data.column(name).to_pylist() if name else [None] * n for name in (column.low, column.high))
     groups = data.column(column.groups).to_pylist() if column.groups else [""] * n
     return [
@@ -109,24 +105,41 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
             "" if _is_undefined(lower) or _is_undefined(upper)
             else "[{}, {}]".format(*(value_text(end, column.form, places, typeset=typeset) for end in (lower, upper))),
             group or "",
-            value == best,
+            is_best,
         )
-        for value, places, lower, upper, group in zip(values, digits, low, high, groups, strict=True)
+        for value, places, lower, upper, group, is_best in zip(values, digits, low, high, groups, best, strict=True)
     ]  # fmt: skip
 
 
-def _least(table: Table, column: Column) -> list[float]:
-    """Below what each row's p-value is not told."""
-    if isinstance(column.least, float):
-        return [column.least] * table.shown.num_rows
-    return [column.least[row] for row in (range(len(column.least)) if table.rows is None else table.rows)]
+def _each(table: Table, setting: _Number | Sequence[_Number]) -> list[_Number]:
+    """What a setting, one for all or one for each row of the data, is of each row that is shown."""
+    if not isinstance(setting, Sequence):
+        return [setting] * table.shown.num_rows
+    return [setting[row] for row in (range(len(setting)) if table.rows is None else table.rows)]
 
 
-def _best(values: Sequence[Any], better: str) -> Any:
-    known = [value for value in values if not _is_undefined(value)]
-    if better == "neither" or len(values) < 2 or not known:
-        return None
-    return max(known) if better == "higher" else min(known)
+def _best(data: pa.Table, column: Column, values: Sequence[Any]) -> list[bool]:
+    """Which values are the best of the rows that they are compared with; none where there is one row."""
+    better = direction(data, column)
+    keys = list(zip(*(data.column(name).to_pylist() for name in column.among), strict=True)) or [()] * len(values)
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for key, value in zip(keys, values, strict=True):
+        groups.setdefault(key, []).append(value)
+    choose = max if better == "higher" else min
+    best = {
+        key: choose((value for value in group if not _is_undefined(value)), default=None)
+        for key, group in groups.items()
+        if better != "neither" and len(group) > 1
+    }
+    return [value is not None and value == best.get(key) for key, value in zip(keys, values, strict=True)]
+
+
+def direction(data: pa.Table, column: Column) -> str:
+    """Which way a column of a table's data is better: higher, lower or neither."""
+    if column.better != "measure":
+        return column.better
+    measures = data.column(str(column.digits)).drop_null()
+    return better_of(measures[0].as_py()) if len(measures) else "neither"
 
 
 def _is_undefined(value: Any) -> bool:
@@ -144,17 +157,21 @@ def value_text(value: float | None, form: str = "number", digits: int = 4, *, ty
 
     Examples
     --------
-    >>> value_text(0.1234, "share", 1), value_text(7), value_text(-0.0176312, "difference")
-    ('12.3%', '7', '-0.0176')
+    >>> value_text(0.1234, "share", 1), value_text(0.1234, "change", 1), value_text(7), value_text(1234.4, digits=0)
+    ('12.3%', '+12.3%', '7', '1,234')
+    >>> value_text(-0.0176312, "difference")
+    '-0.0176'
     """
     if value is None or value != value:
         return UNDEFINED
-    if form == "share":
-        return f"{value:.{digits}%}"
+    if form in ("share", "change"):
+        return f"{value:{'+' * (form == 'change')}.{digits}%}"
     if form == "difference":
         text = difference_text(value)
         return text.replace("-", MINUS) if typeset else text
-    return count_text(value) if isinstance(value, int) else number_text(value, digits, typeset=typeset)
+    if form in ("count", "significant"):
+        return f"{value:,.{digits}f}" if form == "count" else f"{value:.{digits}g}"
+    return count_text(value) if isinstance(value, int) or digits == 0 else number_text(value, digits, typeset=typeset)
 
 
 def number_text(value: float, digits: int = 4, *, typeset: bool = False) -> str:
@@ -190,6 +207,14 @@ def digits_of(measure: str) -> int:
     except MeasureError:
         return 4
     return 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
+
+
+def better_of(measure: str) -> str:
+    """Which way a measure is better; higher, where the name is one of the caller's own."""
+    try:
+        return parse_measure(measure).record.better
+    except MeasureError:
+        return "higher"
 
 
 def p_text(p: float, least: float = 1e-4) -> str:

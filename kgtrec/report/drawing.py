@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.table import Figure
 from kgtrec.report.cells import digits_of, label_text, number_text
-from kgtrec.report.figures import Panel, grouped, panels
+from kgtrec.report.figures import Panel, gist, grouped, panels
 from kgtrec.report.gists import order_changes
 from kgtrec.report.svg import tidied
 
@@ -99,7 +99,7 @@ def svg(figure: Figure, panel: int | None = None, width: float | None = None) ->
     """
     parts = panels(figure)
     chosen, name = (parts, figure.key) if panel is None else ((parts[panel],), f"{figure.key}-{panel + 1}")
-    alt = figure.alt if panel is None else parts[panel].alt
+    alt = gist(figure) if panel is None else parts[panel].alt
     with _styled(width):
         drawing, out = _drawn(figure, chosen, width), io.StringIO()
         drawing.savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))

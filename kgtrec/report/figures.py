@@ -18,7 +18,8 @@ import pyarrow as pa
 from kgtrec.data.table import Figure
 from kgtrec.errors import KgtrecError
 from kgtrec.report import gists
-from kgtrec.report.gists import Rows, better_of
+from kgtrec.report.cells import better_of
+from kgtrec.report.gists import Rows
 
 SERIES_PER_PANEL = 6  # more lines in one panel than this are hard to tell apart
 
@@ -74,7 +75,7 @@ def tau_by_depth(
     Examples
     --------
     >>> rows = {"measure": ["RR", "RR"], "depth": [0, 1], "tau": [1.0, 0.5]}
-    >>> tau_by_depth(pa.table(rows)).alt
+    >>> gist(tau_by_depth(pa.table(rows)))
     'RR: from 1.000 at depth 0 to 0.500 at depth 1.'
     """
     usual = (
@@ -350,7 +351,7 @@ def slope_chart(
     Examples
     --------
     >>> rows = {"system": ["a", "b"] * 2, "labels": ["K", "K", "T", "T"], "value": [0.5, 0.25, 0.75, 1.0]}
-    >>> slope_chart(pa.table(rows)).alt
+    >>> gist(slope_chart(pa.table(rows)))
     'Best under K: a with 0.5000; best under T: b with 1.0000; from K to T, b passes a.'
     """
     checked = _checked("slope_chart", key, table)
@@ -366,51 +367,9 @@ def slope_chart(
     return _figure("slope_chart", checked, key, title, caption or usual, options)
 
 
-def sparse_against_full(
-    table: pa.Table,
-    *,
-    key: str = "sparse-full",
-    title: str = "Do sparse labels show who is better?",
-    caption: str = "",
-    measure: str = "score",
-) -> Figure:
-    """A score with sparse labels against the same with all of them, a line per density through all systems.
-
-    Parameters
-    ----------
-    table : pa.Table
-        missing (how labels went missing, a panel each), density (share of the labels, 0 to 1), system, family (what
-        the system is a checkpoint of), full, sparse.
-    key, title, caption : str
-        A caption of one's own replaces the usual one.
-    measure : str
-        What ``full`` and ``sparse`` are.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    KgtrecError
-        If a column is missing, or one of numbers holds none.
-
-    Examples
-    --------
-    >>> rows = {"missing": ["at random"] * 2, "density": [0.5] * 2, "system": ["a", "b"], "family": ["a", "b"],
-    ...         "full": [0.2, 0.4], "sparse": [0.2, 0.1]}
-    >>> sparse_against_full(pa.table(rows)).alt
-    'at random, 50% labelled: sparse 0.100 to 0.200 for full 0.200 to 0.400, 1 of 1 neighbours turned round.'
-    """
-    usual = (
-        f"The {measure} that sparse labels give against the one that all true facts give, for each share of the facts "
-        "that is labelled; a line joins the systems in the order of the full score, and a mark tells the family, if "
-        "there are at most nine. Where a line falls, sparse labels rank two neighbours the wrong way round. Dotted: "
-        "sparse equals full."
-    )
-    checked = _checked("sparse_against_full", key, table)
-    options = {"x": f"{measure} with all labels", "y": "with sparse labels"}
-    return _figure("sparse_against_full", checked, key, title, caption or usual, options)
+def gist(figure: Figure) -> str:
+    """What a figure shows, in words: for those who cannot see it."""
+    return KINDS[figure.kind].gist(figure.data.to_pydict(), figure.options) if figure.data.num_rows else "No data."
 
 
 def panels(figure: Figure) -> tuple[Panel, ...]:
@@ -445,8 +404,7 @@ def _figure(
     checked = _checked(kind, key, table)
     for name, column in (added or {}).items():
         checked = checked.append_column(name, column)
-    alt = KINDS[kind].gist(checked.to_pydict(), options) if checked.num_rows else "No data."
-    return Figure(key, kind, title, caption, alt, checked, options)
+    return Figure(key, kind, title, caption, checked, options)
 
 
 def _checked(kind: str, key: str, table: pa.Table) -> pa.Table:

@@ -10,20 +10,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from kgtrec.errors import MeasureError
-from kgtrec.measures.names import parse_measure
-from kgtrec.report.cells import count_text, digits_of, number_text, p_text
+from kgtrec.report.cells import better_of, count_text, digits_of, number_text, p_text
 
 Rows = Mapping[str, list[Any]]  # column -> values
 _TOLD = 8  # series whose gist is told; the others are counted
-
-
-def better_of(measure: str) -> str:
-    """Which way a measure is better; higher, where the name is one of the caller's own."""
-    try:
-        return parse_measure(measure).record.better
-    except MeasureError:
-        return "higher"
 
 
 def _told(sentences: Sequence[str], more: str) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from kgtrec.data.table import Block, Code, Column, Facts, Figure, Items, Report, Table, Text
-from kgtrec.report.cells import count_text, is_number_column, label_text, table_cells
+from kgtrec.report.cells import count_text, direction, is_number_column, label_text, table_cells
 from kgtrec.report.drawing import svg
 from kgtrec.report.figures import panels
 from kgtrec.report.records import table_csv
@@ -134,7 +134,7 @@ def _picture(figure: Figure, panel: int) -> Any:
 
 
 def _shown(table: Table) -> dict[str, Any]:
-    rows = table_cells(table)
+    rows, table = table_cells(table), table.wide
     return {
         "columns": [_head(table, column) for column in table.columns],
         # the widest letters of a column set how much room all get, so that its numbers stand below one another
@@ -151,7 +151,7 @@ def _head(table: Table, column: Column) -> dict[str, Any]:
         "classes": " ".join(
             ["number-cell"] * is_number_column(table, column) + ["whole"] * is_whole + ["wide"] * (len(label) > 24)
         ),
-        "first": _FIRST[column.better],
+        "first": _FIRST[direction(table.shown, column)],
     }
 
 

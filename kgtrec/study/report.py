@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import CATEGORIES
 from kgtrec.data.scores import Scores
-from kgtrec.data.table import Block, Column, Facts, Items, Report, Section, Table, Text
+from kgtrec.data.table import Block, Column, Facts, Items, Report, Section, Table, Text, key_text
 from kgtrec.errors import KgtrecError
 from kgtrec.meta.power import SPEAKING
 from kgtrec.report import figures
-from kgtrec.report.cells import count_text, digits_of, key_text, number_text, numbered
-from kgtrec.report.gists import better_of
-from kgtrec.report.score_tables import score_table
+from kgtrec.report.cells import better_of, count_text, digits_of, number_text, numbered
 from kgtrec.study.config import Study
+from kgtrec.study.score_table import score_table
 
 _COEFFICIENTS = {"tau": "Kendall's tau-b", "tau_ap": "tau_AP", "spearman": "Spearman's rho", "rbo": "RBO"}
 _TESTS = {

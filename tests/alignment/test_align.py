@@ -14,7 +14,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.alignment import read_alignment_system
-from kgtrec.report.alignment_study import study_text
+from kgtrec.report.show import shown
 
 THREE = np.array([[0.9, 0.8, 0.1], [0.7, 0.8, 0.8], [0.2, 0.3, 0.4]])
 ONE_TO_ONE = Alignments.by_row(3, 3)
@@ -270,7 +270,6 @@ def test_a_study_of_single_alignments_tells_what_has_no_value():
     with pytest.warns(KgtrecWarning, match=r"micro\.AMRI of gcn at size 1 is undefined where chance leaves no room"):
         study = study_alignment(similarities, Alignments.by_row(6, 6), [1, 6], repeats=2, name="gcn",
                                 measures="micro.MR micro.AMRI")  # fmt: skip
-    _, summary = joined_studies([study])
-    assert [line.split()[2:] for line in study_text(summary).splitlines()[1:4:2]] == [
+    assert [line.split()[2:] for line in shown(study, "table", ["summary"]).splitlines()[1:4:2]] == [
         ["1", "2", "1.0000", "1.0000", "1.0000"], ["1", "2", "-", "-", "-"],
     ]  # fmt: skip

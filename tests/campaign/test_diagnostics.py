@@ -11,6 +11,7 @@ from scipy import stats
 
 from kgtrec.campaign.diagnostics import diagnose
 from kgtrec.campaign.qrels import question_level
+from kgtrec.cli.campaign.diagnostics import TABLES
 from kgtrec.data.decisions import AGREED, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
@@ -20,7 +21,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
-from kgtrec.report.diagnostics import TABLES, diagnostics_csv, diagnostics_json, diagnostics_text
+from kgtrec.report.show import shown
 
 N_QUESTIONS, N_ENTITIES, DEPTH = 3, 8, 3
 NAMES = ("w", "x", "y", "z")
@@ -119,16 +120,16 @@ def test_every_table_has_its_rows(world):
     """Text, CSV and JSON come out of the same tables."""
     pool, decisions, seeds, runs = world
     found = diagnose(pool, decisions, seeds, runs, ["AP@3"], FAMILIES)
-    tables = found.to_tables()
+    tables = {table.key: table.data for table in found.tables()}
     assert tuple(tables) == TABLES
-    assert [tables[name].num_rows for name in TABLES] == [4, 16, len(found.pooled_at), 3, 4, 5 * 4]
-    for name in TABLES:
-        assert diagnostics_csv(found, name).count("\n") == tables[name].num_rows + 1
-    assert "NaN" not in diagnostics_json(found)
-    text = diagnostics_text(found)
+    assert [table.num_rows for table in tables.values()] == [4, 16, len(found.pooled_at), 3, 4, 5 * 4]
+    for name, table in tables.items():
+        assert shown(found, "csv", [name]).count("\n") == table.num_rows + 1
+    assert "NaN" not in shown(found, "json")
+    text = shown(found, "table")
     assert all(f"{name} " in text for name in NAMES)
     assert "AP@3" in text
-    assert "AP@3" not in diagnostics_text(diagnose(pool, decisions, seeds))
+    assert "AP@3" not in shown(diagnose(pool, decisions, seeds), "table")
 
 
 def small():

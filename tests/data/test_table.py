@@ -29,10 +29,10 @@ def test_a_table_without_columns_shows_all_its_data():
     assert [column.name for column in Table("t", "T", "", DATA).columns] == ["system", "RR"]
 
 
-def test_a_figure_has_a_title_a_caption_and_a_gist():
-    """None of them may be empty."""
-    for missing in ("title", "caption", "alt"):
-        texts = {"title": "T", "caption": "C", "alt": "A", missing: " "}
+def test_a_figure_has_a_title_and_a_caption():
+    """Neither may be empty."""
+    for missing in ("title", "caption"):
+        texts = {"title": "T", "caption": "C", missing: " "}
         with pytest.raises(KgtrecError, match=f"expected a {missing}, found none"):
             Figure("f", "heat_map", data=DATA, **texts)
 

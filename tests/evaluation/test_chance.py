@@ -14,7 +14,7 @@ from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.errors import KgtrecError, MeasureError
-from kgtrec.evaluation.chance import adjust, candidate_counts, chance_of_split, chance_table, default_measures
+from kgtrec.evaluation.chance import adjust, adjustable_measures, candidate_counts, chance_of_split, chance_table
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.ranking.rank import rank_scores
 
@@ -115,8 +115,8 @@ def test_a_table_by_hand():
 def test_without_names_every_measure_that_knows_its_chance_level_is_there():
     """On both sides and either, with finite moments."""
     table = chance_table(people())
-    assert list(dict.fromkeys(table.measure)) == default_measures()
-    assert len(table) == 3 * len(default_measures())
+    assert list(dict.fromkeys(table.measure)) == adjustable_measures()
+    assert len(table) == 3 * len(adjustable_measures())
     assert np.isfinite(table.expectation).all()
     assert (table.variance >= 0).all()
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 
+import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,10 +14,11 @@ from hypothesis import strategies as st
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.evaluation.evaluate import each_system, evaluate
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.evaluation.given import each_system
+from kgtrec.ranking.rank import rank_scores
 from tests.worlds import World, worlds
 
 
@@ -225,8 +228,8 @@ def test_sides_need_a_collection():
 @pytest.mark.parametrize(
     ("qrels", "systems", "message"),
     [
-        ("qrels.txt", {}, "expected a pandas data frame with a column 'query_id', found str"),
-        (None, None, "expected a Run, AnswerRanks or data frame, or several, found NoneType"),
+        (3, {}, "expected Qrels, a Collection, a path, a data frame, a dict of dicts or tuples .* as qrels, found int"),
+        (None, None, "expected systems, found NoneType"),
         (None, {3: None}, "expected texts as names of systems, found 3"),
     ],
 )
@@ -245,15 +248,54 @@ def test_intervals_of_single_items_are_refused(per: str):
         evaluate(built, ranks_of(built, [0] * len(built.qrels)), "micro.MRR", per=per, confidence=0.9)
 
 
-def test_a_run_of_another_library_is_told_with_its_module_and_how_to_convert_it():
-    """ranx has a Run too: "expected a Run, found Run" helps nobody."""
-    theirs = type("Run", (), {"__module__": "ranx.data_structures.run"})()
-    way_out = "Run.from_frame(run.to_dataframe().rename(columns={'q_id': 'query_id'}), run.name)"
-    for given_so in (theirs, [theirs], {"bm25": theirs}):
-        with pytest.raises(KgtrecError) as told:
-            list(each_system(given_so))
-        assert f"found ranx.data_structures.run.Run; convert a run of ranx with {way_out}" in str(told.value)
-    with pytest.raises(KgtrecError, match=r"^expected a Run, AnswerRanks or data frame, or several, found int$"):
-        list(each_system(3))
-    frame = pd.DataFrame({"q_id": ["q", "q"], "doc_id": ["a", "b"], "score": [0.5, 1.0]})  # what to_dataframe gives
-    assert len(Run.from_frame(frame.rename(columns={"q_id": "query_id"}), "bm25")) == 2
+def test_what_other_libraries_hold_is_accepted(tmp_path):
+    """Dicts of dicts, named tuples, PyTerrier's frames, ranx's objects and paths: the same numbers."""
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
+    run = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 0.5}}
+    rows = [(question, entity, value) for question, inner in qrels.items() for entity, value in inner.items()]
+    found = [(question, entity, value) for question, inner in run.items() for entity, value in inner.items()]
+    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 {e} {v}\n" for q, e, v in rows))
+    (tmp_path / "mine.run").write_text("".join(f"{q} Q0 {e} 1 {v} t\n" for q, e, v in found))
+
+    def of_ranx(name, rows):
+        frame = pd.DataFrame(rows, columns=["q_id", "doc_id", "score"])
+        return type(name, (), {"__module__": "ranx.data_structures", "to_dataframe": lambda _: frame})()
+
+    judged = [
+        qrels, [ir_measures.Qrel(*row) for row in rows], pd.DataFrame(rows, columns=["qid", "docno", "label"]),
+        tmp_path / "qrels.txt", str(tmp_path / "qrels.txt"), of_ranx("Qrels", rows),
+    ]  # fmt: skip
+    systems = [
+        run, [ir_measures.ScoredDoc(*row) for row in found], pd.DataFrame(found, columns=["qid", "docno", "score"]),
+        tmp_path / "mine.run", [tmp_path / "mine.run"], of_ranx("Run", found), {"mine": run},
+        {"mine": of_ranx("Run", found)}, {"mine": str(tmp_path / "mine.run")},
+    ]  # fmt: skip
+    for own, system in itertools.product(judged, systems):
+        assert evaluate(own, system, "RR AP").values.ravel().tolist() == [0.75, 0.75]
+
+
+def test_what_rank_scores_gives_is_a_system():
+    """Its answer ranks."""
+    built = collection()
+    scores = np.zeros((len(built.questions), len(built.entities)))
+    ranked = rank_scores(built, scores, questions=built, entities=built, name="all alike")
+    measured = evaluate(built, ranked, "micro.MRR")
+    assert measured.systems == ("all alike",)
+    assert measured.values.tolist() == evaluate(built, ranked.answer_ranks, "micro.MRR").values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"q": {1: 2.0}}, r"expected texts as entities, found 1; write str\(1\)"),
+        ({"q": {"a": "2"}}, "expected a Run, AnswerRanks, a path, .* as system 'q', found dict"),
+        ({"s": {"q": {"a": True}}}, "expected numbers as scores, found True"),
+        ({"s": {"q": {"\ud800": 1.0}}}, "expected texts that UTF-8 can hold"),
+        ({"s": {"q": {"a": float("nan")}}}, r"expected a number as score, found NaN for \(q, a\)"),
+        ([3], "expected a Run, AnswerRanks or path, found int; give others as a mapping from names"),
+        ({"s": 3}, "expected a Run, AnswerRanks, a path, .* as system 's', found int"),
+    ],
+)
+def test_what_is_no_system_is_refused(given, message):
+    with pytest.raises(KgtrecError, match=message):
+        list(each_system(given))

@@ -20,7 +20,7 @@ from kgtrec.evaluation.summarise import Items
 from kgtrec.kernels.statistics.ratio_intervals import Units, quotients
 from kgtrec.measures.names import parse_measure
 from kgtrec.ranking.rank import rank_scores
-from kgtrec.report.tables import to_latex, to_table
+from kgtrec.report.show import shown
 from tests.evaluation.test_summarise import items
 from tests.laws.tables import Table
 
@@ -240,8 +240,8 @@ def test_a_table_shows_no_brackets_where_there_is_no_interval_and_says_what_is_d
     """Of micro.MR, which a few of the 60 triples carry; LaTeX in a comment above."""
     with pytest.warns(KgtrecWarning, match=r"no interval for micro\.MR \([0-9.]+ effective triples, 60 needed\)"):
         scores = evaluate(collection, ranks, "micro.MR micro.MRR", confidence=0.95)
-    row = to_table(scores).splitlines()[1].split()
+    row = shown(scores, "table").splitlines()[1].split()
     assert [cell[0] == "[" for cell in row[2:4]] == [False, True]
-    comment, begin, *_ = to_latex(scores).splitlines()
+    comment, begin, *_ = shown(scores, "latex").splitlines()
     assert comment == "% intervals over other test sets of as many triples from the same graph"
     assert begin.startswith(r"\begin{tabular}")

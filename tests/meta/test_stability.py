@@ -423,9 +423,9 @@ def test_a_subsample_has_both_sides_of_its_triples():
 
 def test_larger_samples_rank_more_alike():
     """Means of tau rise from 5% to 95% of the triples, and lie within their interval."""
-    found = stability(*STUDY, MEASURES, sizes=[0.05, 0.5, 0.95], repeats=30)
+    found = stability(*STUDY, MEASURES, sizes=[0.05, 0.5, 0.95], repeats=30, confidence=0.9)
     assert np.all(np.diff(found.mean, axis=1) > 0)
-    low, high = found.interval(0.9)
+    low, high = found.interval
     assert np.all((low <= found.mean) & (found.mean <= high))
 
 
@@ -552,7 +552,7 @@ def test_workers_end_with_the_process_that_shares_out_the_work():
 import os, signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from kgtrec.meta.stability import _begin
+from kgtrec.meta.workers import _begin
 
 with ProcessPoolExecutor(1, get_context("spawn"), _begin, (None,)) as pool:
     pool.submit(os.write, 1, b"at work").result()

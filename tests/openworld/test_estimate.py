@@ -37,7 +37,7 @@ from kgtrec.openworld.theory import expected_score, questions_needed
 from kgtrec.openworld.weights import named_weights
 from kgtrec.pooling.pool_runs import pool_runs
 from kgtrec.ranking.rank import rank_scores
-from kgtrec.report.missing_estimate import estimate_json, estimate_text
+from kgtrec.report.show import shown
 from tests.campaign.test_estimates import STRATA, judged, world
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -107,7 +107,7 @@ def test_known_answers_count_as_judged_true():
     known = qrels(q1="abd", q3="h", q7="z")
     found = estimate_missing(LABELLED, bare, [ONE, TWO], "micro.MRR", depth=3, known=known)
     expected = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3)
-    assert estimate_json(found) == estimate_json(expected)
+    assert shown(found, "json") == shown(expected, "json")
 
 
 def test_the_truth_is_told_beside_and_is_not_a_judgement():
@@ -302,10 +302,10 @@ def test_scores_are_those_of_evaluate(seed):
 def test_answer_ranks_say_what_runs_say(seed):
     """Whatever was known when scores were ranked: all that is true, the labels, or nothing; shares judged apart."""
     true, labelled, scores = random_world(seed)
-    expected = json.loads(estimate_json(estimated(labelled, true, runs_of(scores))))
+    expected = json.loads(shown(estimated(labelled, true, runs_of(scores)), "json"))
     for answers in (true, labelled):
         ranks = [ranks_of(f"s{place}", own, answers, true) for place, own in enumerate(scores)]
-        got = json.loads(estimate_json(estimated(labelled, true, ranks)))
+        got = json.loads(shown(estimated(labelled, true, ranks), "json"))
         assert set(got.pop("judged").values()) == {None}
         assert got == {name: value for name, value in expected.items() if name != "judged"}
 
@@ -327,7 +327,7 @@ def test_the_order_of_rows_files_and_systems_does_not_matter(seed):
         Qrels.from_frame(shuffled(labels.to_frame())), Qrels.from_frame(shuffled(everything.to_frame())),
         [Run.from_frame(shuffled(one.to_frame()), one.name) for one in runs], **OPTIONS,
     )  # fmt: skip
-    assert estimate_json(again) == estimate_json(expected)
+    assert shown(again, "json") == shown(expected, "json")
     turned = estimate_missing(labels, everything, runs[::-1], **OPTIONS)  # their rows come in that order
     assert turned.separations_table().equals(expected.separations_table())
     for name in ("missing", "answers"):
@@ -516,7 +516,7 @@ def test_systems_that_miss_more_labels_than_independent_ones_would_do_not_find_i
     assert (
         '"runs" would have the systems miss 0 labels, and they miss 6: they do not find independently, and its numbers '
         "are too low and have no interval"
-    ) in estimate_text(found)
+    ) in shown(found, "table")
 
 
 def test_systems_that_miss_as_many_labels_as_independent_ones_would_may_be_such():
@@ -526,7 +526,7 @@ def test_systems_that_miss_as_many_labels_as_independent_ones_would_may_be_such(
     assert found.missed_by_runs == pytest.approx(3.3)
     assert found.independent
     assert found.answers.low[RUNS] < found.answers.value[RUNS] < found.answers.high[RUNS]
-    assert '"runs" would have' not in estimate_text(found)
+    assert '"runs" would have' not in shown(found, "table")
 
 
 def test_systems_that_miss_no_label_where_few_are_to_be_missed_may_be_independent():
@@ -556,7 +556,7 @@ def test_what_is_known_otherwise_counts_once_though_a_sample_of_it_was_judged():
     weight = np.where(JUDGED.grade >= 1, 2.5, 1.0)
     found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", weight=weight, **options)
     assert found.found_missing == 3
-    assert estimate_json(found) == estimate_json(expected)
+    assert shown(found, "json") == shown(expected, "json")
 
 
 # -- strengths and separations

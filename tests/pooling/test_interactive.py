@@ -13,13 +13,13 @@ from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
-from kgtrec.kernels.sampling.bandits import STRATEGIES, arm_keys
+from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys
 from kgtrec.kernels.sampling.random_order import hashes_of_texts
 from kgtrec.pooling.interactive import Asker, asking, replay, replayed
 from kgtrec.pooling.pool_runs import pool_runs
 from tests.collections_by_hand import collection_of
 
-STRATEGY = st.sampled_from(sorted(STRATEGIES))
+STRATEGY = st.sampled_from(sorted(BANDITS))
 TURNS = st.sampled_from(["each", "best"])
 
 
@@ -106,7 +106,7 @@ def simulated(collection, lists, true, strategy, decay, prior):
         options = []
         for i, name in enumerate(names):
             hits, misses = (np.array([value]) for value in counts[name])
-            value = STRATEGIES[strategy](hits, misses, prior, draws[i : i + 1])[0]
+            value = BANDITS[strategy](hits, misses, prior, draws[i : i + 1])[0]
             options += [(-value, int(tie[i]), name)] if left[name] else []
         name = min(options)[2]
         entity = left[name][0]
@@ -272,7 +272,7 @@ def test_a_doubt_counts_neither_way():
     assert asker.verdicts.tolist() == [2, 2, 2]
 
 
-@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+@pytest.mark.parametrize("strategy", sorted(BANDITS))
 def test_a_good_run_is_found_out(strategy):
     """Beside a perfect run and two random ones, more positives than taking the best ranks first, at an equal budget."""
     n_questions, n_entities = 20, 200
@@ -298,7 +298,7 @@ def test_a_good_run_is_found_out(strategy):
     assert positives(asked) > 1.5 * positives(taken)
 
 
-@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+@pytest.mark.parametrize("strategy", sorted(BANDITS))
 def test_the_best_question_is_next(strategy):
     """With turns by value, a question that only yields answers is asked to its end before others are asked again."""
     collection = collection_of(3, 30, {(q, 29): 1 for q in range(3)})

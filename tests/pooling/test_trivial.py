@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.formats.triples import read_triples
-from kgtrec.pooling.trivial import RULES, Untyped, count_untyped, counts_by_rule_and_relation, judge_trivial
-from kgtrec.report.trivial import trivial_text
+from kgtrec.pooling.trivial import RULES, Untyped, count_untyped, judge_trivial, trivial_counts
+from kgtrec.report.show import shown
 
 TRAIN = [
     ("fr", "capital", "paris"), ("it", "capital", "rome"), ("es", "borders", "fr"),
@@ -194,17 +195,17 @@ def test_counts_and_their_text():
     """Rows sum to what is taken; the text has a line per rule and relation."""
     collection = collection_of()
     pool = pool_of(collection, POOLED)
-    counts = counts_by_rule_and_relation(pool, judge_trivial(pool, collection, by="category"))
-    assert counts.to_pylist() == [
+    counts = trivial_counts(pool, judge_trivial(pool, collection, by="category"))
+    assert counts.counts.to_pylist() == [
         {"rule": "1-1 head question", "relation": "capital", "triples": 2, "pooled": 3},
         {"rule": "1-1 tail question", "relation": "capital", "triples": 1, "pooled": 3},
         {"rule": "N-1 tail question", "relation": "born_in", "triples": 2, "pooled": 5},
     ]
-    text = trivial_text(counts, pooled=len(pool), limit=0)
+    text = shown(counts, "table")
     assert text.splitlines()[4:6] == ["all rules                5  50.00%", "left to judge            5  50.00%"]
-    assert text.splitlines()[-1].split() == ["N-1", "tail", "question", "1", "more", "2", "5"]
-    nothing = counts_by_rule_and_relation(pool, type(judge_trivial(pool, collection, by="category")).none(len(pool)))
-    assert trivial_text(nothing, pooled=0).splitlines()[-1].split() == ["left", "to", "judge", "0", "-"]
+    assert text.splitlines()[-1].split() == ["N-1", "tail", "question", "born_in", "2", "5"]
+    nothing = trivial_counts(pool, type(judge_trivial(pool, collection, by="category")).none(len(pool)))
+    assert shown(replace(nothing, pooled=0), "table").splitlines()[-1].split() == ["left", "to", "judge", "0", "-"]
 
 
 def test_untyped_are_counted():

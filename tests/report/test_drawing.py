@@ -20,8 +20,8 @@ from matplotlib.figure import Figure as Grid
 from kgtrec.report import figures
 from kgtrec.report.cells import label_text
 from kgtrec.report.drawing import draw, pdf, png, svg
-from kgtrec.report.figures import KINDS, panels
-from tests.report.sample import HOSTILE, all_figures
+from kgtrec.report.figures import KINDS, gist, panels
+from tests.report.sample import HOSTILE, all_figures, sparse_against_full
 
 FIGURES = all_figures()
 SVG = "{http://www.w3.org/2000/svg}"
@@ -189,7 +189,7 @@ CURVES = {
 
 def test_a_line_of_each_density_joins_its_systems_in_the_order_of_the_full_score():
     """The highest density first; families have a mark each; both panels have the same axes and each its own rows."""
-    axes = draw(figures.sparse_against_full(pa.table(CURVES))).axes
+    axes = draw(sparse_against_full(pa.table(CURVES))).axes
     drawn = [[line.get_xydata().tolist() for line in ax.lines if line.get_linestyle() != "None"] for ax in axes]
     assert drawn[0][1:3] == [[[0.3, 0.3]], [[0.1, 0.05], [0.2, 0.15], [0.3, 0.25]]]
     assert drawn[1][1:3] == [[[0.3, 0.2]], [[0.3, 0.02]]]
@@ -204,7 +204,7 @@ def test_a_line_of_each_density_joins_its_systems_in_the_order_of_the_full_score
 def test_a_point_without_a_finite_score_is_left_out_of_its_line():
     """And the line goes on."""
     rows = {**CURVES, "sparse": [0.25, 0.05, math.nan, math.inf, 0.02, 0.2]}
-    axes = draw(figures.sparse_against_full(pa.table(rows))).axes
+    axes = draw(sparse_against_full(pa.table(rows))).axes
     lines = [line.get_xydata().tolist() for line in axes[0].lines if line.get_linestyle() != "None"]
     assert [[0.1, 0.05], [0.3, 0.25]] in lines
     assert [text.get_text() for text in axes[0].texts] == ["10% labelled"]
@@ -216,7 +216,7 @@ def test_more_families_than_marks_are_not_told_apart():
     names = [f"s{k}" for k in range(n)]
     rows = {"missing": ["at random"] * n, "density": [0.5] * n, "system": names, "family": names,
             "full": [0.1 * k for k in range(n)], "sparse": [0.1] * n}  # fmt: skip
-    (axes,) = draw(figures.sparse_against_full(pa.table(rows))).axes
+    (axes,) = draw(sparse_against_full(pa.table(rows))).axes
     assert axes.get_legend() is None
     assert len({line.get_marker() for line in axes.lines if line.get_linestyle() == "None"}) == 1
 
@@ -226,7 +226,7 @@ def test_seven_densities_have_a_colour_and_a_name_each():
     density = [0.1 * n for n in range(1, 8)]
     rows = {"missing": ["at random"] * 14, "density": density * 2, "system": ["a"] * 7 + ["b"] * 7,
             "family": ["a"] * 7 + ["b"] * 7, "full": [0.1] * 7 + [0.9] * 7, "sparse": [0.1] * 7 + density}  # fmt: skip
-    (axes,) = draw(figures.sparse_against_full(pa.table(rows))).axes
+    (axes,) = draw(sparse_against_full(pa.table(rows))).axes
     lines = [line for line in axes.lines[1:] if line.get_linestyle() != "None"]
     assert len({line.get_color() for line in lines}) == 7
     assert len({text.get_text() for text in axes.texts}) == 7
@@ -249,7 +249,7 @@ def test_svg_needs_nothing_and_leaks_nothing(kind: str):
     text = svg(figure)
     root = ET.fromstring(text)  # noqa: S314
     assert root.get("role") == "img"
-    assert root.find(f"{SVG}desc").text == label_text(figure.alt)  # type: ignore[union-attr]
+    assert root.find(f"{SVG}desc").text == label_text(gist(figure))  # type: ignore[union-attr]
     ids = [node.get("id") for node in root.iter() if node.get("id")]
     assert len(ids) == len(set(ids))
     assert all(name.startswith(figure.key) for name in ids)  # type: ignore[union-attr]
@@ -302,7 +302,7 @@ def test_infinite_values_are_gaps():
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_rows_and_no_defined_value_are_drawn(kind: str):
     """An empty table, and one whose numbers are all NaN."""
-    make, data = getattr(figures, kind), FIGURES[kind].data
+    make, data = getattr(figures, kind, sparse_against_full), FIGURES[kind].data
     assert "no data" in svg(make(data.slice(0, 0)))
     undefined = {
         name: pa.array([float("nan")] * len(data)) if pa.types.is_floating(data[name].type) else data[name]

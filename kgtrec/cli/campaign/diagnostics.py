@@ -6,13 +6,13 @@ import click
 
 from kgtrec.cli.common import counting, progress, say
 from kgtrec.cli.inputs import files_of, holds_ranks_of, read_systems
-from kgtrec.cli.options import COUNT, measure_option, mixed_option, require_table, trust_ids_option
-from kgtrec.cli.output import form_of
+from kgtrec.cli.options import COUNT, measure_option, mixed_option, trust_ids_option
+from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.trec.runs import default_name
 
-FORMATS = ("table", "csv", "json")
+TABLES = ("runs", "overlap", "depths", "questions", "systems", "left_out")
+_MOST_RUNS = 12  # side by side in the table of overlaps
 
 
 @click.command(name="diagnostics")
@@ -22,14 +22,7 @@ FORMATS = ("table", "csv", "json")
 @click.option("--judged-at", type=COUNT, default=10, show_default=True, metavar="K", help="The k of Judged@k.")
 @mixed_option
 @trust_ids_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Form of the output; by default that of --out's suffix, else table.",
-)
-@click.option("--table", help="Which table to write as CSV: runs, overlap, depths, questions, systems or left_out.")
-@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+@output_options(TABLES)
 def command(
     campaign: str,
     systems: tuple[str, ...],
@@ -37,7 +30,7 @@ def command(
     judged_at: int,
     mixed: bool,
     form: str | None,
-    table: str | None,
+    part: str | None,
     out: str | None,
 ) -> None:
     """Tell what each run brought into the pool of CAMPAIGN, and what would be lost without it.
@@ -59,10 +52,8 @@ def command(
     from kgtrec.formats.campaign.folder import read_campaign
     from kgtrec.formats.campaign.pools import read_families
     from kgtrec.formats.output.folders import RUNS
-    from kgtrec.report import diagnostics as report
 
-    form = form_of(out, form, FORMATS)
-    require_table(form, table, list(report.TABLES))
+    form = form_of(out, form)
     systems = files_of(systems)
     _refuse_same_names(systems)
     read = read_campaign(campaign)
@@ -75,13 +66,10 @@ def command(
         )  # fmt: skip
     if strangers := [name for name in found.systems if name not in found.runs]:
         say(f"note: not pooled, and so never left out: {', '.join(strangers)}")
-    text = (
-        report.diagnostics_csv(found, str(table))
-        if form == "csv"
-        else {"table": report.diagnostics_text, "json": report.diagnostics_json}[form](found)
-    )
-    with writing(out or "-") as stream:
-        stream.write(text.encode())
+    names: tuple[str, ...] | None = (part,) if part else None
+    if not part and form in ("table", "latex") and not 1 < len(found.runs) <= _MOST_RUNS:
+        names = tuple(table.key for table in found.tables() if table.key != "overlap" and table.shown.num_rows)
+    show(found, form, out, names)
 
 
 def _refuse_same_names(systems: tuple[str, ...]) -> None:

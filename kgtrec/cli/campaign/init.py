@@ -14,6 +14,7 @@ import numpy as np
 
 from kgtrec.campaign.tasks import draft_template
 from kgtrec.campaign.track import track
+from kgtrec.cli.campaign.next_steps import next_text, notes_text
 from kgtrec.cli.common import say
 from kgtrec.data.campaign import Assignments, People
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
@@ -40,7 +41,6 @@ from kgtrec.formats.campaign.pools import BY, read_pool
 from kgtrec.formats.output.folders import ASSIGNMENTS, GUIDELINES, JUDGEMENTS, NAMES, PEOPLE, SOURCES, TEMPLATES
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import update_text
-from kgtrec.report.campaigns import next_text, notes_text
 
 
 @click.command(name="init")

@@ -85,9 +85,10 @@ def command(
         triple_level,
         with_judgements,
     )
+    from kgtrec.campaign.readme import readme_text
     from kgtrec.formats.campaign.folder import read_campaign
     from kgtrec.formats.trec.qrels_folders import require_writable, write_qrels_folder
-    from kgtrec.report.qrels_report import qrels_report_text, readme_text
+    from kgtrec.report.show import shown
 
     require_writable(out, force=force)
     if known and (folder is None or level != "triple"):
@@ -124,7 +125,7 @@ def command(
     if len(by_depth[-1]) == 0:
         raise KgtrecError(f"{campaign}: nothing is judged and nothing was known before, so there are no qrels yet")
     report = report_qrels(pool, seeds, read.automatic, decisions, depth, level=level)
-    text = qrels_report_text(report)
+    text = shown(report, "table")
     write_qrels_folder(
         out,
         questions,

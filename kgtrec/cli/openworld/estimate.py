@@ -14,18 +14,14 @@ from kgtrec.cli.options import (
     COUNT,
     SHARE,
     Real,
-    format_option,
     measure_option,
     mixed_option,
-    out_option,
-    require_table,
     trust_ids_option,
     trusts_ids,
 )
-from kgtrec.cli.output import form_of
+from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError, naming
-from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.openworld.estimate import METHODS
 
@@ -36,7 +32,7 @@ if TYPE_CHECKING:
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.questions import Questions
 
-FORMATS = ("table", "csv", "json")
+TABLES = ("missing", "scores", "separations")
 _DEPTH = 10  # of a pool that nothing is known of
 
 
@@ -70,9 +66,7 @@ _DEPTH = 10  # of a pool that nothing is known of
 )  # fmt: skip
 @mixed_option
 @trust_ids_option
-@format_option(FORMATS)
-@click.option("--table", help="Which table to write as CSV: missing, scores or separations.")
-@out_option
+@output_options(TABLES)
 def command(
     judged: str,
     systems: tuple[str, ...],
@@ -87,7 +81,7 @@ def command(
     confidence: float,
     mixed: bool,
     form: str | None,
-    table: str | None,
+    part: str | None,
     out: str | None,
 ) -> None:
     """Estimate how many true answers lack a label, out of CAMPAIGN or judged QRELS and the SYSTEMS that were pooled.
@@ -107,10 +101,8 @@ def command(
     kgtrec openworld estimate CAMPAIGN ranks/*.run.gz --known C/qrels.txt -m "micro.MRR micro.logMRR" --out found.json
     """
     from kgtrec.openworld.estimate import MEASURES, estimate_missing
-    from kgtrec.report import missing_estimate as report
 
-    form = form_of(out, form, FORMATS)
-    require_table(form, table, list(report.TABLES))
+    form = form_of(out, form)
     paths, holds_ranks = systems_of(judged, systems)
     given = {path: read_judgements(path) for path in (labels, known, truth) if path is not None}
     sparse, complete, weight, pooled, questions = _judged(judged, None if labels is None else given[labels], known)
@@ -124,13 +116,7 @@ def command(
         )  # fmt: skip
     if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
         say(f"note: cut runs, in which an answer that is not listed counts 0: {', '.join(cut)}")
-    text = (
-        report.estimate_csv(found, str(table))
-        if form == "csv"
-        else {"table": report.estimate_text, "json": report.estimate_json}[form](found)
-    )
-    with writing(out or "-") as stream:
-        stream.write(text.encode())
+    show(found, form, out, (part,) if part else None)
 
 
 def _judged(

@@ -165,54 +165,6 @@ def _variance_rr_dense(r: Counts, n: Counts) -> Floats:
     return np.asarray(second - first * first)
 
 
-def expected_precision(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
-    """Expected P@cutoff, R min(k, N) / (N k); ``cutoff=relevant`` gives Rprec.
-
-    Examples
-    --------
-    >>> expected_precision([1, 2], [4, 2], 4)
-    array([0.25, 0.5 ])
-    """
-    r, n, k = _checked(relevant, candidates, cutoff)
-    return np.asarray(r / n * (k / _divisor(r, cutoff)))
-
-
-def variance_precision(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
-    """Variance of P@cutoff (hypergeometric).
-
-    Examples
-    --------
-    >>> variance_precision([1], [4], 1)
-    array([0.1875])
-    """
-    r, n, k = _checked(relevant, candidates, cutoff)
-    return np.asarray(_variance_found(r, n, k) / _divisor(r, cutoff) ** 2)
-
-
-def expected_recall(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
-    """Expected R@cutoff, min(k, N) / N.
-
-    Examples
-    --------
-    >>> expected_recall([0, 1, 2], [4, 4, 4], 2)
-    array([0. , 0.5, 0.5])
-    """
-    r, n, k = _checked(relevant, candidates, cutoff)
-    return np.where(r > 0, k / n, 0.0)
-
-
-def variance_recall(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
-    """Variance of R@cutoff (hypergeometric).
-
-    Examples
-    --------
-    >>> variance_recall([1, 4], [4, 4], 2)
-    array([0.25, 0.  ])
-    """
-    r, n, k = _checked(relevant, candidates, cutoff)
-    return np.asarray(_variance_found(r, n, k) / np.maximum(r, 1.0) ** 2)
-
-
 def _variance_found(r: Counts, n: Counts, k: Counts) -> Floats:
     return np.asarray((r / n) * ((n - r) / n) * k * ((n - k) / np.maximum(n - 1.0, 1.0)))
 

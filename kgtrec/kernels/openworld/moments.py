@@ -329,7 +329,7 @@ def _means_given_labels(values: Floats, n_answers: int, labels: NDArray[np.int64
     return means
 
 
-class Moments(NamedTuple):
+class ScoreMoments(NamedTuple):
     """Means and covariances of what a question with a label adds to an average."""
 
     mean: Floats  # (s,)
@@ -346,7 +346,7 @@ def moments(
     *,
     per_label: bool,
     share: Floats | None = None,
-) -> Moments:
+) -> ScoreMoments:
     r"""Mean, variance and covariance, divided by the number of questions those of an average over questions.
 
     A question with a labels, m found missing answers and the sum S over its labels is worth S / a to the average over
@@ -392,7 +392,7 @@ def moments(
             shared = found**2 * np.maximum(paired - once**2, 0.0)
             variance[place] += part * float(chance @ (worth**2 * (own + shared) + apart[place] ** 2))
         covariance += part * ((apart * chance) @ apart.T)
-    return Moments(mean, variance, covariance)
+    return ScoreMoments(mean, variance, covariance)
 
 
 def _tables(weights: Weights, n_answers: int, missing: float) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:

@@ -77,7 +77,7 @@ def thompson(hits: Values, misses: Values, prior: tuple[float, float], key: Keys
     return betaincinv(hits + prior[0], misses + prior[1], share).astype(np.float64, copy=False)
 
 
-STRATEGIES = {"mtf": move_to_front, "max-mean": max_mean, "thompson": thompson}
+BANDITS = {"mtf": move_to_front, "max-mean": max_mean, "thompson": thompson}
 
 
 def best_arm(value: Values, is_open: NDArray[np.bool_], tie: Keys) -> int:

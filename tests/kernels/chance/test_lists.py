@@ -26,8 +26,6 @@ def ndcg(x, r, k):
 
 MEASURES = {
     "success": lambda x, r, k: float(any(x[:k])),
-    "precision": lambda x, r, k: sum(x[:k]) / k,
-    "recall": lambda x, r, k: sum(x[:k]) / r,
     "average_precision": average_precision,
     "ndcg": ndcg,
     "reciprocal_best_rank": lambda x, r, k: 1 / (1 + int(np.argmax(x))),
@@ -153,17 +151,11 @@ def test_no_relevant_candidate_means_zero_whatever_the_order():
             assert (mean[0], variance[0]) == (0.0, 0.0), name
 
 
-def test_r_precision_is_precision_at_r():
-    """cutoff may differ by question: E[Rprec] = R / N."""
-    r, n = np.array([1, 3, 5]), np.array([10, 10, 5])
-    assert lists.expected_precision(r, n, r) == pytest.approx(r / n)
-
-
 @given(st.integers(1, 50), st.integers(0, 10**6), st.integers(1, 2000))
 def test_expectations_lie_between_0_and_1_and_rise_with_the_cutoff(r, more, k):
     """For every measure that has a cutoff and grows with it."""
     n = r + more
-    for name in ("success", "recall", "average_precision"):
+    for name in ("success", "average_precision"):
         low, high = (getattr(lists, f"expected_{name}")([r], [n], cut)[0] for cut in (k, k + 1))
         assert 0 <= low <= high * (1 + 1e-14) <= 1 + 1e-12
 

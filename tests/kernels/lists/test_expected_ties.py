@@ -168,8 +168,8 @@ def test_one_group_of_everything_is_a_random_order(relevant: int, candidates: in
     else:
         pairs += [
             (expected_ties.success(ranking, cutoff), chance_lists.expected_success),
-            (expected_ties.precision(ranking, cutoff), chance_lists.expected_precision),
-            (expected_ties.recall(ranking, cutoff), chance_lists.expected_recall),
+            (expected_ties.precision(ranking, cutoff), lambda r, n, k: np.minimum(k, n) * r / n / k),
+            (expected_ties.recall(ranking, cutoff), lambda r, n, k: np.minimum(k, n) / n),
         ]
     for found, function in pairs:
         at = () if function.__name__.endswith("best_rank") else (cutoff,)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgtrec.kernels.sampling.bandits import STRATEGIES, arm_keys, best_arm, max_mean, move_to_front, rewarded, thompson
+from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys, best_arm, max_mean, move_to_front, rewarded, thompson
 
 NO_KEYS = np.zeros(3, np.uint64)
 
@@ -64,4 +64,4 @@ def test_names_of_strategies_are_those_of_pooling():
     """The interactive strategies of `kgtrec.pooling.pool_runs` are these."""
     from kgtrec.pooling.pool_runs import STRATEGIES as ALL
 
-    assert set(STRATEGIES) == {name for name, strategy in ALL.items() if strategy.interactive}
+    assert set(BANDITS) == {name for name, strategy in ALL.items() if strategy.interactive}

@@ -1,4 +1,4 @@
-"""The page of sparse against full scores."""
+"""Sparse against full scores as tables, figures and a page."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kgtrec.data.table import Figure, Report, Table
-from kgtrec.openworld.curve import OpenWorldCurve
+from kgtrec.data.table import Figure
+from kgtrec.openworld.curve import CURVE_TABLES, OpenWorldCurve
 from kgtrec.report.files import report_files
-from kgtrec.report.open_world import curve_report, curve_text, tables_of
+from kgtrec.report.show import shown
 
 
 def curve(densities: tuple[float, ...], measures: tuple[str, ...] = ("micro.MRR",)) -> OpenWorldCurve:
@@ -27,8 +27,9 @@ def curve(densities: tuple[float, ...], measures: tuple[str, ...] = ("micro.MRR"
     )  # fmt: skip
 
 
-def page(found: OpenWorldCurve) -> Report:
-    return curve_report(found, tables_of(found))
+def across(found: OpenWorldCurve) -> str:
+    """The tables that are printed, which come behind those that hold all numbers."""
+    return shown(found, "table", [table.key for table in found.tables()[len(CURVE_TABLES) :]])
 
 
 def alone(found: OpenWorldCurve) -> OpenWorldCurve:
@@ -42,8 +43,7 @@ def alone(found: OpenWorldCurve) -> OpenWorldCurve:
 
 def test_each_measure_has_a_figure_with_both_ways_of_missing():
     """Points are means over draws."""
-    found = page(curve((0.5, 0.1), ("micro.MRR", "micro.pMRR(p=0.5)")))
-    figures = list(found.figures)
+    figures = curve((0.5, 0.1), ("micro.MRR", "micro.pMRR(p=0.5)")).figures()
     assert [figure.key for figure in figures] == ["sparse-full-1-micro-mrr", "sparse-full-2-micro-pmrr-p-0-5"]
     rows = figures[0].data.to_pylist()
     assert len(rows) == 2 * 2 * 3
@@ -63,7 +63,7 @@ def test_each_measure_has_a_figure_with_both_ways_of_missing():
     ],
 )
 def test_no_more_than_five_densities_are_drawn_from_the_lowest_to_the_highest(densities, drawn):
-    (figure,) = page(curve(densities)).figures
+    (figure,) = curve(densities).figures()
     assert isinstance(figure, Figure)
     assert sorted(set(figure.data.column("density").to_pylist())) == drawn
 
@@ -71,10 +71,9 @@ def test_no_more_than_five_densities_are_drawn_from_the_lowest_to_the_highest(de
 def test_the_text_has_a_table_of_each_number_and_way_of_missing():
     """Sparse scores are half of the full ones at random, a quarter where correlated; orders stay; lines are exact."""
     found = curve((0.5, 0.1))
-    text = curve_text(found, tables_of(found))
-    head, *tables = text.split("\n\n")
+    tables = across(found).split("\n\n")
     # 2 questions of one answer and 3 of two: 8 answers, of lists of (2 * 1 + 6 * 2) / 8 on average
-    assert head == (
+    assert found.summary() == (
         "10 true facts, 5 questions; an answer is one of 1.75 on average, a question has 1.60; 3 systems that find "
         "20.0% to 60.0%; 2 sets of labels of each density; seed 0"
     )
@@ -103,34 +102,28 @@ def test_the_share_of_wrong_pairs_is_the_mean_over_draws():
     sparse = found.sparse.copy()
     sparse[0, 0, 0] = 1 - sparse[0, 0, 0]
     found = replace(found, sparse=sparse)
-    assert "missing at random\nmeasure      0.5\nmicro.MRR  50.0%\n" in curve_text(found, tables_of(found))
+    assert "missing at random\nmeasure      0.5\nmicro.MRR  50.0%\n" in across(found)
 
 
 def test_a_single_system_is_told_to_have_no_pairs():
     """In the text and on the page, which is there all the same; its table has its columns and no rows."""
     one = alone(curve((0.5, 0.1)))
-    tables = tables_of(one)
-    text = curve_text(one, tables)
     told = "There are no pairs to put in the wrong order, as there is one system only."
-    assert told in text
-    assert "; 1 system that finds 20.0%; 2 sets of labels of each density; seed 0\n" in text
-    assert "wrongly ordered pairs" not in text
-    assert tables["inconsistency"].num_rows == 0
-    assert "wrong" in tables["inconsistency"].column_names
-    found = curve_report(one, tables)
+    assert one.summary().endswith(f"; 1 system that finds 20.0%; 2 sets of labels of each density; seed 0\n{told}")
+    assert "wrongly ordered pairs" not in across(one)
+    inconsistency = next(table for table in one.tables() if table.key == "inconsistency")
+    assert inconsistency.data.num_rows == 0
+    assert "wrong" in inconsistency.data.column_names
+    found = one.report()
     assert told in report_files(found)["report.html"].decode()
-    assert [table.key for table in found.tables] == ["slopes-correlation-0", "slopes-correlation-1", "labels"]
-    assert told not in report_files(page(curve((0.5, 0.1))))["report.html"].decode()
+    assert [table.key for table in found.tables] == ["degradation", "labels"]
+    assert told not in report_files(curve((0.5, 0.1)).report())["report.html"].decode()
 
 
 def test_the_page_has_the_numbers_of_each_way_of_missing_in_tables():
     """Every pair, within the family and across, at each density; degradation at each density."""
-    tables = {table.key: table for table in page(curve((0.5, 0.1))).tables}
-    assert list(tables) == [
-        "wrong-correlation-0", "slopes-correlation-0", "wrong-correlation-1", "slopes-correlation-1", "labels",
-    ]  # fmt: skip
-    assert tables["wrong-correlation-0"].data.num_rows == 2 * 3
-    slopes = tables["slopes-correlation-1"]
-    assert isinstance(slopes, Table)
-    assert slopes.data["slope"].to_pylist() == pytest.approx([0.25, 0.25])
-    assert "correlation" not in [column.name for column in slopes.columns]
+    tables = {table.key: table for table in curve((0.5, 0.1)).report().tables}
+    assert list(tables) == ["degradation", "inconsistency", "labels"]
+    assert tables["inconsistency"].data.num_rows == 2 * 2 * 3
+    slopes = [row["slope"] for row in tables["degradation"].data.to_pylist() if row["correlation"] == -0.1]
+    assert slopes == pytest.approx([0.25, 0.25])

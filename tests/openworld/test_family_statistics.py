@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgtrec.openworld.family_tree import FamilyStatistics
-from kgtrec.report.family_tree import statistics_text
+from kgtrec.report.show import shown
 
 
 def test_relations_and_lengths_of_lists_are_counted():
@@ -13,7 +13,7 @@ def test_relations_and_lengths_of_lists_are_counted():
     answers = np.array([[0, 3, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
     found = FamilyStatistics(1_234, 3, ("father_of", "wife_of"), np.array([3, 0]), answers)
     assert (
-        statistics_text(found)
+        shown(found, "table")
         == """\
 1,234 people in 3 generations, 3 facts of 2 relations
 

@@ -6,7 +6,7 @@ import pytest
 
 from kgtrec.data.scores import Scores
 from kgtrec.errors import KgtrecError
-from kgtrec.report.score_tables import score_table
+from kgtrec.study.score_table import score_table
 from tests.report.sample import SYSTEMS, sample_scores
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kgtrec.openworld.estimate import estimate_missing
-from kgtrec.report.missing_estimate import TABLES, estimate_csv, estimate_json, estimate_text
+from kgtrec.report.show import shown
 from tests.openworld.test_estimate import JUDGED, LABELLED, ONE, TWO, qrels, run
 
 TRUTH = qrels(q1="abcdi", q2="ef", q3="ghx")
@@ -30,7 +30,7 @@ def little():
 
 
 def test_text_tells_what_was_counted(found):
-    lines = estimate_text(found).splitlines()
+    lines = shown(found, "table").splitlines()
     assert lines[:4] == [
         "3 questions, 4 labels; to rank 3, 2 systems found 2 of the labels (50.0%) and 3 true answers without a label",
         "judged of a system's first 3: 83.3% to 85.7%; an unjudged candidate counts as not true, so that all estimates "
@@ -49,21 +49,21 @@ def test_text_tells_what_was_counted(found):
 
 
 def test_text_holds_methods_systems_and_separations(found):
-    text = estimate_text(found)
+    text = shown(found, "table")
     rows = {line.split("  ")[0].strip(): line for line in reversed(text.splitlines())}  # the first of each name
     assert rows["labels"].split("true  ")[1].split()[0] == "12"
     assert rows["labels"].count("[") == 3
     assert rows["truth"].split()[1:] == ["10", "0.6000", f"{found.true_missing:.4f}"]
     header = ["sparse", "filtered", "completed", "estimated", "strength", "true", "filtered", "true"]
-    assert rows["micro.MRR"].split()[1:] == header
-    one = next(line for line in text.splitlines() if line.startswith("one"))
-    assert one.split()[1] == f"{found.sparse[0, 0]:.4f}"
+    assert rows["measure"].split()[2:] == header
+    one = next(line for line in text.splitlines() if line.split()[:2] == ["micro.MRR", "one"])
+    assert one.split()[2] == f"{found.sparse[0, 0]:.4f}"
     assert one.split()[-2:] == [f"{found.true_filtered[0, 0]:.4f}", f"{found.true[0, 0]:.4f}"]
     assert "questions that keep a wrong order of sparse scores below 0.05, here 3; theory with beta by runs" in text
 
 
 def test_text_of_what_is_not_known_has_dashes(little):
-    lines = estimate_text(little).splitlines()
+    lines = shown(little, "table").splitlines()
     assert lines[1].startswith("how much is judged is not known (answer ranks, or nothing judged wrong)")
     assert '"labels" depends on 0 pairs' in lines[2]
     assert lines[2].endswith("so that it says nothing")
@@ -72,22 +72,22 @@ def test_text_of_what_is_not_known_has_dashes(little):
     assert by_name["runs"].split()[-3:] == ["-"] * 3
     assert not any(name in line for line in lines for name in ("estimated", "strength"))  # known of no system
     assert not any("nan" in line for line in lines)
-    assert "questions that keep" not in estimate_text(little)
-    assert "truth" not in estimate_text(little)
+    assert "questions that keep" not in shown(little, "table")
+    assert "truth" not in shown(little, "table")
 
 
 def test_csv_and_json_hold_the_same_rows_at_full_precision(found, little):
     for estimate in (found, little):
-        whole = json.loads(estimate_json(estimate))
-        for name in TABLES:
-            rows = list(csv.DictReader(io.StringIO(estimate_csv(estimate, name))))
+        whole = json.loads(shown(estimate, "json"))
+        for name in ("missing", "scores", "separations"):
+            rows = list(csv.DictReader(io.StringIO(shown(estimate, "csv", [name]))))
             assert len(rows) == len(whole[name])
             for row, record in zip(rows, whole[name], strict=True):
                 assert row == {key: "" if value is None else str(value) for key, value in record.items()}
 
 
 def test_json_holds_what_it_was_made_of(found, little):
-    about = json.loads(estimate_json(found))
+    about = json.loads(shown(found, "json"))
     assert about["judged"] == pytest.approx({"one": 5 / 6, "two": 6 / 7})
     assert {key: about[key] for key in ("depth", "n_questions", "n_labels", "found_labels", "found_missing",
             "set_aside", "label_pairs", "independent", "by_fact", "method", "p", "confidence")} == {
@@ -97,7 +97,7 @@ def test_json_holds_what_it_was_made_of(found, little):
     assert [row["method"] for row in about["missing"]] == ["found", "runs", "labels", "truth"]
     assert len(about["scores"]) == 4
     assert about["scores"][0]["true"] == found.true[0, 0]
-    nothing = json.loads(estimate_json(little))
+    nothing = json.loads(shown(little, "json"))
     assert nothing["judged"] == {"one": None}
     assert nothing["missed_by_runs"] is None
     assert nothing["missing"][0]["missing"] is None

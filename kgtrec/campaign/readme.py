@@ -1,64 +1,12 @@
-"""Where judgements came from, as text: a report, and the README of what is published."""
+"""The README of published qrels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from kgtrec.campaign.qrels import QrelsReport
-from kgtrec.report.tables import aligned
-
-_UNSETTLED = {
-    "open": "to be judged",
-    "conflict": "annotators disagree",
-    "doubted": "an annotator is unsure",
-    "undecidable": "the adjudicator cannot tell",
-}
-
-
-def qrels_report_text(report: QrelsReport) -> str:
-    """Questions, then who judged what, then what each depth added."""
-    lines = [f"{report.level} level, pool depth {report.depth}", _questions(report)]
-    lines.append(
-        f"{report.pooled_questions:,} questions were pooled for, {report.nothing_pooled:,} of them without a single "
-        f"candidate; {report.without_positive:,} have no positive"
-    )
-    lines.append(f"{report.judgements:,} judgements of entities for questions, out of these triples:")
-    return "\n".join([*lines, "", _sources(report), _depths(report)])
-
-
-def _questions(report: QrelsReport) -> str:
-    if report.level == "question":
-        return f"{report.questions:,} questions, those that were pooled for"
-    return f"{report.questions:,} questions of the positive triples, {report.never_pooled:,} of them never pooled for"
-
-
-def _sources(report: QrelsReport) -> str:
-    unjudged = sum(report.unjudged.values())
-    rows = [["triples", "", "share"]]
-    total = max(1, report.positives + report.negatives + unjudged)
-    for what, count, parts in (
-        ("positive", report.positives, report.positives_from),
-        ("negative", report.negatives, report.negatives_from),
-        ("unjudged", unjudged, {_UNSETTLED[name]: count for name, count in report.unjudged.items()}),
-    ):
-        rows.append([what, f"{count:,}", f"{count / total:.1%}"])
-        rows += [[f"  {name}", f"{part:,}", f"{part / total:.1%}"] for name, part in parts.items() if part]
-    return aligned(rows, 1)
-
-
-def _depths(report: QrelsReport) -> str:
-    found = np.append(0, report.new_positives)
-    rows = [["depth", "pooled", "judged", "positive", "new down to here", "negative", "questions"]]
-    for depth in range(report.depth + 1):
-        counts = (
-            report.pooled_at[depth], report.judged_at[depth], report.positive_at[depth], found[depth],
-            report.negative_at[depth], report.questions_at[depth],
-        )  # fmt: skip
-        rows.append(["seeds" if depth == 0 else str(depth), *(f"{count:,}" for count in counts)])
-    return aligned(rows, 1)
+from kgtrec.errors import counted
 
 
 def readme_text(
@@ -82,7 +30,7 @@ def readme_text(
     alone = settings.get("annotators_per_triple") == 1
     agreed = "said to be true by one annotator, who judged alone," if alone else "agreed on by the annotators"
     strategy = made.get("strategy")
-    who = ", ".join(f"{count} {role}{'s' if count != 1 else ''}" for role, count in people.items()) or "nobody yet"
+    who = ", ".join(counted(count, role) for role, count in people.items()) or "nobody yet"
     level = {
         "question": "The questions are those that the pool was made for. Every judged triple gives its grade to both "
         "of its questions, where both are among them.",
@@ -109,14 +57,14 @@ def readme_text(
         f"{report.questions:,} questions with {report.judgements:,} judgements, out of {report.positives:,} true and "
         f"{report.negatives:,} false triples.",
         "## How they were made",
-        f"The candidates that {runs} run{'s' if runs != 1 else ''} put forward for {report.pooled_questions:,} "
+        f"The candidates that {counted(runs, 'run')} put forward for {report.pooled_questions:,} "
         "questions were pooled"
         + (f" (strategy {strategy})" if strategy else "")
         + f", down to rank {report.depth}. For {report.nothing_pooled:,} questions no run put anything forward.",
         f"Of the true triples {report.positives_from['seeds']:,} were known before, "
         f"{report.positives_from['agreed']:,} were {agreed} and "
         f"{report.positives_from['adjudicated']:,} settled by an adjudicator. Of the false ones {automatic:,} were "
-        f"judged by {len(rules)} rule{'s' if len(rules) != 1 else ''}, without a person"
+        f"judged by {counted(len(rules), 'rule')}, without a person"
         + (f" ({', '.join(name.removeprefix('rule: ') for name in rules)})" if rules else "")
         + f". {unjudged:,} pooled triples are not settled and stand for nothing. Judged by: {who}.",
         level,

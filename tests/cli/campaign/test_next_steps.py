@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kgtrec.report.campaigns import much_text, work_text
-from kgtrec.report.published_labels import findings_text
+from kgtrec.cli.campaign.import_kgc_sparsity import findings_text
+from kgtrec.cli.campaign.next_steps import much_text, work_text
 
 
 @pytest.mark.parametrize(
