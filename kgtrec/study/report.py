@@ -106,7 +106,7 @@ class _Composer:
         first = study.labels[0]
         answers = (self._best_system(), self._agreeing_labels(), self._best_measure())
         yield Text(tuple(filter(None, answers)), is_lead=True)
-        if len(self.main_scores) > 1:
+        if sum(any(map(_known, own.values())) for own in self.main_scores.values()) > 1:
             rows = [
                 (system, labels, value) for labels, own in self.main_scores.items() for system, value in own.items()
             ]
@@ -290,7 +290,7 @@ class _Composer:
             )  # fmt: skip
             if name in parts:
                 cells = _where(parts[name], "measure", [self.main]).drop_columns(["measure"])
-                if cells.num_rows:
+                if any(map(_known, cells.column("value").to_pylist())):
                     yield figures.heat_map(
                         _by_category(cells), key=f"by-category-{self.keys[name]}", value=self.main,
                         title=f"{self.main} on {name} by relation category and side",
@@ -321,7 +321,7 @@ class _Composer:
             key = self.pair_keys[pair]
             yield self._correlations(key, one, other, table)
             parts = self.study.part("correlation-parts").get(pair)
-            if parts is not None and parts.num_rows:
+            if parts is not None and any(map(_known, parts.column("value").to_pylist())):
                 cells = _by_category(parts.rename_columns(
                     ["system" if name == "measure" else name for name in parts.column_names]
                 ))  # fmt: skip

@@ -132,6 +132,16 @@ def test_the_scores_under_each_label_set_are_drawn_first():
     assert "slope_chart" not in {figure.kind for figure in study_report(study()).figures}
 
 
+def test_no_figure_is_empty():
+    """Where a measure has no value under a label set, or in any category, nothing is drawn of it."""
+    parts = pa.table({
+        "system": list(SYSTEMS), "measure": ["macro.MRR"] * 2, "side": ["head"] * 2, "category": ["1-1"] * 2,
+        "value": [math.nan] * 2,
+    })  # fmt: skip
+    found = study(scores_s=scores(math.nan, 0.5, math.nan, 0.5), parts_S=parts)
+    assert {figure.kind for figure in study_report(found).figures} == {"score_intervals"}
+
+
 def test_warnings_are_told_once_with_label_sets_and_systems():
     notes = (
         Note("one: 3 questions left out", ("S", "s")), Note("<b>two</b>: 3 questions left out", ("S", "s")),
