@@ -47,7 +47,7 @@ def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
     type=SEED,
     default=0,
     show_default=True,
-    help="Of whatever the baseline draws; same seed, same files.",
+    help="Random seed of the baseline; the same seed gives the same files.",
 )
 @click.option(
     "--option",
@@ -55,11 +55,11 @@ def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
     multiple=True,
     metavar="KEY=VALUE",
     callback=_options,
-    help="A setting of the baseline, see --list; may be repeated. Several values, as factors=8,32,128, make a system "
-    "of each combination: NAME@1, NAME@2, ...",
+    help="A setting of the baseline, see --list; can be repeated. Several values, such as factors=8,32,128, give one "
+    "system per combination: NAME@1, NAME@2, ...",
 )
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_baselines,
-              help="List the baselines with their options and leave.")  # fmt: skip
+              help="List the baselines with their options and exit.")  # fmt: skip
 def command(
     name: str,
     collection: str,
@@ -73,8 +73,8 @@ def command(
 ) -> None:
     """Fit the baseline NAME to the train triples of COLLECTION, and write its answer ranks and its TREC run.
 
-    NAME is one of those that --list shows, or all for every one that is no control. COLLECTION is the folder that
-    kgtrec questions wrote.
+    NAME is one of those that --list shows, or all for all except the controls. COLLECTION is the folder that kgtrec
+    questions wrote.
 
     \b
     kgtrec baseline --list

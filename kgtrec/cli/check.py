@@ -50,7 +50,7 @@ _SPLITS = {"train": "train", "valid": "valid", "test": "test triples that were l
 
 @dataclass
 class _Input:
-    """Everything that was read, by file, and what is wrong with it, as text."""
+    """Everything that was read, by file, with its findings as text."""
 
     systems: dict[str, Run | AnswerRanks] = field(default_factory=dict)
     qrels: dict[str, Qrels] = field(default_factory=dict)
@@ -58,10 +58,10 @@ class _Input:
     entities: dict[str, Vocabulary] = field(default_factory=dict)
     collections: dict[str, Collection] = field(default_factory=dict)  # those that are whole
     partial: set[str] = field(default_factory=set)  # qrels of a depth, which need not judge every topic
-    matrices: list[str] = field(default_factory=list)  # those whose order is told
+    matrices: list[str] = field(default_factory=list)  # those whose order is known
     about: dict[str, str] = field(default_factory=dict)  # file -> what is in it
     wrong: dict[str, list[str]] = field(default_factory=dict)  # file -> findings
-    notes: dict[str, list[str]] = field(default_factory=dict)  # file -> what may be right, and may be damage
+    notes: dict[str, list[str]] = field(default_factory=dict)  # file -> what can be intended or an error
 
     def note(self, file: str, text: str) -> None:
         self.notes.setdefault(file, []).append(f"{file}: note: {text}")
@@ -70,31 +70,31 @@ class _Input:
 @click.command(name="check")
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 def command(files: tuple[str, ...]) -> None:
-    """Validate runs, qrels, topics and answer ranks, each alone and all of FILES together.
+    """Validate runs, qrels, topics and answer ranks, each by itself and all FILES together.
 
-    A file's kind is told by its content; - is standard input. The folder of a collection, a campaign, a study or one of
-    its steps is read as a whole, with the checksums of what must be as it was written; another folder stands for the
-    runs and answer ranks in it.
+    The kind of a file is recognised from its content; - is standard input. The folder of a collection, a campaign, a
+    study or one of its steps is read as a whole, with all checksums. Any other folder means the runs and answer ranks
+    in it.
 
-    Beside what no reader accepts, these are findings: question ids that are not among the topics, entities that are not
-    in the KG, questions that a run lacks, topics without judgements, several run tags in one file, a rank column whose
-    order is not that of the scores, answers of the qrels without a rank, answer ranks of another collection or of
-    different filters, and known answers in a run whose answer ranks, of the same name beside it, say that they were
-    filtered.
+    In addition to what readers refuse, these are findings: question ids that are not among the topics, entities that
+    are not in the KG, questions that a run lacks, topics without judgements, several run tags in one file, a rank
+    column whose order differs from that of the scores, answers of the qrels without a rank, answer ranks of another
+    collection or with different filters, and known answers in a run if the answer ranks with the same name beside it
+    were filtered.
 
-    Every recorded verdict of a campaign is held against the rules by which kgtrec campaign import takes verdicts, in
-    the order in which they were recorded: a person and role of people.tsv, a link for Y and N, no link but https,
-    nobody in two roles on one triple, no correction older than what it corrects, an adjudicator only where annotators
-    disagree or doubt. What may have been right when it was recorded is no finding: people who have left, corrections,
-    verdicts on what is not assigned.
+    Every recorded verdict of a campaign is checked by the rules of kgtrec campaign import, in the order in which they
+    were recorded: a person and role of people.tsv, a link for Y and N, only https links, nobody in two roles on one
+    triple, no correction older than the corrected verdict, an adjudicator only if annotators disagree or are unsure.
+    What can have been correct when it was recorded is not a finding: people who have left, corrections, verdicts on
+    triples that were not assigned.
 
-    Notes tell of what may be meant, and may be damage: systems no better than chance beside good ones, test and train
-    or head and tail that seem to be swapped, known answers in other runs (as in raw ones), lists of
-    candidates that all score the same, a rank column without numbers, a collection whose qrels were replaced, links to
-    hosts that sources.txt does not list now, and who judged what where labels were published elsewhere.
+    Notes report what can be intended or an error: systems no better than chance beside good ones, test and train or
+    head and tail that seem to be swapped, known answers in other runs (as in raw ones), lists of candidates with equal
+    scores, a rank column without numbers, a collection whose qrels were replaced, links to hosts that sources.txt does
+    not list now, and who judged what if labels were published elsewhere.
 
-    Prints one line per file that is ok, and one per finding and note (of the verdicts that no rule allows the first 20,
-    and how many there are of each kind). Exit code: 0 if nothing is found but notes, 2 if anything is found.
+    Prints one line per file that is ok, and one per finding and note (for refused verdicts the first 20, and the number
+    of each kind). Exit code: 0 if there are only notes, 2 if there is any finding.
 
     \b
     kgtrec check transe.run.gz
@@ -153,7 +153,7 @@ def _read_folder(folder: str, read: _Input) -> None:
 
 
 def _parts(folder: Path) -> Iterator[str]:
-    """The files of a collection, or of qrels alone, that are checked one by one; those that must be there too."""
+    """The files of a collection, or of qrels only, to check one by one, including required files that are missing."""
     is_collection = any((folder / name).exists() for name in OWN_FILES)
     names = ("topics.tsv", "qrels.txt")
     if is_collection or any((folder / name).exists() for name in names):
@@ -164,7 +164,7 @@ def _parts(folder: Path) -> Iterator[str]:
 
 
 def _read_collection(folder: str, read: _Input) -> None:
-    """Read a collection as every command does; what its files already say is not said again."""
+    """Read a collection as every command does; findings of its files are not repeated."""
     told = {line for lines in read.wrong.values() for line in lines}
     wrong = [str(error) for error in damaged_parts(folder)]
     if not wrong:
@@ -243,7 +243,7 @@ def _read(file: str, read: _Input) -> None:
 
 
 def _check_matrix(file: str, read: _Input) -> None:
-    """A score matrix: whether it is whole, and what is known of its order."""
+    """A score matrix: whether it is complete, and what is known about its order."""
     try:
         shape, origin = mapped_matrix(file).shape, read_origin(file, "scores")
     except KgtrecError as error:
@@ -258,7 +258,7 @@ def _check_matrix(file: str, read: _Input) -> None:
 
 
 def _check_scores(file: str, found: RunFile, read: _Input) -> None:
-    """What a run's scores say of its rank column, and of its lists."""
+    """Check a run's rank column and its lists by its scores."""
     columns, run = found.columns, found.run
     if columns is not None:
         labels, codes = list(columns.vocabularies["rank"]), columns.codes["rank"]
@@ -287,7 +287,7 @@ def _check_scores(file: str, found: RunFile, read: _Input) -> None:
 
 
 def _check_systems_together(read: _Input) -> None:
-    """Systems that cannot be evaluated together, or on these qrels."""
+    """Find systems that cannot be evaluated together, or on these qrels."""
     from kgtrec.evaluation.belonging import Belonging
     from kgtrec.evaluation.matching import unranked
 
@@ -318,7 +318,7 @@ def _check_systems_together(read: _Input) -> None:
 
 
 def _check_order(read: _Input) -> None:
-    """Score matrices whose order, as it is told, is not one of the collection's questions and entities."""
+    """Find score matrices whose recorded order does not match the questions and entities of the collection."""
     if len(read.collections) != 1:
         return
     (collection,) = read.collections.values()
@@ -426,7 +426,7 @@ def _tags(file: str, found: RunFile) -> list[str]:
 
 
 def _placed(finding: Finding, read: _Input) -> str:
-    """A finding as a line of text, with the line of its file where it has one; the file is read again for that."""
+    """A finding as a line of text, with the line in its file if there is one; the file is read again for this."""
     file, line = finding.source, None
     if finding.column and file != "-" and not is_parquet(file):
         again = read_any(file, "qrels" if file in read.qrels else "run")

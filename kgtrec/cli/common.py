@@ -1,4 +1,4 @@
-"""What several commands share: progress and messages, always on standard error, and how these put things."""
+"""Progress bars and messages of all commands, always on standard error."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _Item = TypeVar("_Item")
 
 
 def say(message: str) -> None:
-    """A line or some for the person at the terminal; standard output stays for results."""
+    """Print one or more lines for the user; standard output is for results."""
     click.echo("\n".join(map(legible, message.split("\n"))), err=True)
 
 
 @contextmanager
 def progress(description: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """A progress bar with rate and time left; yields a function that takes how much more is done.
+    """A progress bar with rate and remaining time; yields a function that adds a number of finished items.
 
-    Nothing is drawn where standard error is not a terminal.
+    Nothing is drawn if standard error is not a terminal.
     """
     if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda _: None  # without the time that it takes to load what draws
+        yield lambda _: None  # saves the time to import rich
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -47,7 +47,7 @@ def progress(description: str, total: int, unit: str) -> Iterator[Callable[[int]
 
 
 def counting(items: Iterable[_Item], advance: Callable[[int], None]) -> Iterator[_Item]:
-    """The items one by one, each told to ``advance`` when the next one is asked for."""
+    """Yield the items, and call ``advance(1)`` after each."""
     for item in items:
         yield item
         advance(1)

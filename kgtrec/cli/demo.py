@@ -54,14 +54,14 @@ _EXPLAINED = {
     type=Whole(20, MOST_PEOPLE),
     default=200,
     show_default=True,
-    help="Entities of the family tree. 6004 gives about 190,000 facts, and takes minutes.",
+    help="Number of people in the family tree. 6004 gives about 190,000 facts, and takes minutes.",
 )
 @click.option(
     "--hidden",
     type=SHARE,
     default=0.3,
     show_default=True,
-    help="Share of the true facts that systems do not see.",
+    help="Share of the true facts that are hidden from the systems.",
 )
 @click.option(
     "--density",
@@ -75,18 +75,17 @@ _EXPLAINED = {
     type=Real(0, 1),
     default=0.05,
     show_default=True,
-    help="How often an annotator says the opposite of the truth, beside 3% unsure; an adjudicator errs a quarter as "
-    "often.",
+    help="Error rate of an annotator, in addition to 3% unsure; that of the adjudicator is a quarter of it.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True,
-              help="Same seed, same folder.")  # fmt: skip
+              help="Random seed; the same seed gives the same folder.")  # fmt: skip
 def command(out: str, people: int, hidden: float, density: float, error: float, seed: int) -> None:
     """Run the whole job on a made-up family tree; needs no data and no network.
 
-    Builds a closed-world KG of 23 kinship relations, hides facts from the baseline systems, ranks what they score, and
-    evaluates them on sparse and on complete labels. Then pools the systems for some of the sparse facts, has two
-    annotators who err and an adjudicator judge the pool, and evaluates on the labels that come out of it. Ends with a
-    study of what the label sets say of systems and measures, and its report.
+    Builds a closed-world KG of 23 kinship relations, hides facts from the baseline systems, ranks their scores, and
+    evaluates them on sparse and on complete labels. Then pools the systems for some of the sparse facts, simulates two
+    annotators with errors and an adjudicator who judge the pool, and evaluates on the resulting labels. Ends with a
+    study of the label sets, systems and measures, and its report.
 
     \b
     kgtrec demo --out demo
@@ -130,7 +129,7 @@ def _evaluate_baselines(script: Script, seed: int) -> None:
 
 
 def _compare_labels(script: Script, complete: Triples) -> None:
-    """Evaluate the same runs on what was known, on what was judged, and on the truth, for the pooled questions."""
+    """Evaluate the same runs on the known labels, the campaign's labels and the truth, for the pooled questions."""
     _write_truth("kg/truth.txt", complete)
     script.note("The same runs on the same questions, with three sets of labels.")
     words = [word for measure in _COMPARED for word in ("-m", measure)]
@@ -159,7 +158,7 @@ def _compare_labels(script: Script, complete: Triples) -> None:
 
 
 def _write_truth(path: str, complete: Triples) -> None:
-    """All true answers to the questions that were pooled for."""
+    """Write all true answers to the pooled questions."""
     pooled, asked = read_campaign("annotation").pool.questions, read_collection("sparse").questions
     question, entity = completions(asked, complete.recoded(asked.entities, asked.relations))
     question = pooled.ids.encode(asked.ids.labels)[question]

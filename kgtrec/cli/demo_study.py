@@ -1,4 +1,4 @@
-"""How `kgtrec demo` ends: with a study of its label sets, and a report."""
+"""The last part of `kgtrec demo`: a study of its label sets, and a report."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from kgtrec.ranking.write import write_ranked, written
 
 @dataclass(frozen=True, slots=True)
 class ScoreFile:
-    """Where one system's scores are, and what tells their order."""
+    """Where the scores of one system are, and what gives their order."""
 
     path: Path
     topics: str | None
@@ -34,7 +34,7 @@ class ScoreFile:
         return self.path.stem
 
     def blocks(self, collection: Collection) -> Iterator[Block]:
-        """The scores in question order; a file that does not fit is refused at once."""
+        """The scores in the order of the questions; a file that does not match is refused at once."""
         if self.path.suffix.lower() == ".npz":
             return read_factorised(
                 self.path, collection, entities=self.entities, relations=self.relations, block=self.block
@@ -50,14 +50,14 @@ class ScoreFile:
     "--judged",
     "judged_path",
     type=click.Path(),
-    help="Qrels with further judged pairs, which get answer ranks of their own, also where the grade is negative "
-    "(pooled, not sampled).",
+    help="Qrels with additional judged pairs, which also get answer ranks, even with a negative grade (pooled, not "
+    "sampled).",
 )
 @click.option(
     "--entities",
     type=click.Path(),
-    help="Entity labels, as E's rows or a matrix's columns go. Default: entities.txt beside the file; for a "
-    "matrix, first what NAME.npy.json says.",
+    help="Entity labels, in the order of E's rows or a matrix's columns. Default: entities.txt beside the file; for a "
+    "matrix, NAME.npy.json if it exists.",
 )
 @click.option(
     "--relations",
@@ -67,7 +67,7 @@ class ScoreFile:
 @click.option(
     "--topics",
     type=click.Path(),
-    help="Topics in the order of a matrix's rows. Default: what NAME.npy.json says, else topics.tsv beside it.",
+    help="Topics in the order of a matrix's rows. Default: NAME.npy.json, else topics.tsv beside it.",
 )
 def command(
     collection: str,
@@ -82,11 +82,11 @@ def command(
     topics: str | None,
     block: int | None,
 ) -> None:
-    """Turn SCORES into exact answer ranks and TREC runs, one pair of files per system, named after the scores' file.
+    """Turn SCORES into exact answer ranks and TREC runs, two files per system, named after the file of its scores.
 
     SCORES are factorised systems (.npz with E, Q, b and questions: a score is Q @ E.T + b), score matrices (.npy,
-    questions x entities, in the order that --topics and --entities tell, or topics.tsv and entities.txt beside them, or
-    NAME.npy.json of kgtrec stamp), or folders of them. COLLECTION is the folder that kgtrec questions wrote.
+    questions x entities, in the order given by --topics and --entities, by topics.tsv and entities.txt beside them, or
+    by NAME.npy.json from kgtrec stamp), or folders of them. COLLECTION is the folder that kgtrec questions wrote.
 
     \b
     kgtrec rank C transe.npz --out ranks
@@ -100,7 +100,7 @@ def command(
     test = read_questions(collection)
     judged = read_qrels(judged_path) if judged_path else None
     with warnings.catch_warnings():
-        # all files are tried before the first is ranked; what they warn of is told when they are
+        # all files are opened before the first is ranked; their warnings are shown when they are ranked
         warnings.simplefilter("ignore", KgtrecWarning)
         for source in sources:
             source.blocks(test)

@@ -41,7 +41,9 @@ def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float |
 
 @click.command(name="report")
 @click.argument("study", type=click.Path())
-@click.option("--out", type=click.Path(), required=True, help="The page, NAME.html; other forms go beside it.")
+@click.option(
+    "--out", type=click.Path(), required=True, help="The page, NAME.html; other formats are written beside it."
+)
 @click.option(
     "--formats",
     callback=_formats,
@@ -52,15 +54,15 @@ def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float |
     "--width",
     callback=_inches,
     metavar="WIDTH",
-    help="Of figures as SVG, PDF and PNG, such as 3.3in, 84mm or 240pt; their text is then of 7 to 8 pt. Default: "
-    "4.4in for each panel, two beside one another, text of 9 pt.",
+    help="Of figures as SVG, PDF and PNG, such as 3.3in, 84mm or 240pt; their text is then 7 to 8 pt. Default: "
+    "4.4in for each panel, two side by side, text of 9 pt.",
 )
-@click.option("--intervals", is_flag=True, help="Put the intervals of scores and correlations into LaTeX tables, too.")
+@click.option("--intervals", is_flag=True, help="Also show the intervals of scores and correlations in LaTeX tables.")
 def command(study: str, out: str, formats: tuple[str, ...], width: float | None, *, intervals: bool) -> None:
-    """Write the report of STUDY, a folder that kgtrec study wrote: one page that needs no network.
+    """Write the report of STUDY, a folder that kgtrec study wrote: one page that works offline.
 
-    Nothing is computed: the page is made of what the study has kept. With other forms than html, figures go to
-    figures/ and tables to tables/ and data/ beside the page.
+    Nothing is computed: the page is made from the stored results of the study. With formats other than html, figures
+    are written to figures/ and tables to tables/ and data/ beside the page.
 
     \b
     kgtrec report study --out report.html

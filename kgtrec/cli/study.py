@@ -12,18 +12,18 @@ from kgtrec.cli.options import workers_option
 
 @click.command(name="study")
 @click.argument("config", type=click.Path())
-@click.option("--out", type=click.Path(), help="Folder of the study. Default: the one that CONFIG names.")
+@click.option("--out", type=click.Path(), help="Folder of the study. Default: the folder in CONFIG.")
 @workers_option("Processes", 1)
-@click.option("--prune", is_flag=True, help="Remove steps of earlier inputs or options in the end.")
+@click.option("--prune", is_flag=True, help="Remove steps of earlier inputs or options at the end.")
 def command(config: str, out: str | None, workers: int, prune: bool) -> None:
-    """Run a whole study, from triples and scores to the report, as CONFIG, a TOML file, says.
+    """Run a whole study, from triples and scores to the report, as configured in CONFIG, a TOML file.
 
-    Rank the systems, score them under each label set, correlate the label sets, look at every pool depth, test all
+    Rank the systems, score them under each label set, correlate the label sets, evaluate every pool depth, test all
     pairs of systems, subsample the test set, compare policies for ties, and write report.html with its figures and
-    tables. docs/study.md tells what CONFIG may hold.
+    tables. docs/study.md lists the options of CONFIG.
 
-    Each step is kept with the checksums of what it was made of, and is not computed again: a study that was stopped
-    goes on where it was when the command is given again, and after a change only what depends on it is computed.
+    Each step is stored with the checksums of its inputs, and is not computed again. A study that was stopped continues
+    when the command is given again. After a change, only the steps that depend on it are computed.
 
     \b
     kgtrec study study.toml

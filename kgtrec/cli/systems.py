@@ -1,4 +1,4 @@
-"""What the commands share that write systems' answer ranks and runs: their options, and the writing."""
+"""Options and checks of the commands that write answer ranks and runs of systems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RAW = "raw"
 
 
 def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """The splits that a text names; none at all for ``raw``, None for no text."""
+    """The splits named in a text; an empty tuple for ``raw``, None for no text."""
     if value is None:
         return None
     names = [name.strip() for name in value.split(",") if name.strip()]
@@ -46,9 +46,9 @@ def system_options(command: Callable[..., None]) -> Callable[..., None]:
                      help="Length of the lists in the run; 0 writes no run. Answer ranks are exact at any depth."),
         splits_option,
         click.option("--run-format", type=click.Choice(RUN_FORMATS), default="run.gz", show_default=True,
-                     help="Form of the run, by its suffix."),
+                     help="Format of the run, by its suffix."),
         click.option("--block", type=COUNT,
-                     help="Questions scored at a time, which bounds memory. Default: as many as fill some 50 MiB."),
+                     help="Questions scored at a time, which limits memory. Default: as many as fill about 50 MiB."),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)

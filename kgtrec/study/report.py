@@ -36,8 +36,9 @@ _SHOWN_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.95)
 _MOST_SWAPS = 60
 _DIGITS = 3  # of a correlation in a sentence
 _BIBTEX = """@software{{kgtrec,
-  author = {{{{kgtrec}}}},
-  title = {{kgtrec: TREC-style evaluation of knowledge-graph completion}}{version}
+  author  = {{{{The kgtrec developers}}}},
+  title   = {{kgtrec: {{TREC}}-style evaluation of knowledge-graph completion}},{version}
+  year    = {{2026}}
 }}"""
 _CITATIONS = (
     "Zhou, Chen, He, Ye, Sun (2022). Re-thinking Knowledge Graph Completion Evaluation from an Information Retrieval "
@@ -98,7 +99,7 @@ class _Composer:
         summary = Section("summary", "In short", tuple(self._summary()))
         made = self.study.provenance
         version = made.versions.get("kgtrec", "")
-        cited = (_BIBTEX.format(version=f",\n  version = {{{version}}}" * bool(version)), *_CITATIONS)
+        cited = (_BIBTEX.format(version=f"\n  version = {{{version}}}," * bool(version)), *_CITATIONS)
         return Report(self.study.title, (summary, *sections), self.study.subtitle, made, cited)
 
     def _summary(self) -> Iterator[Block]:
