@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 
 import click
 
 from kgtrec.cli.common import say
 from kgtrec.errors import KgtrecError, nearest
+
+_UNITS = {"in": 1, "cm": 2.54, "mm": 25.4, "pt": 72.27}  # how many make an inch; points as LaTeX has them
+_NARROWEST, _WIDEST = 2, 20  # inches
 
 
 def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -22,6 +27,18 @@ def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
     return names
 
 
+def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]+)", value.strip().lower())
+    inches = float(found[1]) / _UNITS.get(found[2], math.nan) if found else math.nan
+    if not _NARROWEST <= inches <= _WIDEST:
+        raise click.BadParameter(
+            f"expected a width of {_NARROWEST} to {_WIDEST} inches, such as 3.3in, 84mm, 8.4cm or 240pt, got {value!r}"
+        )
+    return inches
+
+
 @click.command(name="report")
 @click.argument("study", type=click.Path())
 @click.option(
@@ -33,7 +50,15 @@ def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
     metavar="FORMATS",
     help="html, svg, pdf, png (figures), tex, csv (tables), separated by commas. Default: html.",
 )
-def command(study: str, out: str, formats: tuple[str, ...]) -> None:
+@click.option(
+    "--width",
+    callback=_inches,
+    metavar="WIDTH",
+    help="Of figures as SVG, PDF and PNG, such as 3.3in, 84mm or 240pt; their text is then 7 to 8 pt. Default: "
+    "4.4in for each panel, two side by side, text of 9 pt.",
+)
+@click.option("--intervals", is_flag=True, help="Also show the intervals of scores and correlations in LaTeX tables.")
+def command(study: str, out: str, formats: tuple[str, ...], width: float | None, *, intervals: bool) -> None:
     """Write the report of STUDY, a folder that kgtrec study wrote: one page that works offline.
 
     Nothing is computed: the page is made from the stored results of the study. With formats other than html, figures
@@ -42,11 +67,12 @@ def command(study: str, out: str, formats: tuple[str, ...]) -> None:
     \b
     kgtrec report study --out report.html
     kgtrec report study --out paper/report.html --formats html,pdf,tex
+    kgtrec report study --out paper/report.html --formats pdf,tex --width 3.3in
     """
     from kgtrec.study.write_report import write_report
 
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
         raise KgtrecError(f"--out {out}: expected a name that ends in .html")
-    write_report(Path(study), page, formats or ("html",), say=say)
+    write_report(Path(study), page, formats or ("html",), width=width, with_intervals=intervals, say=say)
     say(f"wrote {out if not formats or 'html' in formats else page.parent}")

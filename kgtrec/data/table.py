@@ -25,6 +25,7 @@ class Text:
     """Paragraphs of plain text; nothing in them is markup."""
 
     paragraphs: tuple[str, ...]
+    is_lead: bool = False  # whether it is what a reader should read first, in larger type
 
 
 @dataclass(frozen=True, slots=True)

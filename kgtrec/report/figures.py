@@ -80,7 +80,7 @@ def tau_by_depth(
     """
     usual = (
         f"{correlation} between the ranking of systems with {reference} and with the labels of each pool depth, "
-        "for each measure. 1: the same order; 0: no relation; below 0: the order is rather turned round. "
+        "for each measure. 1: the same order; 0: no relation; below 0: the order tends to be reversed. "
         "A measure that stays near 1 ranks systems alike with few and with more labels."
     )
     options = {"x": "pool depth", "y": _short(correlation), "at": "depth"}
@@ -96,7 +96,7 @@ def stability(
     correlation: str = "Kendall's tau-b",
     band: str = "the middle 95% of the repeats",
 ) -> Figure:
-    """Mean correlation of samples of the test set with all of it, by size, a line with a band per measure.
+    """Mean correlation of samples of the test set with all of it, by size, a line with bars per measure.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def stability(
     usual = (
         f"Mean {correlation} between the ranking of systems on random samples of the test triples and on all of them, "
         "by the size of the sample. A curve that rises early belongs to a measure that needs few labels."
-        + (f" Band: {band}." if "low" in table.column_names else "")
+        + (f" Bars: {band}." if "low" in table.column_names else "")
     )
     options = {"x": "share of the test triples", "y": f"mean {_short(correlation)}", "at": "share"}
     return _figure("stability", table, key, title, caption or usual, options)
@@ -129,7 +129,7 @@ def p_value_curves(
     table: pa.Table,
     *,
     key: str = "p-values",
-    title: str = "Which measure tells systems apart?",
+    title: str = "Which measure distinguishes systems?",
     caption: str = "",
     test: str = "paired two-tailed t-tests",
     alpha: float = 0.05,
@@ -159,7 +159,7 @@ def p_value_curves(
     usual = (
         f"p-values of {test} between all pairs of systems, from the largest to the smallest, for each measure. "
         f"Dotted: {alpha:g}, below which a difference counts as significant. The smaller the area under a curve, the "
-        "more pairs the measure tells apart; that it does so rightly is another question."
+        "more pairs the measure distinguishes; whether it orders them correctly is another question."
     )
     options = {"x": "pairs of systems, largest p first", "y": "p-value", "level": float(alpha)}
     return _figure("p_value_curves", table, key, title, caption or usual, options)
@@ -272,8 +272,8 @@ def tie_report(
         If a column is missing, or one of numbers holds none.
     """
     usual = (
-        "Each system under every policy for tied scores. Where the marks lie on one another ties do not matter; "
-        "a long bar means that the score is a matter of how ties are broken."
+        "Each system under every policy for tied scores. Where the marks coincide, ties do not matter; "
+        "a long bar means that the score depends on how ties are broken."
     )
     return _figure("tie_report", table, key, title, caption or usual, {})
 
@@ -310,10 +310,61 @@ def score_intervals(
     measures = _distinct(checked["measure"].to_pylist())
     usual = (
         (f"Systems in the order of {measures[0]}, best on top" if measures else "Systems, best on top")
-        + ("; where dots do not fall in line, another measure ranks otherwise." if len(measures) > 1 else ".")
+        + (
+            "; where dots are out of line, another measure orders the systems differently."
+            if len(measures) > 1
+            else "."
+        )
         + (f" Bar: {interval}." if "low" in table.column_names else "")
     )
     return _figure("score_intervals", _best_first(checked, measures), key, title, caption or usual, {})
+
+
+def slope_chart(
+    table: pa.Table,
+    *,
+    key: str = "slopes",
+    title: str = "Do the label sets order the systems alike?",
+    caption: str = "",
+    measure: str = "score",
+) -> Figure:
+    """The scores of the systems under each label set, a line per system; lines that cross are emphasised.
+
+    Parameters
+    ----------
+    table : pa.Table
+        system, labels (the label set, in the order in which they are drawn), value.
+    key, title, caption : str
+        A caption of one's own replaces the usual one.
+    measure : str
+        What ``value`` is.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    KgtrecError
+        If a column is missing, or one of numbers holds none.
+
+    Examples
+    --------
+    >>> rows = {"system": ["a", "b"] * 2, "labels": ["K", "K", "T", "T"], "value": [0.5, 0.25, 0.75, 1.0]}
+    >>> gist(slope_chart(pa.table(rows)))
+    'Best under K: a with 0.5000; best under T: b with 1.0000; from K to T, b passes a.'
+    """
+    checked = _checked("slope_chart", key, table)
+    options = {"measure": measure, "better": better_of(measure)}
+    crossing = gists.order_changes(checked.to_pydict(), options)
+    usual = (
+        f"{measure} of each system under each label set, a line per system, the best on top. "
+        + ("Where two lines cross, the label sets order two systems differently; such lines are coloured and thick, "
+           "with marks of their own."
+           if any(pairs for _, _, pairs in crossing)
+           else "No two lines cross: the label sets order the systems alike.")
+    )  # fmt: skip
+    return _figure("slope_chart", checked, key, title, caption or usual, options)
 
 
 def gist(figure: Figure) -> str:
@@ -464,7 +515,7 @@ def _short(correlation: str) -> str:
 
 
 def _bands(table: pa.Table) -> str:
-    return " Band: resampling range, questions drawn." if "low" in table.column_names else ""
+    return " Bars: resampling range, questions resampled." if "low" in table.column_names else ""
 
 
 KINDS = {
@@ -475,6 +526,7 @@ KINDS = {
     "pool_growth": Kind((), ("depth", "triples", "positives"), _growth, gists.of_growth),
     "tie_report": Kind(("system", "measure", "policy"), ("value",), _by("measure"), gists.of_ties),
     "score_intervals": Kind(("system", "measure"), ("value", "low?", "high?"), _by("measure"), gists.of_scores),
+    "slope_chart": Kind(("system", "labels"), ("value",), lambda rows: [("", rows)], gists.of_slopes),
     "sparse_against_full": Kind(
         ("missing", "system", "family"), ("density", "full", "sparse"), _by("missing"), gists.of_curves
     ),

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from kgtrec.report.cells import better_of, count_text, number_text
+from kgtrec.report.cells import better_of, count_text, digits_of, number_text, p_text
 
 Rows = Mapping[str, list[Any]]  # column -> values
 _TOLD = 8  # series whose gist is told; the others are counted
@@ -61,12 +61,12 @@ def of_shares(rows: Rows, options: Mapping[str, Any]) -> str:
 
 
 def of_p_values(rows: Rows, options: Mapping[str, Any]) -> str:
-    """How many pairs each measure tells apart, and its mean p."""
+    """How many pairs each measure distinguishes, and its mean p."""
     sentences = []
     for label, points in _series(rows, "measure", "p").items():
         known = [p for (p,) in points if not math.isnan(p)]
         below = sum(p < options["level"] for p in known)
-        mean = f", mean p {number_text(sum(known) / len(known), 3, typeset=True)}" if known else ""
+        mean = f", mean p {p_text(sum(known) / len(known))}" if known else ""
         pairs = f"{count_text(below)} of {count_text(len(points))} pairs below {options['level']:g}"
         sentences.append(f"{label}: {pairs}{mean}")
     return _told(sentences, "measures")
@@ -147,6 +147,39 @@ def of_scores(rows: Rows, options: Mapping[str, Any]) -> str:
         text += f", last {worst[0]} with {number_text(worst[1], 4, typeset=True)}" if len(known) > 1 else ""
         sentences.append(text)
     return _told(sentences, "measures")
+
+
+def order_changes(rows: Rows, options: Mapping[str, Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Which systems pass which from each label set to the next: label set, next one, (the passing, the passed)."""
+    sign = -1 if options["better"] == "lower" else 1
+    by_labels: dict[str, dict[str, float]] = {}
+    for label, system, value in zip(rows["labels"], rows["system"], rows["value"], strict=True):
+        by_labels.setdefault(label, {})[system] = sign * value
+    found = []
+    for (one, first), (other, second) in pairwise(by_labels.items()):
+        both = [system for system in second if system in first]
+        passing = [(a, b) for a in both for b in both if first[a] < first[b] and second[a] > second[b]]
+        found.append((one, other, passing))
+    return found
+
+
+def of_slopes(rows: Rows, options: Mapping[str, Any]) -> str:
+    """The best system under each label set, and which systems pass which from one to the next."""
+    sign, digits = -1 if options["better"] == "lower" else 1, digits_of(options["measure"])
+    sentences = []
+    for label, points in _series(rows, "labels", "system", "value").items():
+        known = [point for point in points if not math.isnan(point[1])]
+        if known:
+            system, value = max(known, key=lambda point: sign * point[1])
+            sentences.append(f"best under {label}: {system} with {number_text(value, digits, typeset=True)}")
+        else:
+            sentences.append(f"undefined under {label}")
+    for one, other, passing in order_changes(rows, options):
+        told = [f"{a} passes {b}" for a, b in passing[:_TOLD]]
+        told += [f"{count_text(len(passing) - _TOLD)} more pairs change their order"] if len(passing) > _TOLD else []
+        sentences.append(f"from {one} to {other}, {', '.join(told) or 'no order changes'}")
+    text = "; ".join(sentences)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def of_curves(rows: Rows, options: Mapping[str, Any]) -> str:

@@ -88,7 +88,7 @@ def _sections(report: Report) -> Iterator[dict[str, Any]]:
         cited = [
             {"kind": "code", "text": _lines(text)}
             if "\n" in text
-            else {"kind": "text", "paragraphs": [label_text(text)]}
+            else {"kind": "text", "lead": False, "paragraphs": [label_text(text)]}
             for text in report.citations
         ]
         yield {"id": "cite", "title": "How to cite", "blocks": cited}
@@ -96,7 +96,7 @@ def _sections(report: Report) -> Iterator[dict[str, Any]]:
 
 def _block(block: Block, numbers: dict[str, int]) -> dict[str, Any]:
     if isinstance(block, Text):
-        return {"kind": "text", "paragraphs": [label_text(text) for text in block.paragraphs]}
+        return {"kind": "text", "lead": block.is_lead, "paragraphs": [label_text(text) for text in block.paragraphs]}
     if isinstance(block, Items):
         return {"kind": "items", "points": [label_text(text) for text in block.points]}
     if isinstance(block, Code):
@@ -118,8 +118,13 @@ def _block(block: Block, numbers: dict[str, int]) -> dict[str, Any]:
     small = 0 < block.data.num_rows <= _MOST_NUMBERS
     return head | {
         "panels": [_picture(block, place) for place in range(len(panels(block)))],
-        "table": _shown(Table(f"{block.key}-numbers", block.title, "", block.data)) if small else None,
+        "table": _shown(Table(f"{block.key}-numbers", block.title, "", block.data, _columns(block))) if small else None,
     }
+
+
+def _columns(figure: Figure) -> tuple[Column, ...]:
+    """How the numbers of a figure are shown; none of its p-values as 0."""
+    return tuple(Column(name, form="p" if name == "p" else "number") for name in figure.data.column_names)
 
 
 def _picture(figure: Figure, panel: int) -> Any:
@@ -139,9 +144,13 @@ def _shown(table: Table) -> dict[str, Any]:
 
 
 def _head(table: Table, column: Column) -> dict[str, Any]:
+    label = label_text(column.label or column.name)
+    is_whole = "-" in label and len(label) < 17  # a short one does not break at its hyphen
     return {
-        "label": label_text(column.label or column.name),
-        "is_number": is_number_column(table, column),
+        "label": label,
+        "classes": " ".join(
+            ["number-cell"] * is_number_column(table, column) + ["whole"] * is_whole + ["wide"] * (len(label) > 24)
+        ),
         "first": _FIRST[direction(table.shown, column)],
     }
 

@@ -85,8 +85,14 @@ def table_text(table: Table, *, width: int | None = None, bold: bool = False) ->
     return "".join(f"{legible(line)}\n" for line in head) + aligned(cells, left, best if bold else None)
 
 
-def table_latex(table: Table) -> str:
-    r"""A booktabs table (``\usepackage{booktabs}``); best values bold, intervals and letters beside the values.
+def table_latex(table: Table, *, with_intervals: bool = True) -> str:
+    r"""A booktabs table (``\usepackage{booktabs}``); best values bold, letters of groups as superscripts.
+
+    Parameters
+    ----------
+    table : Table
+    with_intervals : bool
+        Whether intervals stand beside the values; a paper's column seldom has room for them.
 
     Examples
     --------
@@ -101,17 +107,27 @@ def table_latex(table: Table) -> str:
     \end{tabular}
     """
     note = f"% {legible(table.note)}\n" if table.note else ""
-    return note + booktabs(*_texts(table, typeset=True))
+    texts = _texts(table, typeset=True, with_groups=False, with_intervals=with_intervals)
+    raised = [[""] * len(table.wide.columns), *([cell.groups for cell in row] for row in table_cells(table))]
+    return note + booktabs(*texts, [list(row) for row in zip(*raised, strict=True)] if table.upright else raised)
 
 
-def _texts(table: Table, *, typeset: bool) -> tuple[list[list[str]], int, NDArray[np.bool_]]:
+def _texts(
+    table: Table, *, typeset: bool, with_groups: bool = True, with_intervals: bool = True
+) -> tuple[list[list[str]], int, NDArray[np.bool_]]:
     """The cells with their header, how many leading columns are labels, and which cells are best."""
     rows, table = table_cells(table, typeset=typeset), table.wide
     numbers = [is_number_column(table, column) for column in table.columns]
     left = numbers.index(True) if True in numbers else len(numbers)
     texts = [
         [column.label or column.name for column in table.columns],
-        *([" ".join(filter(None, (cell.text, cell.groups, cell.interval))) for cell in row] for row in rows),
+        *(
+            [
+                " ".join(filter(None, (cell.text, cell.groups * with_groups, cell.interval * with_intervals)))
+                for cell in row
+            ]
+            for row in rows
+        ),
     ]
     best = np.array([[False] * len(table.columns), *([cell.is_best for cell in row] for row in rows)], np.bool_)
     return ([list(column) for column in zip(*texts, strict=True)], 1, best.T) if table.upright else (texts, left, best)

@@ -68,8 +68,15 @@ def _styled(text: str, *, bold: bool) -> str:
     return f"\x1b[1m{text}\x1b[0m" if bold else text
 
 
-def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] | None = None) -> str:
+def booktabs(
+    cells: Sequence[Sequence[str]],
+    left: int,
+    bold: NDArray[np.bool_] | None = None,
+    raised: Sequence[Sequence[str]] | None = None,
+) -> str:
     r"""A LaTeX table of text, a header first, the first ``left`` columns flush left; ``bold``: which cells are.
+
+    ``raised`` is what stands as a superscript behind the first word of each cell: its value.
 
     A row that begins with a bracket or a star follows an empty group: they would belong to the rule or the line break
     above, as its argument or its starred form.
@@ -88,8 +95,10 @@ def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] 
     lines = []
     for place, row in enumerate(cells):
         texts = (
-            _latex_cell(text, bold=bold is not None and bool(bold[place, column])) for column, text in enumerate(row)
-        )
+            _latex_cell(text, "" if raised is None else raised[place][column],
+                        bold=bold is not None and bool(bold[place, column]))
+            for column, text in enumerate(row)
+        )  # fmt: skip
         line = " & ".join(texts) + r" \\"
         lines.append("{}" + line.lstrip() if line.lstrip().startswith(("[", "*")) else line)
     columns = "l" * left + "r" * (len(cells[0]) - left)
@@ -99,6 +108,11 @@ def booktabs(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] 
     )  # fmt: skip
 
 
-def _latex_cell(text: str, *, bold: bool) -> str:
+def _latex_cell(text: str, raised: str = "", *, bold: bool) -> str:
     escaped = "--" if text == "-" else legible(text).translate(_LATEX)
-    return rf"\textbf{{{escaped}}}" if bold else escaped
+    if bold:
+        escaped = rf"\textbf{{{escaped}}}"
+    if not raised:
+        return escaped
+    value, space, interval = escaped.partition(" ")
+    return rf"{value}\textsuperscript{{{raised}}}{space}{interval}"

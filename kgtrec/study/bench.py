@@ -89,6 +89,7 @@ class Bench:
         self.config, self.workers, self.say, self.progress = config, workers, say, progress
         self.steps = Steps(folder / STEPS, lambda name: say(f"computing {name}"))
         self.inputs = Inputs()
+        self._said: set[str] = set()
         self.tables: dict[str, str] = {}  # PART/LABELS -> file within steps
 
     @cached_property
@@ -147,7 +148,9 @@ class Bench:
                 make(folder)
             self.inputs.require_unchanged()
             for note in notes:
-                self.say(f"note: {note}")
+                if note not in self._said:  # of which label sets it is true the report tells
+                    self._said.add(note)
+                    self.say(f"note: {note}")
             write_text(folder / NOTES, json.dumps(notes, ensure_ascii=False, indent=1) + "\n")
 
         return self.steps.do(name, with_notes, inputs=inputs, options=options)

@@ -153,6 +153,14 @@ class LabelFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What was warned of while a study was computed, once however often it was."""
+
+    text: str
+    labels: tuple[str, ...] = ()  # the label sets that it is about; none: it is about none of them
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """What a study found; tables are named PART/LABELS, such as scores/O, or PART/FIRST/SECOND."""
 
@@ -165,7 +173,7 @@ class Study:
     tables: Mapping[str, pa.Table]
     subtitle: str = ""
     about: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()  # what was warned of
+    notes: tuple[Note, ...] = ()
     options: StudyOptions = field(default_factory=StudyOptions)
     provenance: Provenance = field(default_factory=Provenance)
 

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from kgtrec.formats.output.folders import MANIFEST, STEPS
 from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.parquet import read_whole_table
 from kgtrec.meta.coefficients import COEFFICIENTS
-from kgtrec.study.config import LABEL_KINDS, LabelFacts, Study, StudyOptions
+from kgtrec.study.config import LABEL_KINDS, LabelFacts, Note, Study, StudyOptions
 from kgtrec.study.steps import STEP, damaged_files
 from kgtrec.study.tables import require_study_tables
 
@@ -36,6 +36,7 @@ BY = "study"  # what keeps the folder
 #: of a step: what was warned of, what a label set holds, a collection; its tables are those of step_table
 NOTES, FACTS, COLLECTION = "notes.json", "facts.json", "collection"
 _FORMAT = 1
+_LABELS = "labels "  # what an input of a step begins with that is a label set
 _OF_PAIRS = ("correlation", "correlation-parts", "correlation-fixed", "swaps")  # tables of two label sets
 
 
@@ -83,7 +84,7 @@ def read_study(folder: PathLike) -> Study:
                 for step in manifest["steps"] for name, sha256 in step["files"].items()}  # fmt: skip
         paths = {name: path / STEPS / file for name, file in manifest["tables"].items()}
         tables = {name: _table(paths[name], sums[file]) for name, file in manifest["tables"].items()}
-        notes = [note for step in manifest["steps"] for note in _json(path / STEPS / step["folder"] / NOTES)]
+        notes = _notes((_labels_of(step), _json(path / STEPS / step["folder"] / NOTES)) for step in manifest["steps"])
         collections = {
             name: _json(path / STEPS / step / COLLECTION / MANIFEST)["report"]
             for name, step in manifest["collections"].items()
@@ -93,7 +94,7 @@ def read_study(folder: PathLike) -> Study:
         study = Study(
             manifest["title"], tuple(manifest["systems"]), tuple(manifest["measures"]), tuple(manifest["main"]),
             tuple(LabelFacts(**facts) for facts in manifest["labels"]), collections, tables, manifest["subtitle"],
-            tuple(manifest["about"]), tuple(dict.fromkeys(notes)), _options(manifest["options"]), made,
+            tuple(manifest["about"]), notes, _options(manifest["options"]), made,
         )  # fmt: skip
         _require_types(study)
     except (KeyError, TypeError, AttributeError) as error:
@@ -110,7 +111,8 @@ def _require_types(study: Study) -> None:
     made, options = study.provenance, study.options
     texts: dict[str, Any] = {
         "title": study.title, "subtitle": study.subtitle, "systems": study.systems, "measures": study.measures,
-        "main": study.main, "about": study.about, "notes": study.notes, "commands": made.commands,
+        "main": study.main, "about": study.about, "notes": [note.text for note in study.notes],
+        "commands": made.commands,
         "versions": (*made.versions, *made.versions.values()), "settings": (*made.settings, *made.settings.values()),
         "inputs": [text for each in made.inputs for text in (each.name, each.sha256)],
         "labels": [text for one in study.labels for text in (one.name, one.kind, one.collection, one.about)],
@@ -158,6 +160,25 @@ def damaged_steps(folder: PathLike) -> list[FormatError]:
 def is_study(folder: PathLike) -> bool:
     """Whether a folder is that of a study, whole or not."""
     return (Path(folder) / STEPS).is_dir()
+
+
+def _labels_of(step: Mapping[str, Any]) -> tuple[str, ...]:
+    """The label sets that a step is about: those that it was made of, or the one that it makes."""
+    own = [name.removeprefix(_LABELS) for name in step["inputs"] if name.startswith(_LABELS)]
+    return (step["step"].removeprefix("labels-"),) if step["step"].startswith("labels-") else tuple(own)
+
+
+def _notes(steps: Iterable[tuple[tuple[str, ...], list[str]]]) -> tuple[Note, ...]:
+    """Each text once; what a step of one label set warns of is not about the others that it is compared with."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for labels, notes in steps:
+        for text in notes:
+            found.setdefault(text, []).append(labels)
+    return tuple(
+        Note(text, tuple(dict.fromkeys(name for labels in several if len(labels) <= fewest for name in labels)))
+        for text, several in found.items()
+        for fewest in [max(1, min(map(len, several)))]
+    )
 
 
 def _options(found: Mapping[str, Any]) -> StudyOptions:

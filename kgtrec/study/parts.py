@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -86,8 +87,7 @@ class Parts:
                 mixed=self._bench.config.systems.mixed, confidence=confidence,
             )  # fmt: skip
             write_step_table(folder, "scores", scores.to_table())
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", KgtrecWarning)  # a category may well be empty
+            with _quiet():
                 parts = self._table(labels, self._bench.main, per=_PARTS).to_table()
             write_step_table(folder, "parts", parts)
 
@@ -147,9 +147,10 @@ class Parts:
             )  # fmt: skip
             write_step_table(folder, "correlation", found.to_table())
             write_step_table(folder, "swaps", swaps(first, second).to_table())
-            parts = sparsity(
-                [self._table(each, self._bench.main, per=_PARTS) for each in (one, other)], coefficients="tau"
-            )
+            with _quiet():
+                parts = sparsity(
+                    [self._table(each, self._bench.main, per=_PARTS) for each in (one, other)], coefficients="tau"
+                )
             write_step_table(folder, "correlation-parts", _second_only(parts.to_table(), other.name))
             if self._bench.config.fixed_relations:
                 shares = relation_shares(self._labels.qrels(one.name), self._collections[one.collection])
@@ -246,6 +247,14 @@ class Parts:
         step = self._bench.do("-".join([name, *names]), make, inputs=self._ranks.inputs(*several), options=options)
         for table in tables:
             self._bench.add_table(step, table, *names)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Warn of nothing: a category may well be empty, and of the whole a step of its own warns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)
+        yield
 
 
 def _second_only(table: pa.Table, name: str) -> pa.Table:

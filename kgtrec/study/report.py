@@ -16,7 +16,7 @@ from kgtrec.data.table import Block, Column, Facts, Items, Report, Section, Tabl
 from kgtrec.errors import KgtrecError
 from kgtrec.meta.power import SPEAKING
 from kgtrec.report import figures
-from kgtrec.report.cells import count_text, number_text, numbered
+from kgtrec.report.cells import better_of, count_text, digits_of, number_text, numbered
 from kgtrec.study.config import Study
 from kgtrec.study.score_table import score_table
 
@@ -35,6 +35,11 @@ _STABLE = 0.9  # a mean tau from which a sample ranks systems nearly as the whol
 _SHOWN_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.95)
 _MOST_SWAPS = 60
 _DIGITS = 3  # of a correlation in a sentence
+_BIBTEX = """@software{{kgtrec,
+  author  = {{{{The kgtrec developers}}}},
+  title   = {{kgtrec: {{TREC}}-style evaluation of knowledge-graph completion}},{version}
+  year    = {{2026}}
+}}"""
 _CITATIONS = (
     "Zhou, Chen, He, Ye, Sun (2022). Re-thinking Knowledge Graph Completion Evaluation from an Information Retrieval "
     "Perspective. SIGIR.",
@@ -72,6 +77,10 @@ class _Composer:
         self.pair_keys = _keys(study.part("correlation"))
         self.findings: list[str] = []
         self.confidence = f"{study.options.confidence:.0%}"
+        self.main_scores = {  # label set -> system -> score
+            name: {row["system"]: row["value"] for row in _where(table, "measure", [self.main]).to_pylist()}
+            for name, table in study.part("scores").items()
+        }
 
     def report(self) -> Report:
         parts: list[tuple[str, str, Callable[[], Iterator[Block]]]] = [
@@ -80,19 +89,32 @@ class _Composer:
             ("agreement", "Do the label sets rank the systems alike?", self._agreement),
             ("depths", "What does judging deeper change?", self._depths),
             ("stability", "How many test triples does a measure need?", self._stability),
-            ("power", "Which measures tell systems apart?", self._power),
+            ("power", "Which measures distinguish systems?", self._power),
             ("ties", "How much depends on ties?", self._ties),
         ]
         # the findings gather meanwhile
         sections = [Section(key, title, blocks) for key, title, made in parts if (blocks := tuple(made()))]
         if self.study.notes:
-            sections.append(Section("notes", "What the study warns of", (Items(self.study.notes),)))
+            sections.append(Section("notes", "Warnings", (Items(tuple(self._notes())),)))
         summary = Section("summary", "In short", tuple(self._summary()))
-        return Report(self.study.title, (summary, *sections), self.study.subtitle, self.study.provenance, _CITATIONS)
+        made = self.study.provenance
+        version = made.versions.get("kgtrec", "")
+        cited = (_BIBTEX.format(version=f"\n  version = {{{version}}}," * bool(version)), *_CITATIONS)
+        return Report(self.study.title, (summary, *sections), self.study.subtitle, made, cited)
 
     def _summary(self) -> Iterator[Block]:
         study = self.study
         first = study.labels[0]
+        answers = (self._best_system(), self._agreeing_labels(), self._best_measure())
+        yield Text(tuple(filter(None, answers)), is_lead=True)
+        if sum(any(map(_known, own.values())) for own in self.main_scores.values()) > 1:
+            rows = [
+                (system, labels, value) for labels, own in self.main_scores.items() for system, value in own.items()
+            ]
+            yield figures.slope_chart(
+                pa.table(dict(zip(("system", "labels", "value"), map(list, zip(*rows, strict=True)), strict=True))),
+                title=f"{self.main} of the systems under each label set", measure=self.main,
+            )  # fmt: skip
         yield Facts((
             ("systems", count_text(len(study.systems))), ("measures", count_text(len(study.measures))),
             ("label sets", count_text(len(study.labels))), (f"questions of {first.name}", count_text(first.questions)),
@@ -102,6 +124,110 @@ class _Composer:
             yield Text(study.about)
         if self.findings:
             yield Items(tuple(self.findings))
+
+    # the answers that come first
+
+    def _best_system(self) -> str:
+        """Which system is best, and whether that depends on the labels."""
+        best: dict[str, list[str]] = {}  # systems -> the label sets under which they are best
+        shown: dict[str, str] = {}
+        choose = min if better_of(self.main) == "lower" else max
+        for labels, own in self.main_scores.items():
+            known = {system: value for system, value in own.items() if _known(value)}
+            if known:
+                top = choose(known.values())
+                best.setdefault(_some([name for name, value in known.items() if value == top]), []).append(labels)
+                shown[labels] = f"{number_text(top, digits_of(self.main), typeset=True)} on {labels}"
+        if not best:
+            return ""
+        if len(best) > 1:
+            told = "; ".join(f"{systems} on {_listed(labels)}" for systems, labels in best.items())
+            return f"Which system is best depends on the labels, by {self.main}: {told}."
+        ((systems, under),) = best.items()
+        values = _listed([shown[name] for name in under]) if len(under) < 5 else f"on {len(under)} label sets"
+        verb = "are the best systems" if " and " in systems else "is the best system"
+        return f"{systems} {verb}{' under every label set' * (len(under) > 1)} ({self.main} {values})."
+
+    def _agreeing_labels(self) -> str:
+        """Which label sets agree on the order of the systems, and how those that do not differ."""
+        coefficient = self.study.options.coefficients[0]
+        found: dict[str, float] = {}  # pair of label sets -> correlation
+        for pair, table in self.study.part("correlation").items():
+            for row in _where(table, "coefficient", [coefficient]).to_pylist():
+                if row["measure"] == self.main and _known(row["value"]):
+                    found[pair] = row["value"]
+        alike = [pair.replace("/", " and ") for pair, value in found.items() if _agree(value) == "agree"]
+        others = sorted((pair for pair in found if _agree(found[pair]) != "agree"), key=lambda pair: -found[pair])
+        name, parts = f"{_COEFFICIENTS[coefficient]} %s under {self.main}", []
+        if alike:
+            more = f" and {len(alike) - 3} more pairs" if len(alike) > 3 else ""
+            parts = [f"Label sets {', '.join(alike[:3])}{more} agree on the order of the systems ({name % _number(1)})"]
+        for pair in others if len(others) < 3 else (others[0], others[-1]):
+            told = pair.replace("/", " and ")
+            number = (_number if parts else lambda value: name % _number(value))(found[pair])
+            head = f"{told} differ" if parts else f"Label sets {told} differ on the order of the systems"
+            parts.append(f"{head} ({number}{self._swapped(pair)})")
+        if len(others) > 2:
+            parts[-1] += f", the most of the {len(others)} pairs that differ"
+        return f"{'; '.join(parts)}." if parts else ""
+
+    def _swapped(self, pair: str) -> str:
+        """Which systems two label sets put in opposite order, if they are few."""
+        table = self.study.part("swaps").get(pair)
+        rows = [] if table is None else _where(table, "measure", [self.main]).to_pylist()
+        told = _listed([f"{row['better']} above {row['worse']}" for row in rows]) if 0 < len(rows) < 3 else ""
+        return f"; only {pair.split('/')[0]} puts {told}" if told else ""
+
+    def _best_measure(self) -> str:
+        """Which measure distinguishes the most pairs of systems, and which keeps their order under other labels."""
+        counts: dict[str, list[float]] = {}
+        n_pairs = 0
+        tested = self.study.part("power")
+        for table in tested.values():
+            for row in _where(table, "test", [_speaking(table)]).to_pylist():
+                if _known(row["share_adjusted"]):
+                    counts.setdefault(row["measure"], []).append(row["below_adjusted"])
+                    n_pairs = row["pairs"]
+        mean = {measure: sum(own) / len(tested) for measure, own in counts.items()}
+        coefficient = self.study.options.coefficients[0]
+        least: dict[str, float] = {}
+        for table in self.study.part("correlation").values():
+            for row in _where(table, "coefficient", [coefficient]).to_pylist():
+                value = row["value"] if _known(row["value"]) else -math.inf
+                least[row["measure"]] = min(least.get(row["measure"], math.inf), value)
+        least = {measure: value for measure, value in least.items() if value > -math.inf}
+        most, stable = (_ends(own)[0] if own else [] for own in (mean, least))
+        both = [measure for measure in most if measure in stable]
+        first = second = ""
+        if most:
+            on = f"on {_listed(list(tested))}" if len(tested) == 1 else "on average over the label sets"
+            first = f"{_verb('distinguish', both or most)} the most pairs of systems "
+            first += f"({mean[most[0]]:.3g} of {n_pairs:,} {on})"
+        if stable:
+            second = f"{_verb('keep', both or stable)} the order of systems best across label sets "
+            second += f"({_COEFFICIENTS[coefficient]} {_number(least[stable[0]])}"
+            is_least = len(self.study.part("correlation")) > 1 and _agree(least[stable[0]]) != "agree"
+            second += " or more)" if is_least else ")"
+        if both:
+            return f"{_all_or_some(both, mean, 'All measures')} {first} and {second}."
+        parts = [f"{_some(measures)} {told}" for measures, told in ((most, first), (stable, second)) if told]
+        return f"{'; '.join(parts)}." if parts else ""
+
+    def _notes(self) -> Iterator[str]:
+        """Each warning once, with the label sets and the systems that it is about."""
+        systems: dict[tuple[tuple[str, ...], str], list[str]] = {}
+        for note in self.study.notes:
+            own = next((name for name in self.study.systems if note.text.startswith(f"{name}: ")), "")
+            text = note.text.removeprefix(f"{own}: ") if own else note.text
+            systems.setdefault((note.labels, text), []).append(own)
+        for (labels, text), names in systems.items():
+            head = [f"label set{'s' * (len(labels) > 1)} {_listed(labels)}"] if labels else []
+            if len(names) > 1:
+                head.append("each system" if len(names) == len(self.study.systems) else f"each of {_listed(names)}")
+            elif names[0]:
+                head.append(names[0])
+            told = ": ".join(filter(None, (", ".join(head), text)))
+            yield f"{told[:1].upper()}{told[1:]}" if labels else told
 
     # what there is
 
@@ -165,7 +291,7 @@ class _Composer:
             )  # fmt: skip
             if name in parts:
                 cells = _where(parts[name], "measure", [self.main]).drop_columns(["measure"])
-                if cells.num_rows:
+                if any(map(_known, cells.column("value").to_pylist())):
                     yield figures.heat_map(
                         _by_category(cells), key=f"by-category-{self.keys[name]}", value=self.main,
                         title=f"{self.main} on {name} by relation category and side",
@@ -196,7 +322,7 @@ class _Composer:
             key = self.pair_keys[pair]
             yield self._correlations(key, one, other, table)
             parts = self.study.part("correlation-parts").get(pair)
-            if parts is not None and parts.num_rows:
+            if parts is not None and any(map(_known, parts.column("value").to_pylist())):
                 cells = _by_category(parts.rename_columns(
                     ["system" if name == "measure" else name for name in parts.column_names]
                 ))  # fmt: skip
@@ -227,7 +353,7 @@ class _Composer:
         first = _COEFFICIENTS[coefficients[0]]
         caption = (
             f"Correlation of the rankings of {len(self.study.systems)} systems on {one} and on {other}; beneath, "
-            f"{self.confidence} resampling ranges, questions drawn. 1: the same order."
+            f"{self.confidence} resampling ranges, questions resampled. 1: the same order."
         )
         if fixed is not None:
             columns.append(Column("fixed", f"{first}, relations as in {one}", 3, "higher"))
@@ -247,20 +373,23 @@ class _Composer:
             return
         best, worst = _ends(known)
         name, highest, lowest = _COEFFICIENTS[coefficient], _number(known[best[0]]), _number(known[worst[0]])
-        text = f"{one} and {other} rank the systems"
+        text = f"Label sets {one} and {other} "
         if self.main in known:
             own = rows[self.main]
-            text += f" with {name} {_number(own['value'])} under {self.main}"
+            text += f"{_agree(own['value'])} on the order of systems ({name} {_number(own['value'])} under {self.main}"
             if _known(own.get("low")):
-                text += f" ({self.confidence} resampling range {_number(own['low'])} to {_number(own['high'])})"
+                text += f", {self.confidence} resampling range {_number(own['low'])} to {_number(own['high'])}"
+            text += ")"
             if best != worst:
-                text += f"; most alike under {_some(best)} ({highest}), least under {_some(worst)} ({lowest})"
+                text += f"; they agree most under {_some(best)} ({highest}), least under {_some(worst)} ({lowest})"
             elif len(known) > 1:
-                text += f"; the same under {_all_or_some(best, rows)}"
+                text += f"; the coefficient is the same under {_all_or_some(best, rows)}"
         elif best != worst:
-            text += f" most alike under {_some(best)} ({name} {highest}), least under {_some(worst)} ({lowest})"
+            text += f"agree most on the order of systems under {_some(best)} ({name} {highest}), least under "
+            text += f"{_some(worst)} ({lowest})"
         else:
-            text += f" with {name} {highest} under {_all_or_some(best, rows)}"
+            text += f"{_agree(known[best[0]])} on the order of systems ({name} {highest} under "
+            text += f"{_all_or_some(best, rows)})"
         self.findings.append(f"{text}.")
 
     def _swaps(self, key: str, one: str, other: str) -> Iterator[Block]:
@@ -281,7 +410,7 @@ class _Composer:
                    Column("first", f"difference on {one}"), Column("second", f"difference on {other}")]  # fmt: skip
         more = ""
         if "significant" in chosen.column_names:
-            columns += [Column("first_p", f"p on {one}"), Column("second_p", f"p on {other}"),
+            columns += [Column("first_p", f"p on {one}", form="p"), Column("second_p", f"p on {other}", form="p"),
                         Column("significant", "significant on")]  # fmt: skip
             names = {"first": one, "second": other}
             verdicts = [names.get(text, text) for text in chosen.column("significant").to_pylist()]
@@ -333,11 +462,12 @@ class _Composer:
         last = grown.slice(grown.num_rows - 1).to_pylist()[0]
         if last["triples"]:
             self.findings.append(
-                f"Down to depth {last['depth']}, {count_text(last['triples'])} triples were pooled for {name}, and "
-                f"{count_text(last['positives'])} of them ({last['positives'] / last['triples']:.1%}) judged true."
+                f"For {name}, {count_text(last['triples'])} triples were pooled down to depth {last['depth']}; "
+                f"{count_text(last['positives'])} of them ({last['positives'] / last['triples']:.1%}) were judged true."
             )
 
     def _tell_depths(self, name: str, rows: Mapping[str, Mapping[str, Any]], depths: Sequence[int]) -> None:
+        correlation = _COEFFICIENTS[self.study.options.coefficients[0]]
         last = f"depth {depths[-1]}"
         known = {measure: row[last] for measure, row in rows.items() if _known(row.get(last))}
         if not known:
@@ -346,13 +476,13 @@ class _Composer:
         highest, lowest = _number(known[best[0]]), _number(known[worst[0]])
         if best != worst:
             told = (
-                f"{_some(best)} stays nearest to that of depth {depths[0]} (correlation {highest}), that by "
-                f"{_some(worst)} is farthest ({lowest})"
+                f"changes least under {_some(best)} ({correlation} {highest}) and most under {_some(worst)} ({lowest})"
             )
         else:
-            every = _all_or_some(best, rows, "every measure")
-            told = f"{every} has a correlation of {highest} with that of depth {depths[0]}"
-        self.findings.append(f"With the labels of depth {depths[-1]} of {name}, the ranking by {told}.")
+            every = _all_or_some(best, rows)
+            told = "is the same" if _agree(known[best[0]]) == "agree" else "changes"
+            told += f" under {every} ({correlation} {highest})"
+        self.findings.append(f"From depth {depths[0]} to depth {depths[-1]} of {name}, the order of systems {told}.")
 
     # stability
 
@@ -401,16 +531,16 @@ class _Composer:
         most, least = _ends(known)
 
         def size(measures: Sequence[str]) -> str:
-            return f"{count_text(known[measures[0]])} triples on ({needed[measures[0]][0]:.0%})"
+            return f"{count_text(known[measures[0]])} triples ({needed[measures[0]][0]:.0%})"
 
         text = (
-            f"{_all_or_some(least, needed, 'All measures')} {_verb('rank', least)} the systems as all of {name} does "
-            f"(mean correlation {_STABLE:g}) from {size(least)}"
+            f"{_all_or_some(least, needed, 'All measures')} {_verb('order', least)} the systems almost as all of "
+            f"{name} does (mean correlation of at least {_STABLE:g}) with {size(least)}"
         )
         if most != least:
-            text += f"; {_some(most)} from {size(most)}"
+            text += f"; {_some(most)} {_verb('need', most)} {size(most)}"
         if never := [measure for measure in needed if measure not in known]:
-            text += f"; {_some(never)} at no size that was tried"
+            text += f"; no size that was tried is enough for {_some(never)}"
         self.findings.append(f"{text}.")
 
     # power
@@ -431,14 +561,15 @@ class _Composer:
                 Column("measure"), Column("test"), Column("n_items", "items"), Column("pairs"),
                 Column("below", f"p < {alpha:g}", better="higher"), Column("share", "share", 3, "higher"),
                 Column("below_adjusted", "adjusted"), Column("share_adjusted", "share, adjusted", 3, "higher"),
-                Column("area", "area under the curve", 4, "lower"), Column("smallest", "smallest found"),
-                Column("largest_missed", "largest missed"),
+                Column("area", "area under the curve", form="p"),
+                Column("smallest", "smallest found", form="difference"),
+                Column("largest_missed", "largest missed", form="difference"),
             )  # fmt: skip
             yield Table(
-                f"power-{key}", f"Pairs of systems that each measure tells apart on {name}",
+                f"power-{key}", f"Pairs of systems that each measure distinguishes on {name}",
                 f"Two-tailed, alpha {alpha:g}; adjusted by Holm's method. Answers of one question are not independent: "
-                "clustered tests allow for it, plain t-tests over answers overstate how much is known. Smallest found "
-                "and largest missed are differences of what is averaged.",
+                "clustered tests allow for this, plain t-tests over answers find too many differences significant. "
+                "Smallest found and largest missed: differences of what is averaged.",
                 _without_repeats(table), shown,
             )  # fmt: skip
             self._tell_power(name, _where(table, "test", [test]), test)
@@ -449,10 +580,10 @@ class _Composer:
         if not known:
             return
         most, least = _ends(known)
-        told = f"{known[most[0]]} of {rows[most[0]]['pairs']} pairs of systems apart"
-        told += f", {_some(least)} {known[least[0]]}" if most != least else ""
+        told = f"{known[most[0]]} of {rows[most[0]]['pairs']} pairs of systems"
+        told += f"; {_some(least)} {_verb('distinguish', least)} {known[least[0]]}" if most != least else ""
         self.findings.append(
-            f"On {name}, {_all_or_some(most, rows)} {_verb('tell', most)} {told} ({_TESTS[test]}, alpha "
+            f"On {name}, {_all_or_some(most, rows)} {_verb('distinguish', most)} {told} ({_TESTS[test]}, alpha "
             f"{self.study.options.alpha:g}, adjusted)."
         )
 
@@ -490,10 +621,10 @@ class _Composer:
         if top["apart"] == 0:
             self.findings.append(f"On {name}, no score depends on how ties are broken.")
             return
-        most = "less than 0.0001" if top["apart"] < 1e-4 else f"{number_text(top['apart'], 4, typeset=True)} at most"
+        most = "less than 0.0001" if top["apart"] < 1e-4 else f"at most {number_text(top['apart'], 4, typeset=True)}"
         self.findings.append(
-            f"On {name}, ties move a score by {most} ({top['measure']} of {top['system']}, of whose answers "
-            f"{top['tied']:.2%} tie)."
+            f"On {name}, ties change a score by {most} ({top['measure']} of {top['system']}, {top['tied']:.2%} of "
+            "whose answers tie)."
         )
 
 
@@ -576,8 +707,13 @@ def _all_or_some(names: Sequence[str], of: Collection[str], everything: str = "a
     return everything if len(names) == len(of) > 1 else _some(names)
 
 
+def _agree(value: float) -> str:
+    """What label sets with such a correlation do, to the digits that are told."""
+    return "agree" if round(value, _DIGITS) == 1 else "differ"
+
+
 def _verb(verb: str, names: Sequence[str]) -> str:
-    return verb if len(names) > 1 else f"{verb}s"
+    return verb if len(names) > 1 else f"{verb}es" if verb.endswith("sh") else f"{verb}s"
 
 
 def _keys(names: Iterable[str]) -> dict[str, str]:

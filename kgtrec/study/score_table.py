@@ -80,7 +80,7 @@ def score_table(
     usual = [
         f"Beneath each score: {interval}." if scores.low is not None else "",
         "Bold: the best of a measure." if len(scores.systems) > 1 else "",
-        f"Systems that share a letter are not significantly apart{f' ({test})' if test else ''}." if differ else "",
+        f"Systems that share a letter do not differ significantly{f' ({test})' if test else ''}." if differ else "",
     ]
     return Table(key, title, caption or " ".join(filter(None, usual)), pa.table(columns), tuple(shown))
 

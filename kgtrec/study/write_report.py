@@ -18,12 +18,22 @@ BY = "report"  # what writes them
 
 
 def write_report(
-    study: Path, page: Path, formats: Sequence[str], *, beside: bool = False, say: Callable[[str], None] = silent
+    study: Path,
+    page: Path,
+    formats: Sequence[str],
+    *,
+    width: float | None = None,
+    with_intervals: bool = False,
+    beside: bool = False,
+    say: Callable[[str], None] = silent,
 ) -> None:
-    """Make a study's report and write its files; ``beside`` the study, what an earlier report left there goes."""
+    """Make a study's report and write its files; ``beside`` the study, what an earlier report left there goes.
+
+    ``width`` (of figures, in inches) and ``with_intervals`` are for papers, see :func:`kgtrec.report.report_files`.
+    """
     found = read_study(study)
     chosen = list(formats or USUAL_FORMATS)
-    files = report_files(study_report(found), chosen)
+    files = report_files(study_report(found), chosen, width=width, with_intervals=with_intervals)
     if "csv" in chosen:
         files |= {name: table_csv(table).encode()
                   for name, table in zip(_data_names(found.tables), found.tables.values(), strict=True)}  # fmt: skip

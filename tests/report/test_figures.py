@@ -96,7 +96,25 @@ def test_gist_of_tau_by_depth():
 def test_gist_of_p_values():
     """How many pairs lie below the level."""
     rows = {"measure": ["RR"] * 4, "place": [1, 2, 3, 4], "p": [0.5, 0.05, 0.04, math.nan]}
-    assert gist(figures.p_value_curves(pa.table(rows))) == "RR: 1 of 4 pairs below 0.05, mean p 0.197."
+    assert gist(figures.p_value_curves(pa.table(rows))) == "RR: 1 of 4 pairs below 0.05, mean p 0.1967."
+
+
+def test_no_p_value_is_told_as_0():
+    rows = {"measure": ["RR"], "place": [1], "p": [1e-9]}
+    assert gist(figures.p_value_curves(pa.table(rows))) == "RR: 1 of 1 pairs below 0.05, mean p <0.0001."
+
+
+def test_gist_of_slopes():
+    """Who is best under each label set, and who passes whom; lower ranks are better."""
+    rows = {"system": ["a", "b"] * 3, "labels": ["K"] * 2 + ["C"] * 2 + ["T"] * 2, "value": [3.0, 2, 1, 2, 1, 2]}
+    figure = figures.slope_chart(pa.table(rows), measure="micro.MR")
+    assert gist(figure) == (
+        "Best under K: b with 2.00; best under C: a with 1.00; best under T: a with 1.00; from K to C, a passes b; "
+        "from C to T, no order changes."
+    )
+    assert "cross, the label sets order two systems differently" in figure.caption
+    same = pa.table({"system": ["a", "a"], "labels": ["K", "T"], "value": [1.0, 2.0]})
+    assert "No two lines cross" in figures.slope_chart(same).caption
 
 
 def test_gist_of_ties_and_growth_and_cells():

@@ -13,7 +13,7 @@ import pytest
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import sha256_of
-from kgtrec.study.config import LabelFacts, StudyOptions
+from kgtrec.study.config import LabelFacts, Note, StudyOptions
 from kgtrec.study.folder import (
     COLLECTION,
     MANIFEST,
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
         write_step_table(step, "scores", SCORES)
         (step / NOTES).write_text('["both"]')
 
-    collected, scored = steps.do("collection-test", collect), steps.do("scores-all", score)
+    collected, scored = steps.do("collection-test", collect), steps.do("scores-all", score, inputs={"labels all": "a"})
     write_study_manifest(tmp_path, {
         "title": "T", "subtitle": "", "about": ["One."], "versions": {"kgtrec": "1"}, "settings": {"seed": "3"},
         "commands": ["kgtrec study study.toml"], "options": asdict(OPTIONS), "systems": ["NA", "007"],
@@ -62,11 +62,11 @@ def changed(folder: Path, change: dict[str, Any]) -> None:
 
 
 def test_what_a_study_found_is_read(folder: Path):
-    """Each warning once, and options as they were."""
+    """Each warning once, with the label set that it is about; and options as they were."""
     found = read_study(folder)
     assert (found.title, found.systems, found.labels, found.options) == ("T", ("NA", "007"), (LABELS,), OPTIONS)
     assert found.part("scores")["all"].slice(0, 1).equals(SCORES.slice(0, 1))
-    assert found.notes == ("first", "both")
+    assert found.notes == (Note("first"), Note("both", ("all",)))
     assert found.collections == {"test": {"questions": 3}}
     assert [each.name for each in found.provenance.inputs] == ["train.tsv"]
 

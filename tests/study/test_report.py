@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from kgtrec.data.table import Items, Text
+from kgtrec.data.table import Figure, Items, Provenance, Text
 from kgtrec.errors import KgtrecError
 from kgtrec.report.html import to_html
-from kgtrec.study.config import LabelFacts, Study, StudyOptions
+from kgtrec.study.config import LabelFacts, Note, Study, StudyOptions
 from kgtrec.study.report import study_report
 
 SYSTEMS, MEASURES = ("one", "<b>two</b>"), ("macro.MRR", "AP@20")
@@ -34,6 +35,135 @@ def study(**tables: pa.Table) -> Study:
 def findings(found: Study) -> list[str]:
     summary = study_report(found).sections[0]
     return [point for block in summary.blocks if isinstance(block, Items) for point in block.points]
+
+
+def scores(*values: float) -> pa.Table:
+    """Of both systems under both measures."""
+    return pa.table({
+        "system": [name for name in SYSTEMS for _ in MEASURES], "measure": list(MEASURES) * 2, "value": list(values),
+    })  # fmt: skip
+
+
+def answers(found: Study) -> tuple[str, ...]:
+    """The sentences that come first."""
+    lead = study_report(found).sections[0].blocks[0]
+    assert isinstance(lead, Text)
+    assert lead.is_lead
+    return lead.paragraphs
+
+
+def test_the_best_system_is_told_first():
+    """By the main measure: 0.5 is more than 0.3."""
+    assert answers(study()) == ("one is the best system (macro.MRR 0.5000 on S).",)
+
+
+def test_the_best_system_under_every_label_set_is_told_with_its_scores():
+    found = study(scores_s=scores(0.75, 0, 0.25, 0))
+    assert answers(found) == ("one is the best system under every label set (macro.MRR 0.5000 on S and 0.7500 on s).",)
+
+
+def test_a_best_system_that_depends_on_the_labels_is_told_so():
+    found = study(scores_s=scores(0.25, 0, 0.75, 0))
+    assert answers(found) == ("Which system is best depends on the labels, by macro.MRR: one on S; <b>two</b> on s.",)
+
+
+def test_systems_that_share_the_best_score_are_told_together():
+    found = replace(study(), tables={"scores/S": scores(0.5, 0, 0.5, 0)})
+    assert answers(found) == ("one and <b>two</b> are the best systems (macro.MRR 0.5000 on S).",)
+
+
+def test_where_lower_is_better_the_lowest_is_best():
+    ranks = pa.table({"system": list(SYSTEMS), "measure": ["micro.MR"] * 2, "value": [12.0, 3.5]})
+    found = replace(study(), tables={"scores/S": ranks}, measures=("micro.MR",), main=("micro.MR",))
+    assert answers(found) == ("<b>two</b> is the best system (micro.MR 3.50 on S).",)
+
+
+def test_without_a_defined_score_no_system_is_best():
+    assert answers(replace(study(), tables={"scores/S": scores(math.nan, 0, math.nan, 0)})) == ()
+
+
+def test_label_sets_that_agree_and_those_that_do_not_are_told_second():
+    """With the pair of systems that they put in opposite order; tau of label sets that agree is 1."""
+    swaps = pa.table({
+        "measure": ["macro.MRR"], "better": ["one"], "worse": ["<b>two</b>"], "first": [0.2], "second": [-0.1],
+    })  # fmt: skip
+    tables = {
+        **study().tables, "correlation/S/s": correlations([0.25, 1.0]), "correlation/s/T": correlations([1.0, 1.0]),
+        "swaps/S/s": swaps,
+    }  # fmt: skip
+    assert answers(replace(study(), tables=tables))[1] == (
+        "Label sets s and T agree on the order of the systems (Kendall's tau-b 1.000 under macro.MRR); S and s differ "
+        "(0.250; only S puts one above <b>two</b>)."
+    )
+
+
+def test_of_many_label_sets_that_differ_the_nearest_and_the_farthest_pair_are_told():
+    pairs = {"S/s": 0.25, "S/T": 0.75, "s/T": 0.5}
+    tables = {f"correlation/{pair}": correlations([value, 1.0]) for pair, value in pairs.items()}
+    assert answers(replace(study(), tables={**study().tables, **tables}))[1] == (
+        "Label sets S and T differ on the order of the systems (Kendall's tau-b 0.750 under macro.MRR); S and s differ "
+        "(0.250), the most of the 3 pairs that differ."
+    )
+
+
+def test_the_measure_to_trust_is_told_third():
+    """The one that distinguishes most and also agrees most; or the two of them, if they are not one."""
+    one = study(correlation_S_s=correlations([0.25, 0.5]), **power(1, 2))
+    assert answers(one)[2] == (
+        "AP@20 distinguishes the most pairs of systems (2 of 3 on S) and keeps the order of systems best across label "
+        "sets (Kendall's tau-b 0.500)."
+    )
+    two = study(correlation_S_s=correlations([0.5, 0.25]), **power(1, 2))
+    assert answers(two)[2] == (
+        "AP@20 distinguishes the most pairs of systems (2 of 3 on S); macro.MRR keeps the order of systems best across "
+        "label sets (Kendall's tau-b 0.500)."
+    )
+    assert answers(study(**power(2, 2)))[1] == (
+        "macro.MRR and AP@20 distinguish the most pairs of systems (2 of 3 on S)."
+    )
+
+
+def test_the_scores_under_each_label_set_are_drawn_first():
+    """A line per system; no figure where there is one label set."""
+    first = study_report(study(scores_s=scores(0.75, 0, 0.25, 0))).sections[0].blocks[1]
+    assert isinstance(first, Figure)
+    assert (first.kind, first.data.to_pydict()) == ("slope_chart", {
+        "system": [*SYSTEMS] * 2, "labels": ["S", "S", "s", "s"], "value": [0.5, 0.3, 0.75, 0.25],
+    })  # fmt: skip
+    assert "slope_chart" not in {figure.kind for figure in study_report(study()).figures}
+
+
+def test_no_figure_is_empty():
+    """Where a measure has no value under a label set, or in any category, nothing is drawn of it."""
+    parts = pa.table({
+        "system": list(SYSTEMS), "measure": ["macro.MRR"] * 2, "side": ["head"] * 2, "category": ["1-1"] * 2,
+        "value": [math.nan] * 2,
+    })  # fmt: skip
+    found = study(scores_s=scores(math.nan, 0.5, math.nan, 0.5), parts_S=parts)
+    assert {figure.kind for figure in study_report(found).figures} == {"score_intervals"}
+
+
+def test_warnings_are_told_once_with_label_sets_and_systems():
+    notes = (
+        Note("one: 3 questions left out", ("S", "s")), Note("<b>two</b>: 3 questions left out", ("S", "s")),
+        Note("one: alone", ("S",)), Note("no interval", ("s",)), Note("of the data"),
+    )  # fmt: skip
+    section = study_report(replace(study(), notes=notes)).sections[-1]
+    assert [block.points for block in section.blocks if isinstance(block, Items)] == [(
+        "Label sets S and s, each system: 3 questions left out", "Label set S, one: alone", "Label set s: no interval",
+        "of the data",
+    )]  # fmt: skip
+
+
+def test_kgtrec_is_cited_as_bibtex():
+    """As README has it, with the version that computed the study."""
+    made = Provenance(versions={"kgtrec": "1.2"})
+    entry = study_report(replace(study(), provenance=made)).citations[0]
+    assert entry.startswith("@software{kgtrec,")
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    assert entry.replace("{1.2}", "{0.1.0}") in readme
+    assert "version = {1.2}" in entry
+    assert "version" not in study_report(study()).citations[0]
 
 
 def correlations(values: list[float]) -> pa.Table:
@@ -66,26 +196,26 @@ def test_pairs_of_label_sets_whose_names_run_together_have_keys_of_their_own():
 
 def test_the_measures_that_agree_most_and_least_are_told():
     assert findings(study(correlation_S_s=correlations([0.25, 1.0]))) == [
-        "S and s rank the systems with Kendall's tau-b 0.250 under macro.MRR (90% resampling range 0.100 to 0.900); "
-        "most alike under AP@20 (1.000), least under macro.MRR (0.250)."
+        "Label sets S and s differ on the order of systems (Kendall's tau-b 0.250 under macro.MRR, 90% resampling "
+        "range 0.100 to 0.900); they agree most under AP@20 (1.000), least under macro.MRR (0.250)."
     ]
 
 
 def test_measures_that_agree_the_same_are_not_set_against_each_other():
     assert findings(study(correlation_S_s=correlations([0.5, 0.5])))[0].endswith(
-        "0.500 under macro.MRR (90% resampling range 0.100 to 0.900); the same under all measures."
+        "0.500 under macro.MRR, 90% resampling range 0.100 to 0.900); the coefficient is the same under all measures."
     )
 
 
 def test_correlations_that_are_told_by_the_same_digits_are_the_same():
     """0.5 and the next number after it are both told as 0.500."""
     told = findings(study(correlation_S_s=correlations([0.5, math.nextafter(0.5, 1)])))
-    assert told[0].endswith("; the same under all measures.")
+    assert told[0].endswith("; the coefficient is the same under all measures.")
 
 
 def test_where_the_main_measure_has_no_correlation_the_others_are_told():
     assert findings(study(correlation_S_s=correlations([math.nan, 0.5]))) == [
-        "S and s rank the systems with Kendall's tau-b 0.500 under AP@20."
+        "Label sets S and s differ on the order of systems (Kendall's tau-b 0.500 under AP@20)."
     ]
 
 
@@ -101,8 +231,8 @@ def test_the_size_that_a_measure_needs_is_the_least_from_which_its_mean_stays_hi
         "low": [0.0] * 8, "high": [1.0] * 8, "undefined": [0] * 8,
     })  # fmt: skip
     assert findings(study(stability_S=table)) == [
-        "macro.MRR ranks the systems as all of S does (mean correlation 0.9) from 5 triples on (50%); AP@20 at no size "
-        "that was tried."
+        "macro.MRR orders the systems almost as all of S does (mean correlation of at least 0.9) with 5 triples (50%); "
+        "no size that was tried is enough for AP@20."
     ]
 
 
@@ -117,14 +247,15 @@ def needed(*means: tuple[float, float]) -> pa.Table:
 
 def test_the_measures_that_need_the_fewest_and_the_most_triples_are_told():
     assert findings(study(stability_S=needed((0.95, 0.99), (0.8, 0.9)))) == [
-        "macro.MRR ranks the systems as all of S does (mean correlation 0.9) from 2 triples on (20%); AP@20 from 5 "
-        "triples on (50%)."
+        "macro.MRR orders the systems almost as all of S does (mean correlation of at least 0.9) with 2 triples (20%); "
+        "AP@20 needs 5 triples (50%)."
     ]
 
 
 def test_measures_that_need_as_many_triples_are_told_together():
     assert findings(study(stability_S=needed((0.8, 0.99), (0.8, 0.9)))) == [
-        "All measures rank the systems as all of S does (mean correlation 0.9) from 5 triples on (50%)."
+        "All measures order the systems almost as all of S does (mean correlation of at least 0.9) with 5 "
+        "triples (50%)."
     ]
 
 
@@ -142,16 +273,17 @@ def depths(*values: float) -> pa.Table:
     [
         (
             (0.25, 1.0),
-            "AP@20 stays nearest to that of depth 0 (correlation 1.000), that by macro.MRR is farthest (0.250).",
+            "changes least under AP@20 (Kendall's tau-b 1.000) and most under macro.MRR (0.250).",
         ),
-        ((0.5, 0.5), "every measure has a correlation of 0.500 with that of depth 0."),
-        ((0.5,), "macro.MRR has a correlation of 0.500 with that of depth 0."),
-        ((math.nan, 0.5), "AP@20 has a correlation of 0.500 with that of depth 0."),
+        ((0.5, 0.5), "changes under all measures (Kendall's tau-b 0.500)."),
+        ((0.5,), "changes under macro.MRR (Kendall's tau-b 0.500)."),
+        ((1.0, 1.0), "is the same under all measures (Kendall's tau-b 1.000)."),
+        ((math.nan, 0.5), "changes under AP@20 (Kendall's tau-b 0.500)."),
     ],
 )
 def test_what_a_deeper_pool_changes_is_told_of_measures_that_differ(values: tuple[float, ...], told: str):
     """A measure is never set against itself."""
-    assert findings(study(depths_s=depths(*values))) == [f"With the labels of depth 2 of s, the ranking by {told}"]
+    assert findings(study(depths_s=depths(*values))) == [f"From depth 0 to depth 2 of s, the order of systems {told}"]
 
 
 def test_without_a_correlation_at_the_last_depth_nothing_is_told():
@@ -161,7 +293,7 @@ def test_without_a_correlation_at_the_last_depth_nothing_is_told():
 def test_how_many_of_the_pooled_triples_are_true_is_told_of_the_last_depth():
     grown = pa.table({"depth": [1, 2], "triples": [1000, 1500], "positives": [300, 375]})
     assert findings(study(depths_s=depths(math.nan), growth_s=grown)) == [
-        "Down to depth 2, 1,500 triples were pooled for s, and 375 of them (25.0%) judged true."
+        "For s, 1,500 triples were pooled down to depth 2; 375 of them (25.0%) were judged true."
     ]
 
 
@@ -188,21 +320,21 @@ def power(*below: int, pairs: int = 3, undefined: bool = False) -> dict[str, pa.
 @pytest.mark.parametrize(
     ("below", "told"),
     [
-        ((1, 2), "AP@20 tells 2 of 3 pairs of systems apart, macro.MRR 1"),
-        ((2, 2), "all measures tell 2 of 3 pairs of systems apart"),
-        ((0,), "macro.MRR tells 0 of 3 pairs of systems apart"),
+        ((1, 2), "AP@20 distinguishes 2 of 3 pairs of systems; macro.MRR distinguishes 1"),
+        ((2, 2), "all measures distinguish 2 of 3 pairs of systems"),
+        ((0,), "macro.MRR distinguishes 0 of 3 pairs of systems"),
     ],
 )
-def test_how_many_pairs_a_measure_tells_apart_is_told_of_measures_that_differ(below: tuple[int, ...], told: str):
+def test_how_many_pairs_a_measure_distinguishes_is_told_of_measures_that_differ(below: tuple[int, ...], told: str):
     """By the test that knows of questions."""
     assert findings(study(**power(*below))) == [
         f"On S, {told} (t-tests with errors clustered by question, alpha 0.05, adjusted)."
     ]
 
 
-def test_a_measure_without_p_values_tells_no_pair_apart_and_is_not_told_of():
+def test_a_measure_without_p_values_distinguishes_no_pair_and_is_not_told_of():
     assert findings(study(**power(1, 0, undefined=True)))[0].startswith(
-        "On S, macro.MRR tells 1 of 3 pairs of systems apart ("
+        "On S, macro.MRR distinguishes 1 of 3 pairs of systems ("
     )
 
 
@@ -220,9 +352,12 @@ def ties(*apart: float) -> pa.Table:
     [
         (
             (0.01, 0.1234567),
-            "ties move a score by 0.1235 at most (macro.MRR of <b>two</b>, of whose answers 25.00% tie).",
+            "ties change a score by at most 0.1235 (macro.MRR of <b>two</b>, 25.00% of whose answers tie).",
         ),
-        ((0.00001, math.nan), "ties move a score by less than 0.0001 (macro.MRR of one, of whose answers 25.00% tie)."),
+        (
+            (0.00001, math.nan),
+            "ties change a score by less than 0.0001 (macro.MRR of one, 25.00% of whose answers tie).",
+        ),
         ((0.0, 0.0), "no score depends on how ties are broken."),
     ],
 )
@@ -246,6 +381,7 @@ def test_how_many_pairs_two_label_sets_put_in_opposite_order_is_told_by_measure(
     assert told == [("Of 1 pairs of systems, S and s put in opposite order: macro.MRR 1, AP@20 1.",)]
     table = next(table for table in study_report(whole).tables if table.key == "swaps-s-s")
     assert table.data.to_pylist() == [{**swaps.to_pylist()[1], "significant": "s"}]
+    assert {column.name for column in table.columns if column.form == "p"} == {"first_p", "second_p"}
 
 
 def test_label_sets_that_turn_no_pair_round_are_told_to():
