@@ -158,13 +158,17 @@ class _Composer:
                     found[pair] = row["value"]
         alike = [pair.replace("/", " and ") for pair, value in found.items() if _agree(value) == "agree"]
         others = sorted((pair for pair in found if _agree(found[pair]) != "agree"), key=lambda pair: -found[pair])
-        name, parts = f"{_COEFFICIENTS[coefficient]} %s under {self.main}", []
+        parts: list[str] = []
+
+        def named(value: float) -> str:
+            return f"{_COEFFICIENTS[coefficient]} {_number(value)} under {self.main}"
+
         if alike:
             more = f" and {len(alike) - 3} more pairs" if len(alike) > 3 else ""
-            parts = [f"Label sets {', '.join(alike[:3])}{more} agree on the order of the systems ({name % _number(1)})"]
+            parts = [f"Label sets {', '.join(alike[:3])}{more} agree on the order of the systems ({named(1)})"]
         for pair in others if len(others) < 3 else (others[0], others[-1]):
             told = pair.replace("/", " and ")
-            number = (_number if parts else lambda value: name % _number(value))(found[pair])
+            number = (_number if parts else named)(found[pair])
             head = f"{told} differ" if parts else f"Label sets {told} differ on the order of the systems"
             parts.append(f"{head} ({number}{self._swapped(pair)})")
         if len(others) > 2:
