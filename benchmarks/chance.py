@@ -23,8 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.formats.triples import read_triples
-from kgtrec.kernels.chance import (
+from kgtrec.kernels.chance.ranks import (
     Moments,
     expected_hit,
     expected_rank,
@@ -36,7 +37,6 @@ from kgtrec.kernels.chance import (
     variance_rank,
     variance_reciprocal_rank,
 )
-from kgtrec.questions import build_questions
 
 DATA = Path(os.environ.get("KGTREC_DATA") or Path(__file__).parents[2] / "shared" / "data")
 ANSWERS, ENTITIES = 40_932, 14_541

@@ -22,16 +22,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.evaluation import breakdown_of, measured_items
+from kgtrec.evaluation.evaluate import breakdown_of, measured_items
+from kgtrec.evaluation.intervals import DRAWN, Drawn, answer_triples, interval_of, least_effective, units_of_lists
+from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.summarise import fraction
+from kgtrec.evaluation.weighting import Weighting
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import read_collection
-from kgtrec.intervals import DRAWN, Drawn, answer_triples, interval_of, least_effective, units_of_lists
-from kgtrec.judging import judge
-from kgtrec.kernels.ratio_intervals import Units, quotients
+from kgtrec.kernels.statistics.ratio_intervals import Units, quotients
 from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import ParsedMeasure, parse_measures
-from kgtrec.summary import fraction
-from kgtrec.weighting import Weighting
 
 MEASURES = ("micro.MRR", "micro.MR", "micro.Hits@10", "micro.AMRI", "micro.GMR", "macro.MRR", "AP@20")
 SIZES = {False: (100, 1_000), True: (100, 1_000, 5_000, 20_000)}  # questions

@@ -28,10 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kgtrec
-from kgtrec.data.item_scores import ItemScores
-from kgtrec.kernels.correlation import kendall_tau_b
-from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval
-from kgtrec.per_item import higher_terms_are_better, item_scores, terms
+from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, item_scores, terms
+from kgtrec.kernels.statistics.correlation import kendall_tau_b
+from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval
 
 CONFIDENCE = 0.95
 MEASURES = ("micro.MRR", "micro.Hits@1", "micro.MR", "macro.MRR")

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 import kgtrec
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.missing_estimate import METHODS, Interval, MissingEstimate
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.openworld.estimate import METHODS, Interval, MissingEstimate
 from kgtrec.openworld.labels import TrueFacts, hide_labels
 
 MEASURE = "micro.MRR"
@@ -102,7 +102,7 @@ def collected(folder: str, paths: list[str], density: float, sets: int) -> Itera
 def held(drawn: Drawn, depth: int, density: float) -> tuple[int, dict[str, float]]:
     """How many questions are asked, and for each column whether its interval holds the truth; NaN without one."""
     labels, truth, systems, questions = drawn
-    told: MissingEstimate = kgtrec.estimate_missing(
+    told: MissingEstimate = kgtrec.openworld.estimate_missing(
         labels, truth, systems, MEASURE, depth=depth, truth=truth, questions=questions, top=1
     )  # fmt: skip
 

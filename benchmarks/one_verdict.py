@@ -25,7 +25,7 @@ from unittest import mock
 import numpy as np
 from processes import measured
 
-from kgtrec.acceptance import accept
+from kgtrec.campaign.accept import accept
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Assignments, People
@@ -36,7 +36,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.campaigns import (
+from kgtrec.formats.campaign.folder import (
     JUDGEMENTS,
     read_campaign,
     write_assignments,
@@ -45,8 +45,8 @@ from kgtrec.formats.campaigns import (
     write_sources,
     write_templates,
 )
-from kgtrec.formats.judgements import JudgementWriter, append_judgements
-from kgtrec.formats.pools import read_pool, write_pool
+from kgtrec.formats.campaign.judgements import JudgementWriter, append_judgements
+from kgtrec.formats.campaign.pools import read_pool, write_pool
 
 N_ENTITIES, N_RELATIONS, PER_QUESTION = 14_541, 237, 20  # those of FB15k-237, and candidates of a question
 PAIRS = ((0, 1), (2, 3))  # of annotators

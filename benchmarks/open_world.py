@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgtrec.data.open_world import OpenWorld
+from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.simulate import simulate
 from kgtrec.openworld.theory import expected_score, question_variance
 

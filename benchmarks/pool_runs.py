@@ -23,14 +23,14 @@ from pathlib import Path
 import numpy as np
 from processes import measured
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.runs import read_run, write_run
-from kgtrec.pooling import pool_runs
-from kgtrec.questions import build_questions
+from kgtrec.formats.trec.runs import read_run, write_run
+from kgtrec.pooling.pool_runs import pool_runs
 
 ENTITIES, RELATIONS, TRAIN, TEST, DEPTH = 14_541, 237, 272_115, 20_466, 100
 PEERS_QUESTIONS = 500

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from kgtrec.data.item_scores import ItemScores
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.kernels.paired_tests import pairs
+from kgtrec.evaluation.item_scores import ItemScores
+from kgtrec.kernels.statistics.paired_tests import pairs
 from kgtrec.meta.power import paired_sample, power
 
 SYSTEMS, QUESTIONS, ANSWERS = 8, 22_850, 40_932
@@ -38,9 +38,9 @@ MEASURES = ("macro.MRR", "micro.MRR")
 
 def real_scores(folder: str, ranks: list[str]) -> dict[str, ItemScores]:
     """What real systems scored, of their answer ranks."""
+    from kgtrec.evaluation.item_scores import item_scores
     from kgtrec.formats.answer_ranks import read_answer_ranks
     from kgtrec.formats.collections import read_collection
-    from kgtrec.per_item import item_scores
 
     return item_scores(read_collection(folder), map(read_answer_ranks, ranks), MEASURES)
 

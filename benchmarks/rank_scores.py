@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import Splits, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.triples import read_triples
-from kgtrec.kernels.answer_ranks import count_above_and_tied
-from kgtrec.questions import build_questions
-from kgtrec.ranking import rank_scores, ranked_blocks
+from kgtrec.kernels.ranking.answer_ranks import count_above_and_tied
+from kgtrec.ranking.rank import rank_scores, ranked_blocks
 
 DATA = Path(os.environ.get("KGTREC_DATA") or Path(__file__).parents[2] / "shared" / "data")
 ENTITIES, RELATIONS, SIZES = 14_541, 237, (272_115, 17_535, 20_466)

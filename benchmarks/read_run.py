@@ -20,12 +20,12 @@ import numpy as np
 
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.runs import read_run, write_run
+from kgtrec.formats.trec.runs import read_run, write_run
 
 N_ENTITIES = 14_541  # FB15k-237
 _LETTERS = np.array(list("0123456789bcdfghjklmnpqrstvwxyz_"))
 
-_OURS = "from kgtrec.formats.runs import read_run; assert len(read_run({path!r})) == {lines}"
+_OURS = "from kgtrec.formats.trec.runs import read_run; assert len(read_run({path!r})) == {lines}"
 _PEER = (
     "import pytrec_eval; run = pytrec_eval.parse_run(open({path!r}, encoding='utf-8')); "
     "assert sum(map(len, run.values())) == {lines}"

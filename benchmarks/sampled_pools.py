@@ -5,8 +5,8 @@
 Simulates questions with 60 candidates each: the known answer at rank 1, and relevant ones below rank 10, which one
 system ranks at random places there, while the other one prefers them to the others. Prints, for several strata and
 numbers of relevant candidates, by how much the mean estimate of many samples differs from the average precision of the
-whole pool: statAP and xinfAP of `kgtrec.estimate_ap`, and the quotient of Aslam and Pavlu (2007) on the same samples.
-The second figure of each is the standard deviation of a single estimate. All are in percent of the truth.
+whole pool: statAP and xinfAP of `kgtrec.campaign.estimate_ap`, and the quotient of Aslam and Pavlu (2007) on the same
+samples. The second figure of each is the standard deviation of a single estimate. All are in percent of the truth.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.campaign.estimates import estimate_ap
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.data.decisions import AGREED, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
-from kgtrec.pooling import pool_runs
-from kgtrec.questions import build_questions
-from kgtrec.sampled_estimates import estimate_ap
+from kgtrec.pooling.pool_runs import pool_runs
 
 LENGTH, TOP = 60, 10
 STRATA = (

@@ -23,14 +23,14 @@ from pathlib import Path
 import numpy as np
 from processes import measured
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.run import Run
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.triples import read_triples
 from kgtrec.meta.stability import subsample
-from kgtrec.questions import build_questions
-from kgtrec.ranking import rank_scores
+from kgtrec.ranking.rank import rank_scores
 
 SYSTEMS = ("complex", "conve", "cp", "distmult", "rescal", "rotate", "transe", "tucker")
 MEASURES = "micro.MRR micro.Hits@10 micro.MR macro.MRR macro.Hits@10 macro.MR AP@20 nDCG@20"

@@ -15,7 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
-    "README.md", "docs/files.md", "docs/alignment.md", "docs/ties.md", "docs/micro.md", "docs/macro.md",
+    "README.md", "docs/first-steps.md", "docs/python.md", "docs/files.md", "docs/alignment.md", "docs/ties.md",
+    "docs/micro.md", "docs/macro.md",
     "docs/chance.md", "docs/intervals.md", "docs/campaigns.md", "docs/correlation.md", "docs/pooling.md",
     "docs/open-world.md", "docs/open-world-estimate.md", "docs/power.md", "docs/stability.md",
 )  # fmt: skip

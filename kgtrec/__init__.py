@@ -1,269 +1,92 @@
 """TREC-style evaluation of knowledge-graph completion.
 
-Verbs work on columnar types and give new ones: ``read_triples``, ``build_questions``, ``rank_scores``, ``read_run``,
-``evaluate``. Everything named here is imported when it is first used.
+The main job is at the top: ``read_triples``, ``build_questions``, ``rank_scores``, ``read_run``, ``evaluate``. Subjects
+are packages: ``kgtrec.campaign.accept``, ``kgtrec.meta.power``. A name is imported when it is first used.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from kgtrec.lazy import offer
 
-if TYPE_CHECKING:
-    from kgtrec.acceptance import Accepted, RefusedError, accept
-    from kgtrec.adjudicate import decide
-    from kgtrec.adjudication_tasks import tasks_for_adjudicator
-    from kgtrec.agreement import annotator_agreement
-    from kgtrec.alignment import align, alignment_collection
-    from kgtrec.alignment_study import study_alignment
-    from kgtrec.assigning import assign
-    from kgtrec.baselines import BASELINES, baseline_blocks, baseline_checkpoints, fit_baseline
-    from kgtrec.campaign.store import OpenCampaign
-    from kgtrec.chance import adjust, chance_of_split, chance_table
-    from kgtrec.data.agreement import AgreementReport
-    from kgtrec.data.alignments import Alignments, EntityVectors
-    from kgtrec.data.answer_ranks import AnswerRanks
-    from kgtrec.data.campaign import Assignments, Automatic, Campaign, People
-    from kgtrec.data.chance_table import ChanceTable
-    from kgtrec.data.collection import Collection
-    from kgtrec.data.comparison import Comparison
-    from kgtrec.data.correlations import Correlations, Swaps
-    from kgtrec.data.decisions import Decisions
-    from kgtrec.data.diagnostics import Diagnostics
-    from kgtrec.data.entity_types import EntityTypes, RelationTypes
-    from kgtrec.data.expert_sample import ExpertSample, SampleReport
-    from kgtrec.data.incoming import Incoming
-    from kgtrec.data.item_scores import ItemScores
-    from kgtrec.data.judgements import Judgements
-    from kgtrec.data.missing_estimate import MissingEstimate
-    from kgtrec.data.open_world import OpenWorld, OpenWorldSimulation
-    from kgtrec.data.open_world_curve import OpenWorldCurve
-    from kgtrec.data.pool import Pool
-    from kgtrec.data.power import Power
-    from kgtrec.data.progress import Progress
-    from kgtrec.data.qrels import Qrels
-    from kgtrec.data.qrels_report import QrelsReport
-    from kgtrec.data.questions import Questions
-    from kgtrec.data.report import Figure, Report, Section, Table
-    from kgtrec.data.run import Run
-    from kgtrec.data.score_table import ScoreTable
-    from kgtrec.data.scores import Scores
-    from kgtrec.data.stability import Stability
-    from kgtrec.data.study import Study
-    from kgtrec.data.tasks import Tasks
-    from kgtrec.data.tie_comparison import TieComparison
-    from kgtrec.data.triples import Splits, Triples
-    from kgtrec.data.vocabulary import Vocabulary
-    from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning, MeasureError
-    from kgtrec.evaluation import default_measures, evaluate
-    from kgtrec.expert_sample import draw_sample, sample_report
-    from kgtrec.formats.alignment import read_alignment_system, read_pairs
-    from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
-    from kgtrec.formats.campaigns import read_campaign, write_assignments, write_people
-    from kgtrec.formats.chance_tables import read_chance_table, write_chance_table
-    from kgtrec.formats.collections import read_collection, write_collection
-    from kgtrec.formats.entity_types import read_entity_types, read_relation_types
-    from kgtrec.formats.factorised import read_factorised
-    from kgtrec.formats.judgements import JudgementWriter, read_judgements
-    from kgtrec.formats.kgc_sparsity import read_kgc_sparsity
-    from kgtrec.formats.label_studio import read_label_studio, write_label_studio
-    from kgtrec.formats.pools import read_pool, write_pool
-    from kgtrec.formats.qrels import read_qrels, write_qrels
-    from kgtrec.formats.runs import RunWriter, read_run, write_run
-    from kgtrec.formats.score_matrix import read_score_matrix, write_score_matrix
-    from kgtrec.formats.score_tables import read_score_table
-    from kgtrec.formats.studies import read_study
-    from kgtrec.formats.tasks import read_tasks, write_tasks
-    from kgtrec.formats.topics import read_topics, write_topics
-    from kgtrec.formats.triples import read_triples, write_triples
-    from kgtrec.interactive_pooling import Asker, asking, replay
-    from kgtrec.judged_qrels import question_level, report_qrels, triple_level, with_judgements
-    from kgtrec.kernels.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
-    from kgtrec.measures.names import describe_measures, parse_measure
-    from kgtrec.meta.comparison import compare
-    from kgtrec.meta.correlation import between_measures, correlate, swaps
-    from kgtrec.meta.power import power
-    from kgtrec.meta.sparsity import label_scores, sparsity
-    from kgtrec.meta.stability import stability, subsample
-    from kgtrec.openworld.annotators import annotate
-    from kgtrec.openworld.curve import degradation, inconsistency, open_world_curve
-    from kgtrec.openworld.estimate import estimate_missing, judged_answers
-    from kgtrec.openworld.family_tree import family_tree, hide_facts
-    from kgtrec.openworld.simulate import simulate
-    from kgtrec.openworld.theory import (
-        correlation_range,
-        expected_score,
-        logarithmic_approximation,
-        mean_variance,
-        question_variance,
-        questions_needed,
-        questions_needed_by_logarithm,
-        score_slope,
-        wrong_order_probability,
-    )
-    from kgtrec.per_item import item_scores
-    from kgtrec.phrasing import phrase, tasks_for
-    from kgtrec.pool_diagnostics import diagnose
-    from kgtrec.pool_summary import summarise_pool
-    from kgtrec.pooling import pool_runs, seeds_of_triples
-    from kgtrec.questions import build_questions
-    from kgtrec.ranking import rank_scores, ranked_blocks
-    from kgtrec.report.files import report_files
-    from kgtrec.report.html import to_html
-    from kgtrec.report.study import study_report
-    from kgtrec.sampled_estimates import estimate_ap, estimate_positives
-    from kgtrec.ties import compare_ties
-    from kgtrec.tracking import track
-    from kgtrec.trivial import judge_trivial
-    from kgtrec.verdict_rules import Refusal
-
-_HOMES = {
-    "acceptance": ("Accepted", "RefusedError", "accept"),
-    "adjudicate": ("decide",),
-    "adjudication_tasks": ("tasks_for_adjudicator",),
-    "agreement": ("annotator_agreement",),
-    "alignment": ("align", "alignment_collection"),
-    "alignment_study": ("study_alignment",),
-    "assigning": ("assign",),
-    "baselines": ("BASELINES", "baseline_blocks", "baseline_checkpoints", "fit_baseline"),
-    "campaign.store": ("OpenCampaign",),
-    "chance": ("adjust", "chance_of_split", "chance_table"),
-    "data.agreement": ("AgreementReport",),
-    "data.alignments": ("Alignments", "EntityVectors"),
-    "data.answer_ranks": ("AnswerRanks",),
-    "data.campaign": ("Assignments", "Automatic", "Campaign", "People"),
-    "data.chance_table": ("ChanceTable",),
-    "data.collection": ("Collection",),
-    "data.comparison": ("Comparison",),
-    "data.correlations": ("Correlations", "Swaps"),
-    "data.decisions": ("Decisions",),
-    "data.diagnostics": ("Diagnostics",),
-    "data.entity_types": ("EntityTypes", "RelationTypes"),
-    "data.expert_sample": ("ExpertSample", "SampleReport"),
-    "data.incoming": ("Incoming",),
-    "data.item_scores": ("ItemScores",),
-    "data.judgements": ("Judgements",),
-    "data.missing_estimate": ("MissingEstimate",),
-    "data.open_world": ("OpenWorld", "OpenWorldSimulation"),
-    "data.open_world_curve": ("OpenWorldCurve",),
-    "data.pool": ("Pool",),
-    "data.power": ("Power",),
-    "data.progress": ("Progress",),
-    "data.qrels": ("Qrels",),
-    "data.qrels_report": ("QrelsReport",),
-    "data.questions": ("Questions",),
-    "data.report": ("Figure", "Report", "Section", "Table"),
-    "data.run": ("Run",),
-    "data.score_table": ("ScoreTable",),
-    "data.scores": ("Scores",),
-    "data.stability": ("Stability",),
-    "data.study": ("Study",),
-    "data.tasks": ("Tasks",),
-    "data.tie_comparison": ("TieComparison",),
-    "data.triples": ("Splits", "Triples"),
-    "data.vocabulary": ("Vocabulary",),
-    "errors": ("CollectionError", "FormatError", "KgtrecError", "KgtrecWarning", "MeasureError"),
-    "evaluation": ("default_measures", "evaluate"),
-    "expert_sample": ("draw_sample", "sample_report"),
-    "formats.alignment": ("read_alignment_system", "read_pairs"),
-    "formats.answer_ranks": ("read_answer_ranks", "write_answer_ranks"),
-    "formats.campaigns": ("read_campaign", "write_assignments", "write_people"),
-    "formats.chance_tables": ("read_chance_table", "write_chance_table"),
-    "formats.collections": ("read_collection", "write_collection"),
-    "formats.entity_types": ("read_entity_types", "read_relation_types"),
-    "formats.factorised": ("read_factorised",),
-    "formats.judgements": ("JudgementWriter", "read_judgements"),
-    "formats.kgc_sparsity": ("read_kgc_sparsity",),
-    "formats.label_studio": ("read_label_studio", "write_label_studio"),
-    "formats.pools": ("read_pool", "write_pool"),
-    "formats.qrels": ("read_qrels", "write_qrels"),
-    "formats.runs": ("RunWriter", "read_run", "write_run"),
-    "formats.score_matrix": ("read_score_matrix", "write_score_matrix"),
-    "formats.score_tables": ("read_score_table",),
-    "formats.studies": ("read_study",),
-    "formats.tasks": ("read_tasks", "write_tasks"),
-    "formats.topics": ("read_topics", "write_topics"),
-    "formats.triples": ("read_triples", "write_triples"),
-    "interactive_pooling": ("Asker", "asking", "replay"),
-    "judged_qrels": ("question_level", "report_qrels", "triple_level", "with_judgements"),
-    "kernels.correlation": ("kendall_tau_b", "rank_biased_overlap", "spearman_rho", "tau_ap"),
-    "measures.names": ("describe_measures", "parse_measure"),
-    "meta.comparison": ("compare",),
-    "meta.correlation": ("between_measures", "correlate", "swaps"),
-    "meta.power": ("power",),
-    "meta.sparsity": ("label_scores", "sparsity"),
-    "meta.stability": ("stability", "subsample"),
-    "openworld.annotators": ("annotate",),
-    "openworld.curve": ("degradation", "inconsistency", "open_world_curve"),
-    "openworld.estimate": ("estimate_missing", "judged_answers"),
-    "openworld.family_tree": ("family_tree", "hide_facts"),
-    "openworld.simulate": ("simulate",),
-    "openworld.theory": (
-        "correlation_range",
-        "expected_score",
-        "logarithmic_approximation",
-        "mean_variance",
-        "question_variance",
-        "questions_needed",
-        "questions_needed_by_logarithm",
-        "score_slope",
-        "wrong_order_probability",
+__all__ = offer(
+    __name__,
+    {
+        "formats.triples": (
+            "read_triples",
+            "write_triples",
+        ),
+        "collection.questions": ("build_questions",),
+        "formats.collections": (
+            "read_collection",
+            "write_collection",
+        ),
+        "formats.trec.topics": (
+            "read_topics",
+            "write_topics",
+        ),
+        "formats.factorised": ("read_factorised",),
+        "formats.score_matrix": (
+            "read_score_matrix",
+            "write_score_matrix",
+        ),
+        "ranking.rank": (
+            "rank_scores",
+            "ranked_blocks",
+        ),
+        "formats.answer_ranks": (
+            "read_answer_ranks",
+            "write_answer_ranks",
+        ),
+        "formats.trec.runs": (
+            "read_run",
+            "write_run",
+            "RunWriter",
+        ),
+        "formats.trec.qrels": (
+            "read_qrels",
+            "write_qrels",
+        ),
+        "evaluation.evaluate": (
+            "evaluate",
+            "default_measures",
+        ),
+        "measures.names": (
+            "parse_measure",
+            "describe_measures",
+        ),
+        "pooling.pool_runs": ("pool_runs",),
+        "study.run": ("run_study",),
+        "data.triples": (
+            "Splits",
+            "Triples",
+        ),
+        "data.collection": ("Collection",),
+        "data.questions": ("Questions",),
+        "data.qrels": ("Qrels",),
+        "data.run": ("Run",),
+        "data.answer_ranks": ("AnswerRanks",),
+        "data.scores": ("Scores",),
+        "data.pool": ("Pool",),
+        "data.vocabulary": ("Vocabulary",),
+        "errors": (
+            "KgtrecError",
+            "FormatError",
+            "MeasureError",
+            "CollectionError",
+            "KgtrecWarning",
+        ),
+    },
+    packages=(
+        "collection",
+        "ranking",
+        "baselines",
+        "evaluation",
+        "pooling",
+        "campaign",
+        "alignment",
+        "meta",
+        "openworld",
+        "report",
+        "study",
     ),
-    "per_item": ("item_scores",),
-    "phrasing": ("phrase", "tasks_for"),
-    "pool_diagnostics": ("diagnose",),
-    "pool_summary": ("summarise_pool",),
-    "pooling": ("pool_runs", "seeds_of_triples"),
-    "questions": ("build_questions",),
-    "ranking": ("rank_scores", "ranked_blocks"),
-    "report.files": ("report_files",),
-    "report.html": ("to_html",),
-    "report.study": ("study_report",),
-    "sampled_estimates": ("estimate_ap", "estimate_positives"),
-    "ties": ("compare_ties",),
-    "tracking": ("track",),
-    "trivial": ("judge_trivial",),
-    "verdict_rules": ("Refusal",),
-}
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-__all__ = [  # noqa: RUF022  # in the order of the work
-    "read_triples", "write_triples", "build_questions", "read_collection", "write_collection", "read_topics",
-    "write_topics", "read_factorised", "read_score_matrix", "write_score_matrix", "rank_scores",
-    "ranked_blocks", "read_answer_ranks", "write_answer_ranks", "read_run", "write_run",
-    "RunWriter", "read_qrels", "write_qrels", "evaluate", "compare_ties",
-    "default_measures", "parse_measure", "describe_measures", "chance_table", "chance_of_split", "adjust",
-    "read_chance_table", "write_chance_table", "align", "alignment_collection", "study_alignment", "read_pairs",
-    "read_alignment_system", "BASELINES", "fit_baseline", "baseline_blocks", "baseline_checkpoints", "family_tree",
-    "hide_facts", "pool_runs", "seeds_of_triples", "summarise_pool", "asking", "replay", "judge_trivial",
-    "read_entity_types", "read_relation_types", "read_pool", "write_pool", "read_campaign", "write_people",
-    "write_assignments", "assign", "phrase", "tasks_for", "read_tasks", "write_tasks", "read_label_studio",
-    "write_label_studio", "accept", "OpenCampaign", "read_judgements", "JudgementWriter", "decide",
-    "tasks_for_adjudicator", "track",
-    "annotator_agreement", "draw_sample", "sample_report", "question_level", "triple_level", "with_judgements",
-    "report_qrels", "diagnose", "estimate_positives", "estimate_ap", "read_kgc_sparsity", "item_scores",
-    "read_score_table", "correlate", "between_measures", "swaps", "label_scores", "sparsity", "stability", "subsample",
-    "power", "compare", "kendall_tau_b", "tau_ap", "spearman_rho", "rank_biased_overlap", "annotate", "read_study",
-    "study_report", "report_files", "to_html", "expected_score", "score_slope", "question_variance", "mean_variance",
-    "wrong_order_probability", "questions_needed", "questions_needed_by_logarithm", "logarithmic_approximation",
-    "correlation_range", "simulate", "open_world_curve", "degradation", "inconsistency", "estimate_missing",
-    "judged_answers", "Accepted", "AgreementReport", "Alignments", "AnswerRanks", "Asker", "Assignments", "Automatic",
-    "Campaign", "ChanceTable", "Collection", "Comparison", "Correlations", "Decisions", "Diagnostics", "EntityTypes",
-    "EntityVectors", "ExpertSample", "Figure", "Incoming", "ItemScores", "Judgements", "MissingEstimate", "OpenWorld",
-    "OpenWorldCurve", "OpenWorldSimulation", "People", "Pool", "Power", "Progress", "Qrels", "QrelsReport", "Questions",
-    "Refusal", "RelationTypes", "Report", "Run", "SampleReport", "ScoreTable", "Scores", "Section", "Splits",
-    "Stability", "Study", "Swaps", "Table", "Tasks", "TieComparison", "Triples", "Vocabulary", "CollectionError",
-    "FormatError", "KgtrecError", "KgtrecWarning", "MeasureError", "RefusedError",
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'kgtrec' has no attribute {name!r}")
-    value = getattr(import_module(f"kgtrec.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+)

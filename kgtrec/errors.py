@@ -7,7 +7,10 @@ import math
 import operator
 import os
 import re
-from collections.abc import Iterable
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any, TypeGuard
 
@@ -53,6 +56,14 @@ class CollectionError(KgtrecError):
 
 class KgtrecWarning(UserWarning):
     """Something that the caller should know but that does not stop the work."""
+
+
+def warn(message: str) -> None:
+    """Warn with a :class:`KgtrecWarning`, as of the line outside kgtrec that called it."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "kgtrec":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, KgtrecWarning, stacklevel=level)
 
 
 def nearest(name: str, choices: Iterable[str], *, limit: int = 3) -> str:
@@ -138,3 +149,60 @@ def is_number(value: object) -> TypeGuard[float]:
     (True, True, False, False, False)
     """
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def count_of(size: Any, n: int, *, what: str = "sizes", of: str = "test triples", whole: bool = True) -> int:
+    """How many of ``n`` a size stands for.
+
+    Parameters
+    ----------
+    size : int or float
+        A number from 1 to ``n``; or a share, a float in (0, 1], which stands for the nearest number, at least 1.
+    n : int
+    what, of : str
+        What the size is of, and what is counted, for the error.
+    whole : bool
+        Whether 1.0 is a share; if not, shares are below it.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    KgtrecError
+        If it is neither.
+
+    Examples
+    --------
+    >>> count_of(5, 60), count_of(0.05, 60), count_of(0.001, 60), count_of(1.0, 60)
+    (5, 3, 1, 60)
+    """
+    if isinstance(size, float):
+        if 0 < size < 1 or (whole and size == 1):
+            return max(1, round(size * n))
+    elif not isinstance(size, bool):
+        try:
+            count = operator.index(size)
+        except TypeError:
+            count = 0
+        if 1 <= count <= n:
+            return count
+    end = "up to 1.0" if whole else "below 1.0"
+    raise KgtrecError(f"expected {what} of 1 to {n:,} {of}, or of a share of them above 0 and {end}, found {size!r}")
+
+
+def counted(number: int, noun: str) -> str:
+    """How many of what: 1 task, 2,000 tasks."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say which file an error of the block is about, where the error does not."""
+    try:
+        yield
+    except FormatError:
+        raise
+    except KgtrecError as error:
+        raise type(error)(f"{path}: {error}") from None

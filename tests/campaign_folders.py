@@ -11,7 +11,7 @@ from kgtrec.data.campaign import Automatic, Campaign, People
 from kgtrec.data.judgements import ROLES, Judgements
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.campaigns import (
+from kgtrec.formats.campaign.folder import (
     JUDGEMENTS,
     write_assignments,
     write_names,
@@ -19,8 +19,8 @@ from kgtrec.formats.campaigns import (
     write_sources,
     write_templates,
 )
-from kgtrec.formats.judgements import append_judgements
-from kgtrec.formats.pools import read_pool, write_pool
+from kgtrec.formats.campaign.judgements import append_judgements
+from kgtrec.formats.campaign.pools import read_pool, write_pool
 from tests.judged_pools import judgements_of, pool_of
 
 
@@ -33,7 +33,7 @@ def people_of(*rows: tuple[str, str, bool]) -> People:
 
 def folder_of(campaign: Campaign, folder: Path) -> Path:
     """Write the campaign to ``folder``."""
-    write_pool(folder, campaign.pool, campaign.seeds, campaign.automatic)
+    write_pool(folder, campaign.pool, campaign.known_answers, campaign.automatic)
     write_templates(folder, campaign.templates)
     write_sources(folder, campaign.sources)
     write_names(folder, campaign.names)
@@ -64,10 +64,10 @@ def pool_folder(folder: Path, sizes: tuple[int, ...] = (2, 1), automatic: tuple[
     """What `kgtrec pool` might have written: so many triples a question; ``automatic``: those a rule has judged."""
     pool = pool_of(sizes, range(len(sizes)))
     none = np.zeros(0, np.int32)
-    seeds = Qrels(none, none, none, pool.questions.ids, pool.questions.entities)
+    known_answers = Qrels(none, none, none, pool.questions.ids, pool.questions.entities)
     rule = np.full(len(pool), -1, np.int8)
     rule[list(automatic)] = 0
-    write_pool(folder, pool, seeds, Automatic(rule, ("types",) if automatic else ()))
+    write_pool(folder, pool, known_answers, Automatic(rule, ("types",) if automatic else ()))
     return folder
 
 

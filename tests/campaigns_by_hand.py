@@ -40,8 +40,8 @@ def campaign_of(events=(), templates=TEMPLATES, annotators=("ann", "bob")) -> Ca
     order = [each if place % 2 == 0 else each[::-1] for place in range(n)]
     assignments = Assignments(np.repeat(np.arange(n, dtype=np.int32), len(ROWS)), np.concatenate(order), names)
     none = np.zeros(0, np.int32)
-    seeds = Qrels.of(none, none, none, ids, entities)
+    known_answers = Qrels.of(none, none, none, ids, entities)
     return Campaign(
-        pool, seeds, Automatic.none(len(ROWS)), people, assignments, judgements_of(events), templates,
+        pool, known_answers, Automatic.none(len(ROWS)), people, assignments, judgements_of(events), templates,
         ("en.wikipedia.org",), NAMES, {"seed": 0},
     )  # fmt: skip

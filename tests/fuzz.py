@@ -36,15 +36,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgtrec.chance import chance_table
+from kgtrec.campaign.tasks import tasks_for
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.evaluation.chance import chance_table
 from kgtrec.formats.alignment import read_alignment_system, read_pairs
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
-from kgtrec.formats.campaigns import (
+from kgtrec.formats.campaign.expert_samples import read_expert_sample, write_expert_sample
+from kgtrec.formats.campaign.folder import (
     JUDGEMENTS,
     read_campaign,
     read_names,
@@ -52,37 +55,34 @@ from kgtrec.formats.campaigns import (
     read_sources,
     read_templates,
 )
+from kgtrec.formats.campaign.judgements import read_judgements
+from kgtrec.formats.campaign.kgc_sparsity import read_kgc_sparsity
+from kgtrec.formats.campaign.label_studio import read_label_studio, read_users
+from kgtrec.formats.campaign.pools import read_families, read_pool, read_settings
+from kgtrec.formats.campaign.tasks import read_tasks, write_tasks
 from kgtrec.formats.chance_tables import chance_csv, read_chance_table
 from kgtrec.formats.collections import read_collection, write_collection
 from kgtrec.formats.entity_types import read_entity_types, read_relation_types
-from kgtrec.formats.expert_samples import read_expert_sample, write_expert_sample
 from kgtrec.formats.factorised import read_factorised
-from kgtrec.formats.folders import SETTINGS
-from kgtrec.formats.judgements import read_judgements
-from kgtrec.formats.kgc_sparsity import read_kgc_sparsity
-from kgtrec.formats.label_studio import read_label_studio, read_users
-from kgtrec.formats.origins import Origin, origin_path, write_origin
-from kgtrec.formats.pools import read_families, read_pool, read_settings
-from kgtrec.formats.qrels import read_qrels
+from kgtrec.formats.output.folders import SETTINGS
 from kgtrec.formats.relation_shares import read_relation_shares
-from kgtrec.formats.runs import read_run
 from kgtrec.formats.score_matrix import read_label_lines, read_score_matrix
 from kgtrec.formats.score_tables import looks_like_table, read_score_table
 from kgtrec.formats.sniff import read_any, sniff
-from kgtrec.formats.steps import STEP, Steps
-from kgtrec.formats.studies import MANIFEST, NOTES, STEPS, read_study, step_table, write_step_table
-from kgtrec.formats.study_configs import read_study_config
-from kgtrec.formats.tasks import read_tasks, write_tasks
-from kgtrec.formats.topics import read_topics
+from kgtrec.formats.trec.origins import Origin, origin_path, write_origin
+from kgtrec.formats.trec.qrels import read_qrels
+from kgtrec.formats.trec.runs import read_run
+from kgtrec.formats.trec.topics import read_topics
 from kgtrec.formats.triples import read_triples
-from kgtrec.phrasing import tasks_for
-from kgtrec.questions import build_questions
-from kgtrec.report.study import study_report
+from kgtrec.study.config_file import read_study_config
+from kgtrec.study.folder import MANIFEST, NOTES, STEPS, read_study, step_table, write_step_table
+from kgtrec.study.report import study_report
+from kgtrec.study.steps import STEP, Steps
 from tests.campaign_folders import folder_of
 from tests.campaigns_by_hand import campaign_of
-from tests.formats.test_label_studio import USERS, YES, annotation, minimal, region, task
-from tests.formats.test_studies import LABELS, OPTIONS, SCORES
+from tests.formats.campaign.test_label_studio import USERS, YES, annotation, minimal, region, task
 from tests.published_labels import FILES, published
+from tests.study.test_folder import LABELS, OPTIONS, SCORES
 
 SECONDS = 10  # that one input may take
 
@@ -728,7 +728,7 @@ def _study(folder: Path) -> None:
     """A study of one table."""
     from dataclasses import asdict
 
-    from kgtrec.formats.studies import COLLECTION, write_study_manifest
+    from kgtrec.study.folder import COLLECTION, write_study_manifest
 
     steps = Steps(folder / STEPS)
 

@@ -8,14 +8,14 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.arrow import bytes_and_offsets
 from kgtrec.data.collection import Collection
 from kgtrec.data.pool import Pool
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.kernels.random_order import hashes_of_texts, mixed
-from kgtrec.questions import build_questions
+from kgtrec.kernels.sampling.random_order import hashes_of_texts, mixed
 
 Labels = tuple[str, str, str]
 Scores = dict[str, dict[tuple[str, str], float]]  # run -> (question id, entity label) -> score

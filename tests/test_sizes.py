@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.alignment_study import study_alignment
+from kgtrec.alignment.by_size import study_alignment
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.alignments import Alignments
 from kgtrec.data.triples import Triples
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, count_of
 from kgtrec.meta.stability import subsample
-from kgtrec.questions import build_questions
-from kgtrec.sizes import count_of
 
 N = 8
 TRAIN = Triples.of([("a", "r", "b")])

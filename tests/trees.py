@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kgtrec.formats import exchange, outputs
-from kgtrec.formats.exchange import is_part
-from kgtrec.formats.record import RECORD
+from kgtrec.formats.output import exchange, outputs
+from kgtrec.formats.output.exchange import is_part
+from kgtrec.formats.output.record import RECORD
 
 #: calls that change files or folders; ``renamed`` and ``outputs._Hashing.write`` stand for those behind them
 CALLS = ("open", "write", "rename", "replace", "unlink", "remove", "mkdir", "rmdir", "link", "chmod", "chown",

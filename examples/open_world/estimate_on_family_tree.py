@@ -15,7 +15,7 @@ import argparse
 import sys
 
 import kgtrec
-from kgtrec.data.missing_estimate import METHODS
+from kgtrec.openworld.estimate import METHODS
 from kgtrec.openworld.labels import TrueFacts, found_answers, hide_labels
 
 
@@ -40,7 +40,9 @@ def main() -> None:
         for density in options.densities:
             labels = hide_labels(true, density, found=found, correlation=correlation, seed=options.seed).qrels()
             for depth in options.depths:
-                estimate = kgtrec.estimate_missing(labels, complete.qrels, systems, truth=complete.qrels, depth=depth)
+                estimate = kgtrec.openworld.estimate_missing(
+                    labels, complete.qrels, systems, truth=complete.qrels, depth=depth
+                )
                 row = [f"{correlation:g} {density:g} {depth} {estimate.found_labels / estimate.n_labels:.3f}"]
                 row += [f"{value:.3f}" for value in (estimate.true_share, *estimate.share.value)]
                 row += [f"{value:.3f}" for value in (estimate.true_missing, *estimate.missing.value)]

@@ -29,7 +29,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError, nearest
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import read_collection
-from kgtrec.ranking import rank_scores
+from kgtrec.ranking.rank import rank_scores
 
 try:
     import torch

@@ -103,11 +103,11 @@ def baseline_blocks(
     rows : (b,) int array
         Rows of the collection's questions.
     scores : (b, n_entities) float array
-        Ready for :func:`kgtrec.ranking.rank_scores`.
+        Ready for :func:`kgtrec.rank_scores`.
 
     Examples
     --------
-    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.collection.questions import build_questions
     >>> train = Triples.of([("ann", "born_in", "rome"), ("bob", "born_in", "rome")])
     >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "born_in", "bob")]))
     >>> [(rows.tolist(), scores.shape) for rows, scores in baseline_blocks("popularity", collection)]

@@ -1,9 +1,9 @@
 """Baselines that factorise: truncated SVD of a relation-wise incidence, and RESCAL by alternating least squares.
 
 Scores are the same bits on every processor, with any number of threads, and in whatever block a question stands: the
-factors come out of :mod:`kgtrec.kernels.reproducible`, and are rounded to so few bits that every product and sum of
-them is exact in float64. Sparse matrices hold nothing but ones, so that a product with one is a sum in their order,
-whether or not the processor fuses multiplications with additions.
+factors come out of :mod:`kgtrec.kernels.ranking.reproducible`, and are rounded to so few bits that every product and
+sum of them is exact in float64. Sparse matrices hold nothing but ones, so that a product with one is a sum in their
+order, whether or not the processor fuses multiplications with additions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from kgtrec.baselines.graph import Graph, Places
 from kgtrec.baselines.record import Baseline, Option, Scorer, Settings
-from kgtrec.kernels.reproducible import (
+from kgtrec.kernels.ranking.reproducible import (
     Matrix,
     eigenvectors,
     inverse_root,

@@ -1,1 +1,88 @@
-"""Campaigns in their folders: what people say of a pool is checked, and stored so that nothing of it is ever lost."""
+"""Have a pool judged by people, and get qrels back."""
+
+from __future__ import annotations
+
+from kgtrec.lazy import offer
+
+__all__ = offer(
+    __name__,
+    {
+        "formats.campaign.pools": (
+            "read_pool",
+            "write_pool",
+        ),
+        "formats.campaign.folder": (
+            "read_campaign",
+            "write_people",
+            "write_assignments",
+        ),
+        "formats.campaign.kgc_sparsity": ("read_kgc_sparsity",),
+        "campaign.assign": ("assign",),
+        "campaign.tasks": (
+            "phrase",
+            "tasks_for",
+            "tasks_for_adjudicator",
+        ),
+        "formats.campaign.tasks": (
+            "read_tasks",
+            "write_tasks",
+        ),
+        "formats.campaign.label_studio": (
+            "read_label_studio",
+            "write_label_studio",
+        ),
+        "campaign.accept": (
+            "accept",
+            "Accepted",
+            "RefusedError",
+        ),
+        "campaign.verdict_rules": ("Refusal",),
+        "campaign.store": ("OpenCampaign",),
+        "formats.campaign.judgements": (
+            "read_judgements",
+            "JudgementWriter",
+        ),
+        "campaign.decide": ("decide",),
+        "campaign.track": (
+            "track",
+            "Progress",
+        ),
+        "campaign.agreement": (
+            "annotator_agreement",
+            "AgreementReport",
+        ),
+        "campaign.expert_sample": (
+            "draw_sample",
+            "sample_report",
+        ),
+        "campaign.qrels": (
+            "question_level",
+            "triple_level",
+            "with_judgements",
+            "report_qrels",
+            "QrelsReport",
+        ),
+        "campaign.diagnostics": (
+            "diagnose",
+            "Diagnostics",
+        ),
+        "campaign.estimates": (
+            "estimate_positives",
+            "estimate_ap",
+        ),
+        "data.campaign": (
+            "Assignments",
+            "Automatic",
+            "Campaign",
+            "People",
+        ),
+        "data.decisions": ("Decisions",),
+        "data.expert_sample": (
+            "ExpertSample",
+            "SampleReport",
+        ),
+        "data.incoming": ("Incoming",),
+        "data.judgements": ("Judgements",),
+        "data.tasks": ("Tasks",),
+    },
+)

@@ -11,11 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.adjudicate import previous_of, states_before
-from kgtrec.data.campaign import Campaign
-from kgtrec.data.judgements import ADJUDICATOR, ROLES, VERDICTS
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.verdict_rules import (
+from kgtrec.campaign.decide import previous_of, states_before
+from kgtrec.campaign.verdict_rules import (
     Refusal,
     host_of,
     roles_of,
@@ -28,6 +25,9 @@ from kgtrec.verdict_rules import (
     wrong_time,
     wrong_triple,
 )
+from kgtrec.data.campaign import Campaign
+from kgtrec.data.judgements import ADJUDICATOR, ROLES, VERDICTS
+from kgtrec.data.vocabulary import Vocabulary
 
 _NAMED = 3
 

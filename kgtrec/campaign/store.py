@@ -10,29 +10,29 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
-from kgtrec.acceptance import Accepted, RefusedError, accept, triples_of
+from kgtrec.campaign.accept import Accepted, RefusedError, accept, triples_of
+from kgtrec.campaign.verdict_rules import has_half_a_pair
 from kgtrec.data.campaign import Campaign
 from kgtrec.data.incoming import Incoming
-from kgtrec.formats.campaign_parts import CampaignPart, Labels, read_part
-from kgtrec.formats.campaigns import (
+from kgtrec.formats.campaign.folder import (
     EDITED,
     read_campaign_without_judgements,
     require_initialised,
     require_whole_settings,
     reread,
 )
+from kgtrec.formats.campaign.judgements import JudgementWriter, ReadJudgements
+from kgtrec.formats.campaign.parts import CampaignPart, Labels, read_part
+from kgtrec.formats.campaign.pools import GUARDED, read_settings
 from kgtrec.formats.files import FileState, PathLike
-from kgtrec.formats.folders import JUDGEMENTS, RUNS, SETTINGS
-from kgtrec.formats.judgements import JudgementWriter, ReadJudgements
-from kgtrec.formats.pools import GUARDED, read_settings
-from kgtrec.verdict_rules import has_half_a_pair
+from kgtrec.formats.output.folders import JUDGEMENTS, RUNS, SETTINGS
 
 POOL_FILES = (SETTINGS, *GUARDED, RUNS)
 _FEW = 8  # triples up to which a search for each is sooner done than all of a large campaign is read
 
 
 class Policies(TypedDict, total=False):
-    """What :func:`kgtrec.acceptance.accept` may be told to let pass."""
+    """What :func:`kgtrec.campaign.accept` may be told to let pass."""
 
     correct: bool
     unassigned: bool
@@ -47,7 +47,7 @@ class OpenCampaign:
     Nothing is locked between two calls.
 
     The campaign is read when it is first needed. A program that stores a few verdicts and ends never reads all of it:
-    see :func:`kgtrec.formats.campaign_parts.read_part`. One that goes on asks for :attr:`campaign` first.
+    see :func:`kgtrec.formats.campaign.parts.read_part`. One that goes on asks for :attr:`campaign` first.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class OpenCampaign:
         Raises
         ------
         FormatError
-            As :func:`kgtrec.formats.campaigns.read_campaign`.
+            As :func:`kgtrec.campaign.read_campaign`.
         """
         campaign, said = self._updated()
         return replace(campaign, judgements=said.events)
@@ -98,7 +98,7 @@ class OpenCampaign:
         time : str, optional
             When they were given, UTC, as 2026-11-21T20:00:00Z. Default: now.
         **policies
-            ``correct``, ``unassigned`` and ``keep_going``, as :func:`kgtrec.acceptance.accept` takes them.
+            ``correct``, ``unassigned`` and ``keep_going``, as :func:`kgtrec.campaign.accept` takes them.
 
         Raises
         ------

@@ -11,42 +11,46 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
 from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 _TRACE = "KGTREC_TRACE"
+_COMPLETE = "_KGTREC_COMPLETE"  # what a shell sets to ask for its script, or for what may stand next
 _OUTPUTS = {"out", "target", "report_path"}  # parameters that name what is written
 COMMANDS = {
-    "questions": "Turn train, valid and test triples into triple questions and qrels.",
+    "questions": "Turn train, valid and test triples into questions and qrels.",
     "rank": "Turn a system's scores into answer ranks and a TREC run.",
     "evaluate": "Score runs or answer ranks against qrels.",
-    "ties": "Show what every policy for ties makes of the scores.",
-    "chance": "Tell what chance would give on a collection.",
+    "ties": "Show the scores under every policy for ties.",
+    "chance": "Compute the chance level of a collection.",
     "adjust": "Adjust a published number for chance.",
     "align": "Rank the test alignments of two graphs' entities.",
-    "pool": "Gather what several runs put on top, for people to judge.",
-    "campaign": "Have a pool judged, and get qrels back.",
-    "meta": "Find out which measures can be trusted.",
-    "openworld": "Tell what missing facts do to a measure.",
+    "pool": "Collect the top answers of several runs, for people to judge.",
+    "campaign": "Have a pool judged by people, and write qrels.",
+    "meta": "Find out which measures to trust.",
+    "openworld": "Show what missing facts do to a measure.",
     "study": "Run a whole study, from triples and scores to a report.",
     "report": "Write the report of a study.",
-    "check": "Validate runs, qrels and topics.",
+    "check": "Validate runs, qrels, topics, collections and campaigns.",
     "convert": "Convert runs and qrels between TREC text and Parquet.",
-    "stamp": "Note which collection scores and runs of other tools are of.",
+    "stamp": "Record the collection of scores and runs of other tools.",
     "baseline": "Score a collection with a baseline system.",
     "demo": "Run the whole job on a family-tree KG; needs no data.",
 }
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name, in ``commands_of``, and imports one only when it is called."""
+    """A group with the names of its commands in ``commands_of``, which imports a command only when it is called."""
 
     def __init__(self, *args: Any, package: str, commands_of: Mapping[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.package = package  # holds one module a command, with dashes as underscores
+        self.package = package  # holds one module per command, with dashes as underscores
         self.commands_of = commands_of  # name -> one line about it
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -70,16 +74,24 @@ class LazyGroup(click.Group):
             ctx.fail(f"no command {args[0]!r}{nearest(args[0], self.commands_of)}")
         return super().resolve_command(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so, without importing any, and the options of the group."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=about) for name, about in self.commands_of.items()
+                 if name.startswith(incomplete)]  # fmt: skip
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(self.commands_of.items()))
 
 
 def _protecting_inputs(command: click.Command) -> click.Command:
-    """The command, which refuses to write to any of the files and folders that it was given to read."""
+    """The command, which refuses to write to any of its input files and folders."""
 
     def callback(**values: Any) -> Any:
-        from kgtrec.formats.outputs import protecting
+        from kgtrec.formats.output.outputs import protecting
 
         _require_names(command.params, values)
         with protecting(_inputs(command.params, values)):
@@ -92,7 +104,7 @@ def _protecting_inputs(command: click.Command) -> click.Command:
 
 
 def _require_names(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) -> None:
-    """Refuse an empty path, which would stand for the folder in which one stands."""
+    """Refuse an empty path, which would mean the current folder."""
     for parameter in parameters:
         value = values.get(str(parameter.name))
         if isinstance(parameter.type, click.Path) and ("" in value if isinstance(value, tuple) else value == ""):
@@ -100,7 +112,7 @@ def _require_names(parameters: Sequence[click.Parameter], values: Mapping[str, A
 
 
 def _inputs(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) -> Iterator[str]:
-    """The paths among the values of a command's parameters, but for those that it writes to."""
+    """The paths among the values of a command's parameters, except those that it writes to."""
     for parameter in parameters:
         if isinstance(parameter.type, click.Path) and parameter.name not in _OUTPUTS:
             value = values.get(str(parameter.name))
@@ -129,7 +141,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: object, *
 
 
 class _Stop:
-    """Whether somebody has asked the program to stop: code that is not Python may turn that into another error."""
+    """Whether the program was asked to stop: code that is not Python can turn this into another error."""
 
     came = False
 
@@ -140,13 +152,13 @@ def _stop(*_: object) -> NoReturn:
 
 
 def run() -> NoReturn:
-    """The program ``kgtrec``: :func:`main`, and out.
+    """The program ``kgtrec``: run :func:`main` and exit.
 
-    A command lives for a moment: it needs no collector of cyclic garbage until there is a lot of it, and taking the
-    interpreter apart piece by piece at the end would take longer than reading the qrels.
+    A command runs for a short time: it needs no garbage collection of cycles until there are many, and a complete
+    shutdown of the interpreter at the end would take longer than reading the qrels.
     """
     gc.set_threshold(100_000)
-    # whoever ends the program from outside has it tidy up as Ctrl-C does
+    # a signal from outside leads to the same cleanup as Ctrl-C
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
@@ -157,7 +169,7 @@ def run() -> NoReturn:
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else 1
     for stream in (sys.stdout, sys.stderr):
-        # the reader may have gone, or there was none from the beginning
+        # the reader may have closed the stream, or there was none
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
     os._exit(code)
@@ -174,8 +186,12 @@ def _invoke(args: list[str]) -> None:
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the command line; whatever the user got wrong ends in one line and exit code 2."""
+    """Run the command line; an error of the user gives one line and exit code 2."""
     warnings.showwarning = _show_warning
+    if args is None and (asked := os.environ.get(_COMPLETE)):
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(cli, {}, "kgtrec", _COMPLETE, asked))
     try:
         _invoke(list(sys.argv[1:] if args is None else args))
     except click.exceptions.Exit as leaving:
@@ -191,7 +207,7 @@ def main(args: list[str] | None = None) -> None:
         click.echo(f"error: {legible(str(error))}", err=True)
         sys.exit(2)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader, such as head, has seen enough
+        sys.stderr.close()  # the reader, such as head, has closed the pipe
         sys.exit(0)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
@@ -201,7 +217,7 @@ def main(args: list[str] | None = None) -> None:
         click.echo("error: out of memory; try a smaller --block, --depth, --repeats or --resamples", err=True)
         sys.exit(2)
     except Exception as error:
-        # a mistake of ours: the user gets a line to report, and the trace only on request
+        # a bug in kgtrec: the user gets a line to report, and the traceback only on request
         if os.environ.get(_TRACE):
             raise
         click.echo(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.chance import SIDES, adjust
 from kgtrec.cli.options import Number
+from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.evaluation.chance import SIDES, adjust
 from kgtrec.formats.chance_tables import read_chance_table
-from kgtrec.report.tables import aligned, number_of
 
 
 @click.command(name="adjust")
@@ -22,20 +22,14 @@ from kgtrec.report.tables import aligned, number_of
 )
 @click.option("--side", type=click.Choice(SIDES), default="both", show_default=True,
               help="Which side the number was taken over.")  # fmt: skip
-def command(measure: str, value: float, table: str, side: str) -> None:
+@output_options()
+def command(measure: str, value: float, table: str, side: str, form: str | None, out: str | None) -> None:
     """Adjust a published number for chance: index (0 = chance, 1 = best) and z (standard deviations from chance).
 
     \b
     kgtrec adjust --measure micro.MRR --value 0.338 --chance fb15k-237
     kgtrec adjust --measure micro.MR --value 170 --chance chance.csv --side tail
     """
+    form = form_of(out, form)
     found = adjust(measure, value, read_chance_table(table), side=side)
-    rows = [
-        ["measure", found.measure],
-        ["side", found.side],
-        ["value", f"{found.value:g}"],
-        ["chance", number_of(found.expectation, found.measure)],
-        ["index", f"{found.index:.4f}"],
-        ["z", f"{found.z:.2f}"],
-    ]
-    click.echo(aligned(rows, 1), nl=False)
+    show(found, form, out)

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.alignment import CANDIDATES, Candidates, align, alignment_collection
-from kgtrec.cli.common import naming, progress, say
+from kgtrec.alignment.align import CANDIDATES, Candidates, align, alignment_collection
+from kgtrec.cli.common import progress, say
 from kgtrec.cli.options import COUNT, SEED, measure_option, samples
 from kgtrec.data.alignments import Alignments, AlignmentStudy
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, KgtrecError, naming
 from kgtrec.formats.alignment import LEFT, RIGHT, AlignmentSystem, read_alignment_system, read_pairs
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import is_collection, read_collection, require_writable, write_collection
-from kgtrec.formats.outputs import require_file, write_text
+from kgtrec.formats.output.outputs import require_file, write_text
 from kgtrec.formats.score_matrix import read_label_lines
 from kgtrec.formats.triples import describe_input
-from kgtrec.kernels.similarity import SIMILARITIES, Similarity
+from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity
 
 if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
@@ -229,7 +229,7 @@ def _study(
 ) -> Callable[..., AlignmentStudy]:
     from functools import partial
 
-    from kgtrec.alignment_study import study_alignment
+    from kgtrec.alignment.by_size import study_alignment
 
     if candidates != "test":
         raise KgtrecError("expected --candidates test with --study (all entities are the same for any size), found all")
@@ -247,12 +247,13 @@ def _write_ranks(out: str, name: str, ranks: AnswerRanks) -> None:
 
 
 def _write_studies(out: Path, studies: list[AlignmentStudy]) -> None:
-    from kgtrec.alignment_study import joined_studies
-    from kgtrec.report.alignment_study import study_text
+    from kgtrec.alignment.by_size import joined_studies
+    from kgtrec.data.table import Table
     from kgtrec.report.records import table_csv
+    from kgtrec.report.show import table_text
 
     table, summary = joined_studies(studies)
     for name, part in zip(_STUDY, (table, summary), strict=True):
         write_text(out / name, table_csv(part))
     say(f"wrote {' and '.join(str(out / name) for name in _STUDY)}")
-    click.echo(study_text(summary), nl=False)
+    click.echo(table_text(Table("summary", "", "", summary)), nl=False)

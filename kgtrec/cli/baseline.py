@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from kgtrec.baselines import BASELINES, Baseline, baseline, baseline_blocks, baseline_checkpoints, score_blocks
-from kgtrec.cli.common import say
+from kgtrec.cli.common import progress, say
 from kgtrec.cli.options import SEED
-from kgtrec.cli.systems import read_questions, system_options, write_system, written
+from kgtrec.cli.systems import read_questions, system_options
 from kgtrec.errors import KgtrecError, nearest
+from kgtrec.ranking.write import write_ranked, written
 
 _ALL = "all"
 
@@ -46,7 +47,7 @@ def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
     type=SEED,
     default=0,
     show_default=True,
-    help="Of whatever the baseline draws; same seed, same files.",
+    help="Random seed of the baseline; the same seed gives the same files.",
 )
 @click.option(
     "--option",
@@ -54,11 +55,11 @@ def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
     multiple=True,
     metavar="KEY=VALUE",
     callback=_options,
-    help="A setting of the baseline, see --list; may be repeated. Several values, as factors=8,32,128, make a system "
-    "of each combination: NAME@1, NAME@2, ...",
+    help="A setting of the baseline, see --list; can be repeated. Several values, such as factors=8,32,128, give one "
+    "system per combination: NAME@1, NAME@2, ...",
 )
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_baselines,
-              help="List the baselines with their options and leave.")  # fmt: skip
+              help="List the baselines with their options and exit.")  # fmt: skip
 def command(
     name: str,
     collection: str,
@@ -72,8 +73,8 @@ def command(
 ) -> None:
     """Fit the baseline NAME to the train triples of COLLECTION, and write its answer ranks and its TREC run.
 
-    NAME is one of those that --list shows, or all for every one that is no control. COLLECTION is the folder that
-    kgtrec questions wrote.
+    NAME is one of those that --list shows, or all for all except the controls. COLLECTION is the folder that kgtrec
+    questions wrote.
 
     \b
     kgtrec baseline --list
@@ -94,13 +95,24 @@ def command(
         ):
             label = f"{name}@{number}"
             blocks = score_blocks(model, test, block)
-            write_system(test, blocks, label, out, depth=depth, filtered_by=filtered_by, run_format=run_format)
+            write_ranked(
+                test, blocks, label, out, depth=depth, filtered_by=filtered_by, run_format=run_format, progress=progress
+            )
             told = ", ".join(f"{key}={settings[key]}" for key in options)
             say(f"{written(label, out, depth, run_format)} ({told})")
         return
     for record in records:
         blocks = baseline_blocks(record.name, test, seed=seed, block=block, **options)
-        write_system(test, blocks, record.name, out, depth=depth, filtered_by=filtered_by, run_format=run_format)
+        write_ranked(
+            test,
+            blocks,
+            record.name,
+            out,
+            depth=depth,
+            filtered_by=filtered_by,
+            run_format=run_format,
+            progress=progress,
+        )
         say(written(record.name, out, depth, run_format))
 
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from kgtrec.chance import chance_of_split, chance_table
 from kgtrec.cli.common import say
 from kgtrec.cli.options import measure_option
+from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.cli.systems import splits_option
-from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.chance_tables import chance_csv, write_chance_table
+from kgtrec.evaluation.chance import chance_of_split, chance_table
 from kgtrec.formats.collections import read_collection
-from kgtrec.formats.files import suffixes
 from kgtrec.formats.triples import read_triples
-from kgtrec.report.tables import aligned, number_of
 
 
 @click.command(name="chance")
@@ -29,9 +24,7 @@ from kgtrec.report.tables import aligned, number_of
               help="Whose triples are asked for; other than test only with --train, --valid and --test.")  # fmt: skip
 @measure_option("Measure; may be repeated, or hold several. Default: every one whose chance level is known.")
 @splits_option
-@click.option("--out", type=click.Path(), help="CSV to write, for kgtrec adjust.")
-@click.option("--format", "form", type=click.Choice(("table", "csv")), default="table", show_default=True,
-              help="Form of the standard output.")  # fmt: skip
+@output_options()
 def command(
     collection: str | None,
     train: str | None,
@@ -40,13 +33,13 @@ def command(
     split: str,
     measures: tuple[str, ...],
     filtered_by: tuple[str, ...],
+    form: str | None,
     out: str | None,
-    form: str,
 ) -> None:
     """Tell what chance would give on COLLECTION: expectation and variance of every measure, for each side and both.
 
     It takes no system, only the triples: the numbers depend on how many candidates and answers each question has. With
-    them, numbers that others published can be adjusted afterwards (kgtrec adjust).
+    them, in a CSV file, numbers that others published can be adjusted afterwards (kgtrec adjust).
 
     A collection has the questions of its test triples. For numbers on valid or train triples give the three files
     (as for kgtrec questions) and --split: its triples are asked for, and those of the other two are known.
@@ -57,15 +50,16 @@ def command(
     kgtrec adjust --measure micro.MRR --value 0.338 --chance chance.csv
     kgtrec chance --train train.tsv --valid valid.tsv --test test.tsv --split valid --out valid-chance.csv
     """
-    if out and suffixes(out)[0] not in ("", ".csv"):
-        raise KgtrecError(f"--out {out}: expected a name that ends in .csv, found {suffixes(out)[0]!r}")
+    form = form_of(out, form)
     files = _three(collection, {"train": train, "valid": valid, "test": test}, split)
     if collection is not None:
         table = chance_table(read_collection(collection), measures or None, filtered_by=filtered_by)
     else:
         first, second, third = (read_triples(path) for path in files)
         table = chance_of_split(first, second, third, split, measures or None, filtered_by=filtered_by)
-    _tell(table, out, form)
+    show(table, form, out)
+    if out:
+        say(f"wrote {out}: {len(table)} rows")
 
 
 def _three(collection: str | None, files: dict[str, str | None], split: str) -> list[str]:
@@ -89,20 +83,3 @@ def _three(collection: str | None, files: dict[str, str | None], split: str) -> 
     if list(given.values()).count("-") > 1:
         raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
     return list(given.values())
-
-
-def _tell(table: ChanceTable, out: str | None, form: str) -> None:
-    if out:
-        write_chance_table(out, table)
-        say(f"wrote {out}: {len(table)} rows")
-        return
-    if form == "csv":
-        sys.stdout.write(chance_csv(table))
-        return
-    cells = [["measure", "side", "items", "expectation", "std"]]
-    columns = (table.measure, table.side, table.items, table.expectation, table.variance)
-    cells += [
-        [measure, side, f"{items:,}", number_of(expectation, measure), f"{variance**0.5:.3g}"]
-        for measure, side, items, expectation, variance in zip(*columns, strict=True)
-    ]
-    click.echo(aligned(cells, 2), nl=False)

@@ -10,29 +10,16 @@ from pathlib import Path
 
 import click
 
-from kgtrec.checking import Finding, check_together
-from kgtrec.cli.common import counted
+from kgtrec.collection.check import Finding, check_together
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, legible
-from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
-from kgtrec.formats.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS
-from kgtrec.formats.numpy_files import mapped_matrix
-from kgtrec.formats.origins import is_origin_path, origin_path, read_origin
-from kgtrec.formats.parquet import is_parquet
-from kgtrec.formats.qrels import QrelsFile
-from kgtrec.formats.runs import RunFile, default_name
-from kgtrec.formats.score_matrix import order_beside, read_score_matrix
-from kgtrec.formats.sniff import read_any
-from kgtrec.formats.steps import STEP, damaged_files
-from kgtrec.formats.studies import damaged_steps, is_study, read_study
-from kgtrec.formats.topics import read_entity_labels
-from kgtrec.judging import judge
-from kgtrec.plausibility import (
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, legible
+from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.plausibility import (
     against_chance,
     check_ranks,
     doubtful_triples,
@@ -41,6 +28,18 @@ from kgtrec.plausibility import (
     questions_of_one_score,
     read_ranks,
 )
+from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
+from kgtrec.formats.numpy_files import mapped_matrix
+from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS
+from kgtrec.formats.parquet import is_parquet
+from kgtrec.formats.score_matrix import order_beside, read_score_matrix
+from kgtrec.formats.sniff import read_any
+from kgtrec.formats.trec.origins import is_origin_path, origin_path, read_origin
+from kgtrec.formats.trec.qrels import QrelsFile
+from kgtrec.formats.trec.runs import RunFile, default_name
+from kgtrec.formats.trec.topics import read_entity_labels
+from kgtrec.study.folder import damaged_steps, is_study, read_study
+from kgtrec.study.steps import STEP, damaged_files
 
 _ENTITY_FILES = (ENTITY_LABELS, ENTITY_IDS)
 _QRELS_BY_DEPTH = "qrels.depth*.txt"
@@ -51,7 +50,7 @@ _SPLITS = {"train": "train", "valid": "valid", "test": "test triples that were l
 
 @dataclass
 class _Input:
-    """Everything that was read, by file, and what is wrong with it, as text."""
+    """Everything that was read, by file, with its findings as text."""
 
     systems: dict[str, Run | AnswerRanks] = field(default_factory=dict)
     qrels: dict[str, Qrels] = field(default_factory=dict)
@@ -59,10 +58,10 @@ class _Input:
     entities: dict[str, Vocabulary] = field(default_factory=dict)
     collections: dict[str, Collection] = field(default_factory=dict)  # those that are whole
     partial: set[str] = field(default_factory=set)  # qrels of a depth, which need not judge every topic
-    matrices: list[str] = field(default_factory=list)  # those whose order is told
+    matrices: list[str] = field(default_factory=list)  # those whose order is known
     about: dict[str, str] = field(default_factory=dict)  # file -> what is in it
     wrong: dict[str, list[str]] = field(default_factory=dict)  # file -> findings
-    notes: dict[str, list[str]] = field(default_factory=dict)  # file -> what may be right, and may be damage
+    notes: dict[str, list[str]] = field(default_factory=dict)  # file -> what can be intended or an error
 
     def note(self, file: str, text: str) -> None:
         self.notes.setdefault(file, []).append(f"{file}: note: {text}")
@@ -71,31 +70,31 @@ class _Input:
 @click.command(name="check")
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 def command(files: tuple[str, ...]) -> None:
-    """Validate runs, qrels, topics and answer ranks, each alone and all of FILES together.
+    """Validate runs, qrels, topics and answer ranks, each by itself and all FILES together.
 
-    A file's kind is told by its content; - is standard input. The folder of a collection, a campaign, a study or one of
-    its steps is read as a whole, with the checksums of what must be as it was written; another folder stands for the
-    runs and answer ranks in it.
+    The kind of a file is recognised from its content; - is standard input. The folder of a collection, a campaign, a
+    study or one of its steps is read as a whole, with all checksums. Any other folder means the runs and answer ranks
+    in it.
 
-    Beside what no reader accepts, these are findings: question ids that are not among the topics, entities that are not
-    in the KG, questions that a run lacks, topics without judgements, several run tags in one file, a rank column whose
-    order is not that of the scores, answers of the qrels without a rank, answer ranks of another collection or of
-    different filters, and known answers in a run whose answer ranks, of the same name beside it, say that they were
-    filtered.
+    In addition to what readers refuse, these are findings: question ids that are not among the topics, entities that
+    are not in the KG, questions that a run lacks, topics without judgements, several run tags in one file, a rank
+    column whose order differs from that of the scores, answers of the qrels without a rank, answer ranks of another
+    collection or with different filters, and known answers in a run if the answer ranks with the same name beside it
+    were filtered.
 
-    Every recorded verdict of a campaign is held against the rules by which kgtrec campaign import takes verdicts, in
-    the order in which they were recorded: a person and role of people.tsv, a link for Y and N, no link but https,
-    nobody in two roles on one triple, no correction older than what it corrects, an adjudicator only where annotators
-    disagree or doubt. What may have been right when it was recorded is no finding: people who have left, corrections,
-    verdicts on what is not assigned.
+    Every recorded verdict of a campaign is checked by the rules of kgtrec campaign import, in the order in which they
+    were recorded: a person and role of people.tsv, a link for Y and N, only https links, nobody in two roles on one
+    triple, no correction older than the corrected verdict, an adjudicator only if annotators disagree or are unsure.
+    What can have been correct when it was recorded is not a finding: people who have left, corrections, verdicts on
+    triples that were not assigned.
 
-    Notes tell of what may be meant, and may be damage: systems no better than chance beside good ones, test and train
-    or head and tail that seem to be swapped, known answers in other runs (as in raw ones), lists of
-    candidates that all score the same, a rank column without numbers, a collection whose qrels were replaced, links to
-    hosts that sources.txt does not list now, and who judged what where labels were published elsewhere.
+    Notes report what can be intended or an error: systems no better than chance beside good ones, test and train or
+    head and tail that seem to be swapped, known answers in other runs (as in raw ones), lists of candidates with equal
+    scores, a rank column without numbers, a collection whose qrels were replaced, links to hosts that sources.txt does
+    not list now, and who judged what if labels were published elsewhere.
 
-    Prints one line per file that is ok, and one per finding and note (of the verdicts that no rule allows the first 20,
-    and how many there are of each kind). Exit code: 0 if nothing is found but notes, 2 if anything is found.
+    Prints one line per file that is ok, and one per finding and note (for refused verdicts the first 20, and the number
+    of each kind). Exit code: 0 if there are only notes, 2 if there is any finding.
 
     \b
     kgtrec check transe.run.gz
@@ -154,7 +153,7 @@ def _read_folder(folder: str, read: _Input) -> None:
 
 
 def _parts(folder: Path) -> Iterator[str]:
-    """The files of a collection, or of qrels alone, that are checked one by one; those that must be there too."""
+    """The files of a collection, or of qrels only, to check one by one, including required files that are missing."""
     is_collection = any((folder / name).exists() for name in OWN_FILES)
     names = ("topics.tsv", "qrels.txt")
     if is_collection or any((folder / name).exists() for name in names):
@@ -165,7 +164,7 @@ def _parts(folder: Path) -> Iterator[str]:
 
 
 def _read_collection(folder: str, read: _Input) -> None:
-    """Read a collection as every command does; what its files already say is not said again."""
+    """Read a collection as every command does; findings of its files are not repeated."""
     told = {line for lines in read.wrong.values() for line in lines}
     wrong = [str(error) for error in damaged_parts(folder)]
     if not wrong:
@@ -244,7 +243,7 @@ def _read(file: str, read: _Input) -> None:
 
 
 def _check_matrix(file: str, read: _Input) -> None:
-    """A score matrix: whether it is whole, and what is known of its order."""
+    """A score matrix: whether it is complete, and what is known about its order."""
     try:
         shape, origin = mapped_matrix(file).shape, read_origin(file, "scores")
     except KgtrecError as error:
@@ -259,7 +258,7 @@ def _check_matrix(file: str, read: _Input) -> None:
 
 
 def _check_scores(file: str, found: RunFile, read: _Input) -> None:
-    """What a run's scores say of its rank column, and of its lists."""
+    """Check a run's rank column and its lists by its scores."""
     columns, run = found.columns, found.run
     if columns is not None:
         labels, codes = list(columns.vocabularies["rank"]), columns.codes["rank"]
@@ -288,9 +287,9 @@ def _check_scores(file: str, found: RunFile, read: _Input) -> None:
 
 
 def _check_systems_together(read: _Input) -> None:
-    """Systems that cannot be evaluated together, or on these qrels."""
-    from kgtrec.belonging import Belonging
-    from kgtrec.judging import unranked
+    """Find systems that cannot be evaluated together, or on these qrels."""
+    from kgtrec.evaluation.belonging import Belonging
+    from kgtrec.evaluation.matching import unranked
 
     collection = next(iter(read.collections.values())) if len(read.collections) == 1 else None
     qrels = next(iter(read.qrels.values())) if len(read.qrels) == 1 else None
@@ -319,7 +318,7 @@ def _check_systems_together(read: _Input) -> None:
 
 
 def _check_order(read: _Input) -> None:
-    """Score matrices whose order, as it is told, is not one of the collection's questions and entities."""
+    """Find score matrices whose recorded order does not match the questions and entities of the collection."""
     if len(read.collections) != 1:
         return
     (collection,) = read.collections.values()
@@ -378,8 +377,9 @@ def _check_against_chance(read: _Input) -> None:
 
 def _read_campaign(folder: str, read: _Input) -> None:
     from kgtrec.campaign.check import check_judgements
-    from kgtrec.formats import campaigns, folders
-    from kgtrec.formats.expert_samples import is_drawn, read_expert_sample
+    from kgtrec.formats.campaign import folder as campaigns
+    from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
+    from kgtrec.formats.output import folders
     from kgtrec.report.refusals import refusal_lines
 
     try:
@@ -392,7 +392,7 @@ def _read_campaign(folder: str, read: _Input) -> None:
     about = {
         POOL: f"pool: {counted(len(pool), 'triple')} for {counted(len(pool.questions), 'question')} out of "
         f"{counted(len(pool.runs), 'run')}",
-        folders.SEEDS: f"seeds: {counted(len(found.seeds), 'row')}",
+        folders.SEEDS: f"known answers: {counted(len(found.known_answers), 'row')}",
         folders.AUTOMATIC: f"automatic: {counted(automatic, 'triple')}",
     }
     if campaigns.is_initialised(folder):
@@ -426,7 +426,7 @@ def _tags(file: str, found: RunFile) -> list[str]:
 
 
 def _placed(finding: Finding, read: _Input) -> str:
-    """A finding as a line of text, with the line of its file where it has one; the file is read again for that."""
+    """A finding as a line of text, with the line in its file if there is one; the file is read again for this."""
     file, line = finding.source, None
     if finding.column and file != "-" and not is_parquet(file):
         again = read_any(file, "qrels" if file in read.qrels else "run")

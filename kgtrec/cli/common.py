@@ -1,38 +1,32 @@
-"""What several commands share: progress and messages, always on standard error, and how these put things."""
+"""Progress bars and messages of all commands, always on standard error."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TypeVar
 
 import click
 
-from kgtrec.errors import FormatError, KgtrecError, legible
+from kgtrec.errors import legible
 
 _Item = TypeVar("_Item")
 
 
 def say(message: str) -> None:
-    """A line or some for the person at the terminal; standard output stays for results."""
+    """Print one or more lines for the user; standard output is for results."""
     click.echo("\n".join(map(legible, message.split("\n"))), err=True)
-
-
-def counted(number: int, noun: str) -> str:
-    """How many of what: 1 task, 2,000 tasks."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @contextmanager
 def progress(description: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """A progress bar with rate and time left; yields a function that takes how much more is done.
+    """A progress bar with rate and remaining time; yields a function that adds a number of finished items.
 
-    Nothing is drawn where standard error is not a terminal.
+    Nothing is drawn if standard error is not a terminal.
     """
     if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda _: None  # without the time that it takes to load what draws
+        yield lambda _: None  # saves the time to import rich
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -53,18 +47,7 @@ def progress(description: str, total: int, unit: str) -> Iterator[Callable[[int]
 
 
 def counting(items: Iterable[_Item], advance: Callable[[int], None]) -> Iterator[_Item]:
-    """The items one by one, each told to ``advance`` when the next one is asked for."""
+    """Yield the items, and call ``advance(1)`` after each."""
     for item in items:
         yield item
         advance(1)
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Say which file an error of the block is about, where the error does not."""
-    try:
-        yield
-    except FormatError:
-        raise
-    except KgtrecError as error:
-        raise type(error)(f"{path}: {error}") from None

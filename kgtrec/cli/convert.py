@@ -8,23 +8,23 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.errors import FormatError
-from kgtrec.formats.outputs import require_file
-from kgtrec.formats.qrels import QrelsFile, write_qrels
-from kgtrec.formats.runs import RunFile, write_run
+from kgtrec.formats.output.outputs import require_file
 from kgtrec.formats.sniff import Kind, read_any
+from kgtrec.formats.trec.qrels import QrelsFile, write_qrels
+from kgtrec.formats.trec.runs import RunFile, write_run
 
 
 @click.command(name="convert")
 @click.argument("source", metavar="IN", type=click.Path())
 @click.argument("target", metavar="OUT", type=click.Path())
-@click.option("--kind", type=click.Choice(("run", "qrels")), help="What IN holds, if its content should not tell.")
+@click.option("--kind", type=click.Choice(("run", "qrels")), help="What IN holds, if its content does not show it.")
 @click.option("--name", help="The run's name (tag) in OUT, instead of the one in IN.")
 def command(source: str, target: str, kind: str | None, name: str | None) -> None:
     """Convert a run or qrels between TREC text and Parquet.
 
-    OUT's name decides: .parquet, or text, plain or compressed (.gz, .zst). - is standard input or output, as text.
-    Labels, scores and grades come out exactly as they were. Ranks are counted anew in trec_eval's order (score, then
-    label), and the second column, which nothing reads, is written as Q0 in runs and 0 in qrels.
+    The name of OUT sets the format: .parquet, or text, plain or compressed (.gz, .zst). - is standard input or output,
+    as text. Labels, scores and grades are preserved exactly. Ranks are computed again in trec_eval's order (score, then
+    label). The second column, which no tool reads, is written as Q0 in runs and 0 in qrels.
 
     \b
     kgtrec convert transe.run.gz transe.parquet

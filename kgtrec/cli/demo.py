@@ -10,22 +10,24 @@ from pathlib import Path
 
 import click
 import numpy as np
+import pyarrow as pa
 
 from kgtrec.cli.demo_campaign import run_campaign
 from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_study import STUDY, run_study
 from kgtrec.cli.demo_world import write_world
 from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole
+from kgtrec.collection.questions import completions
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import Triples
-from kgtrec.formats.campaigns import read_campaign
+from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.collections import read_collection
-from kgtrec.formats.outputs import write_text, writing_folder
-from kgtrec.formats.qrels import write_qrels
-from kgtrec.kernels.correlation import kendall_tau_b
+from kgtrec.formats.output.outputs import write_text, writing_folder
+from kgtrec.formats.trec.qrels import write_qrels
+from kgtrec.kernels.statistics.correlation import kendall_tau_b
 from kgtrec.openworld.family_tree import family_tree, hide_facts
-from kgtrec.questions import completions
-from kgtrec.report.label_sets import label_sets_text
+from kgtrec.report.show import table_text
 
 SCRIPT = "steps.sh"
 BY = "demo"  # what writes the folder
@@ -52,14 +54,14 @@ _EXPLAINED = {
     type=Whole(20, MOST_PEOPLE),
     default=200,
     show_default=True,
-    help="Entities of the family tree. 6004 gives about 190,000 facts, and takes minutes.",
+    help="Number of people in the family tree. 6004 gives about 190,000 facts, and takes minutes.",
 )
 @click.option(
     "--hidden",
     type=SHARE,
     default=0.3,
     show_default=True,
-    help="Share of the true facts that systems do not see.",
+    help="Share of the true facts that are hidden from the systems.",
 )
 @click.option(
     "--density",
@@ -73,18 +75,17 @@ _EXPLAINED = {
     type=Real(0, 1),
     default=0.05,
     show_default=True,
-    help="How often an annotator says the opposite of the truth, beside 3% unsure; an adjudicator errs a quarter as "
-    "often.",
+    help="Error rate of an annotator, in addition to 3% unsure; that of the adjudicator is a quarter of it.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True,
-              help="Same seed, same folder.")  # fmt: skip
+              help="Random seed; the same seed gives the same folder.")  # fmt: skip
 def command(out: str, people: int, hidden: float, density: float, error: float, seed: int) -> None:
     """Run the whole job on a made-up family tree; needs no data and no network.
 
-    Builds a closed-world KG of 23 kinship relations, hides facts from the baseline systems, ranks what they score, and
-    evaluates them on sparse and on complete labels. Then pools the systems for some of the sparse facts, has two
-    annotators who err and an adjudicator judge the pool, and evaluates on the labels that come out of it. Ends with a
-    study of what the label sets say of systems and measures, and its report.
+    Builds a closed-world KG of 23 kinship relations, hides facts from the baseline systems, ranks their scores, and
+    evaluates them on sparse and on complete labels. Then pools the systems for some of the sparse facts, simulates two
+    annotators with errors and an adjudicator who judge the pool, and evaluates on the resulting labels. Ends with a
+    study of the label sets, systems and measures, and its report.
 
     \b
     kgtrec demo --out demo
@@ -128,7 +129,7 @@ def _evaluate_baselines(script: Script, seed: int) -> None:
 
 
 def _compare_labels(script: Script, complete: Triples) -> None:
-    """Evaluate the same runs on what was known, on what was judged, and on the truth, for the pooled questions."""
+    """Evaluate the same runs on the known labels, the campaign's labels and the truth, for the pooled questions."""
     _write_truth("kg/truth.txt", complete)
     script.note("The same runs on the same questions, with three sets of labels.")
     words = [word for measure in _COMPARED for word in ("-m", measure)]
@@ -141,11 +142,23 @@ def _compare_labels(script: Script, complete: Triples) -> None:
     scores = np.array([[[own[measure, system] for system in systems] for measure in _COMPARED] for own in values])
     about = {letter: f"{what}, {file}" for letter, (file, what) in _LABEL_SETS.items()}
     tau = kendall_tau_b(scores, scores[-1])
-    click.echo("\n" + label_sets_text(about, systems, _COMPARED, scores, tau), nl=False)
+    long = [
+        {"measure": measure, "labels": letter, "system": system, "score": scores[at, column, row],
+         "tau": tau[at, column]}
+        for column, measure in enumerate(_COMPARED)
+        for at, letter in enumerate(about)
+        for row, system in enumerate(systems)
+    ]  # fmt: skip
+    columns = (
+        Column("measure"), Column("labels"), Column("score", across="system"),
+        Column("tau", f"tau to {list(about)[-1]}"),
+    )  # fmt: skip
+    caption = "\n".join(f"{letter}  {what}" for letter, what in about.items())
+    click.echo("\n" + table_text(Table("labels", "", caption, pa.Table.from_pylist(long), columns)), nl=False)
 
 
 def _write_truth(path: str, complete: Triples) -> None:
-    """All true answers to the questions that were pooled for."""
+    """Write all true answers to the pooled questions."""
     pooled, asked = read_campaign("annotation").pool.questions, read_collection("sparse").questions
     question, entity = completions(asked, complete.recoded(asked.entities, asked.relations))
     question = pooled.ids.encode(asked.ids.labels)[question]

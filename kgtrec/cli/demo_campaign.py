@@ -1,4 +1,4 @@
-"""How `kgtrec demo` has its systems pooled and judged: each step is a command, but the people are a program."""
+"""The campaign of `kgtrec demo`: each step is a command, and a program plays the annotators."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from pathlib import Path
 import click
 import numpy as np
 
-from kgtrec.adjudicate import decisions_of
-from kgtrec.adjudication_tasks import tasks_for_adjudicator
+from kgtrec.campaign.decide import decisions_of
+from kgtrec.campaign.tasks import phrase_tasks, tasks_for, tasks_for_adjudicator
 from kgtrec.cli.demo_script import Script
 from kgtrec.cli.demo_world import REGISTER, SEEDS
 from kgtrec.data.tasks import Tasks
 from kgtrec.data.triples import Triples
-from kgtrec.formats.campaigns import read_campaign
-from kgtrec.formats.expert_samples import read_expert_sample
-from kgtrec.formats.tasks import write_tasks
+from kgtrec.formats.campaign.expert_samples import read_expert_sample
+from kgtrec.formats.campaign.folder import read_campaign
+from kgtrec.formats.campaign.tasks import write_tasks
 from kgtrec.openworld.annotators import annotate
-from kgtrec.phrasing import phrase_tasks, tasks_for
 
 _POOL_DEPTH = 10
 _SAMPLE = 100  # labels that an expert gives again
-# systems whose scores are the same to the last bit on every machine, and so is what is pooled of them
+# systems whose scores are bit-identical on every machine, so that the pool is too
 _POOLED = ("inverse", "neighbours", "popularity", "rules")
 _ANNOTATORS, _ADJUDICATOR, _EXPERT = ("annotator-1", "annotator-2"), "adjudicator", "expert"
 _UNSURE = 0.03
@@ -32,7 +31,7 @@ _ADJUDICATED, _SAMPLED = "2026-01-19T12:00:00Z", "2026-01-26T12:00:00Z"
 
 
 def run_campaign(script: Script, truth: Triples, error: float, seed: int) -> None:
-    """Pool the systems for some of the sparse facts, have the pool judged, and make qrels of it."""
+    """Pool the systems for some of the sparse facts, have the pool judged, and write its qrels."""
     _pool(script, seed)
     _annotate(script, truth, error, seed)
     _adjudicate(script, truth, error / 4, seed)

@@ -1,4 +1,4 @@
-"""Commands of the program, run one after the other and kept for a script: how `kgtrec demo` works."""
+"""Commands of the program, run one after the other and recorded as a script, for `kgtrec demo`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kgtrec.cli import cli
 
 
 class Script:
-    """Commands of the program, run one after the other in the folder at hand, and kept for a script."""
+    """Commands of the program, run one after the other in the current folder, and recorded as a script."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
     def run(self, *words: str) -> str:
-        """Run ``kgtrec WORDS``; gives back what it prints. A word with a * stands for the files that fit it."""
+        """Run ``kgtrec WORDS`` and return its output. A word with a * is a file pattern."""
         self.lines.append(" ".join(["kgtrec", *(word if "*" in word else shlex.quote(word) for word in words)]))
-        with _captured(quiet=words[0] != "baseline") as output:  # which takes long, and tells how far it is
+        with _captured(quiet=words[0] != "baseline") as output:  # which takes long, and shows its progress
             cli.main(args=list(_expanded(words)), standalone_mode=False)
         return output.getvalue().decode()
 
@@ -31,7 +31,7 @@ class Script:
         shutil.copyfile(source, target)
 
     def note(self, text: str) -> None:
-        """Say what the commands that follow are for."""
+        """Add a comment about the following commands."""
         self.lines.append(f"\n# {text}")
 
     def text(self, made_by: str) -> str:
@@ -45,7 +45,7 @@ class Script:
 
 @contextlib.contextmanager
 def _captured(*, quiet: bool) -> Iterator[io.BytesIO]:
-    """What is printed to standard output meanwhile; ``quiet`` drops messages to standard error too."""
+    """The standard output inside the context; ``quiet`` also drops messages to standard error."""
     output = io.BytesIO()
     text = io.TextIOWrapper(output, "utf-8", write_through=True)
     with contextlib.ExitStack() as stack:
@@ -53,7 +53,7 @@ def _captured(*, quiet: bool) -> Iterator[io.BytesIO]:
         if quiet:
             stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
         yield output
-    text.detach()  # or it would close what has just been filled
+    text.detach()  # or it would close the buffer
 
 
 def _expanded(words: Sequence[str]) -> Iterator[str]:

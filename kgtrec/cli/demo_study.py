@@ -1,9 +1,9 @@
-"""How `kgtrec demo` ends: with a study of its label sets, and a report."""
+"""The last part of `kgtrec demo`: a study of its label sets, and a report."""
 
 from __future__ import annotations
 
 from kgtrec.cli.demo_script import Script
-from kgtrec.formats.outputs import write_text
+from kgtrec.formats.output.outputs import write_text
 
 CONFIG, STUDY = "study.toml", "study"
 
@@ -12,7 +12,8 @@ title = "A family tree: which measure can be trusted?"
 subtitle = "Baselines on a made-up world in which the truth is known"
 about = [
     "The labels of a benchmark are sparse: most true answers are in none of its files. Here the world is made up and \
-closed, so that sparse labels, those that a pool and its judges add, and the truth can be compared.",
+closed, so that the labels known before, those of a pool and its judges, and the truth can be compared on the same \
+questions.",
 ]
 out = "study"
 
@@ -23,34 +24,39 @@ collection = "sparse"
 runs = ["sparse-ranks/*.run"]
 
 [[labels]]
-name = "sparse"
-kind = "test"
-about = "the facts in kg/test.tsv"
+name = "known"
+kind = "qrels"
+file = "qrels/qrels.depth0.txt"
+about = "the labels known before: some of the facts in kg/test.tsv, each for its head and its tail question"
 
 [[labels]]
 name = "judged"
 kind = "campaign"
 folder = "annotation"
-about = "some of these facts, and what annotators said about the pool"
+about = "the labels of the campaign: the same facts, and what annotators said about the pool"
 
 [[labels]]
 name = "truth"
 kind = "qrels"
 file = "kg/truth.txt"
-about = "all true answers to the questions that were pooled for"
+about = "the truth: every hidden fact that answers one of these questions"
 
 [measures]
 main = ["macro.MRR"]
 resamples = 200
 
 [correlation]
-pairs = [["sparse", "truth"], ["judged", "truth"]]
+pairs = [["known", "truth"], ["judged", "truth"]]
 
 [stability]
+labels = ["truth"]
 sizes = [0.05, 0.1, 0.25, 0.5, 0.75, 0.95]
 repeats = 20
 
 [power]
+labels = ["judged"]
+
+[ties]
 labels = ["judged"]
 
 [report]
@@ -61,6 +67,6 @@ formats = ["html"]
 def run_study(script: Script) -> None:
     """Write the study's configuration, and run it."""
     write_text(f"kg/{CONFIG}", _TEXT)
-    script.note(f"A study of what the label sets say of systems and measures, and its report: {STUDY}/report.html.")
+    script.note(f"A study of what these label sets say of systems and measures, and its report: {STUDY}/report.html.")
     script.copy(f"kg/{CONFIG}", CONFIG)
     script.run("study", CONFIG)

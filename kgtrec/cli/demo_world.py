@@ -1,4 +1,4 @@
-"""What `kgtrec demo` begins with: the triples of a made-up world, and what annotators need to know of it."""
+"""The first part of `kgtrec demo`: the triples of a made-up world, and the files for its annotators."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from kgtrec.formats.outputs import write_text
+from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.triples import write_triples
 from kgtrec.openworld.family_tree import FamilyTree, HiddenFacts
 
-SEEDS = 30  # labelled facts whose questions are pooled for
+SEEDS = 30  # labelled facts whose questions are pooled
 REGISTER = "register.example"  # where the annotators look things up; no such host can exist
-# relation -> what it asks of its head, and the question
+# relation -> type of its head, and the question
 _KINSHIP = {
     "father_of": ("man", "Is {head} the father of {tail}?"),
     "mother_of": ("woman", "Is {head} the mother of {tail}?"),
@@ -56,7 +56,7 @@ docs/campaigns.md tells what each file holds, and the labels that came out of it
 
 
 def write_world(folder: Path, tree: FamilyTree, world: HiddenFacts, seed: int) -> None:
-    """The triples, and what annotators need to know of the people."""
+    """Write the triples, and the files for annotators."""
     splits = world.splits
     triples = {"train": splits.train, "valid": splits.valid, "test": splits.test, "complete": world.complete}
     for name, split in triples.items():
@@ -80,7 +80,7 @@ def write_world(folder: Path, tree: FamilyTree, world: HiddenFacts, seed: int) -
 
 
 def _name(label: str) -> str:
-    """What people call somebody: Brisa 17 for brisa_0017."""
+    """The display name: Brisa 17 for brisa_0017."""
     first, number = label.split("_")
     return f"{first.capitalize()} {int(number)}"
 

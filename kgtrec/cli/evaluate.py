@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.common import counting, naming, progress, say
+from kgtrec.cli.common import counting, progress, say
+from kgtrec.cli.inputs import (
+    read_folder,
+    read_judgements,
+    read_systems,
+    systems_of,
+)
 from kgtrec.cli.options import (
     SHARE,
     collection_option,
@@ -23,27 +26,16 @@ from kgtrec.cli.options import (
     seed_option,
     ties_option,
     trust_ids_option,
-    trusts_ids,
 )
+from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.data.scores import BREAKDOWNS, Scores
-from kgtrec.errors import KgtrecError, KgtrecWarning
-from kgtrec.formats.files import reading, suffixes
-from kgtrec.formats.origins import is_origin_path
-from kgtrec.formats.outputs import writing
-from kgtrec.formats.parquet import is_parquet
-from kgtrec.formats.runs import default_name, read_run, read_run_file
+from kgtrec.errors import KgtrecError, KgtrecWarning, naming
 
 if TYPE_CHECKING:
-    from kgtrec.data.answer_ranks import AnswerRanks
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
-    from kgtrec.data.run import Run
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
 
-FORMATS = ("table", "csv", "json", "latex", "parquet")
-_BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".tex": "latex", ".parquet": "parquet"}
-_HEAD = 1 << 18  # bytes of a run whose rank column is looked at
-_AT_ODDS = 0.1  # share of lines whose rank contradicts their score from which it is no matter of rounded scores
 _TIES_WORTH_TELLING = 0.001  # share of tied answers from which a table of four decimals may depend on the tie rule
 
 
@@ -63,13 +55,7 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
 @measure_option("Measure to compute; may be repeated, or hold several. See --list-measures.")
 @click.option("--per", type=click.Choice(BREAKDOWNS), help="One value for each of these instead of one total.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Form of the output; by default that of --out's suffix, else table.",
-)
-@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+@output_options()
 @ties_option
 @seed_option("Of all that is random, such as --ties nondeterministic.")
 @missing_option
@@ -128,9 +114,7 @@ def command(
     """
     if confidence is None and drawn is not None:
         raise KgtrecError("--drawn is about intervals: expected --confidence with it, such as 0.95, found none")
-    form = form or form_of(out, FORMATS)
-    if form == "parquet" and not out:
-        raise KgtrecError("--format parquet is a binary form and needs --out FILE")
+    form = form_of(out, form)
     systems, holds_ranks = systems_of(qrels, systems)
     found = read_systems(systems, holds_ranks)
     with ThreadPoolExecutor(1) as reader:
@@ -138,8 +122,8 @@ def command(
         first = reader.submit(next, found)
         import pyarrow.compute  # noqa: F401
 
-        import kgtrec.report.tables  # noqa: F401
-        from kgtrec.evaluation import default_measures, evaluate
+        import kgtrec.report.show  # noqa: F401
+        from kgtrec.evaluation.evaluate import default_measures, evaluate
 
         judgements = read_judgements(qrels)
         collection = read_folder(folder) if folder else None
@@ -161,7 +145,7 @@ def command(
     report_half_places(scores.measures if tied else (), "--ties expected gives the mean")
     if confidence is not None and scores.low is not None and (scores.low == scores.low).any():  # not all are NaN
         say(f"note: {100 * confidence:.12g}% intervals are over {scores.population}")
-    _write(scores, form, out)
+    show(scores, form, out)
 
 
 def _weights(
@@ -172,8 +156,8 @@ def _weights(
     import warnings
 
     from kgtrec.data.collection import Collection
+    from kgtrec.evaluation.weighting import Weighting
     from kgtrec.formats.relation_shares import read_relation_shares
-    from kgtrec.weighting import Weighting
 
     shares = read_relation_shares(weights)
     whole = judgements if isinstance(judgements, Collection) else collection
@@ -181,128 +165,6 @@ def _weights(
         warnings.simplefilter("ignore", KgtrecWarning)  # told when systems are weighted
         Weighting(shares, judgements.qrels if isinstance(judgements, Collection) else judgements, whole)
     return shares
-
-
-def files_of(systems: Sequence[str]) -> tuple[str, ...]:
-    """The systems' files: of a folder its answer ranks, or if it has none its runs, in the order of their names."""
-    files: list[str] = []
-    for path in systems:
-        if path == "-" or not Path(path).is_dir():
-            if not is_origin_path(path):  # a pattern such as ranks/*.run* means the runs
-                files.append(path)
-            continue
-        names = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
-        found = [name for name in names if name.endswith(".ranks.parquet")]
-        found = found or [name for name in names if suffixes(name)[0] in (".run", ".parquet")]
-        if not found:
-            raise KgtrecError(f"{path}: expected a folder of NAME.ranks.parquet or NAME.run files, found neither")
-        files += found
-    return tuple(files)
-
-
-def refuse_twice(qrels: str, systems: Sequence[str]) -> None:
-    """Refuse, before anything is read, standard input that is named twice and files that would share a name."""
-    if [qrels, *systems].count("-") > 1:
-        raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
-    first: dict[str, str] = {}
-    for path in systems:
-        name = default_name(path)
-        if name in first:
-            raise KgtrecError(
-                f"expected systems of different names, found {name!r} twice: {first[name]} and {path}; "
-                + (
-                    "if they are the run and the answer ranks of one system, give one kind of them, such as "
-                    "*.ranks.parquet, or their folder; else rename one of the files"
-                    if first[name].endswith(".ranks.parquet") != path.endswith(".ranks.parquet")
-                    else "rename one of the files"
-                )
-            )
-        first[name] = path
-
-
-def systems_of(qrels: str, systems: Sequence[str]) -> tuple[tuple[str, ...], list[bool]]:
-    """The systems' files, none named twice, and which of them hold answer ranks; nothing else of them is read."""
-    files = files_of(systems)
-    refuse_twice(qrels, files)
-    return files, [holds_ranks_of(path) for path in files]
-
-
-def form_of(out: str | None, forms: Sequence[str]) -> str:
-    """The form among ``forms`` that a file's suffix stands for; a table without a file or a suffix."""
-    suffix = suffixes(out)[0] if out else ""
-    known = {end: form for end, form in _BY_SUFFIX.items() if form in forms}
-    if suffix not in known:
-        raise KgtrecError(
-            f"--out {out}: expected a name that ends in {', '.join(end for end in known if end)}, or --format with any "
-            f"other name, found {suffix!r}"
-        )
-    return known[suffix]
-
-
-def read_judgements(path: str) -> Qrels | Collection:
-    """The qrels, or the collection, that a path leads to."""
-    from kgtrec.formats.qrels import read_qrels
-
-    if Path(path).is_dir():
-        return read_folder(path)
-    qrels = read_qrels(path)
-    return replace(qrels, collection="") if trusts_ids() else qrels
-
-
-def read_folder(folder: str) -> Collection:
-    """The collection that a folder holds."""
-    from kgtrec.formats.collections import read_collection
-
-    return read_collection(folder)
-
-
-def holds_ranks_of(path: str) -> bool:
-    """Whether a system's file holds answer ranks; if not, it is read as a run, which says what is wrong with it."""
-    if not is_parquet(path):
-        return False
-    from kgtrec.formats.sniff import sniff
-
-    return sniff(path) == "answer ranks"
-
-
-def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[Run | AnswerRanks]:
-    """The systems one by one, each under the name of its file."""
-    trust = trusts_ids()  # asked here: the reading may be left to a thread, which knows no command
-
-    def read(path: str, *, ranks: bool) -> Run | AnswerRanks:
-        if not ranks:
-            run = read_run(path, name=None if path == "-" else default_name(path), trust_ids=trust)
-            if not run.collection and path != "-":
-                _tell_of_ranks(path)
-            return run
-        from kgtrec.formats.answer_ranks import read_answer_ranks
-
-        return read_answer_ranks(path, trust_ids=trust).renamed(default_name(path))
-
-    return (read(path, ranks=ranks) for path, ranks in zip(systems, holds_ranks, strict=True))
-
-
-def _tell_of_ranks(path: str) -> None:
-    """Tell of a run of another tool whose first lines are ranked otherwise than their scores are."""
-    from kgtrec.plausibility import check_ranks, read_ranks
-
-    if is_parquet(path):
-        return
-    with reading(path) as stream:
-        head = stream.read(_HEAD)
-    try:
-        lines = read_run_file(path, stream=io.BytesIO(head[: head.rfind(b"\n") + 1]), ranks=True).columns
-    except KgtrecError:  # of the cut, since the whole was read
-        return
-    if lines is None:
-        return
-    ranks = read_ranks(list(lines.vocabularies["rank"]), lines.codes["rank"])
-    off = len(check_ranks(lines.codes["question"], ranks, lines.number).off.row)
-    if off > _AT_ODDS * len(ranks):
-        say(
-            f"note: {path}: on {off:,} of the first {len(ranks):,} lines the rank contradicts the score; the order is "
-            "by score, higher first, as trec_eval has it: are they distances? kgtrec check tells more"
-        )
 
 
 def _report_ties(scores: Scores, ties: str | None) -> None:
@@ -324,23 +186,3 @@ def report_half_places(measures: Sequence[str], way_out: str) -> None:
             f"note: {', '.join(summed)}: realistic puts tied answers midway, at half places, which gives the value of "
             f"no order and not the mean over all orders, mostly less; {way_out}"
         )
-
-
-def _write(scores: Scores, form: str, out: str | None) -> None:
-    from kgtrec.report import tables
-
-    if form == "parquet":
-        import pyarrow.parquet as pq
-
-        with writing(str(out)) as stream:
-            pq.write_table(scores.to_table(), stream)
-        return
-    terminal = out is None and sys.stdout is not None and sys.stdout.isatty()
-    if form == "table":
-        import shutil
-
-        text = tables.to_table(scores, width=shutil.get_terminal_size().columns if terminal else None, bold=terminal)
-    else:
-        text = {"csv": tables.to_csv, "json": tables.to_json, "latex": tables.to_latex}[form](scores)
-    with writing(out or "-") as stream:
-        stream.write(text.encode())

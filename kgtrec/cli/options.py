@@ -1,4 +1,4 @@
-"""Options that several commands have, worded and read alike."""
+"""Options that several commands share, with the same help and the same checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgtrec.errors import KgtrecError, legible
-from kgtrec.kernels.positions import TIE_POLICIES
+from kgtrec.kernels.ranking.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
     from kgtrec.meta.known_measures import Better
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 _TRUST = "kgtrec.trust_ids"
-#: the most that an option takes, which is more than anybody needs: beyond it arrays and generators break
+#: upper limits of options, above every practical value: beyond them arrays and generators fail
 MOST_SEED = 2**63 - 1
 MOST_SAMPLES = 1_000_000  # repeats and resamples, as in the configuration of a study
 MOST_WORKERS = 1_024
@@ -28,7 +28,7 @@ MOST_COUNT = 1_000_000_000  # ranks, rows, triples, tasks, questions
 
 
 class Text(click.types.StringParamType):
-    """A text, of which the command line may have given bytes that are none."""
+    """A text; bytes on the command line that are not UTF-8 are refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         text = super().convert(value, param, ctx)
@@ -40,7 +40,7 @@ class Text(click.types.StringParamType):
 
 
 class Whole(click.IntRange):
-    """A whole number from ``least`` to ``most``; help tells the least alone."""
+    """A whole number from ``least`` to ``most``; the help shows only ``least``."""
 
     def __init__(self, least: int, most: int) -> None:
         super().__init__(min=least)
@@ -114,8 +114,8 @@ missing_option = click.option(
 
 mixed_option = click.option(
     "--mixed", is_flag=True,
-    help="Only warn of answer ranks that cannot be compared: filtered by other splits, or without the same judged "
-    "non-answers where a measure looks at these.",
+    help="Only warn about answer ranks that cannot be compared: filtered by other splits, or without the same judged "
+    "non-answers if a measure uses these.",
 )  # fmt: skip
 
 
@@ -125,34 +125,34 @@ def _note_trust(context: click.Context, _: click.Parameter, wanted: bool) -> Non
 
 trust_ids_option = click.option(
     "--trust-ids", is_flag=True, expose_value=False, callback=_note_trust,
-    help="Take question ids as they are, though the systems were made for another collection.",
+    help="Match by question ids, even if the systems were made for another collection.",
 )  # fmt: skip
 
 
 def trusts_ids() -> bool:
-    """Whether the command that runs was given ``--trust-ids``."""
+    """Whether the current command has the option ``--trust-ids``."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(_TRUST, False))
 
 
 def measure_option(about: str) -> Callable[[Command], Command]:
-    """The option ``-m`` or ``--measure``, told to the command as ``measures``, with what its help says."""
+    """The option ``-m`` or ``--measure``, passed to the command as ``measures``, with its help text."""
     return click.option("-m", "--measure", "measures", multiple=True, metavar="MEASURE", help=about)
 
 
 def collection_option(about: str) -> Callable[[Command], Command]:
-    """The option ``--collection``, told to the command as ``folder``, with what its help says after "Collection"."""
+    """The option ``--collection``, passed to the command as ``folder``; ``about`` follows "Collection" in its help."""
     return click.option("--collection", "folder", type=click.Path(), help=f"Collection {about}")
 
 
-def seed_option(about: str = "Of all that is random.") -> Callable[[Command], Command]:
-    """The option ``--seed``, with what its help says."""
+def seed_option(about: str = "Random seed.") -> Callable[[Command], Command]:
+    """The option ``--seed``, with its help text."""
     return click.option("--seed", type=SEED, default=0, show_default=True, help=about)
 
 
 def workers_option(what: str, default: int | None) -> Callable[[Command], Command]:
-    """The option ``--workers``, which counts threads or processes; None stands for all cores."""
-    about = f"{what} that share the work; any number gives the same bytes."
+    """The option ``--workers``, a number of threads or processes; None means all cores."""
+    about = f"{what} that share the work; the results do not depend on it."
     return click.option(
         "--workers", type=Whole(1, MOST_WORKERS), default=default, show_default=default is not None,
         help=about if default is not None else f"{about} Default: all cores.",
@@ -160,7 +160,7 @@ def workers_option(what: str, default: int | None) -> Callable[[Command], Comman
 
 
 def format_option(forms: Sequence[str]) -> Callable[[Command], Command]:
-    """The option ``--format``, told to the command as ``form``; see :func:`kgtrec.cli.evaluate.form_of`."""
+    """The option ``--format``, passed to the command as ``form``; see :func:`kgtrec.cli.evaluate.form_of`."""
     return click.option(
         "--format", "form", type=click.Choice(forms),
         help="Form of the output; by default that of --out's suffix, else table.",
@@ -186,12 +186,12 @@ def direction_options(command: Command) -> Command:
 
 
 def directions(higher: Sequence[str], lower: Sequence[str]) -> dict[str, Better]:
-    """Which way columns of unknown measures are better, from ``--higher`` and ``--lower``.
+    """The direction of columns of unknown measures, from ``--higher`` and ``--lower``.
 
     Raises
     ------
     KgtrecError
-        If one is named by both.
+        If both options name the same column.
     """
     twice = sorted(set(higher) & set(lower))
     if twice:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Collection as Several
 from collections.abc import Iterator, Sequence
@@ -14,32 +15,33 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.cli.common import counted, progress, say
+from kgtrec.cli.campaign.next_steps import much_text, work_text
+from kgtrec.cli.common import progress, say
 from kgtrec.cli.options import COUNT, SEED, Real, trust_ids_option, trusts_ids
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.collection import Collection
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
-from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.errors import FormatError, KgtrecError, counted, nearest
+from kgtrec.formats.campaign.pools import read_families, require_writable, write_pool
 from kgtrec.formats.files import suffixes
-from kgtrec.formats.origins import is_origin_path
-from kgtrec.formats.outputs import writing
-from kgtrec.formats.pools import read_families, require_writable, write_pool
-from kgtrec.formats.runs import default_name, read_run
-from kgtrec.formats.topics import read_entity_labels
+from kgtrec.formats.output.outputs import writing
+from kgtrec.formats.trec.origins import is_origin_path
+from kgtrec.formats.trec.runs import default_name, read_run
+from kgtrec.formats.trec.topics import read_entity_labels
 from kgtrec.formats.triples import describe_input, read_triples
-from kgtrec.pooling import (
+from kgtrec.pooling.pool_runs import (
     CUTS,
     DEFAULT_LEAST,
     DEFAULT_STRATA,
     STRATEGIES,
+    known_answers_of,
+    known_answers_of_triples,
     pool_runs,
-    seeds_of,
-    seeds_of_triples,
     strategy_of,
 )
-from kgtrec.trivial import WAYS, counts_by_rule_and_relation, judge_trivial
+from kgtrec.pooling.trivial import WAYS, judge_trivial, trivial_counts
 
 if TYPE_CHECKING:
     from kgtrec.data.run import Run
@@ -91,7 +93,7 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
 )  # fmt: skip
 @click.option("--questions", "questions_path", type=click.Path(), help="Ids of the questions to pool for, one a line.")
 @click.option(
-    "--seeds", "seeds_path", type=click.Path(),
+    "--known", "--seeds", "known_path", type=click.Path(),
     help="Triples (head TAB relation TAB tail) to pool for: their questions alone, and they alone as answers known "
     "before.",
 )  # fmt: skip
@@ -147,7 +149,7 @@ def command(
     strategy: str,
     depth: int | None,
     questions_path: str | None,
-    seeds_path: str | None,
+    known_path: str | None,
     families: tuple[str, ...],
     judged_path: str | None,
     trivial: tuple[str, ...],
@@ -168,7 +170,7 @@ def command(
     \b
     kgtrec pool C ranks/*.run.gz --depth 10 --out campaign
     kgtrec pool C ranks --strategy rrf --budget 5000 --family "trans*=translational" --out campaign
-    kgtrec pool C ranks --seeds sample.tsv --cut raw --out campaign
+    kgtrec pool C ranks --known sample.tsv --cut raw --out campaign
     kgtrec pool C ranks --trivial types,category --observed-types --dry-run
     kgtrec pool C ranks --strategy mtf --budget 2000 --judged qrels.txt --out campaign
     """
@@ -181,51 +183,51 @@ def command(
     _check_types(trivial, entity_types, relation_types, observed_types)
     if out and not dry_run:
         require_writable(out, force=force)
-    if questions_path and seeds_path:
-        raise KgtrecError("expected --questions or --seeds, found both; seeds stand for their questions")
+    if questions_path and known_path:
+        raise KgtrecError("expected --questions or --known, found both; known answers stand for their questions")
     test = read_questions(collection)
     rows: NDArray[np.int32] | None = None
-    seeds: Qrels | None = None
-    if seeds_path:
-        rows, seeds = seeds_of_triples(test, read_triples(seeds_path))
+    known_answers: Qrels | None = None
+    if known_path:
+        rows, known_answers = known_answers_of_triples(test, read_triples(known_path))
     elif questions_path:
         rows = _question_rows(questions_path, test)
     family_of = _families(families, [default_name(file) for file in files])
-    reading = {"questions": rows, "seeds": seeds, "depth": depth or chosen.depth, "cut": options["cut"]}
+    reading = {"questions": rows, "known_answers": known_answers, "depth": depth or chosen.depth, "cut": options["cut"]}
     pool = _pooled(test, files, strategy, judged_path, reading, options)
     automatic = _automatic(pool, test, trivial, entity_types, relation_types, observed_types)
+    from kgtrec.report.show import shown
+
     if dry_run:
-        from kgtrec.report.trivial import trivial_text
-
-        click.echo(trivial_text(counts_by_rule_and_relation(pool, automatic), pooled=len(pool)), nl=False)
+        click.echo(shown(trivial_counts(pool, automatic), "table"), nl=False)
         return
-    from kgtrec.pool_summary import summarise_pool
-    from kgtrec.report.campaigns import much_text, work_text
-    from kgtrec.report.pool_summary import pool_json, pool_text
+    from kgtrec.pooling.summary import summarise_pool
 
-    known = seeds_of(pool, test, seeds)
+    known = known_answers_of(pool, test, known_answers)
     summary = summarise_pool(pool, family_of, automatic, known)
+    told = shown(summary, "table")
     made = {
         "strategy": strategy,
         "options": _told(chosen.parameters, reading, options, budget=chosen.needs_budget),
         "command": {
             "name": "pool", "trivial": list(trivial), "observed_types": observed_types,
-            "questions": "seeds" if seeds_path else "file" if questions_path else "all",
+            "questions": "seeds" if known_path else "file" if questions_path else "all",
         },
         "inputs": _inputs(files, {
-            "questions": questions_path, "seeds": seeds_path, "judged": judged_path, "entity types": entity_types,
+            "questions": questions_path, "seeds": known_path, "judged": judged_path, "entity types": entity_types,
             "relation types": relation_types,
         }),
     }  # fmt: skip
     with ExitStack() as both:  # pool and report, or neither
         if report_path:
-            report = (pool_json if suffixes(report_path)[0] == ".json" else pool_text)(summary)
-            both.enter_context(writing(report_path)).write(report.encode())
+            is_json = suffixes(report_path)[0] == ".json"
+            text = json.dumps(summary.to_dict(), indent=2, ensure_ascii=False) + "\n" if is_json else told
+            both.enter_context(writing(report_path)).write(text.encode())
         write_pool(
             str(out), pool, known, automatic, family_of,
             fingerprint=test.fingerprint, seed=options["seed"], made=made, force=force,
         )  # fmt: skip
-    click.echo(pool_text(summary), nl=False)
+    click.echo(told, nl=False)
     for_people = len(automatic) - int(automatic.is_automatic.sum())
     rest = len(pool) - for_people
     by_rule = f"; a rule has judged {rest:,} more" if rest else ""
@@ -241,7 +243,7 @@ def _check(
     if interactive and not judged:
         raise KgtrecError(
             f"strategy {strategy} asks for one judgement at a time: give recorded ones with --judged QRELS, or see "
-            "kgtrec.interactive_pooling in Python"
+            "kgtrec.pooling.interactive in Python"
         )
     if judged and not interactive:
         asking = ", ".join(name for name, other in STRATEGIES.items() if other.interactive)
@@ -329,8 +331,8 @@ def _pooled(
 ) -> Pool:
     with progress("pooling", len(files), "runs") as advance:
         if judged_path:
-            from kgtrec.formats.qrels import read_qrels
-            from kgtrec.interactive_pooling import replay
+            from kgtrec.formats.trec.qrels import read_qrels
+            from kgtrec.pooling.interactive import replay
 
             return replay(
                 test, _read(files), read_qrels(judged_path), strategy=strategy, budget=options["budget"],

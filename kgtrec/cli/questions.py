@@ -11,15 +11,15 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.cli.options import SEED, Number
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import POLICIES, SPLITS, Triples
 from kgtrec.errors import KgtrecError
+from kgtrec.evaluation.plausibility import doubtful_triples
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import require_writable, write_collection
 from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_files, read_triples
-from kgtrec.formats.triples_rdf import LITERALS
-from kgtrec.plausibility import doubtful_triples
-from kgtrec.questions import build_questions
+from kgtrec.formats.triples.rdf import LITERALS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DELIMITERS = {"tab": "\t", "space": " ", "comma": ","}
@@ -58,40 +58,42 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     "--delimiter",
     default="tab",
     show_default=True,
-    help="What separates columns: tab, space, comma, whitespace (any run of it) or a character.",
+    help="Separator of columns: tab, space, comma, whitespace (any amount) or a character.",
 )
-@click.option("--format", "form", type=click.Choice(FORMATS), help="Form of the triples; by default the name tells.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), help="Format of the triples; by default from the file name."
+)
 @click.option(
     "--literals",
     type=click.Choice(LITERALS),
     default="skip",
     show_default=True,
-    help="N-Triples whose object is a literal.",
+    help="What to do with N-Triples whose object is a literal.",
 )
-@_policy("--repeated", "drop", "Triples repeated within a split. An answer is judged once, also with keep.")
+@_policy("--repeated", "drop", "Triples repeated within a split. An answer is in the qrels once, also with keep.")
 @_policy("--leaked", "keep", "Test triples that are also in train or valid. Kept, they are answers.")
 @_policy(
     "--unseen-entities",
     "keep",
-    "Test triples with an entity that train lacks. drop also takes such entities out of the candidates.",
+    "Test triples with an entity that train lacks. drop also removes such entities from the candidates.",
 )
 @_policy("--unseen-relations", "keep", "Test triples with a relation that train lacks.")
 @click.option(
     "--sample",
     metavar="N|FRACTION",
     callback=_sample,
-    help="Make questions of so many test triples, or of that fraction (0.1); the others become known.",
+    help="Make questions from N random test triples, or from a fraction (0.1); the others become known.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --sample.")
 @click.option(
-    "--ids", is_flag=True, help="Name entities e0, e1, ... with entities.tsv beside; for labels with white space."
+    "--ids", is_flag=True, help="Name entities e0, e1, ... and write entities.tsv; for labels with white space."
 )
 @click.option(
     "--threshold",
     type=Number(),
     default=1.5,
     show_default=True,
-    help="A relation's side is N from this mean number of entities on.",
+    help="A side of a relation is N if its mean number of entities is at least this.",
 )
 @click.option("--categories-from", default="train,valid,test", show_default=True, callback=_splits,
               help="Splits whose triples decide relation categories.")  # fmt: skip
@@ -105,10 +107,10 @@ def command(
     literals: str,
     **options: Any,
 ) -> None:
-    """Turn TRAIN, VALID and TEST triples into triple questions and qrels.
+    """Turn TRAIN, VALID and TEST triples into questions and qrels.
 
     Each is a file of `head TAB relation TAB tail` lines, plain, .gz or .zst, or - for standard input; N-Triples (.nt);
-    OpenKE's train2id.txt; LibKGE's train.del. One folder that holds the three may be given instead.
+    OpenKE's train2id.txt; LibKGE's train.del. A folder that holds the three can be given instead.
 
     Writes topics.tsv, qrels.txt, entities.txt, relations.tsv, known.parquet, train.parquet, manifest.json and
     report.txt to COLLECTION, and prints the report.

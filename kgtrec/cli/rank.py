@@ -9,18 +9,19 @@ from pathlib import Path
 
 import click
 
-from kgtrec.cli.common import naming, say
-from kgtrec.cli.systems import read_questions, system_options, write_system, written
+from kgtrec.cli.common import progress, say
+from kgtrec.cli.systems import read_questions, system_options
 from kgtrec.data.collection import Collection
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, naming
 from kgtrec.formats.factorised import read_factorised
-from kgtrec.formats.qrels import read_qrels
 from kgtrec.formats.score_matrix import Block, read_score_matrix
+from kgtrec.formats.trec.qrels import read_qrels
+from kgtrec.ranking.write import write_ranked, written
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where one system's scores are, and what tells their order."""
+class ScoreFile:
+    """Where the scores of one system are, and what gives their order."""
 
     path: Path
     topics: str | None
@@ -33,7 +34,7 @@ class Source:
         return self.path.stem
 
     def blocks(self, collection: Collection) -> Iterator[Block]:
-        """The scores in question order; a file that does not fit is refused at once."""
+        """The scores in the order of the questions; a file that does not match is refused at once."""
         if self.path.suffix.lower() == ".npz":
             return read_factorised(
                 self.path, collection, entities=self.entities, relations=self.relations, block=self.block
@@ -49,14 +50,14 @@ class Source:
     "--judged",
     "judged_path",
     type=click.Path(),
-    help="Qrels with further judged pairs, which get answer ranks of their own, also where the grade is negative "
-    "(pooled, not sampled).",
+    help="Qrels with additional judged pairs, which also get answer ranks, even with a negative grade (pooled, not "
+    "sampled).",
 )
 @click.option(
     "--entities",
     type=click.Path(),
-    help="Entity labels, as E's rows or a matrix's columns go. Default: entities.txt beside the file; for a "
-    "matrix, first what NAME.npy.json says.",
+    help="Entity labels, in the order of E's rows or a matrix's columns. Default: entities.txt beside the file; for a "
+    "matrix, NAME.npy.json if it exists.",
 )
 @click.option(
     "--relations",
@@ -66,7 +67,7 @@ class Source:
 @click.option(
     "--topics",
     type=click.Path(),
-    help="Topics in the order of a matrix's rows. Default: what NAME.npy.json says, else topics.tsv beside it.",
+    help="Topics in the order of a matrix's rows. Default: NAME.npy.json, else topics.tsv beside it.",
 )
 def command(
     collection: str,
@@ -81,11 +82,11 @@ def command(
     topics: str | None,
     block: int | None,
 ) -> None:
-    """Turn SCORES into exact answer ranks and TREC runs, one pair of files per system, named after the scores' file.
+    """Turn SCORES into exact answer ranks and TREC runs, two files per system, named after the file of its scores.
 
     SCORES are factorised systems (.npz with E, Q, b and questions: a score is Q @ E.T + b), score matrices (.npy,
-    questions x entities, in the order that --topics and --entities tell, or topics.tsv and entities.txt beside them, or
-    NAME.npy.json of kgtrec stamp), or folders of them. COLLECTION is the folder that kgtrec questions wrote.
+    questions x entities, in the order given by --topics and --entities, by topics.tsv and entities.txt beside them, or
+    by NAME.npy.json from kgtrec stamp), or folders of them. COLLECTION is the folder that kgtrec questions wrote.
 
     \b
     kgtrec rank C transe.npz --out ranks
@@ -94,20 +95,20 @@ def command(
     kgtrec rank C systems/ --out raw --filter raw --depth 0
     kgtrec evaluate C ranks/*.ranks.parquet
     """
-    sources = [Source(path, topics, entities, relations, block) for path in _score_files(scores)]
+    sources = [ScoreFile(path, topics, entities, relations, block) for path in _score_files(scores)]
     _refuse_same_names(sources)
     test = read_questions(collection)
     judged = read_qrels(judged_path) if judged_path else None
     with warnings.catch_warnings():
-        # all files are tried before the first is ranked; what they warn of is told when they are
+        # all files are opened before the first is ranked; their warnings are shown when they are ranked
         warnings.simplefilter("ignore", KgtrecWarning)
         for source in sources:
             source.blocks(test)
     for source in sources:
         with naming(source.path):
-            write_system(
+            write_ranked(
                 test, source.blocks(test), source.name, out,
-                depth=depth, filtered_by=filtered_by, run_format=run_format, judged=judged,
+                depth=depth, filtered_by=filtered_by, run_format=run_format, progress=progress, judged=judged,
             )  # fmt: skip
         say(written(source.name, out, depth, run_format))
 
@@ -132,8 +133,8 @@ def _score_files(scores: tuple[str, ...]) -> list[Path]:
     return files
 
 
-def _refuse_same_names(sources: list[Source]) -> None:
-    first: dict[str, Source] = {}
+def _refuse_same_names(sources: list[ScoreFile]) -> None:
+    first: dict[str, ScoreFile] = {}
     for source in sources:
         other = first.setdefault(source.name, source)
         if other is not source:

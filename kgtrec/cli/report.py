@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import re
 from pathlib import Path
 
 import click
 
 from kgtrec.cli.common import say
 from kgtrec.errors import KgtrecError, nearest
-from kgtrec.formats.outputs import remove_file, require_file, writing, written_by
 
-FOLDERS = ("figures", "tables", "data")  # beside the page
-BY = "report"  # what writes them
+_UNITS = {"in": 1, "cm": 2.54, "mm": 25.4, "pt": 72.27}  # how many make an inch; points as LaTeX has them
+_NARROWEST, _WIDEST = 2, 20  # inches
 
 
 def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
-    from kgtrec.data.report import REPORT_FORMATS
+    from kgtrec.data.table import REPORT_FORMATS
 
     names = tuple(dict.fromkeys((value or "").replace(",", " ").split()))
     for name in names:
@@ -27,65 +27,52 @@ def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
     return names
 
 
+def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]+)", value.strip().lower())
+    inches = float(found[1]) / _UNITS.get(found[2], math.nan) if found else math.nan
+    if not _NARROWEST <= inches <= _WIDEST:
+        raise click.BadParameter(
+            f"expected a width of {_NARROWEST} to {_WIDEST} inches, such as 3.3in, 84mm, 8.4cm or 240pt, got {value!r}"
+        )
+    return inches
+
+
 @click.command(name="report")
 @click.argument("study", type=click.Path())
-@click.option("--out", type=click.Path(), required=True, help="The page, NAME.html; other forms go beside it.")
+@click.option(
+    "--out", type=click.Path(), required=True, help="The page, NAME.html; other formats are written beside it."
+)
 @click.option(
     "--formats",
     callback=_formats,
     metavar="FORMATS",
     help="html, svg, pdf, png (figures), tex, csv (tables), separated by commas. Default: html.",
 )
-def command(study: str, out: str, formats: tuple[str, ...]) -> None:
-    """Write the report of STUDY, a folder that kgtrec study wrote: one page that needs no network.
+@click.option(
+    "--width",
+    callback=_inches,
+    metavar="WIDTH",
+    help="Of figures as SVG, PDF and PNG, such as 3.3in, 84mm or 240pt; their text is then 7 to 8 pt. Default: "
+    "4.4in for each panel, two side by side, text of 9 pt.",
+)
+@click.option("--intervals", is_flag=True, help="Also show the intervals of scores and correlations in LaTeX tables.")
+def command(study: str, out: str, formats: tuple[str, ...], width: float | None, *, intervals: bool) -> None:
+    """Write the report of STUDY, a folder that kgtrec study wrote: one page that works offline.
 
-    Nothing is computed: the page is made of what the study has kept. With other forms than html, figures go to
-    figures/ and tables to tables/ and data/ beside the page.
+    Nothing is computed: the page is made from the stored results of the study. With formats other than html, figures
+    are written to figures/ and tables to tables/ and data/ beside the page.
 
     \b
     kgtrec report study --out report.html
     kgtrec report study --out paper/report.html --formats html,pdf,tex
+    kgtrec report study --out paper/report.html --formats pdf,tex --width 3.3in
     """
+    from kgtrec.study.write_report import write_report
+
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
         raise KgtrecError(f"--out {out}: expected a name that ends in .html")
-    write_report(Path(study), page, formats or ("html",))
+    write_report(Path(study), page, formats or ("html",), width=width, with_intervals=intervals, say=say)
     say(f"wrote {out if not formats or 'html' in formats else page.parent}")
-
-
-def write_report(study: Path, page: Path, formats: Sequence[str], *, beside: bool = False) -> None:
-    """Make a study's report and write its files; ``beside`` the study, what an earlier report left there goes."""
-    from kgtrec.formats.studies import read_study
-    from kgtrec.report.files import PAGE, USUAL_FORMATS, report_files
-    from kgtrec.report.records import table_csv
-    from kgtrec.report.study import study_report
-
-    found = read_study(study)
-    chosen = list(formats or USUAL_FORMATS)
-    files = report_files(study_report(found), chosen)
-    if "csv" in chosen:
-        files |= {name: table_csv(table).encode()
-                  for name, table in zip(_data_names(found.tables), found.tables.values(), strict=True)}  # fmt: skip
-    targets = {name: page if name == PAGE else page.parent / name for name in files}
-    for target in targets.values():
-        require_file(target, by=BY)
-    if beside:
-        _remove_earlier(page.parent, files)
-    for name, contents in sorted(files.items(), key=lambda file: file[0] == PAGE):  # the page comes last
-        with writing(targets[name], by=BY) as stream:
-            stream.write(contents)
-
-
-def _data_names(tables: Iterable[str]) -> list[str]:
-    """The files of tables PART/LABELS and PART/FIRST/SECOND: of each its own, also where labels hold dashes."""
-    from kgtrec.report.cells import numbered
-
-    return [f"data/{name}.csv" for name in numbered(table.replace("/", "-") for table in tables)]
-
-
-def _remove_earlier(folder: Path, files: Iterable[str]) -> None:
-    """Remove what an earlier report wrote and this one does not; what somebody put there or changed stays."""
-    for own in ("", *FOLDERS):
-        for name in written_by(folder / own, BY):
-            if f"{own}/{name}".removeprefix("/") not in files and not remove_file(folder / own / name, by=BY):
-                say(f"note: {folder / own / name} is of an earlier report and was changed since; it stays")

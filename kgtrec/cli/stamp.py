@@ -6,8 +6,8 @@ import click
 
 from kgtrec.cli.common import say
 from kgtrec.cli.systems import read_questions, splits
-from kgtrec.formats.origins import origin_path
 from kgtrec.formats.score_matrix import stamp_score_matrix
+from kgtrec.formats.trec.origins import origin_path
 
 
 @click.command(name="stamp")
@@ -15,21 +15,21 @@ from kgtrec.formats.score_matrix import stamp_score_matrix
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--filter", "filtered_by", callback=splits, metavar="SPLITS|raw",
-    help="Splits whose known triples were removed from the runs; left open by default.",
+    help="Splits whose known triples were removed from the runs; not recorded by default.",
 )  # fmt: skip
 def command(collection: str, files: tuple[str, ...], filtered_by: tuple[str, ...] | None) -> None:
-    """Note beside FILES of other tools that they are of COLLECTION, in NAME.json.
+    """Record in NAME.json that FILES of other tools belong to COLLECTION.
 
-    FILES are score matrices (.npy) whose rows are in the order of the collection's topics.tsv and whose columns in that
-    of its entities, and runs whose question ids are the collection's. kgtrec rank and kgtrec.write_score_matrix note it
-    themselves. What is noted is checked whenever such a file meets a collection, so that scores, ids and orders of one
-    are never taken for another's.
+    FILES are score matrices (.npy), with rows in the order of the collection's topics.tsv and columns in that of its
+    entities, or runs with the question ids of the collection. kgtrec rank and kgtrec.write_score_matrix write this
+    record themselves. It is checked whenever such a file is used with a collection, so scores, ids and orders of
+    different collections are never mixed up.
 
     \b
     kgtrec stamp C transe.npy
     kgtrec stamp C runs/*.run.gz --filter train,valid,test
     """
-    from kgtrec.formats.runs import stamp_run
+    from kgtrec.formats.trec.runs import stamp_run
 
     test = read_questions(collection)
     for file in files:

@@ -1,33 +1,23 @@
-"""What the commands share that write systems' answer ranks and runs: their options, and the writing."""
+"""Options and checks of the commands that write answer ranks and runs of systems."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 import click
 
-from kgtrec.cli.common import progress
 from kgtrec.cli.options import COUNT, at_least
-from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError, nearest
-from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import read_collection
-from kgtrec.formats.outputs import require_file
-from kgtrec.formats.runs import RunWriter
-from kgtrec.ranking import joined_answer_ranks, ranked_blocks
 
 RUN_FORMATS = ("run.gz", "run.zst", "run", "parquet")
 _RAW = "raw"
 
 
 def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """The splits that a text names; none at all for ``raw``, None for no text."""
+    """The splits named in a text; an empty tuple for ``raw``, None for no text."""
     if value is None:
         return None
     names = [name.strip() for name in value.split(",") if name.strip()]
@@ -56,9 +46,9 @@ def system_options(command: Callable[..., None]) -> Callable[..., None]:
                      help="Length of the lists in the run; 0 writes no run. Answer ranks are exact at any depth."),
         splits_option,
         click.option("--run-format", type=click.Choice(RUN_FORMATS), default="run.gz", show_default=True,
-                     help="Form of the run, by its suffix."),
+                     help="Format of the run, by its suffix."),
         click.option("--block", type=COUNT,
-                     help="Questions scored at a time, which bounds memory. Default: as many as fill some 50 MiB."),
+                     help="Questions scored at a time, which limits memory. Default: as many as fill about 50 MiB."),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)
@@ -80,57 +70,3 @@ def read_questions(folder: str) -> Collection:
             "are the entities of one side only; use kgtrec align"
         )
     return collection
-
-
-def write_system(
-    collection: Collection,
-    blocks: Any,
-    name: str,
-    out: str | Path,
-    *,
-    depth: int,
-    filtered_by: tuple[str, ...] = SPLITS,
-    run_format: str = "run.gz",
-    judged: Qrels | None = None,
-) -> AnswerRanks:
-    """Rank one system's scores under a progress bar; write its answer ranks and, unless ``depth`` is 0, its run.
-
-    The run is written as the blocks come, so that memory does not grow with it. Neither file appears if ranking fails.
-    """
-    ranks, run = _paths(out, name, run_format)
-    for path in (ranks, run) if depth else (ranks,):
-        require_file(path, is_named=False)
-    parts = []
-    with ExitStack() as stack:
-        writer = None
-        if depth:
-            to_run = RunWriter(run, name, collection=collection.fingerprint, filtered_by=filtered_by)
-            writer = stack.enter_context(to_run)
-        advance = stack.enter_context(progress(name, len(collection.questions), "questions"))
-        for part in ranked_blocks(
-            collection,
-            blocks,
-            questions=collection,
-            entities=collection,
-            name=name,
-            filtered_by=filtered_by,
-            depth=depth,
-            judged=judged,
-            progress=advance,
-        ):
-            parts.append(part.answer_ranks)
-            if writer is not None and part.run is not None:
-                writer.write(part.run)
-        joined = joined_answer_ranks(parts)
-        write_answer_ranks(ranks, joined)  # before the run takes its place, so that a failure here leaves neither
-    return joined
-
-
-def written(name: str, out: str, depth: int, run_format: str) -> str:
-    """What a person is told once a system is written."""
-    ranks, run = _paths(out, name, run_format)
-    return f"{name}: wrote {ranks}" + (f" and {run}" if depth else "")
-
-
-def _paths(out: str | Path, name: str, run_format: str) -> tuple[Path, Path]:
-    return Path(out, f"{name}.ranks.parquet"), Path(out, f"{name}.{run_format}")

@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, report_half_places, systems_of
+from kgtrec.cli.evaluate import report_half_places
+from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
-    format_option,
     measure_option,
     missing_option,
     mixed_option,
-    out_option,
     seed_option,
     trust_ids_option,
 )
-from kgtrec.formats.outputs import write_text
-from kgtrec.kernels.positions import TIE_POLICIES
+from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.kernels.ranking.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
 
-FORMATS = ("table", "csv", "json")
+TABLES = ("scores", "groups")
 _WORTH_TELLING = 0.00005  # what four decimals show
 
 
@@ -42,8 +41,7 @@ _WORTH_TELLING = 0.00005  # what four decimals show
 @missing_option
 @mixed_option
 @trust_ids_option
-@format_option(FORMATS)
-@out_option
+@output_options(TABLES)
 def command(
     qrels: str,
     systems: tuple[str, ...],
@@ -53,6 +51,7 @@ def command(
     missing: Missing,
     mixed: bool,
     form: str | None,
+    part: str | None,
     out: str | None,
 ) -> None:
     """Show how far the scores of SYSTEMS depend on the order of tied candidates.
@@ -69,15 +68,14 @@ def command(
     kgtrec ties qrels.txt transe.run.gz -m "RR AP@20" --format csv
     kgtrec ties C ranks/*.ranks.parquet -m micro.MRR --ties expected --out ties.json
     """
-    from kgtrec.report import ties as report
-    from kgtrec.ties import compare_ties
+    from kgtrec.evaluation.ties import compare_ties
 
-    form = form or form_of(out, FORMATS)
+    form = form_of(out, form)
     systems, holds_ranks = systems_of(qrels, systems)
     judgements = read_judgements(qrels)
     asked = measures
     if not asked:
-        from kgtrec.evaluation import default_measures
+        from kgtrec.evaluation.evaluate import default_measures
 
         asked = default_measures(ranks=all(holds_ranks))
     compared = compare_ties(
@@ -91,5 +89,4 @@ def command(
         apart = np.any(np.abs(realistic - expected) >= _WORTH_TELLING, axis=0).tolist()
         differing = [label for label, differs in zip(compared.measures, apart, strict=True) if differs]
         report_half_places(differing, "the mean is under expected")
-    text = {"table": report.ties_text, "csv": report.ties_csv, "json": report.ties_json}[form](compared)
-    write_text(out or "-", text)
+    show(compared, form, out, (part,) if part else TABLES[::-1] if form in ("table", "latex") else TABLES[:1])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of
+from kgtrec.data.table import Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
@@ -191,6 +192,10 @@ class AlignmentStudy:
                 rows.append((self.system, measure, int(size), len(found), float(found.mean()), float(low), float(high)))
         names = ("system", "measure", "size", "repeats", "mean", "low", "high")
         return pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
+
+    def tables(self) -> tuple[Table, ...]:
+        """``summary``, a row per measure and size, and ``sets``, the value of each measure on each drawn test set."""
+        return Table("summary", "", "", self.summary()), Table("sets", "", "", self.to_table())
 
 
 def _pairs(pairs: Any, what: str) -> NDArray[np.int64]:

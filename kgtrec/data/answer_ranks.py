@@ -16,7 +16,7 @@ class AnswerRanks:
 
     Counts are over the candidates that are not answers of the question, the row's own entity left out,
     so that micro ranks (other answers removed) and macro positions (other answers kept) both follow, see
-    :mod:`kgtrec.kernels.positions`.
+    :mod:`kgtrec.kernels.ranking.positions`.
     """
 
     name: str

@@ -78,7 +78,9 @@ class Campaign:
     """All that a campaign's folder holds; its pool's questions give the vocabularies."""
 
     pool: Pool
-    seeds: Qrels  # the answers that were known before anybody was asked, of the pool's questions; grade 1 or more
+    known_answers: (
+        Qrels  # the answers that were known before anybody was asked, of the pool's questions; grade 1 or more
+    )
     automatic: Automatic
     people: People
     assignments: Assignments

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_of
+from kgtrec.data.arrow import arrow_of
+from kgtrec.data.frames import frame_of_table
+from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
@@ -45,12 +48,25 @@ class ChanceTable:
                 return float(self.expectation[place]), float(self.variance[place])
         raise KgtrecError(f"the chance table has no row for {measure} on side {side!r}")
 
+    def to_table(self) -> pa.Table:
+        """Columns ``measure, side, items, expectation, variance``."""
+        labels = {"measure": pa.array(self.measure, pa.string()), "side": pa.array(self.side, pa.string())}
+        numbers = {"items": self.items, "expectation": self.expectation, "variance": self.variance}
+        return pa.table(labels | {name: arrow_of(values) for name, values in numbers.items()})
+
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with columns ``measure, side, items, expectation, variance``."""
-        return frame_of(
-            measure=list(self.measure), side=list(self.side), items=self.items, expectation=self.expectation,
-            variance=self.variance,
+        """:meth:`to_table` as a data frame."""
+        return frame_of_table(self.to_table())
+
+    def tables(self) -> tuple[Table]:
+        """``chance``, shown with the standard deviation in place of the variance."""
+        table = self.to_table()
+        columns = (
+            Column("measure"), Column("side"), Column("items"), Column("expectation", digits="measure"),
+            Column("std", form="significant", digits=3),
         )  # fmt: skip
+        view = table.append_column("std", arrow_of(np.sqrt(self.variance)))
+        return (Table("chance", "", "", table, columns, view=view),)
 
     def __len__(self) -> int:
         return len(self.measure)

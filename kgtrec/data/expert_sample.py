@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.frames import frame_of_table
-from kgtrec.data.judgements import NO, YES
+from kgtrec.data.judgements import NO, VERDICTS, YES
+from kgtrec.data.table import Column, Table, interval_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,11 +45,12 @@ class ExpertSample:
         return np.rint(each).astype(np.int64)
 
 
-#: as :func:`kgtrec.expert_sample.sample_report` explains them
+#: as :func:`kgtrec.campaign.sample_report` explains them
 SAMPLE_STATISTICS = (
     "agreement on Y", "agreement on N", "agreement in the sample", "agreement in the pool", "positives missed",
     "recall of positives", "prevalence in the pool",
 )  # fmt: skip
+_COUNTS = ("positives missed",)  # those that are numbers of triples, not shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +66,7 @@ class SampleReport:
     agreed: NDArray[np.int64]  # (2,) of those, to which the expert said the same
     unsure: NDArray[np.int64]  # (2,) drawn, and the expert could not tell
     confidence: float
+    pooled: int | None = None  # triples of the pool, where some of them were not settled when the sample was drawn
 
     def __repr__(self) -> str:
         return f"<SampleReport: {self.agreed.sum():,} of {self.judged.sum():,} labels agree>"
@@ -81,3 +84,26 @@ class SampleReport:
     def to_frame(self) -> pd.DataFrame:
         """:meth:`to_table` as a data frame."""
         return frame_of_table(self.to_table())
+
+    def labels_table(self) -> pa.Table:
+        """A row per label, Y and N: label, drawn_from, drawn, judged, agree, disagree, unsure."""
+        counts = {
+            "drawn_from": self.population, "drawn": self.drawn, "judged": self.judged, "agree": self.agreed,
+            "disagree": self.judged - self.agreed, "unsure": self.unsure,
+        }  # fmt: skip
+        columns = {"label": pa.array([VERDICTS[label] for label in (YES, NO)], pa.string())}
+        return pa.table(columns | {name: arrow_of(count[[YES, NO]]) for name, count in counts.items()})
+
+    def tables(self) -> tuple[Table, ...]:
+        """``statistics``, the estimates, and ``labels``, how many of each label were drawn and judged."""
+        of = int(self.population.sum())
+        caption = "" if self.pooled is None or of >= self.pooled else (
+            f"Drawn from {of:,} of the pool's {self.pooled:,} triples, those that were settled by then; these are what "
+            '"the pool" stands for here.'
+        )  # fmt: skip
+        digits = [0 if name in _COUNTS else 4 for name in SAMPLE_STATISTICS]
+        ends = [replace(column, digits=digits) for column in interval_columns(self.confidence)]
+        columns = (Column("statistic"), Column("value", digits=digits), *ends)
+        labels = self.labels_table()
+        counts = tuple(Column(name, name.replace("_", " ")) for name in labels.column_names)
+        return Table("statistics", "", caption, self.to_table(), columns), Table("labels", "", "", labels, counts)

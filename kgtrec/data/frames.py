@@ -8,12 +8,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _NOTE = "kgtrec"
+_PYTERRIER = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}  # of columns that are named otherwise there
 
 
 def is_frame(thing: Any) -> bool:
@@ -25,6 +27,8 @@ def frame_column(frame: pd.DataFrame, name: str) -> Any:
     """One column of a frame, or an error that names the columns that are there."""
     if not is_frame(frame):
         raise KgtrecError(f"expected a pandas data frame with a column {name!r}, found {type(frame).__name__}")
+    if name not in frame.columns and _PYTERRIER.get(name) in frame.columns:
+        name = _PYTERRIER[name]
     if name not in frame.columns:
         found = ", ".join(map(str, frame.columns))
         raise KgtrecError(f"expected a column {name!r} in the data frame, found {found or 'no columns'}")
@@ -51,6 +55,19 @@ def frame_labels(frame: pd.DataFrame, name: str) -> pa.StringArray:
     except UnicodeEncodeError as error:
         raise KgtrecError(f"expected text in column {name!r} that UTF-8 can hold, found {error.object!r}") from None
     return labels.combine_chunks() if isinstance(labels, pa.ChunkedArray) else labels
+
+
+def frame_codes(
+    frame: pd.DataFrame, name: str, vocabulary: Vocabulary | None = None
+) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """A label column as codes of a vocabulary; without one, of the labels in the order in which they come."""
+    labels = frame_labels(frame, name)
+    if vocabulary is None:
+        return Vocabulary.encoding(labels)
+    codes = vocabulary.encode(labels)
+    if len(codes) and codes.min() < 0:
+        raise KgtrecError(f"expected a known label in column {name!r}, found {labels[int(np.argmin(codes))].as_py()!r}")
+    return vocabulary, codes
 
 
 def frame_values(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:

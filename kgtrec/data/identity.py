@@ -6,7 +6,6 @@ each collection gives anew: a sample numbers its questions from 0, and framework
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,7 @@ from kgtrec.data.frames import frame_labels, is_frame
 from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, kind_of
+from kgtrec.errors import CollectionError, KgtrecError, kind_of, warn
 
 _SHOWN = 3  # examples in a message
 
@@ -77,7 +76,7 @@ def entity_places(collection: Collection, entities: Any, *, where: str = "entiti
     Examples
     --------
     >>> from kgtrec.data.triples import Triples
-    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.collection.questions import build_questions
     >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
     >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
     >>> list(collection.entities), entity_places(collection, {"jam": 2, "ann": 0, "tea": 3, "bob": 1}).place.tolist()
@@ -119,7 +118,7 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
     Examples
     --------
     >>> from kgtrec.data.triples import Triples
-    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.collection.questions import build_questions
     >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
     >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
     >>> question_places(collection, [("tail", "ann", "likes"), ("head", "jam", "likes")]).place.tolist()
@@ -160,9 +159,7 @@ def warn_of_extra(places: Places, what: str, *, where: str = "", stacklevel: int
     """Warn of questions or entities of a source, ``where``, that the collection lacks, and that are left out."""
     if places.extra:
         place = f"{where}: " if where else ""
-        warnings.warn(
-            f"{place}left out {places.extra} {what} that the collection lacks", KgtrecWarning, stacklevel=stacklevel
-        )
+        warn(f"{place}left out {places.extra} {what} that the collection lacks")
 
 
 def require_same_ids(collection: Collection, questions: Questions, *, where: str = "questions") -> None:

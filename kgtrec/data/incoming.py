@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Incoming:
     """One verdict of one person on one triple, with the texts as they stand in the file.
 
-    Whatever made the file, nothing of this is to be trusted: :func:`kgtrec.acceptance.accept` checks it all. What a
+    Whatever made the file, nothing of this is to be trusted: :func:`kgtrec.campaign.accept` checks it all. What a
     file does not say is None; a text that is there but empty is "".
     """
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
+from kgtrec.data.frames import frame_codes, frame_labels
+from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 VERDICTS = ("N", "Y", "unsure")  # N and Y are codes 0 and 1, which are the grades they become
 NO, YES, UNSURE = range(3)
@@ -34,6 +41,59 @@ class Judgements:
     note: pa.StringArray  # (n,) free text, may be empty
     time: pa.StringArray  # (n,) when, UTC, as 2026-11-21T20:00:00Z
     annotators: Vocabulary  # whoever judged
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, pool: Pool) -> Judgements:
+        """Events of a data frame, oldest first.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Columns ``head, relation, tail, annotator, verdict``; ``role`` (default annotator), ``source``, ``note`` and
+            ``time`` (default empty) if they are there.
+        pool : Pool
+            What the triples are of.
+
+        Raises
+        ------
+        KgtrecError
+            If a column is missing, a triple is not in the pool, or a verdict or role is none.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from kgtrec.data.questions import Questions
+        >>> from kgtrec.data.vocabulary import Vocabulary
+        >>> questions = Questions.from_frame(pd.DataFrame({
+        ...     "question": ["q1"], "side": ["tail"], "relation": ["likes"], "anchor": ["ann"]
+        ... }), entities=Vocabulary.of(["ann", "tea"]))
+        >>> one = {"head": ["ann"], "relation": ["likes"], "tail": ["tea"]}
+        >>> pool = Pool.from_frame(pd.DataFrame(one | {"question": ["q1"], "run": ["a"], "rank": [1]}), questions)
+        >>> Judgements.from_frame(pd.DataFrame(one | {"annotator": ["eve"], "verdict": ["Y"]}), pool)
+        <Judgements: 1 events of 1 people>
+        """
+        own = pool.triples
+        head, relation, tail = (
+            words.encode(frame_labels(frame, name))
+            for name, words in (("head", own.entities), ("relation", own.relations), ("tail", own.entities))
+        )
+        triple = pool.rows(head, relation, tail)
+        if len(triple) and triple.min() < 0:
+            row = frame.iloc[int(np.argmin(triple))]
+            raise KgtrecError(f"expected triples of the pool, found ({row['head']}, {row['relation']}, {row['tail']})")
+        annotators, annotator = frame_codes(frame, "annotator")
+        roles = (
+            frame_codes(frame, "role", Vocabulary.of(ROLES))[1] if "role" in frame.columns else np.zeros(len(triple))
+        )
+        texts = {
+            name: frame_labels(frame, name) if name in frame.columns else pa.array([""] * len(triple), pa.string())
+            for name in ("source", "note", "time")
+        }
+        return cls(
+            triple.astype(np.int32), annotator, roles.astype(np.int8),
+            frame_codes(frame, "verdict", Vocabulary.of(VERDICTS))[1].astype(np.int8),
+            texts["source"], texts["note"], texts["time"], annotators,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"<Judgements: {len(self):,} events of {len(self.annotators)} people>"

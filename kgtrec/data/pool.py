@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.frames import frame_codes, frame_of, frame_values
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +77,69 @@ class Pool:
         return cls(
             triples.take(order), chance[order], triple[by], question[by], run[by], rank[by].astype(np.int32), ordered,
             questions, strata,
+        )  # fmt: skip
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, questions: Questions) -> Pool:
+        """A pool of a data frame with a row per contribution.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Columns ``head, relation, tail, question, run, rank``, and ``probability`` of triples that were drawn.
+        questions : Questions
+            All that were pooled for; the labels of the frame are theirs.
+
+        Raises
+        ------
+        KgtrecError
+            If a column or a label is missing, a triple does not answer its question, a triple has two probabilities, or
+            a rank is not a whole number from 1 on.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from kgtrec.data.vocabulary import Vocabulary
+        >>> questions = Questions.from_frame(pd.DataFrame({
+        ...     "question": ["q1"], "side": ["tail"], "relation": ["likes"], "anchor": ["ann"]
+        ... }), entities=Vocabulary.of(["ann", "tea", "rye"]))
+        >>> Pool.from_frame(pd.DataFrame({
+        ...     "head": ["ann", "ann", "ann"], "relation": ["likes"] * 3, "tail": ["tea", "rye", "tea"],
+        ...     "question": ["q1"] * 3, "run": ["a", "a", "b"], "rank": [1, 2, 1],
+        ... }), questions)
+        <Pool: 2 triples for 1 questions out of 2 runs>
+        """
+        head, tail = (frame_codes(frame, name, questions.entities)[1] for name in ("head", "tail"))
+        relation = frame_codes(frame, "relation", questions.relations)[1]
+        question = frame_codes(frame, "question", questions.ids)[1]
+        runs, run = frame_codes(frame, "run")
+        rank = frame_values(frame, "rank")
+        if np.any((rank < 1) | (rank != np.trunc(rank)) | (rank > np.iinfo(np.int32).max)):
+            raise KgtrecError("expected whole numbers from 1 on in column 'rank'")
+        anchor = np.where(questions.is_head[question], tail, head)
+        stray = np.flatnonzero((relation != questions.relation[question]) | (anchor != questions.anchor[question]))
+        if len(stray):
+            raise KgtrecError(
+                f"expected triples that answer their questions, found another in row {stray[0]}, for "
+                f"{questions.ids[question[stray[0]]]!r}"
+            )
+        whole = Triples(head, relation, tail, questions.entities, questions.relations)
+        _, first, triple = np.unique(whole.keys(), return_index=True, return_inverse=True)
+        probability = frame_values(frame, "probability") if "probability" in frame.columns else np.ones(len(rank))
+        if np.any(probability != probability[first][triple]):
+            raise KgtrecError("expected one probability for each triple, found several of one")
+        return cls.of(
+            whole.take(first), triple.astype(np.int32), question, run, rank.astype(np.int32),
+            runs.labels.to_pylist(), questions, probability[first],
+        )  # fmt: skip
+
+    def to_frame(self) -> pd.DataFrame:
+        """A data frame with a row per contribution: head, relation, tail, question, run, rank, probability."""
+        triples = self.triples.take(self.triple.astype(np.intp))
+        return frame_of(
+            head=triples.entities.decode(triples.head), relation=triples.relations.decode(triples.relation),
+            tail=triples.entities.decode(triples.tail), question=self.questions.ids.decode(self.question),
+            run=np.array(self.runs, object)[self.run], rank=self.rank, probability=self.probability[self.triple],
         )  # fmt: skip
 
     def __repr__(self) -> str:

@@ -58,7 +58,7 @@ class Qrels:
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Qrels:
-        """Qrels of a data frame with ir-measures' columns ``query_id, doc_id, relevance``.
+        """Qrels of a data frame with ir-measures' columns ``query_id, doc_id, relevance``, or PyTerrier's.
 
         What :meth:`to_frame` notes in the frame's ``attrs`` is read back.
         """

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.frames import frame_codes, frame_labels, frame_of
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SIDES = ("head", "tail")
 
@@ -23,6 +29,55 @@ class Questions:
     anchor: NDArray[np.int32]  # (n,) row in entities
     entities: Vocabulary
     relations: Vocabulary
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, *, entities: Vocabulary | None = None, relations: Vocabulary | None = None
+    ) -> Questions:
+        """Questions of a data frame with columns ``question, side, relation, anchor``.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        entities, relations : Vocabulary, optional
+            With at least the labels of the frame. Default: those labels, in the order in which they come.
+
+        Raises
+        ------
+        KgtrecError
+            If a column is missing, a side is not one of ``SIDES``, an id or a question comes twice, or a label is not
+            in its vocabulary.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Questions.from_frame(pd.DataFrame({
+        ...     "question": ["q1"], "side": ["tail"], "relation": ["capital_of"], "anchor": ["paris"]
+        ... }))
+        <Questions: 1 (0 head, 1 tail)>
+        """
+        ids, row = Vocabulary.encoding(frame_labels(frame, "question"))
+        if len(ids) < len(row):
+            raise KgtrecError(f"expected each question once, found {ids[int(np.argmax(np.bincount(row) > 1))]!r} again")
+        sides = frame_labels(frame, "side").to_pylist()
+        if wrong := [side for side in sides if side not in SIDES]:
+            raise KgtrecError(f"expected {' or '.join(SIDES)} in column 'side', found {wrong[0]!r}")
+        relations, relation = frame_codes(frame, "relation", relations)
+        entities, anchor = frame_codes(frame, "anchor", entities)
+        found = cls(ids, np.array([side == "head" for side in sides], np.bool_), relation, anchor, entities, relations)
+        keys = found._keys(found.is_head, relation, anchor)
+        _, first = np.unique(keys, return_index=True)
+        if len(first) < len(keys):
+            again = np.setdiff1d(np.arange(len(keys)), first)[0]
+            raise KgtrecError(f"expected each side, relation and anchor once, found those of {ids[again]!r} again")
+        return found
+
+    def to_frame(self) -> pd.DataFrame:
+        """A data frame with columns ``question, side, relation, anchor``."""
+        return frame_of(
+            question=self.ids.labels, side=np.where(self.is_head, *SIDES).astype(object),
+            relation=self.relations.decode(self.relation), anchor=self.entities.decode(self.anchor),
+        )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.ids)

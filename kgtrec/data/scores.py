@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.frames import frame_of_table
+from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError
 
 if TYPE_CHECKING:
@@ -66,6 +67,16 @@ class Scores:
     def to_frame(self) -> pd.DataFrame:
         """The long form as a data frame."""
         return frame_of_table(self.to_table())
+
+    def tables(self) -> tuple[Table]:
+        """``scores``, the long form, shown with systems (and items) down and measures across."""
+        low, high = ("low", "high") if self.low is not None and self.high is not None else ("", "")
+        value = Column(
+            "value", digits="measure", better="measure", low=low, high=high, across="measure", among=tuple(self.items)
+        )
+        columns = (*map(Column, ("system", *self.items)), value)
+        note = f"intervals over {self.population}" if self.population else ""
+        return (Table("scores", "", "", self.to_table(), columns, note=note, is_short=True),)
 
     def __repr__(self) -> str:
         n_systems, n_measures, n_items = self.values.shape

@@ -15,7 +15,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
-from kgtrec.formats.triples_text import Lines, read_codes, read_fields
+from kgtrec.formats.triples.text import Lines, read_codes, read_fields
 
 LEFT, RIGHT = "left.npy", "right.npy"
 

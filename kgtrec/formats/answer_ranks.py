@@ -14,7 +14,7 @@ from kgtrec.data.triples import SPLITS, are_splits
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
-from kgtrec.formats.outputs import writing
+from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.parquet import label_column, metadata_of, read_named_columns, read_schema, with_metadata
 
 FORMAT = "answer ranks"

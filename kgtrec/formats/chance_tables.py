@@ -14,8 +14,8 @@ from kgtrec.data.chance_table import ChanceTable
 from kgtrec.errors import FormatError, nearest
 from kgtrec.formats.csv_text import csv_rows, csv_text
 from kgtrec.formats.files import PathLike
-from kgtrec.formats.outputs import write_text
-from kgtrec.formats.trec_text import shown
+from kgtrec.formats.output.outputs import write_text
+from kgtrec.formats.trec.text import shown
 
 _COUNT = re.compile("[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

@@ -12,7 +12,7 @@ _SIDES = ("head", "tail", "all")
 
 
 def report_text(report: Mapping[str, Any]) -> str:
-    """The report that :func:`kgtrec.questions.build_questions` found, as aligned lines that end in a newline.
+    """The report that :func:`kgtrec.build_questions` found, as aligned lines that end in a newline.
 
     Parameters
     ----------

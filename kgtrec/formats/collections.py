@@ -18,7 +18,6 @@ judgements (after pooling, say): reading then warns. A changed copy of any other
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,16 +33,16 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.errors import FormatError, KgtrecError, warn
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, kgtrec_version, reading, sha256_of
-from kgtrec.formats.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST
 from kgtrec.formats.json_text import read_json
-from kgtrec.formats.outputs import require_folder, write_text, writing, writing_folder
+from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, MANIFEST
+from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
 from kgtrec.formats.parquet import read_whole_table
-from kgtrec.formats.qrels import read_qrels, write_qrels
-from kgtrec.formats.topics import read_entity_labels, read_topics, write_topics
-from kgtrec.formats.trec_text import NUMBER, shown
+from kgtrec.formats.trec.qrels import read_qrels, write_qrels
+from kgtrec.formats.trec.text import NUMBER, shown
+from kgtrec.formats.trec.topics import read_entity_labels, read_topics, write_topics
 
 FORMAT_VERSION = 1
 BY = "collection"  # what writes the folder
@@ -86,7 +85,7 @@ def write_collection(
     Examples
     --------
     >>> import tempfile
-    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.collection.questions import build_questions
     >>> train, valid = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")]), Triples.of([])
     >>> collection = build_questions(train, valid, Triples.of([("ann", "likes", "jam")]))
     >>> folder = Path(tempfile.mkdtemp(), "C")
@@ -135,11 +134,9 @@ def read_collection(folder: PathLike) -> Collection:
     train = Triples(head, relation, tail, entities, relations)
     collection = Collection(questions, qrels, known, categories, train, manifest.get("report", {}), labels)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
-        warnings.warn(
+        warn(
             f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; going on with its "
-            f"{len(qrels):,} judgements",
-            KgtrecWarning,
-            stacklevel=2,
+            f"{len(qrels):,} judgements"
         )
     if collection.fingerprint != manifest["fingerprint"]:
         raise FormatError(

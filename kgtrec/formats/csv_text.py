@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec_text import shown
+from kgtrec.formats.trec.text import shown
 
 
 def csv_text(path: PathLike, what: str) -> str:

@@ -1,4 +1,4 @@
-"""Opening files: compression by suffix, standard input as ``-``; for writing see :mod:`kgtrec.formats.outputs`."""
+"""Opening files: compression by suffix, standard input as ``-``; for writing, see :mod:`kgtrec.formats.output`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec_text import shown
+from kgtrec.formats.trec.text import shown
 
 _MAGIC = b"\x93NUMPY"
 _ARCHIVE_MAGIC = b"PK"

@@ -16,7 +16,7 @@ from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.json_text import json_value
-from kgtrec.formats.trec_text import joined_codes
+from kgtrec.formats.trec.text import joined_codes
 
 MAGIC = b"PAR1"
 _KEY = b"kgtrec"

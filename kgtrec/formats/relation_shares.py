@@ -7,7 +7,7 @@ import math
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec_text import shown
+from kgtrec.formats.trec.text import shown
 
 
 def read_relation_shares(path: PathLike) -> dict[str, float]:

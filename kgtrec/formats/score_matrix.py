@@ -17,12 +17,12 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS
 from kgtrec.formats.numpy_files import mapped_matrix
-from kgtrec.formats.origins import Origin, origin_path, read_origin, require_origin_place, write_origin
-from kgtrec.formats.outputs import writing
-from kgtrec.formats.topics import lists_ids, read_topics
-from kgtrec.formats.trec_text import shown
+from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS
+from kgtrec.formats.output.outputs import writing
+from kgtrec.formats.trec.origins import Origin, origin_path, read_origin, require_origin_place, write_origin
+from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.topics import lists_ids, read_topics
 
 Block = tuple[NDArray[np.intp], NDArray[Any]]
 BLOCK_BYTES = 64 << 20  # scores in a block, unless the caller asks for a number of questions
@@ -71,7 +71,7 @@ def read_score_matrix(
     --------
     >>> import tempfile
     >>> from kgtrec.data.triples import Triples
-    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.collection.questions import build_questions
     >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
     >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
     >>> path = Path(tempfile.mkdtemp(), "transe.npy")

@@ -12,7 +12,7 @@ from kgtrec.data.score_table import ScoreTable
 from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.csv_text import csv_rows, csv_text
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.trec_text import shown
+from kgtrec.formats.trec.text import shown
 
 SYSTEM = "system"
 #: columns that tell several rows of one system apart, however they are capitalised; others are named by the caller

@@ -12,10 +12,10 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.parquet import MAGIC, is_parquet, metadata_of, read_schema
-from kgtrec.formats.qrels import QrelsFile, read_qrels_file
-from kgtrec.formats.runs import RunFile, read_run_file
-from kgtrec.formats.topics import read_topics
-from kgtrec.formats.trec_text import NUMBER, shown, whole_lines
+from kgtrec.formats.trec.qrels import QrelsFile, read_qrels_file
+from kgtrec.formats.trec.runs import RunFile, read_run_file
+from kgtrec.formats.trec.text import NUMBER, shown, whole_lines
+from kgtrec.formats.trec.topics import read_topics
 
 Kind = Literal["run", "qrels", "topics", "answer ranks"]
 _HEAD = 1 << 16

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels import chance, chance_lists, expected_ties, gain, list_measures
-from kgtrec.kernels.answer_measures import hit, identity, log_reciprocal, power, reciprocal
-from kgtrec.kernels.judged_ranking import JudgedRanking
-from kgtrec.kernels.tied_ranking import TiedRanking
+from kgtrec.kernels.chance import lists as chance_lists
+from kgtrec.kernels.chance import ranks as chance
+from kgtrec.kernels.lists import expected_ties, gain, list_measures
+from kgtrec.kernels.lists.answer_measures import hit, identity, log_reciprocal, power, reciprocal
+from kgtrec.kernels.lists.judged_ranking import JudgedRanking
+from kgtrec.kernels.lists.tied_ranking import TiedRanking
 from kgtrec.measures.chance_forms import register_forms, register_with_forms
 from kgtrec.measures.record import Chance, Measure, Rule
 from kgtrec.measures.registry import register

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels import expected_ties, gain, list_measures, preference
-from kgtrec.kernels.judged_ranking import JudgedRanking
-from kgtrec.kernels.relevant_rows import Ranking, only_judged, regraded
-from kgtrec.kernels.tied_ranking import TiedRanking, only_judged_of_tied
+from kgtrec.kernels.lists import expected_ties, gain, list_measures, preference
+from kgtrec.kernels.lists.judged_ranking import JudgedRanking
+from kgtrec.kernels.lists.relevant_rows import Ranking, only_judged, regraded
+from kgtrec.kernels.lists.tied_ranking import TiedRanking, only_judged_of_tied
 from kgtrec.measures.record import Measure, Rule
 from kgtrec.measures.registry import register
 

@@ -8,9 +8,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.correlations import COEFFICIENTS
 from kgtrec.errors import KgtrecError, nearest
-from kgtrec.kernels.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
+from kgtrec.kernels.statistics.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
+
+COEFFICIENTS = ("tau", "tau_ap", "spearman", "rbo")
 
 Floats = NDArray[np.float64]
 #: of (scores, reference), higher is better, systems along the last axis; the reference says which order is right

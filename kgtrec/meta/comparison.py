@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -14,24 +14,275 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import CATEGORIES, Collection
-from kgtrec.data.comparison import AnswerPlaces, Comparison, GroupOutcomes, QuestionDifference
-from kgtrec.data.item_scores import ItemScores
+from kgtrec.data.frames import frame_of_table
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
-from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
-from kgtrec.evaluation import Missing
-from kgtrec.judging import judge
-from kgtrec.kernels import paired_tests
-from kgtrec.kernels.paired_outcomes import outcomes
-from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval, resampled_quotients
+from kgtrec.data.table import Column, Table, lower_text
+from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest, warn
+from kgtrec.evaluation.evaluate import Missing
+from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
+from kgtrec.evaluation.matching import judge
+from kgtrec.kernels.statistics import paired_tests
+from kgtrec.kernels.statistics.paired_outcomes import outcomes
+from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 from kgtrec.measures.aggregate import LINKS, Medians, aggregate_groups
 from kgtrec.measures.names import parse_measure
 from kgtrec.measures.record import Aggregate
 from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.known_measures import some_of
 from kgtrec.meta.power import paired_sample, rising_terms
-from kgtrec.per_item import item_scores, totals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ANSWERS_SHOWN = 3  # of a question
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupOutcomes:
+    """The scores of two systems on each part of the questions: a side, a category, or a relation.
+
+    Items are answers, or questions, as the measure has them. A win is an item on which the first system is better.
+    """
+
+    labels: pa.StringArray  # (groups,)
+    n_items: NDArray[np.int64]  # (measures, groups)
+    value: NDArray[np.float64]  # (measures, groups, 2) the measure's number for the first and for the second system
+    wins: NDArray[np.int64]  # (measures, groups)
+    losses: NDArray[np.int64]  # (measures, groups)
+    ties: NDArray[np.int64]  # (measures, groups)
+    share: NDArray[np.float64]  # (measures, groups) what the group adds to the difference of what is averaged
+
+    @property
+    def difference(self) -> NDArray[np.float64]:
+        """(measures, groups) the first system's number minus the second's."""
+        apart: NDArray[np.float64] = self.value[:, :, 0] - self.value[:, :, 1]
+        return apart
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPlaces:
+    """One answer of a question, and its rank in each system; NaN below the cut of a run."""
+
+    entity: str
+    name: str  # "" where there is none
+    first: float
+    second: float
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionDifference:
+    """One question on which two systems differ."""
+
+    question: str  # id
+    side: str  # "head" or "tail", what is asked for; "" where the question's topic is not known
+    anchor: str
+    anchor_name: str  # "" where there is none
+    relation: str
+    value: tuple[float, float]  # the measure's number on this question alone, for the first and the second system
+    better: str  # name of the system that is
+    answers: tuple[AnswerPlaces, ...]  # by their better rank
+
+    @property
+    def asks(self) -> str:
+        """What is asked for, such as ``(?, capital_of, austria)``; - where the topic is not known."""
+        if not self.side:
+            return "-"
+        anchor = self.anchor_name or self.anchor
+        return f"(?, {self.relation}, {anchor})" if self.side == "head" else f"({anchor}, {self.relation}, ?)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Two systems on the same items; a difference is the first one's number minus the second's.
+
+    So of a measure where lower is better, a positive one is in favour of the second: ``better`` names the system.
+
+    What has no value, such as p without variance or of a median, is NaN.
+    """
+
+    first: str
+    second: str
+    measures: tuple[str, ...]  # as the caller spelled them
+    items: tuple[str, ...]  # per measure, "answers" or "questions"
+    higher_is_better: tuple[bool, ...]  # per measure
+    n_items: NDArray[np.int64]  # (measures,)
+    n_questions: NDArray[np.int64]  # (measures,) questions with an item
+    value: NDArray[np.float64]  # (measures, 2)
+    low: NDArray[np.float64]  # (measures,) lower end of the difference's interval over resampled questions
+    high: NDArray[np.float64]  # (measures,) upper end
+    confidence: float
+    d_z: NDArray[np.float64]  # (measures,) mean difference of what is averaged over its standard deviation
+    t: NDArray[np.float64]  # (measures,) Student's t over items
+    p: NDArray[np.float64]  # (measures,)
+    t_clustered: NDArray[np.float64]  # (measures,) t with errors clustered by question
+    p_clustered: NDArray[np.float64]  # (measures,)
+    wins: NDArray[np.int64]  # (measures,) items on which the first system is better
+    losses: NDArray[np.int64]  # (measures,)
+    ties: NDArray[np.int64]  # (measures,)
+    groups: Mapping[str, GroupOutcomes]  # "side", "category", "relation"; empty where topics are not known
+    by: str  # the measure by which questions were chosen
+    questions: tuple[QuestionDifference, ...]  # those that differ most, the largest difference first
+    relations: int = 10  # how many are shown, those that add most to the difference
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.first} and {self.second}, {len(self.measures)} measures>"
+
+    @property
+    def difference(self) -> NDArray[np.float64]:
+        """(measures,) the first system's number minus the second's."""
+        apart: NDArray[np.float64] = self.value[:, 0] - self.value[:, 1]
+        return apart
+
+    @property
+    def better(self) -> tuple[str, ...]:
+        """(measures,) the system that is better by the measure's number, lower or higher as it may be; "" of equals."""
+        return tuple(self._better(self.difference, np.array(self.higher_is_better)))
+
+    def better_on(self, kind: str) -> list[list[str]]:
+        """(measures, groups) the same on each group of one kind."""
+        rising = np.array(self.higher_is_better)[:, None]
+        apart = self.groups[kind].difference
+        return [self._better(own, up) for own, up in zip(apart, rising, strict=True)]
+
+    def _better(self, apart: NDArray[np.float64], rising: NDArray[np.bool_]) -> list[str]:
+        named = np.array(["", self.first, self.second], object)
+        ahead = np.where(rising, apart, -apart)
+        found: list[str] = named[np.select([ahead > 0, ahead < 0], [1, 2], 0)].tolist()
+        return found
+
+    def to_table(self) -> pa.Table:
+        """A row per measure.
+
+        measure, items, n_items, n_questions, first, second, difference, better, low, high, d_z, t, p, t_clustered,
+        p_clustered, wins, losses, ties.
+        """
+        columns: dict[str, Any] = {
+            "measure": pa.array(self.measures, pa.string()), "items": pa.array(self.items, pa.string()),
+            "n_items": arrow_of(self.n_items), "n_questions": arrow_of(self.n_questions),
+            "first": arrow_of(self.value[:, 0]), "second": arrow_of(self.value[:, 1]),
+            "difference": arrow_of(self.difference), "better": pa.array(self.better, pa.string()),
+            "low": arrow_of(self.low), "high": arrow_of(self.high),
+            "d_z": arrow_of(self.d_z), "t": arrow_of(self.t), "p": arrow_of(self.p),
+            "t_clustered": arrow_of(self.t_clustered), "p_clustered": arrow_of(self.p_clustered),
+            "wins": arrow_of(self.wins), "losses": arrow_of(self.losses), "ties": arrow_of(self.ties),
+        }  # fmt: skip
+        return pa.table(columns)
+
+    def to_frame(self) -> pd.DataFrame:
+        """:meth:`to_table` as a data frame."""
+        return frame_of_table(self.to_table())
+
+    def group_table(self, kind: str) -> pa.Table:
+        """A row per measure and group of one kind.
+
+        measure, KIND, n_items, first, second, difference, better, share, wins, losses, ties.
+        """
+        found = self.groups[kind]
+        n_measures, n_groups = found.wins.shape
+        each = [name for name in self.measures for _ in range(n_groups)]
+        columns: dict[str, Any] = {
+            "measure": pa.array(each, pa.string()),
+            kind: found.labels.take(arrow_of(np.tile(np.arange(n_groups), n_measures))),
+            "n_items": arrow_of(found.n_items.ravel()),
+            "first": arrow_of(found.value[:, :, 0].ravel()), "second": arrow_of(found.value[:, :, 1].ravel()),
+            "difference": arrow_of(found.difference.ravel()),
+            "better": pa.array([name for own in self.better_on(kind) for name in own], pa.string()),
+            "share": arrow_of(found.share.ravel()),
+            "wins": arrow_of(found.wins.ravel()), "losses": arrow_of(found.losses.ravel()),
+            "ties": arrow_of(found.ties.ravel()),
+        }  # fmt: skip
+        return pa.table(columns)
+
+    def question_table(self) -> pa.Table:
+        """A row per answer of the questions that differ most.
+
+        place, question, side, anchor, anchor_name, relation, measure, first, second, better, entity, name, first_rank,
+        second_rank.
+        """
+        rows = [
+            (
+                place, found.question, found.side, found.anchor, found.anchor_name, found.relation, self.by,
+                *found.value, found.better, answer.entity, answer.name, answer.first, answer.second,
+            )
+            for place, found in enumerate(self.questions, 1)
+            for answer in found.answers
+        ]  # fmt: skip
+        kinds = {
+            "place": pa.int64(), "question": pa.string(), "side": pa.string(), "anchor": pa.string(),
+            "anchor_name": pa.string(), "relation": pa.string(), "measure": pa.string(), "first": pa.float64(),
+            "second": pa.float64(), "better": pa.string(), "entity": pa.string(), "name": pa.string(),
+            "first_rank": pa.float64(), "second_rank": pa.float64(),
+        }  # fmt: skip
+        return pa.table(
+            {name: pa.array([row[place] for row in rows], kind) for place, (name, kind) in enumerate(kinds.items())}
+        )
+
+    def about(self) -> dict[str, Any]:
+        """What was compared."""
+        return {"first": self.first, "second": self.second, "by": self.by, "confidence": self.confidence}
+
+    def tables(self) -> tuple[Table, ...]:
+        """``measures``; under the measure ``by`` each of ``groups``; and ``questions``, a row per answer."""
+        return self._measures(), *map(self._group, self.groups), self._questions()
+
+    def _measures(self) -> Table:
+        columns = (
+            Column("measure"), *self._numbers(),
+            Column("low", f"{self.confidence * 100:g}% from", form="difference"),
+            Column("high", "to", form="difference"), Column("better", names={"": "-"}), Column("d_z", digits=3),
+            Column("p", form="p"), Column("p_clustered", "p, clustered", form="p"),
+            *map(Column, ("wins", "losses", "ties")),
+        )  # fmt: skip
+        first, second = legible(self.first), legible(self.second)
+        caption = (
+            f"{first} against {second}; differences are {first} minus {second}, a win is an answer (micro) or question "
+            f"on which {first} is better{lower_text(self.measures, self.higher_is_better)}"
+        )
+        return Table("measures", "Measures", caption, self.to_table(), columns)
+
+    def _numbers(self) -> tuple[Column, ...]:
+        values = (Column(name, label, "measure") for name, label in (("first", self.first), ("second", self.second)))
+        return *values, Column("difference", form="difference")
+
+    def _group(self, kind: str) -> Table:
+        groups, place = self.groups[kind], self.measures.index(self.by)
+        known = groups.n_items[place] > 0
+        shown, title = np.flatnonzero(known), f"{self.by} by {kind}"
+        if kind == "relation":
+            apart = groups.difference[place] * (1 if self.higher_is_better[place] else -1)
+            level = np.abs(apart) <= 1e-12 * np.abs(groups.value[place]).max(axis=1)
+            ahead, behind = ((known & ~level & side).sum() for side in (apart > 0, apart < 0))
+            weight = np.abs(apart if np.isnan(groups.share[place]).all() else groups.share[place])
+            order = np.argsort(-weight, kind="stable")
+            title += (
+                f": {self.first} is ahead on {ahead:,} relations, {self.second} on {behind:,}, level on "
+                f"{(known & level).sum():,}"
+            )
+            if self.relations < len(shown):
+                title += f"; the {self.relations:,} that add most to the difference"
+            shown = order[known[order]][: self.relations]
+        columns = (
+            Column(kind), Column("n_items", self.items[place]), *self._numbers(),
+            Column("better", names={"": "-"}), *map(Column, ("wins", "losses", "ties")),
+        )  # fmt: skip
+        return Table(kind, title, "", self.group_table(kind), columns, (shown + place * len(known)).tolist())
+
+    def _questions(self) -> Table:
+        counts = [len(question.answers) for question in self.questions]
+        rows = [at - count + place for at, count in zip(np.cumsum(counts), counts, strict=True)
+                for place in range(min(count, _ANSWERS_SHOWN))]  # fmt: skip
+        asks = {question.question: question.asks for question in self.questions}
+        names = {own.entity: own.name for question in self.questions for own in question.answers if own.name}
+        columns = (
+            Column("question"), Column("question", "asks for", names=asks),
+            Column("entity", "answer", names=names), Column("better", names={"": "-"}), *self._numbers()[:2],
+            Column("first_rank", f"rank in {self.first}", 1), Column("second_rank", f"rank in {self.second}", 1),
+        )  # fmt: skip
+        title = f"questions that differ most by {self.by}, with up to {_ANSWERS_SHOWN} answers of each"
+        return Table("questions", title, "", self.question_table(), columns, rows)
+
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -54,6 +305,7 @@ def compare(
     weights: str | Mapping[str, float] | None = None,
     seed: int = 0,
     mixed: bool = False,
+    relations: int = 10,
 ) -> Comparison:
     """Set two systems side by side.
 
@@ -80,6 +332,8 @@ def compare(
         Bootstrap samples; both systems, and all measures over the same questions, are computed from the same ones.
     seed : int
         Of the samples, and of ``ties="nondeterministic"``.
+    relations : int
+        How many relations are shown, those that add most to the difference; the data holds all.
 
     Returns
     -------
@@ -148,6 +402,7 @@ def compare(
         d_z, t, p, t_clustered, p_clustered, wins, losses, equal,
         {} if topics is None else _groups(every, judgements, topics),
         by, _described(scores[by], chosen, places, judgements, topics, names or {}, both),
+        relations,
     )  # fmt: skip
 
 
@@ -159,10 +414,7 @@ def _tests(scores: ItemScores) -> tuple[float, float, float, float, float]:
     sample = paired_sample(scores)
     if not sample.known.all():
         without = [name for name, known in zip(scores.systems, sample.known, strict=True) if not known]
-        warnings.warn(
-            f"{scores.measure} has no value for some {scores.items} of {' and '.join(without)}, and so no p-value",
-            KgtrecWarning, stacklevel=4,
-        )  # fmt: skip
+        warn(f"{scores.measure} has no value for some {scores.items} of {' and '.join(without)}, and so no p-value")
         return nothing
     n = len(scores)
     mean, deviation = paired_tests.differences(sample.value)
@@ -173,11 +425,10 @@ def _tests(scores: ItemScores) -> tuple[float, float, float, float, float]:
         error, n_clusters = paired_tests.clustered_errors(sample.value, sample.cluster)
         clustered = paired_tests.t_test(mean, error, n_clusters - 1)
     if np.isnan(clustered[1][0]):
-        warnings.warn(
+        warn(
             f"{scores.measure} has no variance for {scores.systems[0]} and {scores.systems[1]}, which differ by the "
-            "same everywhere: p is undefined",
-            KgtrecWarning, stacklevel=4,
-        )  # fmt: skip
+            "same everywhere: p is undefined"
+        )
     return float(d_z[0]), float(t[0]), float(p[0]), float(clustered[0][0]), float(clustered[1][0])
 
 
@@ -248,7 +499,7 @@ def _groups(every: list[ItemScores], qrels: Qrels, topics: Collection) -> dict[s
 
 
 def _group_outcomes(every: list[ItemScores], code: NDArray[Any], labels: pa.Array) -> GroupOutcomes:
-    """What both systems come to on the groups of questions; ``code``: of each question of the qrels."""
+    """The scores of both systems on the groups of questions; ``code``: of each question of the qrels."""
     used = np.unique(np.concatenate([code[scores.question] for scores in every]))
     number = np.zeros(len(labels), np.int32)
     number[used] = np.arange(len(used), dtype=np.int32)

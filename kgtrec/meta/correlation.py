@@ -2,29 +2,188 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.correlations import COEFFICIENTS, Correlations, Swaps
-from kgtrec.data.item_scores import ItemScores
+from kgtrec.data.frames import frame_of_table
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.kernels import paired_tests
-from kgtrec.kernels.resampling import BootstrapSamples, percentile_interval, resampled_quotients
+from kgtrec.data.table import Column, Table
+from kgtrec.errors import KgtrecError, MeasureError, legible, warn
+from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, terms, totals
+from kgtrec.kernels.statistics import paired_tests
+from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 from kgtrec.measures.aggregate import Medians
 from kgtrec.meta.bootstrap import Bootstrap
-from kgtrec.meta.coefficients import Coefficient, coefficients_of
+from kgtrec.meta.coefficients import COEFFICIENTS, Coefficient, coefficients_of
 from kgtrec.meta.known_measures import Better, asked_for, named, some_of
-from kgtrec.per_item import higher_terms_are_better, terms, totals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Correlations:
+    """Rank correlations, one row per pair of rankings of the systems; NaN where one of the two is no ranking."""
+
+    rows: Mapping[str, tuple[str, ...]]  # column -> (n,) what was compared: first, second, measure (or labels), keys
+    coefficients: tuple[str, ...]  # among COEFFICIENTS
+    value: NDArray[np.float64]  # (n, coefficients)
+    systems: tuple[str, ...]  # that were ranked
+    left_out: tuple[str, ...] = ()  # systems that only one of the two has
+    confidence: float | None = None  # share of the samples that the ranges hold
+    low: NDArray[np.float64] | None = None  # (n, coefficients) ends of the ranges over resampled questions
+    high: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        return f"<Correlations: {len(self)} rows x {', '.join(self.coefficients)}, {len(self.systems)} systems>"
+
+    def of(self, coefficient: str = "tau", **row: str) -> float:
+        """One value: ``of("tau", measure="micro.MRR", Depth="2")``.
+
+        Raises
+        ------
+        KeyError
+            If no row or more than one is meant.
+        """
+        found = [
+            place
+            for place in range(len(self))
+            if all(self.rows[column][place] == label for column, label in row.items())
+        ]
+        if len(found) != 1:
+            raise KeyError(f"expected one row of {row}, found {len(found)}")
+        return float(self.value[found[0], self.coefficients.index(coefficient)])
+
+    def to_table(self) -> pa.Table:
+        """The long form: what was compared, coefficient, value, low and high if known, systems; coefficients inside."""
+        n = len(self.coefficients)
+        columns: dict[str, Any] = {
+            name: [label for label in labels for _ in range(n)] for name, labels in self.rows.items()
+        }
+        columns["coefficient"] = list(self.coefficients) * len(self)
+        columns["value"] = self.value.ravel().tolist()
+        for name, end in (("low", self.low), ("high", self.high)):
+            if end is not None:
+                columns[name] = end.ravel().tolist()
+        columns["systems"] = [len(self.systems)] * (n * len(self))
+        return pa.table(columns)
+
+    def to_frame(self) -> pd.DataFrame:
+        """:meth:`to_table` as a data frame."""
+        return frame_of_table(self.to_table())
+
+    def tables(self) -> tuple[Table, ...]:
+        """``correlations``, a row per pair of rankings and coefficient.
+
+        What goes across are coefficients, or the label sets if they are several, or the labels of the only key if there
+        is one coefficient without ranges. What all rows share stands in the caption.
+        """
+        of_labels = "measure" in self.rows
+        shared = {
+            name: self.rows[name][0]
+            for name in ("first", "second", "labels")
+            if name in self.rows and (of_labels or name == "labels") and len(set(self.rows[name])) == 1
+        }
+        down, across = [name for name in self.rows if name not in shared], "coefficient"
+        keys = [name for name in down if name not in ("first", "second", "measure")]
+        about = [f"{name}: {label}" for name, label in shared.items()]
+        heading = ""
+        if of_labels and "second" in down:
+            about = [f"{', '.join(self.coefficients)} to {shared['first']}"]
+            down = ["coefficient"] * (len(self.coefficients) > 1) + [name for name in down if name != "second"]
+            across = "second"
+        elif len(keys) == len(self.coefficients) == 1 and self.low is None:
+            about.append(f"coefficient: {self.coefficients[0]}")
+            down, across = [name for name in down if name != keys[0]], keys[0]
+            heading = f"{down[-1]} / {across}"
+        about.append(f"{len(self.systems)} systems")
+        low, high = ("", "") if self.low is None else ("low", "high")
+        if self.confidence is not None:
+            about.append(f"{self.confidence * 100:g}% ranges over resampled questions")
+        value = Column("value", low=low, high=high, across=across)
+        columns = (*map(Column, down[:-1]), Column(down[-1], heading), value)
+        return (Table("correlations", "Rank correlations", legible("; ".join(about)), self.to_table(), columns),)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Swaps:
+    """Pairs of systems that the two labels put in opposite order, the largest difference under the first on top.
+
+    Differences are ``better`` minus ``worse``, in the measure's own unit and sign: where higher is better, those
+    under the first labels are above 0 and those under the second below; where lower is better, the other way round.
+    """
+
+    rows: Mapping[str, tuple[str, ...]]  # column -> (n,) measure, and keys
+    better: tuple[str, ...]  # (n,) the system that is better under the first labels
+    worse: tuple[str, ...]  # (n,) the one that is better under the second
+    first: NDArray[np.float64]  # (n,) difference under the first labels
+    second: NDArray[np.float64]  # (n,) difference under the second labels
+    first_p: NDArray[np.float64]  # (n,) p-value of that difference; NaN where it is not known
+    second_p: NDArray[np.float64]  # (n,)
+    n_pairs: Mapping[str, int]  # measure -> pairs of systems that could have been swapped, over all its keys
+    alpha: float = 0.05  # a difference is significant below
+    names: tuple[str, str] = ("first", "second")  # of the label sets
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __repr__(self) -> str:
+        return f"<Swaps: {len(self)} of {sum(self.n_pairs.values())} pairs>"
+
+    def to_table(self) -> pa.Table:
+        """A row per pair: measure, keys, better, worse, first, second; with a p-value known, p-values and verdicts.
+
+        The verdict ``significant`` says under which labels the difference is: first, second, both, neither, unknown.
+        """
+        columns: dict[str, Any] = {name: list(labels) for name, labels in self.rows.items()}
+        columns |= {"better": list(self.better), "worse": list(self.worse)}
+        columns |= {"first": self.first.tolist(), "second": self.second.tolist()}
+        p_values = {"first_p": self.first_p, "second_p": self.second_p}
+        if not all(np.all(np.isnan(p)) for p in p_values.values()):
+            columns |= {name: p.tolist() for name, p in p_values.items()}
+            columns["significant"] = [self._verdict(*pair) for pair in zip(*p_values.values(), strict=True)]
+        return pa.table(columns)
+
+    def _verdict(self, first_p: float, second_p: float) -> str:
+        if np.isnan(first_p) or np.isnan(second_p):
+            return "unknown"
+        sides = [name for name, p in (("first", first_p), ("second", second_p)) if p < self.alpha]
+        return "both" if len(sides) == 2 else sides[0] if sides else "neither"
+
+    def to_frame(self) -> pd.DataFrame:
+        """:meth:`to_table` as a data frame."""
+        return frame_of_table(self.to_table())
+
+    def tables(self) -> tuple[Table, ...]:
+        """``swaps``, a row per pair, and ``counts``, how many pairs of each measure are swapped."""
+        data = self.to_table()
+        columns = tuple(
+            Column(name, form="p" if name in ("first_p", "second_p") else "difference") for name in data.column_names
+        )
+        counts = {
+            "measure": pa.array(self.n_pairs, pa.string()),
+            "swapped": pa.array([self.rows["measure"].count(measure) for measure in self.n_pairs], pa.int64()),
+            "pairs": pa.array(self.n_pairs.values(), pa.int64()),
+        }
+        first, second = map(legible, self.names)
+        told = f"pairs of systems in opposite order under {first} (first) and {second} (second)"
+        return (
+            Table("swaps", "Swapped pairs", "differences are better minus worse", data, columns),
+            Table("counts", "Swapped pairs of each measure", told, pa.table(counts)),
+        )
+
 
 Floats = NDArray[np.float64]
-#: a table of scores, or what each system scored on each item (kgtrec.per_item), which ranges need
+#: a table of scores, or what each system scored on each item (kgtrec.evaluation.item_scores), which ranges need
 Labelled = ScoreTable | Scores | Mapping[str, ItemScores]
 _SHOWN = 5
 
@@ -94,7 +253,8 @@ def correlate(
     References
     ----------
     Zhou et al. (2022), SIGIR, table 4 and figures 3 to 5, for what the comparison tells of sparse labels. Kendall
-    (1945); Yilmaz, Aslam, Robertson (2008); Webber, Moffat, Zobel (2010): see ``kgtrec.kernels.correlation``.
+    (1945); Yilmaz, Aslam, Robertson (2008); Webber, Moffat, Zobel (2010): see
+    ``kgtrec.kernels.statistics.correlation``.
 
     Examples
     --------
@@ -196,6 +356,7 @@ def swaps(
     second: Labelled,
     measures: Any = None,
     *,
+    names: tuple[str, str] | None = None,
     better: Mapping[str, Better] | None = None,
     alpha: float = 0.05,
 ) -> Swaps:
@@ -205,7 +366,7 @@ def swaps(
 
     Parameters
     ----------
-    first, second, measures, better
+    first, second, measures, names, better
         As :func:`correlate` has them.
     alpha : float
         Below which a p-value is called significant.
@@ -236,7 +397,7 @@ def swaps(
     """
     if not 0 < alpha < 1:
         raise KgtrecError(f"expected an alpha between 0 and 1, found {alpha}")
-    pair = _Pair.of(first, second, measures, None, better)
+    pair = _Pair.of(first, second, measures, names, better)
     one, other = paired_tests.pairs(len(pair.systems))
     columns: dict[str, list[str]] = {"measure": [], **{name: [] for name in pair.keys}}
     systems: tuple[list[str], list[str]] = [], []
@@ -263,7 +424,9 @@ def swaps(
     first_gap, second_gap, first_p, second_p = np.hstack(parts)
     n_pairs = {measure: len(one) * pair.first.shape[1] for measure in pair.measures}
     rows = {name: tuple(labels) for name, labels in columns.items()}
-    return Swaps(rows, tuple(systems[0]), tuple(systems[1]), first_gap, second_gap, first_p, second_p, n_pairs, alpha)
+    return Swaps(
+        rows, tuple(systems[0]), tuple(systems[1]), first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names
+    )  # fmt: skip
 
 
 def _p_values(items: Mapping[str, ItemScores] | None, measure: str, systems: Sequence[str], n_pairs: int) -> Floats:
@@ -356,7 +519,7 @@ def _tell_of_systems(tables: Sequence[ScoreTable], common: Sequence[str]) -> tup
         own = [name for name in table.systems if name not in set(common)]
         left_out += own
         if own and len(common) >= 2:
-            warnings.warn(f"only {table.name} has scores of {some_of(own)}, left out", KgtrecWarning, stacklevel=5)
+            warn(f"only {table.name} has scores of {some_of(own)}, left out")
     if len(common) < 2:
         shown = [f"{table.name} has {', '.join(table.systems[:_SHOWN])}" for table in tables]
         which = "; ".join(dict.fromkeys(shown))
@@ -380,7 +543,7 @@ def _common_measures(
     for own, table in zip(higher, tables, strict=True):
         only = [name for name in own if name not in wanted]
         if only:
-            warnings.warn(f"only {table.name} has {some_of(only)}, left out", KgtrecWarning, stacklevel=5)
+            warn(f"only {table.name} has {some_of(only)}, left out")
     return wanted
 
 
@@ -405,11 +568,11 @@ def _key_places(tables: Sequence[ScoreTable]) -> tuple[list[list[int]], dict[str
     for table, own in zip(tables, rows, strict=True):
         if len(own) > len(common):
             only = next(row for row in own if row not in set(common))
-            warnings.warn(
+            warn(
                 f"only {table.name} has {', '.join(columns)} {', '.join(only)}"
-                + (f" and {len(own) - len(common) - 1} more" if len(own) > len(common) + 1 else "") + ", left out",
-                KgtrecWarning, stacklevel=5,
-            )  # fmt: skip
+                + (f" and {len(own) - len(common) - 1} more" if len(own) > len(common) + 1 else "")
+                + ", left out"
+            )
     own_places = {row: place for place, row in enumerate(rows[0])}
     kept = [[own_places[row] for row in common], [places[row] for row in common]]
     return kept, {column: tuple(row[place] for row in common) for place, column in enumerate(columns)}
@@ -427,10 +590,9 @@ def _tell_of_no_rankings(pair: _Pair) -> None:
             for place in np.flatnonzero(np.any(found, axis=1)):
                 keys = np.flatnonzero(found[place])
                 among = "" if not pair.keys else f" ({len(keys)} of {found.shape[1]} keys)"
-                warnings.warn(
-                    f"{pair.measures[place]} under {name} ranks no systems: {why}{among}; its correlation is undefined",
-                    KgtrecWarning, stacklevel=3,
-                )  # fmt: skip
+                warn(
+                    f"{pair.measures[place]} under {name} ranks no systems: {why}{among}; its correlation is undefined"
+                )
 
 
 def _ends(first: Floats, second: Floats, coefficients: Mapping[str, Coefficient], confidence: float) -> Floats:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from kgtrec.data.score_table import ScoreTable
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest
+from kgtrec.errors import KgtrecError, MeasureError, nearest, warn
+from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures, two_meanings
 from kgtrec.measures.registry import registered
-from kgtrec.per_item import higher_is_better
 
 Better = Literal["higher", "lower"]
 _SHOWN = 5
@@ -31,7 +30,7 @@ def known_measure(column: str, better: Mapping[str, Better] | None = None) -> Kn
     Parameters
     ----------
     column : str
-        A name that :func:`kgtrec.measures.names.parse_measure` reads, or of the form ``micro_hits@10``, ``macro_mr``.
+        A name that :func:`kgtrec.parse_measure` reads, or of the form ``micro_hits@10``, ``macro_mr``.
     better : mapping of str to {"higher", "lower"}, optional
         The direction of columns that hold no measure of kgtrec's.
 
@@ -129,11 +128,10 @@ def named(table: ScoreTable, better: Mapping[str, Better] | None = None) -> tupl
         found[known.name], spelled[known.name] = known, column
         places.append(place)
     if unknown:
-        warnings.warn(
+        warn(
             f"{_of(table)}left out {some_of(unknown)}: kgtrec knows no measure of that name, and so "
-            "not which way it is better (--higher NAME or --lower NAME tells)",
-            KgtrecWarning, stacklevel=3,
-        )  # fmt: skip
+            "not which way it is better (--higher NAME or --lower NAME tells)"
+        )
     kept = replace(table, measures=tuple(found), values=table.values[:, places])
     return kept, {name: known.higher_is_better for name, known in found.items()}
 

@@ -11,15 +11,15 @@ import numpy as np
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.correlations import Correlations
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
-from kgtrec.evaluation import Missing, System, default_measures, each_system, evaluate
-from kgtrec.meta.correlation import correlate
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, warn
+from kgtrec.evaluation.evaluate import Missing, System, default_measures, evaluate
+from kgtrec.evaluation.given import each_system
+from kgtrec.meta.correlation import Correlations, correlate
 from kgtrec.meta.known_measures import Better
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def sparsity(
     reference : str, optional
         The label set that the others are held against. Default: the first, which is the shallowest depth.
     coefficients, better
-        As :func:`kgtrec.meta.correlation.correlate` takes them.
+        As :func:`kgtrec.meta.correlate` takes them.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def _tell_once(caught: Iterable[warnings.WarningMessage]) -> None:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         elif message not in told:
             told.add(message)
-            warnings.warn(message, KgtrecWarning, stacklevel=3)
+            warn(message)
 
 
 def _by_label(table: ScoreTable, by: str | None) -> list[ScoreTable]:

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.belonging import different_systems, of_collection
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection
+from kgtrec.data.frames import frame_of_table
+from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
-from kgtrec.data.stability import MACRO_READINGS, MICRO_READINGS, MacroReading, MicroReading, Stability
+from kgtrec.data.table import Column, Table
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, nearest, whole_number
-from kgtrec.evaluation import Missing, System, default_measures, each_system
-from kgtrec.judging import judge
-from kgtrec.kernels.kept_patterns import KeptPatterns
-from kgtrec.kernels.positions import TIES, Ties
-from kgtrec.kernels.random_order import mixed
-from kgtrec.kernels.subsamples import (
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, nearest, warn, whole_number
+from kgtrec.evaluation.belonging import different_systems, of_collection
+from kgtrec.evaluation.evaluate import Missing, System, default_measures
+from kgtrec.evaluation.given import each_system
+from kgtrec.evaluation.item_scores import higher_is_better
+from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.summarise import ItemValues, summarise
+from kgtrec.kernels.ranking.positions import TIES, Ties
+from kgtrec.kernels.sampling.kept_patterns import KeptPatterns
+from kgtrec.kernels.sampling.random_order import mixed
+from kgtrec.kernels.sampling.subsamples import (
     JudgedRows,
     ListedRows,
     MicroRanks,
@@ -40,17 +41,165 @@ from kgtrec.kernels.subsamples import (
     subsample_means,
     sums_of_rows,
 )
-from kgtrec.label_hashes import label_hashes
 from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import ParsedMeasure, parse_measures
 from kgtrec.meta.coefficients import correlated
-from kgtrec.per_item import higher_is_better
-from kgtrec.ranking import Progress
-from kgtrec.sizes import count_of
-from kgtrec.summary import Items, summarise
+from kgtrec.meta.workers import results
+from kgtrec.ranking.rank import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+MicroReading = Literal["kept", "recount"]
+MacroReading = Literal["unjudged", "removed"]
+#: what a discarded answer can be to the ranks of the others, and to the lists; the first is the usual one
+MICRO_READINGS: tuple[MicroReading, ...] = get_args(MicroReading)
+MACRO_READINGS: tuple[MacroReading, ...] = get_args(MacroReading)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stability:
+    """Scores of several systems on random subsamples, and how alike each ranks them to the full test set.
+
+    NaN where a score, or a correlation, is undefined: there all systems score alike, or one has no score.
+    """
+
+    systems: tuple[str, ...]
+    measures: tuple[str, ...]  # as the caller spelled them
+    triples: NDArray[np.int64]  # (sizes,) test triples of a subsample, rising
+    n_triples: int  # in the full test set
+    full: NDArray[np.float64]  # (measures, systems) scores on it
+    scores: NDArray[np.float64]  # (measures, sizes, repeats, systems)
+    correlation: NDArray[np.float64]  # (measures, sizes, repeats) of each subsample's scores with the full ones
+    coefficient: str  # which correlation
+    micro: str  # of MICRO_READINGS
+    macro: str  # of MACRO_READINGS
+    seed: int
+    confidence: float = 0.95  # of the intervals: the share of the repeats that lies in them
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """(sizes,) share of the test triples that a subsample has."""
+        shares: NDArray[np.float64] = self.triples / self.n_triples
+        return shares
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """(measures, sizes) mean correlation over the repeats that have one; NaN where none has."""
+        return _ignoring_nan(lambda: np.nanmean(self.correlation, axis=2))
+
+    @property
+    def interval(self) -> NDArray[np.float64]:
+        """(2, measures, sizes) the ends between which the middle share ``confidence`` of the repeats lies."""
+        return _ignoring_nan(lambda: np.nanquantile(self.correlation, _ends(self.confidence), axis=2))
+
+    def value(self, measure: str, share: float) -> float:
+        """Mean correlation of one measure at the size that is nearest to a share of the test triples."""
+        return float(self.mean[self.measures.index(measure), np.argmin(np.abs(self.share - share))])
+
+    def to_table(self) -> pa.Table:
+        """A row per measure and size: measure, share, triples, repeats, mean, low, high, undefined; ready to plot.
+
+        ``undefined`` is how many repeats have no correlation; the other columns are over those that have.
+        """
+        n_measures, n_sizes, repeats = self.correlation.shape
+        low, high = self.interval
+        return pa.table(
+            {
+                "measure": _names(self.measures, n_sizes),
+                "share": arrow_of(np.tile(self.share, n_measures)),
+                "triples": arrow_of(np.tile(self.triples, n_measures)),
+                "repeats": arrow_of(np.full(n_measures * n_sizes, repeats)),
+                "mean": arrow_of(self.mean.ravel()),
+                "low": arrow_of(low.ravel()),
+                "high": arrow_of(high.ravel()),
+                "undefined": arrow_of(np.count_nonzero(np.isnan(self.correlation), axis=2).ravel()),
+            }
+        )
+
+    def repeats_table(self) -> pa.Table:
+        """A row per measure, size and repeat: measure, share, triples, repeat (from 0), correlation."""
+        n_measures, n_sizes, repeats = self.correlation.shape
+        return pa.table(
+            {
+                "measure": _names(self.measures, n_sizes * repeats),
+                "share": arrow_of(np.tile(np.repeat(self.share, repeats), n_measures)),
+                "triples": arrow_of(np.tile(np.repeat(self.triples, repeats), n_measures)),
+                "repeat": arrow_of(np.tile(np.arange(repeats), n_measures * n_sizes)),
+                "correlation": arrow_of(self.correlation.ravel()),
+            }
+        )
+
+    def scores_table(self) -> pa.Table:
+        """A row per measure, size and system: measure, share, triples, system, full, mean, low, high.
+
+        ``full`` is the score on the full test set, the others are over the repeats whose score is defined.
+        """
+        n_measures, n_sizes, _, n_systems = self.scores.shape
+        mean = _ignoring_nan(lambda: np.nanmean(self.scores, axis=2))
+        low, high = _ignoring_nan(lambda: np.nanquantile(self.scores, _ends(self.confidence), axis=2))
+        full = np.broadcast_to(self.full[:, None, :], mean.shape)
+        return pa.table(
+            {
+                "measure": _names(self.measures, n_sizes * n_systems),
+                "share": arrow_of(np.tile(np.repeat(self.share, n_systems), n_measures)),
+                "triples": arrow_of(np.tile(np.repeat(self.triples, n_systems), n_measures)),
+                "system": pa.array(list(self.systems) * (n_measures * n_sizes), pa.string()),
+                "full": arrow_of(np.ascontiguousarray(full).ravel()),
+                "mean": arrow_of(mean.ravel()),
+                "low": arrow_of(low.ravel()),
+                "high": arrow_of(high.ravel()),
+            }
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """:meth:`to_table` as a data frame."""
+        return frame_of_table(self.to_table())
+
+    def tables(self) -> tuple[Table, ...]:
+        """``summary``, means by size with measures across, ``repeats`` and ``scores``."""
+        caption = (
+            f"mean {self.coefficient} to all {self.n_triples:,} test triples; {len(self.systems)} systems; "
+            f"{self.correlation.shape[2]:,} repeats of each size; micro: {self.micro}; macro: {self.macro}; "
+            f"seed {self.seed}"
+        )
+        size = Column("share", form="share", digits=1), Column("triples")
+        means = *size, Column("mean", across="measure")
+        repeats = Column("measure"), *size, Column("repeat"), Column("correlation")
+        scores = (
+            Column("measure"), Column("system"), *size, Column("full", digits="measure"),
+            Column("mean", digits="measure", low="low", high="high"),
+        )  # fmt: skip
+        return (
+            Table("summary", "Stability", caption, self.to_table(), means),
+            Table("repeats", "Correlations of the repeats", "", self.repeats_table(), repeats),
+            Table("scores", "Scores of the systems", "", self.scores_table(), scores),
+        )
+
+    def __repr__(self) -> str:
+        n_measures, n_sizes, repeats = self.correlation.shape
+        return (
+            f"<Stability: {self.coefficient} of {len(self.systems)} systems, {n_measures} measures, "
+            f"{n_sizes} sizes x {repeats} repeats>"
+        )
+
+
+def _names(measures: tuple[str, ...], times: int) -> pa.Array:
+    return pa.array([measure for measure in measures for _ in range(times)], pa.string())
+
+
+def _ends(confidence: float) -> list[float]:
+    tail = (1 - confidence) / 2
+    return [tail, 1 - tail]
+
+
+def _ignoring_nan(value: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
+    """What NaN-aware numpy says, without its warning where there is nothing but NaN."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return value()
+
 
 SIZES = (0.01, *(percent / 100 for percent in range(5, 100, 5)))
 _AT_A_TIME = 10  # repeats of one size that are one piece of work
@@ -59,7 +208,6 @@ _MAX_CELLS = 1 << 23  # values that are held of them: 64 MB
 _ROWS_AT_A_TIME = 1 << 17  # of several systems that are scored together
 Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]
-_Piece = tuple[int, int, int]  # a size, and the first repeat and the one after the last
 
 
 def stability(
@@ -79,6 +227,7 @@ def stability(
     workers: int | None = None,
     progress: Progress | None = None,
     mixed: bool = False,
+    confidence: float = 0.95,
 ) -> Stability:
     """Score systems on random subsamples of the test triples, and correlate the scores with those on all of them.
 
@@ -119,6 +268,8 @@ def stability(
         guard its entry point with ``if __name__ == "__main__"``, as for :mod:`multiprocessing`.
     progress : function, optional
         Told how many subsamples more are done.
+    confidence : float
+        Share of the repeats that the intervals hold.
 
     Returns
     -------
@@ -144,8 +295,8 @@ def stability(
     Examples
     --------
     >>> from kgtrec.data.triples import Triples
-    >>> from kgtrec.questions import build_questions
-    >>> from kgtrec.ranking import rank_scores
+    >>> from kgtrec.collection.questions import build_questions
+    >>> from kgtrec.ranking.rank import rank_scores
     >>> train, test = [("a", "r", "b")], [("b", "r", "c"), ("c", "r", "a"), ("a", "r", "d")]
     >>> collection = build_questions(*(Triples.of(rows) for rows in (train, [], test)))
     >>> rng = np.random.default_rng(0)
@@ -183,12 +334,12 @@ def stability(
     work.prepare()
     full = work.full()
     scores = np.empty((len(parsed), len(counts), repeats, len(found)))
-    pieces = [
+    pieces = [  # a size, and the first repeat and the one after the last
         (size, first, min(first + _AT_A_TIME, repeats))
         for size in reversed(counts)  # the longest first
         for first in range(0, repeats, _AT_A_TIME)
     ]
-    for (size, first, last), values in zip(pieces, _done(work, pieces, workers or 1), strict=True):
+    for (size, first, last), values in zip(pieces, results(work, pieces, workers or 1), strict=True):
         scores[:, counts.index(size), first:last] = values.transpose(1, 0, 2)
         if progress is not None:
             progress(last - first)
@@ -201,6 +352,7 @@ def stability(
     result = Stability(
         tuple(system.name for system in found), tuple(measure.label for measure in parsed),
         np.array(counts), len(test_set.hashes), full, scores, correlation, coefficient, micro, macro, int(seed),
+        confidence,
     )  # fmt: skip
     _tell_undefined(result)
     return result
@@ -233,7 +385,7 @@ def subsample(
     Examples
     --------
     >>> from kgtrec.data.triples import Triples
-    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.collection.questions import build_questions
     >>> test = Triples.of([("a", "r", "b"), ("b", "r", "c"), ("c", "r", "a")])
     >>> collection = build_questions(Triples.of([]), Triples.of([]), test)
     >>> len(subsample(collection, 2))
@@ -540,7 +692,7 @@ class _Subsample:
         items = replace(items, weight=self._weight(measure, items.question))
         return float(summarise(measure, items, 1, self._system.name)[0])
 
-    def _answers(self, measure: ParsedMeasure) -> Items:
+    def _answers(self, measure: ParsedMeasure) -> ItemValues:
         if self._ranks is None:
             self._ranks = self._kept_ranks()
         ranks = self._ranks
@@ -548,7 +700,7 @@ class _Subsample:
         question = self._work.test_set.rows.question[self._work.test_set.relevant[self._mask]]
         is_open = self._system.open_ties and measure.record.aggregate == "median"
         open_ranks = (ranks.best, ranks.worst) if is_open else None
-        return Items(value, np.zeros(len(value), np.int32), question, None, ranks.candidates, None, open_ranks)
+        return ItemValues(value, np.zeros(len(value), np.int32), question, None, ranks.candidates, None, open_ranks)
 
     def _kept_ranks(self) -> MicroRanks:
         system = self._system
@@ -558,7 +710,7 @@ class _Subsample:
             return kept
         return kept.among(*system.listed.come_back(self._sample), system.rule)
 
-    def _questions(self, measure: ParsedMeasure) -> Items:
+    def _questions(self, measure: ParsedMeasure) -> ItemValues:
         system, sample, macro = self._system, self._sample, self._work.macro
         if self._ranking is None:
             listed = system.listed
@@ -570,7 +722,7 @@ class _Subsample:
             there = retrieved > 0
             value, question, retrieved, relevant = value[there], question[there], retrieved[there], relevant[there]
         candidates = None if system.ranks is None else retrieved
-        return Items(value, np.zeros(len(value), np.int32), question, None, candidates, relevant)
+        return ItemValues(value, np.zeros(len(value), np.int32), question, None, candidates, relevant)
 
     def _weight(self, measure: ParsedMeasure, question: NDArray[np.int32]) -> Floats | None:
         """What always counts alike by the measure's definition; None where each item does."""
@@ -582,61 +734,6 @@ class _Subsample:
         return weight
 
 
-_of_process: list[_Work] = []  # what a worker process was started with
-
-
-def _begin(work: _Work) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that shares out the work is the one to be stopped
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    warnings.simplefilter("ignore")  # told once, by the process that knows all of the result
-    _of_process.append(work)
-
-
-def _end_with_parent() -> None:
-    """A pool's worker would wait for work for ever if the process that shares it out was killed."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Processes that are started here never hear Ctrl-C, which would have one that is still starting print a trace."""
-    if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover (Windows)
-        yield
-        return
-    earlier = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
-
-
-def _do(task: _Piece) -> Floats:
-    return _of_process[-1](*task)
-
-
-def _done(work: _Work, pieces: Sequence[_Piece], workers: int) -> Iterator[Floats]:
-    """The results of all pieces, in their order."""
-    if workers == 1:
-        for piece in pieces:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", KgtrecWarning)
-                values = work(*piece)
-            yield values
-        return
-    # fresh processes: a fork of one that has threads, as Arrow's, may hang
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(pieces)), context, _begin, (work,)) as pool:
-        try:
-            with _deaf():
-                values_of = pool.map(_do, pieces)
-            yield from values_of
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
 def _tell_undefined(found: Stability) -> None:
     """One warning for each measure that has no correlation somewhere."""
     for measure, full, values in zip(found.measures, found.full, found.correlation, strict=True):
@@ -645,7 +742,4 @@ def _tell_undefined(found: Stability) -> None:
             continue
         nothing = [name for name, score in zip(found.systems, full, strict=True) if np.isnan(score)]
         why = f"it is undefined for {nothing[0]}" if nothing else "there all systems score alike, or one has no score"
-        warnings.warn(
-            f"{measure}: {undefined} of {values.size} correlations are undefined and left out of the means: {why}",
-            KgtrecWarning, stacklevel=3,
-        )  # fmt: skip
+        warn(f"{measure}: {undefined} of {values.size} correlations are undefined and left out of the means: {why}")

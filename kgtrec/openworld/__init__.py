@@ -1,1 +1,43 @@
-"""Missing facts: a closed-world KG, theory and simulation."""
+"""What missing facts do to a measure."""
+
+from __future__ import annotations
+
+from kgtrec.lazy import offer
+
+__all__ = offer(
+    __name__,
+    {
+        "openworld.theory": (
+            "correlation_range",
+            "expected_score",
+            "logarithmic_approximation",
+            "mean_variance",
+            "question_variance",
+            "questions_needed",
+            "questions_needed_by_logarithm",
+            "score_slope",
+            "wrong_order_probability",
+        ),
+        "openworld.open_world": (
+            "OpenWorld",
+            "OpenWorldSimulation",
+        ),
+        "openworld.simulate": ("simulate",),
+        "openworld.family_tree": (
+            "family_tree",
+            "hide_facts",
+        ),
+        "openworld.curve": (
+            "open_world_curve",
+            "degradation",
+            "inconsistency",
+            "OpenWorldCurve",
+        ),
+        "openworld.estimate": (
+            "estimate_missing",
+            "judged_answers",
+            "MissingEstimate",
+        ),
+        "openworld.annotators": ("annotate",),
+    },
+)

@@ -3,29 +3,237 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.belonging import different_systems
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.open_world_curve import DENSITIES, PAIRS, OpenWorldCurve
+from kgtrec.data.frames import frame_of_table
+from kgtrec.data.table import Column, Facts, Figure, Report, Section, Table, Text, key_text
 from kgtrec.errors import KgtrecError, MeasureError, is_number, nearest, whole_number
-from kgtrec.evaluation import evaluate
-from kgtrec.kernels.curve_fits import Fit, fitted, wrong_pairs
-from kgtrec.kernels.label_draws import Shares, shares_found
-from kgtrec.kernels.open_world import Weights, mixed_mean
+from kgtrec.evaluation.belonging import different_systems
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.kernels.openworld.moments import Weights, mixed_mean
+from kgtrec.kernels.sampling.label_draws import Shares, shares_found
+from kgtrec.kernels.statistics.curve_fits import Fit, fitted, wrong_pairs
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide_labels
 from kgtrec.openworld.weights import weights_of
-from kgtrec.ranking import Progress
+from kgtrec.ranking.rank import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 Floats = NDArray[np.float64]
+#: pairs of systems: all; checkpoints of one family; of two families
+PAIRS = ("all", "within", "across")
+#: shares of the facts that keep their labels, unless others are asked for
+DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+#: all that is worked out of a curve, each table by the name of its file
+CURVE_TABLES = ("points", "degradation", "inconsistency", "labels")
+_TITLES = {
+    "points": ("Points", "Full and sparse score of each system."),
+    "degradation": ("Degradation", "How the sparse score runs against the full one, over all systems."),
+    "inconsistency": (
+        "Wrongly ordered pairs", "Pairs of systems that sparse labels put in another order than all labels."
+    ),
+    "labels": ("Labels", "Density and correlation asked for, and what came of it."),
+}  # fmt: skip
+_SHOWN: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("wrong", "wrongly ordered pairs", {"form": "share", "digits": 1}),
+    ("slope", "slope of sparse against full", {"digits": 3}),
+    ("bend", "how far that slope falls from the weaker half of the systems to the stronger half", {"digits": 3}),
+    ("log_gain", "AIC of a line less that of a logarithm; above 0 the logarithm fits better", {"digits": 1}),
+)
+_MOST_LINES = 5  # densities that are drawn; of more, some between the lowest and the highest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenWorldCurve:
+    """What :func:`kgtrec.openworld.open_world_curve` found.
+
+    A cell is a correlation and a density, of which several sets of labels are drawn; NaN where something is undefined.
+    """
+
+    systems: tuple[str, ...]  # (s,)
+    families: tuple[str, ...]  # (s,) what each system is a checkpoint of
+    checkpoints: NDArray[np.int64]  # (s,) its number there
+    strength: Floats  # (s,) share of all answers that it finds
+    measures: tuple[str, ...]  # (m,)
+    correlations: tuple[float, ...]  # (c,) asked for
+    densities: tuple[float, ...]  # (d,) asked for
+    reference: str  # whose finds the missing labels go with; "" where nothing is correlated
+    seed: int
+    n_facts: int  # of the complete labels
+    n_questions: int
+    answers: NDArray[np.int64]  # (longest list + 1,) how many questions have 0, 1, 2, ... answers
+    full: Floats  # (m, s) on complete labels
+    sparse: Floats  # (c, d, draws, m, s)
+    theory: Floats  # (c, d, m, s) by the open-world model; NaN for measures that it does not cover
+    density: Floats  # (c, d, draws) that came of it
+    correlation: Floats  # (c, d, draws) of the reference that came of it; NaN without one
+    own_correlation: Floats  # (c, d, s) of missing with what each system finds, a mean over draws
+
+    @property
+    def draws(self) -> int:
+        """Sets of labels of each cell."""
+        return int(self.sparse.shape[2])
+
+    @property
+    def mean(self) -> Floats:
+        """(c, d, m, s) sparse scores, means over draws."""
+        mean: Floats = self.sparse.mean(axis=2)
+        return mean
+
+    def to_table(self) -> pa.Table:
+        """One row per cell, measure and system: full and sparse score, theory, and the system's strength."""
+        shape = self.mean.shape
+        cell = np.indices(shape).reshape(4, -1)
+        c, d, m, s = cell
+        return pa.table(
+            {
+                "correlation": np.array(self.correlations)[c],
+                "density": np.array(self.densities)[d],
+                "measure": [self.measures[place] for place in m],
+                "family": [self.families[place] for place in s],
+                "checkpoint": self.checkpoints[s],
+                "system": [self.systems[place] for place in s],
+                "strength": self.strength[s],
+                "full": self.full[m, s],
+                "sparse": self.mean.ravel(),
+                "deviation": self.sparse.std(axis=2).ravel(),
+                "theory": self.theory.ravel(),
+                "own_correlation": self.own_correlation[c, d, s],
+            }
+        )
+
+    def labels_table(self) -> pa.Table:
+        """One row per set of labels: density and correlation asked for, and what came of it."""
+        c, d, draw = np.indices(self.density.shape).reshape(3, -1)
+        return pa.table(
+            {
+                "correlation": np.array(self.correlations)[c],
+                "density": np.array(self.densities)[d],
+                "draw": draw,
+                "achieved_density": self.density.ravel(),
+                "achieved_correlation": self.correlation.ravel(),
+            }
+        )
+
+    def cells(self) -> Iterator[tuple[int, int, int]]:
+        """Places of every correlation, density and measure."""
+        for place in np.ndindex(len(self.correlations), len(self.densities), len(self.measures)):
+            c, d, m = place
+            yield c, d, m
+
+    def pairs_counted(self, which: str) -> NDArray[np.bool_]:
+        """(s, s) the pairs of systems of one of ``PAIRS``."""
+        family = np.unique(np.array(self.families), return_inverse=True)[1]
+        same = family[:, None] == family[None, :]
+        counted: NDArray[np.bool_] = {"all": np.ones_like(same), "within": same, "across": ~same}[which]
+        return counted
+
+    def to_frame(self) -> pd.DataFrame:
+        """The points as a data frame."""
+        return frame_of_table(self.to_table())
+
+    def tables(self) -> tuple[Table, ...]:
+        """All of ``CURVE_TABLES``; then, of each correlation, some of their numbers with densities across."""
+        parts = {"degradation": degradation(self), "inconsistency": inconsistency(self)}
+        data = {"points": self.to_table(), **parts, "labels": self.labels_table()}
+        whole = (Table(name, *_TITLES[name], data[name]) for name in CURVE_TABLES)
+        numbers = _SHOWN if len(self.systems) > 1 else _SHOWN[1:]  # one system has no pairs
+        return (*whole, *(self._across(c, *shown, parts) for c in range(len(self.correlations)) for shown in numbers))
+
+    def _across(self, c: int, name: str, title: str, form: dict[str, Any], parts: Mapping[str, pa.Table]) -> Table:
+        correlation = self.correlations[c]
+        told = _missing(correlation) + (f" with what {self.reference} finds" if correlation else "")
+        table = parts["inconsistency" if name == "wrong" else "degradation"]
+        rows = [
+            place
+            for place, row in enumerate(table.to_pylist())
+            if row["correlation"] == correlation and row.get("pairs", "all") == "all"
+        ]
+        densities = [f"{density:g}" for density in table["density"].to_pylist()]
+        view = table.set_column(table.column_names.index("density"), "density", pa.array(densities, pa.string()))
+        columns = Column("measure"), Column(name, across="density", **form)
+        told = f"{title}, {told}"
+        return Table(f"{key_text(name)}-{c}", told, "", table, columns, rows, view, note=told)
+
+    def figures(self) -> tuple[Figure, ...]:
+        """Sparse against full scores, a figure of each measure with a panel of each correlation."""
+        drawn = np.unique(np.linspace(0, len(self.densities) - 1, _MOST_LINES).round().astype(int))
+        found = []
+        for m, measure in enumerate(self.measures):
+            rows = [
+                {
+                    "missing": _missing(correlation), "system": self.systems[s], "family": self.families[s],
+                    "density": self.densities[d], "full": float(self.full[m, s]),
+                    "sparse": float(self.mean[c, d, m, s]),
+                }
+                for c, correlation in enumerate(self.correlations)
+                for d in np.argsort(self.densities)[drawn]
+                for s in range(len(self.systems))
+            ]  # fmt: skip
+            caption = (
+                f"The {measure} that sparse labels give against the one that all true facts give, for each share of "
+                "the facts that is labelled; a line joins the systems in the order of the full score, and a mark shows "
+                "the family, if there are at most nine. Where a line falls, sparse labels put two neighbours in the "
+                "wrong order. Dotted: sparse equals full."
+            )
+            key, title = f"sparse-full-{m + 1}-{key_text(measure)}", f"{measure}, sparse against full"
+            axes = {"x": f"{measure} with all labels", "y": "with sparse labels"}
+            found.append(Figure(key, "sparse_against_full", title, caption, pa.Table.from_pylist(rows), axes))
+        return tuple(found)
+
+    def report(self) -> Report:
+        """A page: what was scored, the figures, and the tables."""
+        counts = {
+            "true facts": self.n_facts, "questions": self.n_questions, "systems": len(self.systems),
+            "sets of labels": self.density.size,
+        }  # fmt: skip
+        facts = Facts(tuple((what, f"{count:,}") for what, count in counts.items()))
+        tables = (table for table in self.tables() if table.key in CURVE_TABLES[1:] and table.data.num_rows)
+        return Report(
+            "What missing labels do to measures",
+            (
+                Section("made", "What was scored", (facts, Text((self.summary(),)))),
+                Section("curves", "Sparse against full", self.figures()),
+                Section("numbers", "In numbers", tuple(tables)),
+            ),
+        )
+
+    def summary(self) -> str:
+        """What was scored, in a sentence or two."""
+        size = np.arange(len(self.answers))
+        lists, total = int(size**2 @ self.answers), int(size @ self.answers)
+        low, high = f"{self.strength.min():.1%}", f"{self.strength.max():.1%}"
+        several = len(self.systems) > 1
+        systems = f"{len(self.systems)} systems that find {low} to {high}" if several else f"1 system that finds {low}"
+        return (
+            f"{self.n_facts:,} true facts, {self.n_questions:,} questions; an answer is one of {lists / total:.2f} on "
+            f"average, a question has {total / self.n_questions:.2f}; {systems}; {self.draws} "
+            f"set{'s' if self.draws > 1 else ''} of labels of each density; seed {self.seed}"
+            + ("" if several else "\nThere are no pairs to put in the wrong order, as there is one system only.")
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<OpenWorldCurve: {len(self.systems)} systems x {len(self.measures)} measures, "
+            f"{len(self.densities)} densities x {len(self.correlations)} correlations, {self.draws} draws>"
+        )
+
+
+def _missing(correlation: float) -> str:
+    return f"missing correlated by {correlation:g}" if correlation else "missing at random"
+
+
 MEASURES = (
     "micro.MRR", "micro.Hits@1", "micro.Hits@10", "micro.logMRR", "micro.pMRR(p=0.5)", "pykeen.macro.MRR",
     "macro.MRR", "macro.Hits@10", "nDCG", "AP",
@@ -108,8 +316,8 @@ def open_world_curve(
     --------
     >>> from kgtrec.baselines import baseline_checkpoints, score_blocks
     >>> from kgtrec.openworld.family_tree import family_tree, hide_facts
-    >>> from kgtrec.questions import build_questions
-    >>> from kgtrec.ranking import rank_scores
+    >>> from kgtrec.collection.questions import build_questions
+    >>> from kgtrec.ranking.rank import rank_scores
     >>> world = hide_facts(family_tree(60).facts, hidden=0.5, density=1.0)
     >>> complete = build_questions(world.splits.train, world.splits.valid, world.complete)
     >>> ranks = [

@@ -9,19 +9,22 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.campaign.estimates import triple_weights
+from kgtrec.campaign.qrels import question_level
 from kgtrec.data.decisions import Decisions
-from kgtrec.data.missing_estimate import FEWEST_FOUND, METHODS, Interval, MissingEstimate, Separation
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
+from kgtrec.data.table import Column, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
-from kgtrec.evaluation import System
-from kgtrec.intervals import LEAST_EFFECTIVE, Drawn, least_effective
-from kgtrec.judged_qrels import question_level
-from kgtrec.kernels.capture_recapture import (
+from kgtrec.evaluation.evaluate import System
+from kgtrec.evaluation.intervals import LEAST_EFFECTIVE, Drawn, least_effective
+from kgtrec.kernels.openworld.moments import Weights
+from kgtrec.kernels.sampling.capture_recapture import (
     FOUND,
     FOUND_PAIRS,
     LABELS,
@@ -36,34 +39,263 @@ from kgtrec.kernels.capture_recapture import (
     question_sums,
     standing_for_more,
 )
-from kgtrec.kernels.open_world import Weights
-from kgtrec.kernels.ratio_intervals import Quotients, Units, quotients, t_interval
-from kgtrec.kernels.recapture_errors import chao_variance, error_variances, positive_interval
+from kgtrec.kernels.sampling.recapture_errors import chao_variance, error_variances, positive_interval
+from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
 from kgtrec.measures.names import ParsedMeasure
 from kgtrec.openworld.known_answers import KnownAnswers, Placings
 from kgtrec.openworld.mixture import MixedWorld, needed_questions
 from kgtrec.openworld.theory import wrong_order_quantile
 from kgtrec.openworld.weights import named_weights
-from kgtrec.sampled_estimates import triple_weights
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
 Floats = NDArray[np.float64]
+#: how missing answers are estimated; see :mod:`kgtrec.kernels.sampling.capture_recapture`
+METHODS = ("found", "runs", "labels")
+FEWEST_FOUND = 10  # labels, that tell whether systems find independently
+_ASSUMES = {
+    "found": "what was found is all there is",
+    "runs": "systems find independently of each other",
+    "labels": "labels are a random sample of what is true",
+    "truth": "",
+}
+_ALL_JUDGED = 0.995
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval:
+    """A value with its interval, arrays of one shape; NaN where nothing can be said, and for the ends of a count."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Separation:
+    """Two systems next to each other, and how many questions would tell them apart."""
+
+    measure: str
+    higher: str  # the system that the sparse labels put first
+    lower: str
+    difference: float  # of their sparse scores
+    by_data: int | None  # questions, by the variance that the questions show; None: no number is enough
+    by_theory: int | None  # questions, by the model at the strengths of the two
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MissingEstimate:
+    """Missing labels, estimated from a judged pool; the first axis of intervals over methods is ``METHODS``."""
+
+    depth: int  # an answer is found if a system ranks it so high, in every order of what ties
+    n_questions: int  # with a label
+    n_labels: int
+    found_labels: int  # of them
+    found_missing: float  # true answers found without a label; a sampled one counts as what it stands for
+    set_aside: int  # true answers without a label that no system finds
+    label_pairs: int  # of a found label and another one of its question, that "labels" depends on
+    missed_by_runs: float  # labels that the systems would miss if they found independently; NaN where none can tell
+    independent: bool  # whether the labels say that this may be so: if not, "runs" has no interval
+    by_fact: bool  # whether intervals know which two answers are of one fact, and have their labels together
+    judged: Floats  # (s,) share of what a system ranks so high that is judged; NaN where that cannot be told
+    answers: Interval  # (3,) true answers of the questions
+    share: Interval  # (3,) of them that lack a label
+    missing: Interval  # (3,) beta, the probability that a true answer lacks its label
+    method: str  # the one of METHODS that scores and separations assume
+    systems: tuple[str, ...]  # (s,)
+    measures: tuple[str, ...]  # (m,)
+    sparse: Floats  # (m, s) scores on the labels
+    filtered: Interval  # (m, s) on the labels, with what was found taken out of the lists
+    completed: Interval  # (m, s) on the labels and what was found; no interval where too few questions carry it
+    estimated: Interval  # (m, s) on all true answers of the questions, if labels are a random sample of them
+    strength: Interval  # (m, s) of the model's system with that sparse score; its interval is that of beta
+    separations: tuple[Separation, ...]
+    p: float  # of a wrong order, for the separations
+    confidence: float
+    true_answers: float  # NaN where the truth was not given
+    true_share: float
+    true_missing: float
+    true_filtered: Floats  # (m, s) on the labels, with all true answers taken out of the lists; NaN without the truth
+    true: Floats  # (m, s) on all true answers
+
+    @property
+    def knows_truth(self) -> bool:
+        """Whether the estimates can be held against the truth."""
+        return bool(np.isfinite(self.true_answers))
+
+    def missing_table(self) -> pa.Table:
+        """One row per method, and one of the truth if it was given."""
+        methods: Sequence[str] = METHODS
+        columns: dict[str, object] = {"method": list(methods)}
+        for name in ("answers", "share", "missing"):
+            found: Interval = getattr(self, name)
+            columns |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+        table = pa.table(columns)
+        if not self.knows_truth:
+            return table
+        truth = [self.true_answers, self.true_share, self.true_missing]
+        row = {name: [value] for name, value in zip(table.column_names[1:], np.repeat(truth, 3), strict=True)}
+        return pa.concat_tables([table, pa.table({"method": ["truth"], **row})])
+
+    def scores_table(self) -> pa.Table:
+        """One row per measure and system."""
+        m, s = np.indices(self.sparse.shape).reshape(2, -1)
+        columns = {
+            "measure": [self.measures[place] for place in m],
+            "system": [self.systems[place] for place in s],
+            "sparse": self.sparse.ravel(),
+        }
+        for name in ("filtered", "completed", "estimated", "strength"):
+            found: Interval = getattr(self, name)
+            columns |= {name: found.value.ravel(), f"{name}_low": found.low.ravel(), f"{name}_high": found.high.ravel()}
+        if self.knows_truth:
+            columns |= {"true_filtered": self.true_filtered.ravel(), "true": self.true.ravel()}
+        return pa.table(columns)
+
+    def separations_table(self) -> pa.Table:
+        """One row per measure and pair of systems next to each other, the best first."""
+        rows = self.separations
+        return pa.table(
+            {
+                "measure": pa.array([row.measure for row in rows], pa.string()),
+                "higher": pa.array([row.higher for row in rows], pa.string()),
+                "lower": pa.array([row.lower for row in rows], pa.string()),
+                "difference": pa.array([row.difference for row in rows], pa.float64()),
+                "by_data": pa.array([row.by_data for row in rows], pa.int64()),
+                "by_theory": pa.array([row.by_theory for row in rows], pa.int64()),
+            }
+        )
+
+    def about(self) -> dict[str, Any]:
+        """What the tables were made of."""
+        names = (
+            "depth", "n_questions", "n_labels", "found_labels", "found_missing", "set_aside", "label_pairs",
+            "independent", "by_fact", "method", "p", "confidence",
+        )  # fmt: skip
+        about = {name: getattr(self, name) for name in names}
+        about["missed_by_runs"] = None if math.isnan(self.missed_by_runs) else self.missed_by_runs
+        judged = [None if math.isnan(share) else share for share in self.judged.tolist()]
+        return about | {"judged": dict(zip(self.systems, judged, strict=True))}
+
+    def tables(self) -> tuple[Table, ...]:
+        """``missing``, a row per method, ``scores``, and ``separations``."""
+        return self._missing(), self._scores(), self._separations()
+
+    def _missing(self) -> Table:
+        table = view = self.missing_table()
+        for place, name in enumerate(table.column_names):
+            if self.knows_truth and name.endswith(("_low", "_high")):  # the truth has no interval
+                view = view.set_column(place, name, [[*table[name].to_pylist()[:-1], None]])
+        columns = (
+            Column("method"), Column("method", "assumes", names=_ASSUMES),
+            _within("answers", "true answers", form="count", digits=0), _within("share", "without a label"),
+            _within("missing", "beta"),
+        )  # fmt: skip
+        return Table("missing", "", "\n".join(self._counted()), table, columns, view=view)
+
+    def _scores(self) -> Table:
+        columns = [Column("measure"), Column("system"), Column("sparse", digits="measure")]
+        columns += [_within(name, digits="measure") for name in ("filtered", "completed")]
+        columns += [
+            _within(name, digits="measure")
+            for name in ("estimated", "strength")
+            if not np.isnan(getattr(self, name).value).all()
+        ]
+        if self.knows_truth:
+            columns += [Column(name, name.replace("_", " "), digits="measure") for name in ("true_filtered", "true")]
+        return Table("scores", "", "", self.scores_table(), tuple(columns))
+
+    def _separations(self) -> Table:
+        is_known = not math.isnan(self.missing.value[METHODS.index(self.method)])
+        title = f"questions that keep a wrong order of sparse scores below {self.p:g}, here {self.n_questions:,}; " + (
+            f"theory with beta by {self.method}" if is_known else "no theory, as beta is not known"
+        )
+        columns = (
+            Column("measure"), Column("higher"), Column("lower"), Column("difference", digits="measure"),
+            Column("by_data", "questions by data"), Column("by_theory", "by theory"),
+        )  # fmt: skip
+        return Table("separations", title, "", self.separations_table(), columns if is_known else columns[:-1])
+
+    def _counted(self) -> list[str]:
+        lines = [
+            f"{_several(self.n_questions, 'question')}, {_several(self.n_labels, 'label')}; to rank {self.depth:,}, "
+            f"{_several(len(self.systems), 'system')} found {self.found_labels:,} of the labels "
+            f"({self.found_labels / self.n_labels:.1%}) and {_several(self.found_missing, 'true answer')} without a "
+            "label"
+        ]
+        known = self.judged[~np.isnan(self.judged)]
+        if len(known) and known.min() < _ALL_JUDGED:
+            lines.append(
+                f"judged of a system's first {self.depth:,}: {known.min():.1%} to {known.max():.1%}; an unjudged "
+                "candidate counts as not true, so that all estimates are too low"
+            )
+        elif not len(known):
+            lines.append(
+                "how much is judged is not known (answer ranks, or nothing judged wrong); an unjudged candidate "
+                "counts as not true"
+            )
+        if self.set_aside:
+            lines.append(f"set aside: {_several(self.set_aside, 'true answer')} without a label that no system found")
+        lines.append(
+            f'"labels" depends on {_several(self.label_pairs, "pair")} of a found label and another label of its '
+            "question" + ("" if self.label_pairs else ", so that it says nothing")
+        )
+        if math.isnan(self.missed_by_runs) and len(self.systems) > 1:
+            lines.append(
+                f"fewer than {FEWEST_FOUND} labels are found, too few to tell whether systems find independently: "
+                '"runs" has no interval'
+            )
+        elif not self.independent and len(self.systems) > 1:
+            missed = self.n_labels - self.found_labels
+            which = "low" if missed > self.missed_by_runs else "high"
+            lines.append(
+                f'"runs" would have the systems miss {_several(self.missed_by_runs, "label")}, and they miss '
+                f"{missed:,}: they do not find independently, and its numbers are too {which} and have no interval"
+            )
+        labelled = "facts" if self.by_fact else "answers of these questions"
+        lines.append(
+            f"{self.confidence * 100:g}% intervals: over which {labelled} have labels; of completed, over questions "
+            "drawn anew; a score that too few of these carry has none"
+        )
+        if not np.isnan(self.estimated.value).all():
+            lines.append(
+                "estimated is too low, and filtered by less, where true answers that no system found to rank "
+                f"{self.depth:,} stand above labels; their intervals do not allow for it"
+            )
+        return lines
+
+    def __repr__(self) -> str:
+        place = METHODS.index(self.method)
+        return (
+            f"<MissingEstimate: {self.share.value[place]:.3f} of the answers of {self.n_questions:,} questions lack a "
+            f"label, by {self.method}; {len(self.systems)} systems x {len(self.measures)} measures>"
+        )
+
+
+def _several(number: float, noun: str) -> str:
+    return f"{number:,.0f} {noun}{'' if round(number) == 1 else 's'}"
+
+
+def _within(name: str, label: str = "", **options: Any) -> Column:
+    """A value with its interval."""
+    return Column(name, label, low=f"{name}_low", high=f"{name}_high", **options)
+
 
 MEASURES = ("micro.MRR", "micro.Hits@10")
 _FEWEST_PAIRS = 10  # of labels, for "labels" to be assumed unless asked for
 _SURE = 0.95  # that systems do not find independently
 
 
-def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrels, Floats]:
+def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tuple[Qrels, Floats]:
     """The qrels of a judged pool, and how many answers each row stands for.
 
     Parameters
     ----------
     pool : Pool
         Its inclusion probabilities make one found answer stand for several.
-    seeds : Qrels
+    known_answers : Qrels
     decisions : Decisions
         Of the pool's triples; those that are not settled are taken for missing at random among those of their
         probability.
@@ -71,16 +303,16 @@ def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrel
     Returns
     -------
     judged : Qrels
-        See :func:`kgtrec.judged_qrels.question_level`.
+        See :func:`kgtrec.campaign.question_level`.
     weight : (n,) float array
-        1 for seeds.
+        1 for known answers.
 
     Raises
     ------
     KgtrecError
         If none of the triples of one inclusion probability is settled.
     CollectionError
-        If seeds or decisions are of another pool, or a seed is pooled too.
+        If known answers or decisions are of another pool, or a seed is pooled too.
 
     References
     ----------
@@ -103,7 +335,7 @@ def judged_answers(pool: Pool, seeds: Qrels, decisions: Decisions) -> tuple[Qrel
     >>> [judged.entities[entity] for entity in judged.entity], weight.tolist()
     (['tea', 'jam'], [1.0, 2.0])
     """
-    judged = question_level(pool, seeds, decisions)
+    judged = question_level(pool, known_answers, decisions)
     weight = np.ones(len(judged))
     if len(pool):
         triples = pool.questions.triples(judged.question, judged.entity)
@@ -202,7 +434,7 @@ def estimate_missing(
 
     References
     ----------
-    :mod:`kgtrec.kernels.capture_recapture`; Yang et al. (2022), NeurIPS, for the model.
+    :mod:`kgtrec.kernels.sampling.capture_recapture`; Yang et al. (2022), NeurIPS, for the model.
 
     Examples
     --------

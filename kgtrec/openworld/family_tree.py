@@ -36,13 +36,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import Splits, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, is_number, whole_number
 from kgtrec.kernels.integer_keys import distinct
-from kgtrec.kernels.label_draws import whole_share
+from kgtrec.kernels.sampling.label_draws import whole_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -246,6 +248,34 @@ class FamilyStatistics:
     # (2 r, longest list + 1) how many questions have 0, 1, 2, ... answers: the head questions of each relation, then
     # the tail questions; nothing is counted at 0, as a question without an answer is none
     answers: NDArray[np.int64]
+
+    def tables(self) -> tuple[Table, ...]:
+        """``relations``, with their facts and questions, and ``answers``, how many questions have 1, 2, ... of them."""
+        n, size = len(self.relations), np.arange(self.answers.shape[1])
+        questions = self.answers.sum(axis=1)
+        mean = self.answers @ size / np.where(questions > 0, questions, np.nan)
+        most = np.array([np.flatnonzero(counts).max(initial=0) for counts in self.answers], np.int64)
+        relations: dict[str, Any] = {"relation": pa.array(self.relations, pa.string()), "facts": self.facts}
+        columns = [Column("relation"), Column("facts")]
+        for side, of in (("head", slice(0, n)), ("tail", slice(n, None))):
+            names = f"{side}_questions", f"{side}_answers", f"{side}_most"
+            relations |= dict(zip(names, (questions[of], mean[of], most[of]), strict=True))
+            columns += [
+                Column(names[0], f"{side} questions"),
+                Column(names[1], "answers each", digits=2),
+                Column(names[2], "most"),
+            ]
+        lists = self.answers.sum(axis=0)
+        used = np.flatnonzero(lists)
+        lengths = pa.table({"answers": used, "questions": lists[used], "share": lists[used] / lists.sum()})
+        caption = (
+            f"{self.n_people:,} people in {self.n_generations} generations, {self.facts.sum():,} facts of {n} relations"
+        )
+        share = Column("share", form="share", digits=2)
+        return (
+            Table("relations", "", caption, pa.table(relations), tuple(columns)),
+            Table("answers", "", "", lengths, (Column("answers"), Column("questions"), share)),
+        )
 
 
 def family_statistics(tree: FamilyTree) -> FamilyStatistics:

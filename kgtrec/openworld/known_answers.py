@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.belonging import different_systems
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
-from kgtrec.evaluation import each_system
-from kgtrec.judging import judge
-from kgtrec.kernels.open_world import Weights
-from kgtrec.kernels.positions import higher_and_equal
+from kgtrec.evaluation.belonging import different_systems
+from kgtrec.evaluation.given import each_system
+from kgtrec.evaluation.matching import judge
+from kgtrec.kernels.openworld.moments import Weights
+from kgtrec.kernels.ranking.positions import higher_and_equal
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -40,7 +40,7 @@ class KnownAnswers:
     def of(
         cls, labels: Qrels, judged: Qrels, weight: Floats | None, known: Qrels | None, truth: Qrels | None
     ) -> KnownAnswers:
-        """The arguments of :func:`kgtrec.openworld.estimate.estimate_missing`, put together; it tells the errors."""
+        """The arguments of :func:`kgtrec.openworld.estimate_missing`, put together; it tells the errors."""
         row = np.flatnonzero(labels.grade >= 1)
         if len(row) == 0:
             raise KgtrecError("expected labels with at least one answer, found none")
@@ -98,10 +98,8 @@ class Placings:
     rank: Floats  # (s, n) infinite where the system does not list it
     key: Floats  # (s, n) what orders the list: equal where two tie
     found: Mask  # (s, n) listed within the depth in every order of what ties
-    judged: (
-        Floats  # (s,) share of what is so listed that judgements stand for; NaN for answer ranks, and without grades
-    )
-    # of 0
+    # (s,) share of what is so listed that judgements stand for; NaN for answer ranks, and without grades of 0
+    judged: Floats
 
     @classmethod
     def of(cls, answers: KnownAnswers, systems: Any, depth: int, *, mixed: bool = False) -> Placings:

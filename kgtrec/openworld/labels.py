@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
+from kgtrec.data.label_hashes import triple_keys
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, is_number, whole_number
-from kgtrec.judging import ranked_again
-from kgtrec.kernels.label_draws import (
+from kgtrec.evaluation.matching import ranked_again
+from kgtrec.kernels.sampling.label_draws import (
     correlation_ends,
     correlation_of,
     missing_at_random,
     missing_in_correlation,
     whole_share,
 )
-from kgtrec.label_hashes import triple_keys
 
 Mask = NDArray[np.bool_]
 
@@ -55,7 +55,7 @@ class TrueFacts:
 
         Examples
         --------
-        >>> from kgtrec.questions import build_questions
+        >>> from kgtrec.collection.questions import build_questions
         >>> test = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "tea")])
         >>> true = TrueFacts.of(build_questions(Triples.of([]), Triples.of([]), test))
         >>> len(true.facts), true.fact.tolist()
@@ -116,8 +116,8 @@ class SparseLabels:
 
         Examples
         --------
-        >>> from kgtrec.questions import build_questions
-        >>> from kgtrec.ranking import rank_scores
+        >>> from kgtrec.collection.questions import build_questions
+        >>> from kgtrec.ranking.rank import rank_scores
         >>> test = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "pie")])
         >>> collection = build_questions(Triples.of([]), Triples.of([]), test)
         >>> scores = np.array([[3.0, 0, 0], [3.0, 0, 0], [0, 1.0, 2.0]])  # pie stands above tea
@@ -178,7 +178,7 @@ def hide_labels(
 
     Examples
     --------
-    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.collection.questions import build_questions
     >>> test = Triples.of([(f"h{place}", "likes", "tea") for place in range(10)])
     >>> true = TrueFacts.of(build_questions(Triples.of([]), Triples.of([]), test))
     >>> sparse = hide_labels(true, 0.4, found=true.fact < 5, correlation=0.5)  # of the 6 missing, 4 or 5 are found
@@ -228,7 +228,7 @@ def possible_correlations(true: TrueFacts, found: Mask, density: float) -> tuple
 
     Examples
     --------
-    >>> from kgtrec.questions import build_questions
+    >>> from kgtrec.collection.questions import build_questions
     >>> test = Triples.of([(f"h{place}", "likes", "tea") for place in range(10)])
     >>> true = TrueFacts.of(build_questions(Triples.of([]), Triples.of([]), test))
     >>> [round(end, 4) for end in possible_correlations(true, true.fact < 7, 0.8)]
@@ -270,8 +270,8 @@ def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
 
     Examples
     --------
-    >>> from kgtrec.questions import build_questions
-    >>> from kgtrec.ranking import rank_scores
+    >>> from kgtrec.collection.questions import build_questions
+    >>> from kgtrec.ranking.rank import rank_scores
     >>> test = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "pie")])
     >>> collection = build_questions(Triples.of([]), Triples.of([]), test)
     >>> scores = np.array([[3.0, 0, 0], [3.0, 0, 0], [1.0, 0, 2.0]])  # ann herself stands above tea

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.kernels.open_world import Weights, mixed_mean, moments
+from kgtrec.kernels.openworld.moments import Weights, mixed_mean, moments
 from kgtrec.openworld.theory import wrong_order_quantile
 
 Floats = NDArray[np.float64]

@@ -7,10 +7,10 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.data.open_world import OpenWorld, OpenWorldSimulation, Shared
 from kgtrec.errors import KgtrecError, nearest, whole_number
-from kgtrec.kernels.open_world import Weights
-from kgtrec.kernels.open_world_simulation import Sums, simulated_sums
+from kgtrec.kernels.openworld.moments import Weights
+from kgtrec.kernels.openworld.simulation import Sums, simulated_sums
+from kgtrec.openworld.open_world import OpenWorld, OpenWorldSimulation, Shared
 from kgtrec.openworld.weights import named_weights, strengths_apart, strengths_of
 
 Floats = NDArray[np.float64]

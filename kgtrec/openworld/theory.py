@@ -19,9 +19,9 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
-from kgtrec.kernels import open_world as kernel
+from kgtrec.kernels.openworld import moments as kernel
+from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.weights import strengths_apart, strengths_of, weights_of
 
 Floats = NDArray[np.float64]
@@ -348,7 +348,7 @@ def _mean(world: OpenWorld, weights: kernel.Weights, apart: tuple[Floats, Floats
     return kernel.mean_per_question(weights, world.n_answers, world.missing, *apart, conditional=average == "questions")
 
 
-def _moments(world: OpenWorld, measure: Any, strength: Floats, average: Average) -> kernel.Moments:
+def _moments(world: OpenWorld, measure: Any, strength: Floats, average: Average) -> kernel.ScoreMoments:
     weights = weights_of(measure)[1]
     if _known(average) == "lemma":
         raise KgtrecError(

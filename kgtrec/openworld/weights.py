@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError, MeasureError
-from kgtrec.kernels.open_world import Weights, correlated_strengths, correlation_bounds
+from kgtrec.kernels.openworld.moments import Weights, correlated_strengths, correlation_bounds
 from kgtrec.measures.names import ParsedMeasure, named_by_pykeen, parse_measure
+from kgtrec.openworld.open_world import OpenWorld
 
 Floats = NDArray[np.float64]
 

@@ -7,16 +7,19 @@ import re
 import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.report import Column, Table
+from kgtrec.data.table import Column, Table
+from kgtrec.errors import MeasureError
+from kgtrec.measures.names import parse_measure
 
+_Number = TypeVar("_Number", int, float)
 UNDEFINED = "-"
-_MINUS = "\N{MINUS SIGN}"
+MINUS = "\N{MINUS SIGN}"
 # what XML cannot hold, and what would end a line or turn its direction
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
@@ -33,8 +36,8 @@ class Cell:
     is_best: bool = False
 
 
-def table_cells(table: Table) -> list[list[Cell]]:
-    """The rows of a table as they are shown, one cell per column.
+def table_cells(table: Table, *, typeset: bool = True) -> list[list[Cell]]:
+    """The rows of a table as they are shown, one cell per column; ``typeset`` as :func:`number_text` has it.
 
     Examples
     --------
@@ -42,19 +45,9 @@ def table_cells(table: Table) -> list[list[Cell]]:
     >>> [cell.text for cell in shown[0]]
     ['a', '0.2500']
     """
-    columns = [_column_cells(table, column) for column in table.columns]
+    table = table.wide
+    columns = [_column_cells(table, column, typeset=typeset) for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]
-
-
-def key_text(text: str) -> str:
-    """What can stand for a text in the key of a table or figure: its letters and digits, which may be none.
-
-    Examples
-    --------
-    >>> key_text("All of FB15k-237!"), key_text("知识")
-    ('all-of-fb15k-237', '')
-    """
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 def numbered(texts: Iterable[str]) -> list[str]:
@@ -79,35 +72,74 @@ def numbered(texts: Iterable[str]) -> list[str]:
 
 def is_number_column(table: Table, column: Column) -> bool:
     """Whether a column holds numbers, which stand flush right."""
-    kind = table.data.column(column.name).type
+    kind = table.shown.schema.field(column.name).type
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _column_cells(table: Table, column: Column) -> list[Cell]:
-    values = table.data.column(column.name).to_pylist()
+def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
+    data = table.shown
+    values = data.column(column.name).to_pylist()
     if not is_number_column(table, column):
-        return [Cell(label_text("" if value is None else str(value))) for value in values]
-    best = _best(values, column.better)
+        texts = ("" if value is None else str(value) for value in values)
+        named = (column.names.get(text, text) for text in texts)
+        is_part = data.column(column.parts).to_pylist() if column.parts else [False] * len(values)
+        return [
+            Cell("  " * part + (label_text(text) if typeset else text))
+            for text, part in zip(named, is_part, strict=True)
+        ]
     n = len(values)
-    low, high = (table.data.column(name).to_pylist() if name else [None] * n for name in (column.low, column.high))
-    groups = table.data.column(column.groups).to_pylist() if column.groups else [""] * n
+    if isinstance(column.digits, str):
+        digits = [digits_of(measure) for measure in data.column(column.digits).to_pylist()]
+    else:
+        digits = _each(table, column.digits)
+    if column.form == "p":
+        return [Cell(p_text(math.nan if value is None else value, least), _sort_key(value))
+                for value, least in zip(values, _each(table, column.least), strict=True)]  # fmt: skip
+    best = _best(data, column, values)
+    low, high = (data.column(name).to_pylist() if name else [None] * n for name in (column.low, column.high))
+    groups = data.column(column.groups).to_pylist() if column.groups else [""] * n
     return [
         Cell(
-            _number(value, column.digits),
+            value_text(value, column.form, places, typeset=typeset),
             _sort_key(value),
-            "" if _is_undefined(lower) or _is_undefined(upper) else _interval(lower, upper, column.digits),
+            "" if _is_undefined(lower) or _is_undefined(upper)
+            else "[{}, {}]".format(*(value_text(end, column.form, places, typeset=typeset) for end in (lower, upper))),
             group or "",
-            value == best,
+            is_best,
         )
-        for value, lower, upper, group in zip(values, low, high, groups, strict=True)
-    ]
+        for value, places, lower, upper, group, is_best in zip(values, digits, low, high, groups, best, strict=True)
+    ]  # fmt: skip
 
 
-def _best(values: Sequence[Any], better: str) -> Any:
-    known = [value for value in values if not _is_undefined(value)]
-    if better == "neither" or len(values) < 2 or not known:
-        return None
-    return max(known) if better == "higher" else min(known)
+def _each(table: Table, setting: _Number | Sequence[_Number]) -> list[_Number]:
+    """What a setting, one for all or one for each row of the data, is of each row that is shown."""
+    if not isinstance(setting, Sequence):
+        return [setting] * table.shown.num_rows
+    return [setting[row] for row in (range(len(setting)) if table.rows is None else table.rows)]
+
+
+def _best(data: pa.Table, column: Column, values: Sequence[Any]) -> list[bool]:
+    """Which values are the best of the rows that they are compared with; none where there is one row."""
+    better = direction(data, column)
+    keys = list(zip(*(data.column(name).to_pylist() for name in column.among), strict=True)) or [()] * len(values)
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    for key, value in zip(keys, values, strict=True):
+        groups.setdefault(key, []).append(value)
+    choose = max if better == "higher" else min
+    best = {
+        key: choose((value for value in group if not _is_undefined(value)), default=None)
+        for key, group in groups.items()
+        if better != "neither" and len(group) > 1
+    }
+    return [value is not None and value == best.get(key) for key, value in zip(keys, values, strict=True)]
+
+
+def direction(data: pa.Table, column: Column) -> str:
+    """Which way a column of a table's data is better: higher, lower or neither."""
+    if column.better != "measure":
+        return column.better
+    measures = data.column(str(column.digits)).drop_null()
+    return better_of(measures[0].as_py()) if len(measures) else "neither"
 
 
 def _is_undefined(value: Any) -> bool:
@@ -120,29 +152,98 @@ def _sort_key(value: Any) -> str:
     return repr(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _interval(low: float, high: float, digits: int) -> str:
-    return f"[{_number(low, digits)}, {_number(high, digits)}]"
-
-
-def _number(value: Any, digits: int) -> str:
-    if _is_undefined(value):
-        return UNDEFINED
-    return count_text(value) if isinstance(value, int) else number_text(value, digits)
-
-
-def number_text(value: float, digits: int) -> str:
-    """A number with so many decimals, a real minus sign and no sign on zero; - where it is undefined.
+def value_text(value: float | None, form: str = "number", digits: int = 4, *, typeset: bool = False) -> str:
+    """A number as a column of some form has it; - where it is undefined; ``typeset`` as :func:`number_text` has it.
 
     Examples
     --------
-    >>> number_text(-0.23077, 4), number_text(-1e-9, 2), number_text(float("nan"), 2)
-    ('−0.2308', '0.00', '-')
+    >>> value_text(0.1234, "share", 1), value_text(0.1234, "change", 1), value_text(7), value_text(1234.4, digits=0)
+    ('12.3%', '+12.3%', '7', '1,234')
+    >>> value_text(-0.0176312, "difference")
+    '-0.0176'
+    """
+    if value is None or value != value:
+        return UNDEFINED
+    if form in ("share", "change"):
+        return f"{value:{'+' * (form == 'change')}.{digits}%}"
+    if form == "difference":
+        text = difference_text(value)
+        return text.replace("-", MINUS) if typeset else text
+    if form in ("count", "significant"):
+        return f"{value:,.{digits}f}" if form == "count" else f"{value:.{digits}g}"
+    return count_text(value) if isinstance(value, int) or digits == 0 else number_text(value, digits, typeset=typeset)
+
+
+def number_text(value: float, digits: int = 4, *, typeset: bool = False) -> str:
+    """A number with so many decimals and no sign on zero; - where it is undefined.
+
+    ``typeset``, as pages and papers have it: thousands apart, a real minus sign, a sign for infinity.
+
+    Examples
+    --------
+    >>> number_text(-0.23077), number_text(-1e-9, 2), number_text(7341.2345, 2), number_text(float("nan"))
+    ('-0.2308', '0.00', '7341.23', '-')
+    >>> number_text(-7341.2345, 2, typeset=True)
+    '−7,341.23'
     """
     if math.isnan(value):
         return UNDEFINED
+    if not typeset:
+        return f"{round(value, digits) + 0.0:.{digits}f}"  # adding 0 turns -0.0 round
     if math.isinf(value):
-        return "∞" if value > 0 else f"{_MINUS}∞"
-    return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", _MINUS)  # adding 0 turns -0.0 round
+        return "∞" if value > 0 else f"{MINUS}∞"
+    return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", MINUS)
+
+
+def measure_text(value: float, measure: str) -> str:
+    """A value of a measure: four decimals, but two of a rank, a sum or a z; - where it is undefined."""
+    return number_text(value, digits_of(measure))
+
+
+def digits_of(measure: str) -> int:
+    """How many decimals a person reads of a measure: two of a rank, a sum or a z, else four, as of an unknown one."""
+    try:
+        record = parse_measure(measure).record
+    except MeasureError:
+        return 4
+    return 2 if record.form == "z" or record.bounds[0] >= 1 or record.aggregate == "sum" else 4
+
+
+def better_of(measure: str) -> str:
+    """Which way a measure is better; higher, where the name is one of the caller's own."""
+    try:
+        return parse_measure(measure).record.better
+    except MeasureError:
+        return "higher"
+
+
+def p_text(p: float, least: float = 1e-4) -> str:
+    """A p-value as a person reads it; below ``least``, such as 1 / samples, it cannot be distinguished from 0.
+
+    Examples
+    --------
+    >>> p_text(0.03), p_text(1e-30), p_text(0.0, 0.001), p_text(float("nan"))
+    ('0.0300', '<0.0001', '<0.001', '-')
+    """
+    if math.isnan(p):
+        return UNDEFINED
+    return f"<{least:g}" if p < least else f"{p:.4f}"
+
+
+def difference_text(value: float) -> str:
+    """A difference with at least three significant digits.
+
+    Examples
+    --------
+    >>> difference_text(-45.006902), difference_text(0.0176312), difference_text(0.0), difference_text(float("nan"))
+    ('-45.01', '0.0176', '0.0000', '-')
+    """
+    if math.isnan(value):
+        return UNDEFINED
+    digits = 2 if abs(value) >= 10 else 4
+    if 0 < abs(value) < 1e-3:
+        return f"{value:.2e}"
+    return f"{round(value, digits) + 0.0:,.{digits}f}"
 
 
 def count_text(value: float) -> str:
@@ -153,7 +254,7 @@ def count_text(value: float) -> str:
     >>> count_text(20466)
     '20,466'
     """
-    return UNDEFINED if value != value else f"{value:,.0f}".replace("-", _MINUS)
+    return UNDEFINED if value != value else f"{value:,.0f}"
 
 
 def label_text(label: str) -> str:
@@ -173,7 +274,7 @@ def letters_of(member: NDArray[np.bool_]) -> list[str]:
     Parameters
     ----------
     member : (n, groups) bool array
-        As ``kgtrec.kernels.compact_letters`` gives it.
+        As ``kgtrec.kernels.statistics.compact_letters`` gives it.
 
     Examples
     --------

@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import east_asian_width
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kgtrec.data.report import Figure
-from kgtrec.report.cells import label_text, number_text
-from kgtrec.report.figures import Panel, grouped, panels
+from kgtrec.data.table import Figure
+from kgtrec.report.cells import digits_of, label_text, number_text
+from kgtrec.report.figures import Panel, gist, grouped, panels
+from kgtrec.report.gists import order_changes
 from kgtrec.report.svg import tidied
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _INK, _SOFT, _GRID = "#222222", "#555555", "#dddddd"
 _WIDTH, _HEIGHT = 4.4, 3.15  # of a panel, inches: what a phone shows legibly, and half of a wide page
+_STEP = 2.4 / 72  # inches between bars that stand beside one another
 _LONGEST = 26  # signs of a label that are drawn; the data has all of it
 _MOST_BESIDE = 14  # signs of a label above a diagonal
 _STYLE: dict[str, Any] = {
@@ -73,8 +76,21 @@ _STYLE: dict[str, Any] = {
 }
 
 
-def svg(figure: Figure, panel: int | None = None) -> str:
+_IN_PAPER = 7.5 / 9  # how much smaller text is in a figure of a given width: 7 to 8 pt
+_COLUMN = 3.3  # inches: a column of a paper, which has room for one panel
+
+
+def svg(figure: Figure, panel: int | None = None, width: float | None = None) -> str:
     """A figure, or one panel of it, as an SVG document that needs nothing else and refers to nothing.
+
+    Parameters
+    ----------
+    figure : Figure
+    panel : int, optional
+        Which panel. Default: all of them.
+    width : float, optional
+        In inches, as a paper has room for it: text is of 7 to 8 pt, and panels stand below one another where two of
+        them do not fit. Default: 4.4 inches a panel and text of 9 pt, for a page on a screen.
 
     Raises
     ------
@@ -83,28 +99,29 @@ def svg(figure: Figure, panel: int | None = None) -> str:
     """
     parts = panels(figure)
     chosen, name = (parts, figure.key) if panel is None else ((parts[panel],), f"{figure.key}-{panel + 1}")
-    alt = figure.alt if panel is None else parts[panel].alt
-    with _styled():
-        drawing, out = _drawn(figure, chosen), io.StringIO()
+    alt = gist(figure) if panel is None else parts[panel].alt
+    with _styled(width):
+        drawing, out = _drawn(figure, chosen, width), io.StringIO()
         drawing.savefig(out, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     title = figure.title if panel is None or not parts[panel].title else f"{figure.title}: {parts[panel].title}"
     return tidied(out.getvalue(), name, label_text(title), label_text(alt))
 
 
-def pdf(figure: Figure) -> bytes:
-    """A figure as a PDF page of its size, fonts embedded, without a date."""
-    with _styled():
+def pdf(figure: Figure, width: float | None = None) -> bytes:
+    """A figure as a PDF page of its size, fonts embedded, without a date; ``width`` as :func:`svg` has it."""
+    with _styled(width):
         out = io.BytesIO()
         empty = dict.fromkeys(("CreationDate", "Creator", "Producer"))
-        _drawn(figure, panels(figure)).savefig(out, format="pdf", metadata={**empty, "Title": label_text(figure.title)})
+        drawing = _drawn(figure, panels(figure), width)
+        drawing.savefig(out, format="pdf", metadata={**empty, "Title": label_text(figure.title)})
     return out.getvalue()
 
 
-def png(figure: Figure, dpi: int = 200) -> bytes:
-    """A figure as a PNG picture of ``dpi`` dots to the inch."""
-    with _styled():
-        out = io.BytesIO()
-        _drawn(figure, panels(figure)).savefig(out, format="png", dpi=dpi, metadata={"Software": None})
+def png(figure: Figure, width: float | None = None, dpi: int | None = None) -> bytes:
+    """A figure as a PNG picture of ``dpi`` dots to the inch: 200, or 300 of a ``width`` as :func:`svg` has it."""
+    with _styled(width):
+        out, dots = io.BytesIO(), dpi or (200 if width is None else 300)
+        _drawn(figure, panels(figure), width).savefig(out, format="png", dpi=dots, metadata={"Software": None})
     return out.getvalue()
 
 
@@ -140,14 +157,14 @@ def _uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
-def _styled() -> Iterator[None]:
+def _styled(width: float | None = None) -> Iterator[None]:
     """The style as we want it whatever the user has set, and as it was afterwards."""
-    with _uninterrupted(), _with_style():
+    with _uninterrupted(), _with_style(1.0 if width is None else _IN_PAPER):
         yield
 
 
 @contextmanager
-def _with_style() -> Iterator[None]:
+def _with_style(size: float) -> Iterator[None]:
     import matplotlib as mpl
 
     fonts = logging.getLogger("matplotlib.font_manager")
@@ -158,6 +175,8 @@ def _with_style() -> Iterator[None]:
         mpl.rcdefaults()
         parameters: Any = mpl.rcParams
         parameters.update(_STYLE)
+        scaled = ("font.size", "axes.titlesize", "legend.fontsize", "lines.linewidth", "lines.markersize")
+        parameters.update({name: size * _STYLE[name] for name in scaled})
         fonts.setLevel(logging.ERROR)
         try:
             yield
@@ -165,21 +184,29 @@ def _with_style() -> Iterator[None]:
             fonts.setLevel(level)
 
 
-def _drawn(figure: Figure, parts: Sequence[Panel]) -> Drawing:
+def _small() -> Any:
+    """The size of names and numbers within a figure."""
+    import matplotlib as mpl
+
+    return mpl.rcParams["legend.fontsize"]
+
+
+def _drawn(figure: Figure, parts: Sequence[Panel], width: float | None = None) -> Drawing:
+    """Two panels a row; the last of an odd number has a row for itself."""
     from matplotlib.figure import Figure as Drawing
 
     draw_panel, height_of = _KINDS[figure.kind]
-    across, down = min(len(parts), 2), math.ceil(len(parts) / 2)
-    heights = [max(map(height_of, parts[row * 2 : row * 2 + 2])) for row in range(down)]
-    drawing = Drawing((_WIDTH * across, sum(heights)), layout="constrained")
+    across = 1 if len(parts) == 1 or (width is not None and width < 1.5 * _COLUMN) else 2
+    scale = 1.0 if width is None else _IN_PAPER
+    heights = [scale * max(map(height_of, parts[row : row + across])) for row in range(0, len(parts), across)]
+    drawing = Drawing((_WIDTH * across if width is None else width, sum(heights)), layout="constrained")
     engine: Any = drawing.get_layout_engine()
-    engine.set(w_pad=0.08, h_pad=0.08)
-    grid = drawing.subplots(down, across, squeeze=False, height_ratios=heights)
-    for place, ax in enumerate(grid.flat):
-        if place >= len(parts):
-            ax.set_visible(False)
-            continue
-        panel = parts[place]
+    engine.set(w_pad=0.08 * scale, h_pad=0.08 * scale)
+    grid = drawing.add_gridspec(len(heights), across, height_ratios=heights)
+    for place, panel in enumerate(parts):
+        row, column = divmod(place, across)
+        is_alone = place == len(parts) - 1 and column == 0
+        ax = drawing.add_subplot(grid[row, :] if is_alone else grid[row, column])
         if panel.title:
             ax.set_title(_label(panel.title))
         if _is_empty(panel):
@@ -217,14 +244,17 @@ def _lines(
 
     def draw_panel(ax: Axes, panel: Panel, figure: Figure) -> None:
         ends = []
-        for place, (label, rows) in enumerate(grouped(panel.rows, "measure").items()):
+        series = grouped(panel.rows, "measure")
+        for place, (label, rows) in enumerate(series.items()):
             order = np.argsort(np.array(rows[x_name], float), kind="stable")
             x, y = (np.array(rows[name], float)[order] for name in (x_name, y_name))
-            if "low" in rows:
-                low, high = (np.array(rows[name], float)[order] for name in ("low", "high"))
-                ax.fill_between(x, low, high, color=_COLOURS[place % len(_COLOURS)], alpha=0.15, linewidth=0)
             every = max(1, len(x) // 12)
-            ax.plot(x, y, label=_label(label), **_line(place), markevery=(place * every // 4 % every, every))
+            marked = slice(place * every // 4 % every, None, every)
+            aside = _aside(ax, place - (len(series) - 1) / 2 if "low" in rows else 0)
+            if "low" in rows:  # bars beside one another, and not bands, which no print keeps apart
+                low, high = (np.array(rows[name], float)[order][marked] for name in ("low", "high"))
+                ax.vlines(x[marked], low, high, color=_COLOURS[place % len(_COLOURS)], linewidth=0.9, transform=aside)
+            ax.plot(x, y, label=_label(label), **_line(place), markevery=(marked.start, every), transform=aside)
             known = np.flatnonzero(~np.isnan(y))
             if len(known):
                 ends.append((float(y[known[-1]]), _label(label), _WORDS[place % len(_WORDS)]))
@@ -235,7 +265,8 @@ def _lines(
         for name in ("low", "high"):
             if name in figure.data.column_names:
                 everything += figure.data.column(name).to_pylist()
-        _limits(ax, figure.data.column(x_name).to_pylist(), everything, legend)
+        n_bars = len(series) if "low" in panel.rows else 0
+        _limits(ax, figure.data.column(x_name).to_pylist(), everything, legend, n_bars)
         if "level" in figure.options:
             ax.axhline(figure.options["level"], color=_INK, linewidth=0.9, linestyle=":")
         if figure.options.get("at") == "share":
@@ -250,12 +281,20 @@ def _lines(
     return draw_panel
 
 
+def _aside(ax: Axes, steps: float) -> Any:
+    """Where a line is drawn: so many small steps to the right of its data, that those of several can be seen."""
+    from matplotlib.transforms import ScaledTranslation
+
+    drawing: Any = ax.figure
+    return ax.transData + ScaledTranslation(steps * _STEP, 0, drawing.dpi_scale_trans)
+
+
 def _whole_numbers(ax: Axes) -> None:
     locator: Any = ax.xaxis.get_major_locator()
     locator.set_params(integer=True)
 
 
-def _limits(ax: Axes, x: Sequence[float], y: Sequence[float], legend: str) -> None:
+def _limits(ax: Axes, x: Sequence[float], y: Sequence[float], legend: str, n_bars: int) -> None:
     """The same axes in all panels of a figure, with 0 and 1 in sight where values are correlations or chances."""
     known = [value for value in y if math.isfinite(value)]
     low, high = (min([*known, 1.0]), max([*known, 1.0])) if known else (0.0, 1.0)
@@ -267,29 +306,35 @@ def _limits(ax: Axes, x: Sequence[float], y: Sequence[float], legend: str) -> No
         ax.axhline(0, color=_SOFT, linewidth=0.7)
     known = [value for value in x if math.isfinite(value)]
     if known and min(known) < max(known):
-        edge = 0.02 * (max(known) - min(known))
+        edge = (0.02 + 0.006 * n_bars) * (max(known) - min(known))
         ax.set_xlim(min(known) - edge, max(known) + edge)
 
 
-def _names_at_ends(ax: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
-    """The name of each line to the right of its end, moved apart where ends lie close to one another."""
-    bottom, top = ax.get_ylim()
-    space = 0.062 * (top - bottom)
+def _names_at_ends(
+    ax: Axes, ends: Sequence[tuple[float, str, str]], side: Literal["left", "right"] = "right", space: float = 0.062
+) -> None:
+    """The name of each line to the right of its end, or left of it, moved where ends lie close to one another."""
+    bottom, top = sorted(ax.get_ylim())
     ordered = sorted(ends, key=lambda end: end[0])
-    at = np.array([end[0] for end in ordered])
-    for _ in range(60):  # neighbours push each other apart; a panel has few lines, so this settles
-        for place in range(len(at) - 1):
-            overlap = space - (at[place + 1] - at[place])
-            if overlap > 1e-9:
-                at[place] -= overlap / 2
-                at[place + 1] += overlap / 2
-        at += max(0.0, bottom - at.min(initial=np.inf)) - max(0.0, at.max(initial=-np.inf) - top)
-    for (value, text, colour), y in zip(ordered, at, strict=True):
-        if abs(y - value) > 0.2 * space:
+    gap = space * (top - bottom)
+    edge, out = (1.0, 1.0) if side == "right" else (0.0, -1.0)
+    for (value, text, colour), y in zip(ordered, _spread([end[0] for end in ordered], gap, bottom, top), strict=True):
+        if abs(y - value) > 0.2 * gap:
             start, end = (ax.transAxes.inverted().transform(ax.transData.transform((0, v)))[1] for v in (value, y))
-            ax.plot([1.0, 1.035], [start, end], transform=ax.transAxes, color=colour, linewidth=0.6, clip_on=False)
-        ax.annotate(text, (1.045, y), xycoords=("axes fraction", "data"), color=colour, va="center", fontsize=8.5,
-                    annotation_clip=False)  # fmt: skip
+            ax.plot([edge, edge + 0.035 * out], [start, end], transform=ax.transAxes, color=colour, linewidth=0.6,
+                    clip_on=False)  # fmt: skip
+        ax.annotate(text, (edge + 0.045 * out, y), xycoords=("axes fraction", "data"), color=colour, va="center",
+                    ha="left" if side == "right" else "right", fontsize=_small(), annotation_clip=False)  # fmt: skip
+
+
+def _spread(wanted: Sequence[float], gap: float, bottom: float, top: float) -> NDArray[np.float64]:
+    """Rising places at least a gap apart, as near to those wanted as can be, from bottom to top if there is room."""
+    from scipy.optimize import isotonic_regression
+
+    if not len(wanted):
+        return np.empty(0)
+    steps = gap * np.arange(len(wanted))
+    return np.clip(isotonic_regression(np.array(wanted) - steps).x, bottom, max(bottom, top - steps[-1])) + steps
 
 
 def _line(place: int) -> dict[str, Any]:
@@ -370,8 +415,8 @@ def _cells(ax: Axes, panel: Panel, figure: Figure) -> None:
             ax.fill([column, column + 1, column + 1, column], [row, row, row + 1, row + 1], color=(red, green, blue),
                     edgecolor="white", linewidth=1)  # fmt: skip
             dark = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.3
-            text = number_text(value, 2 if abs(value) < 100 else 0) if known else "-"
-            ax.text(column + 0.5, row + 0.5, text, ha="center", va="center_baseline", fontsize=8.5,
+            text = number_text(value, 2 if abs(value) < 100 else 0, typeset=True) if known else "-"
+            ax.text(column + 0.5, row + 0.5, text, ha="center", va="center_baseline", fontsize=_small(),
                     color="white" if dark else _INK)  # fmt: skip
     ax.set_xlim(0, len(columns))
     ax.set_ylim(len(rows), 0)
@@ -391,6 +436,46 @@ def _is_crowded(categories: Sequence[str]) -> bool:
 
 
 # other drawings
+
+
+def _slopes(ax: Axes, panel: Panel, figure: Figure) -> None:
+    rows = panel.rows
+    labels = list(dict.fromkeys(rows["labels"]))
+    systems = grouped(rows, "system")
+    crossing = {name for _, _, pairs in order_changes(rows, figure.options) for pair in pairs for name in pair}
+    order = [*(name for name in systems if name not in crossing), *(name for name in systems if name in crossing)]
+    sides: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+    ends: dict[str, list[tuple[float, str, str]]] = {side: [] for side in sides}
+    digits = digits_of(figure.options["measure"])
+    crossed = 0
+    for name in order:
+        own = dict(zip(systems[name]["labels"], systems[name]["value"], strict=True))
+        value = np.array([own.get(label, math.nan) for label in labels], float)
+        word = _SOFT
+        look: dict[str, Any] = {"color": "#8c8c8c", "linewidth": 0.9, "marker": "o", "markersize": 2.5}
+        if name in crossing:
+            look, word = {**_line(crossed), "linewidth": 1.8}, _WORDS[crossed % len(_WORDS)]
+            crossed += 1
+        ax.plot(range(len(labels)), value, label=_label(name), clip_on=False, **look)
+        for side, end in (("left", value[0]), ("right", value[-1])):
+            if not math.isnan(end):
+                told = [_label(name, 18), number_text(end, digits, typeset=True)]
+                ends[side].append((float(end), "  ".join(told if side == "left" else told[::-1]), word))
+    known = [value for value in rows["value"] if math.isfinite(value)]
+    edge = 0.04 * ((max(known) - min(known)) or 1) if known else 1.0
+    low, high = (min(known) - edge, max(known) + edge) if known else (0.0, 1.0)
+    ax.set_ylim(*((high, low) if figure.options["better"] == "lower" else (low, high)))
+    ax.set_xlim(0, max(1, len(labels) - 1))
+    names = [_label(label, 16) for label in labels]
+    ax.set_xticks(range(len(labels)), names, fontweight="bold")
+    if sum(map(len, names)) > 30:
+        ax.tick_params(axis="x", rotation=25)
+    ax.set_yticks([])
+    ax.grid(visible=True, axis="x")
+    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.tick_params(length=0)
+    for side in sides:
+        _names_at_ends(ax, ends[side], side, 0.165 / (_of_slopes(panel) - 0.45))
 
 
 def _growth(ax: Axes, panel: Panel, figure: Figure) -> None:
@@ -456,6 +541,10 @@ def _level(panel: Panel) -> float:
     return _HEIGHT
 
 
+def _of_slopes(panel: Panel) -> float:
+    return max(_HEIGHT - 0.35, 0.6 + 0.18 * len(set(panel.rows["system"])))
+
+
 def _per_row(inches: float, space: float) -> Callable[[Panel], float]:
     return lambda panel: space + inches * max(1, len(dict.fromkeys(panel.rows.get("system", ()))))
 
@@ -473,5 +562,6 @@ _KINDS: dict[str, tuple[Callable[[Axes, Panel, Figure], None], Callable[[Panel],
     "pool_growth": (_growth, lambda panel: 2.7),
     "tie_report": (_ties, _per_row(0.24, 1.1)),
     "score_intervals": (_intervals, _per_row(0.24, 0.65)),
+    "slope_chart": (_slopes, _of_slopes),
     "sparse_against_full": (_curves, _level),
 }

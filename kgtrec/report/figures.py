@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.data.report import Figure
+from kgtrec.data.table import Figure
 from kgtrec.errors import KgtrecError
 from kgtrec.report import gists
-from kgtrec.report.gists import Rows, better_of
+from kgtrec.report.cells import better_of
+from kgtrec.report.gists import Rows
 
 SERIES_PER_PANEL = 6  # more lines in one panel than this are hard to tell apart
 
@@ -74,12 +75,12 @@ def tau_by_depth(
     Examples
     --------
     >>> rows = {"measure": ["RR", "RR"], "depth": [0, 1], "tau": [1.0, 0.5]}
-    >>> tau_by_depth(pa.table(rows)).alt
+    >>> gist(tau_by_depth(pa.table(rows)))
     'RR: from 1.000 at depth 0 to 0.500 at depth 1.'
     """
     usual = (
         f"{correlation} between the ranking of systems with {reference} and with the labels of each pool depth, "
-        "for each measure. 1: the same order; 0: no relation; below 0: the order is rather turned round. "
+        "for each measure. 1: the same order; 0: no relation; below 0: the order tends to be reversed. "
         "A measure that stays near 1 ranks systems alike with few and with more labels."
     )
     options = {"x": "pool depth", "y": _short(correlation), "at": "depth"}
@@ -95,7 +96,7 @@ def stability(
     correlation: str = "Kendall's tau-b",
     band: str = "the middle 95% of the repeats",
 ) -> Figure:
-    """Mean correlation of samples of the test set with all of it, by size, a line with a band per measure.
+    """Mean correlation of samples of the test set with all of it, by size, a line with bars per measure.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def stability(
     usual = (
         f"Mean {correlation} between the ranking of systems on random samples of the test triples and on all of them, "
         "by the size of the sample. A curve that rises early belongs to a measure that needs few labels."
-        + (f" Band: {band}." if "low" in table.column_names else "")
+        + (f" Bars: {band}." if "low" in table.column_names else "")
     )
     options = {"x": "share of the test triples", "y": f"mean {_short(correlation)}", "at": "share"}
     return _figure("stability", table, key, title, caption or usual, options)
@@ -128,7 +129,7 @@ def p_value_curves(
     table: pa.Table,
     *,
     key: str = "p-values",
-    title: str = "Which measure tells systems apart?",
+    title: str = "Which measure distinguishes systems?",
     caption: str = "",
     test: str = "paired two-tailed t-tests",
     alpha: float = 0.05,
@@ -158,7 +159,7 @@ def p_value_curves(
     usual = (
         f"p-values of {test} between all pairs of systems, from the largest to the smallest, for each measure. "
         f"Dotted: {alpha:g}, below which a difference counts as significant. The smaller the area under a curve, the "
-        "more pairs the measure tells apart; that it does so rightly is another question."
+        "more pairs the measure distinguishes; whether it orders them correctly is another question."
     )
     options = {"x": "pairs of systems, largest p first", "y": "p-value", "level": float(alpha)}
     return _figure("p_value_curves", table, key, title, caption or usual, options)
@@ -271,8 +272,8 @@ def tie_report(
         If a column is missing, or one of numbers holds none.
     """
     usual = (
-        "Each system under every policy for tied scores. Where the marks lie on one another ties do not matter; "
-        "a long bar means that the score is a matter of how ties are broken."
+        "Each system under every policy for tied scores. Where the marks coincide, ties do not matter; "
+        "a long bar means that the score depends on how ties are broken."
     )
     return _figure("tie_report", table, key, title, caption or usual, {})
 
@@ -309,31 +310,34 @@ def score_intervals(
     measures = _distinct(checked["measure"].to_pylist())
     usual = (
         (f"Systems in the order of {measures[0]}, best on top" if measures else "Systems, best on top")
-        + ("; where dots do not fall in line, another measure ranks otherwise." if len(measures) > 1 else ".")
+        + (
+            "; where dots are out of line, another measure orders the systems differently."
+            if len(measures) > 1
+            else "."
+        )
         + (f" Bar: {interval}." if "low" in table.column_names else "")
     )
     return _figure("score_intervals", _best_first(checked, measures), key, title, caption or usual, {})
 
 
-def sparse_against_full(
+def slope_chart(
     table: pa.Table,
     *,
-    key: str = "sparse-full",
-    title: str = "Do sparse labels show who is better?",
+    key: str = "slopes",
+    title: str = "Do the label sets order the systems alike?",
     caption: str = "",
     measure: str = "score",
 ) -> Figure:
-    """A score with sparse labels against the same with all of them, a line per density through all systems.
+    """The scores of the systems under each label set, a line per system; lines that cross are emphasised.
 
     Parameters
     ----------
     table : pa.Table
-        missing (how labels went missing, a panel each), density (share of the labels, 0 to 1), system, family (what
-        the system is a checkpoint of), full, sparse.
+        system, labels (the label set, in the order in which they are drawn), value.
     key, title, caption : str
         A caption of one's own replaces the usual one.
     measure : str
-        What ``full`` and ``sparse`` are.
+        What ``value`` is.
 
     Returns
     -------
@@ -346,20 +350,26 @@ def sparse_against_full(
 
     Examples
     --------
-    >>> rows = {"missing": ["at random"] * 2, "density": [0.5] * 2, "system": ["a", "b"], "family": ["a", "b"],
-    ...         "full": [0.2, 0.4], "sparse": [0.2, 0.1]}
-    >>> sparse_against_full(pa.table(rows)).alt
-    'at random, 50% labelled: sparse 0.100 to 0.200 for full 0.200 to 0.400, 1 of 1 neighbours turned round.'
+    >>> rows = {"system": ["a", "b"] * 2, "labels": ["K", "K", "T", "T"], "value": [0.5, 0.25, 0.75, 1.0]}
+    >>> gist(slope_chart(pa.table(rows)))
+    'Best under K: a with 0.5000; best under T: b with 1.0000; from K to T, b passes a.'
     """
+    checked = _checked("slope_chart", key, table)
+    options = {"measure": measure, "better": better_of(measure)}
+    crossing = gists.order_changes(checked.to_pydict(), options)
     usual = (
-        f"The {measure} that sparse labels give against the one that all true facts give, for each share of the facts "
-        "that is labelled; a line joins the systems in the order of the full score, and a mark tells the family, if "
-        "there are at most nine. Where a line falls, sparse labels rank two neighbours the wrong way round. Dotted: "
-        "sparse equals full."
-    )
-    checked = _checked("sparse_against_full", key, table)
-    options = {"x": f"{measure} with all labels", "y": "with sparse labels"}
-    return _figure("sparse_against_full", checked, key, title, caption or usual, options)
+        f"{measure} of each system under each label set, a line per system, the best on top. "
+        + ("Where two lines cross, the label sets order two systems differently; such lines are coloured and thick, "
+           "with marks of their own."
+           if any(pairs for _, _, pairs in crossing)
+           else "No two lines cross: the label sets order the systems alike.")
+    )  # fmt: skip
+    return _figure("slope_chart", checked, key, title, caption or usual, options)
+
+
+def gist(figure: Figure) -> str:
+    """What a figure shows, in words: for those who cannot see it."""
+    return KINDS[figure.kind].gist(figure.data.to_pydict(), figure.options) if figure.data.num_rows else "No data."
 
 
 def panels(figure: Figure) -> tuple[Panel, ...]:
@@ -394,8 +404,7 @@ def _figure(
     checked = _checked(kind, key, table)
     for name, column in (added or {}).items():
         checked = checked.append_column(name, column)
-    alt = KINDS[kind].gist(checked.to_pydict(), options) if checked.num_rows else "No data."
-    return Figure(key, kind, title, caption, alt, checked, options)
+    return Figure(key, kind, title, caption, checked, options)
 
 
 def _checked(kind: str, key: str, table: pa.Table) -> pa.Table:
@@ -506,7 +515,7 @@ def _short(correlation: str) -> str:
 
 
 def _bands(table: pa.Table) -> str:
-    return " Band: resampling range, questions drawn." if "low" in table.column_names else ""
+    return " Bars: resampling range, questions resampled." if "low" in table.column_names else ""
 
 
 KINDS = {
@@ -517,6 +526,7 @@ KINDS = {
     "pool_growth": Kind((), ("depth", "triples", "positives"), _growth, gists.of_growth),
     "tie_report": Kind(("system", "measure", "policy"), ("value",), _by("measure"), gists.of_ties),
     "score_intervals": Kind(("system", "measure"), ("value", "low?", "high?"), _by("measure"), gists.of_scores),
+    "slope_chart": Kind(("system", "labels"), ("value",), lambda rows: [("", rows)], gists.of_slopes),
     "sparse_against_full": Kind(
         ("missing", "system", "family"), ("density", "full", "sparse"), _by("missing"), gists.of_curves
     ),

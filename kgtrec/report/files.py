@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-import numpy as np
-
-from kgtrec.data.report import REPORT_FORMATS, Figure, Report, Table
+from kgtrec.data.table import REPORT_FORMATS, Figure, Report, Table
 from kgtrec.errors import KgtrecError
-from kgtrec.report.cells import is_number_column, label_text, table_cells
 from kgtrec.report.drawing import pdf, png, svg
 from kgtrec.report.html import data_file, is_too_large, to_html
 from kgtrec.report.records import table_csv
-from kgtrec.report.tables import booktabs
+from kgtrec.report.show import table_latex
 
 USUAL_FORMATS = ("html", "svg", "pdf", "tex", "csv")
 PAGE = "report.html"
 
 
-def report_files(report: Report, formats: Collection[str] = USUAL_FORMATS) -> dict[str, bytes]:
+def report_files(
+    report: Report,
+    formats: Collection[str] = USUAL_FORMATS,
+    *,
+    width: float | None = None,
+    with_intervals: bool = False,
+) -> dict[str, bytes]:
     """The files of a report, to be written beside one another.
 
     Parameters
@@ -27,6 +30,10 @@ def report_files(report: Report, formats: Collection[str] = USUAL_FORMATS) -> di
     formats : collection of {"html", "svg", "pdf", "tex", "csv", "png"}
         Which files to make: the page, with the CSV of what is too large to be saved from it; figures as SVG, PDF, PNG;
         tables as LaTeX; the data of both as CSV.
+    width : float, optional
+        Of the figures, in inches, as :func:`kgtrec.report.drawing.svg` has it; those of the page have their own.
+    with_intervals : bool
+        Whether LaTeX tables show the intervals, too; those of the page always do.
 
     Returns
     -------
@@ -42,43 +49,22 @@ def report_files(report: Report, formats: Collection[str] = USUAL_FORMATS) -> di
     unknown = [name for name in formats if name not in REPORT_FORMATS]
     if unknown:
         raise KgtrecError(f"expected formats among {', '.join(REPORT_FORMATS)}, found {', '.join(map(repr, unknown))}")
-    drawn: dict[str, Callable[[Figure], bytes]] = {"svg": _svg, "pdf": pdf, "png": png}
+    drawn: dict[str, Callable[[Figure, float | None], bytes]] = {"svg": _svg, "pdf": pdf, "png": png}
     found = {PAGE: to_html(report).encode()} if "html" in formats else {}
     blocks: tuple[Figure | Table, ...] = (*report.figures, *report.tables)
     for block in blocks:
         if "csv" in formats or ("html" in formats and is_too_large(block)):
             found[data_file(block)] = table_csv(block.data).encode()
     if "tex" in formats:
-        found |= {f"tables/{table.key}.tex": table_latex(table).encode() for table in report.tables}
+        found |= {
+            f"tables/{table.key}.tex": table_latex(table, with_intervals=with_intervals).encode()
+            for table in report.tables
+        }
     for kind, draw in drawn.items():
         if kind in formats:
-            found |= {f"figures/{figure.key}.{kind}": draw(figure) for figure in report.figures}
+            found |= {f"figures/{figure.key}.{kind}": draw(figure, width) for figure in report.figures}
     return found
 
 
-def table_latex(table: Table) -> str:
-    r"""A booktabs table (``\usepackage{booktabs}``); best values bold, intervals and letters beside the values.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> print(table_latex(Table("t", "T", "", pa.table({"system": ["<a_b>"], "tau": [-0.5]}))), end="")
-    \begin{tabular}{lr}
-    \toprule
-    system & tau \\
-    \midrule
-    \textless{}a\_b\textgreater{} & $-$0.5000 \\
-    \bottomrule
-    \end{tabular}
-    """
-    numbers = [is_number_column(table, column) for column in table.columns]
-    left = numbers.index(True) if True in numbers else len(numbers)
-    header = [label_text(column.label or column.name) for column in table.columns]
-    cells = table_cells(table)
-    rows = [[" ".join(filter(None, (cell.text, cell.groups, cell.interval))) for cell in row] for row in cells]
-    best = np.array([[False] * len(header), *([cell.is_best for cell in row] for row in cells)], np.bool_)
-    return booktabs([header, *rows], left, best)
-
-
-def _svg(figure: Figure) -> bytes:
-    return svg(figure).encode()
+def _svg(figure: Figure, width: float | None) -> bytes:
+    return svg(figure, width=width).encode()

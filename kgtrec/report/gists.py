@@ -10,20 +10,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from kgtrec.errors import MeasureError
-from kgtrec.measures.names import parse_measure
-from kgtrec.report.cells import count_text, number_text
+from kgtrec.report.cells import better_of, count_text, digits_of, number_text, p_text
 
 Rows = Mapping[str, list[Any]]  # column -> values
 _TOLD = 8  # series whose gist is told; the others are counted
-
-
-def better_of(measure: str) -> str:
-    """Which way a measure is better; higher, where the name is one of the caller's own."""
-    try:
-        return parse_measure(measure).record.better
-    except MeasureError:
-        return "higher"
 
 
 def _told(sentences: Sequence[str], more: str) -> str:
@@ -47,11 +37,11 @@ def _of_lines(rows: Rows, options: Mapping[str, Any], x: str, y: str) -> str:
             sentences.append(f"{label}: undefined")
             continue
         (first_x, first), (last_x, last) = known[0], known[-1]
-        text = f"{label}: from {number_text(first, 3)} at {_at(options, first_x)}"
-        text += f" to {number_text(last, 3)} at {_at(options, last_x)}" if len(known) > 1 else ""
+        text = f"{label}: from {number_text(first, 3, typeset=True)} at {_at(options, first_x)}"
+        text += f" to {number_text(last, 3, typeset=True)} at {_at(options, last_x)}" if len(known) > 1 else ""
         lowest_x, lowest = min(known, key=lambda point: point[1])
         if lowest < min(first, last) - 0.0005:
-            text += f", lowest {number_text(lowest, 3)} at {_at(options, lowest_x)}"
+            text += f", lowest {number_text(lowest, 3, typeset=True)} at {_at(options, lowest_x)}"
         sentences.append(text)
     return _told(sentences, "measures")
 
@@ -71,12 +61,12 @@ def of_shares(rows: Rows, options: Mapping[str, Any]) -> str:
 
 
 def of_p_values(rows: Rows, options: Mapping[str, Any]) -> str:
-    """How many pairs each measure tells apart, and its mean p."""
+    """How many pairs each measure distinguishes, and its mean p."""
     sentences = []
     for label, points in _series(rows, "measure", "p").items():
         known = [p for (p,) in points if not math.isnan(p)]
         below = sum(p < options["level"] for p in known)
-        mean = f", mean p {number_text(sum(known) / len(known), 3)}" if known else ""
+        mean = f", mean p {p_text(sum(known) / len(known))}" if known else ""
         pairs = f"{count_text(below)} of {count_text(len(points))} pairs below {options['level']:g}"
         sentences.append(f"{label}: {pairs}{mean}")
     return _told(sentences, "measures")
@@ -96,9 +86,9 @@ def of_cells(rows: Rows, options: Mapping[str, Any]) -> str:
         ("highest", max(known, key=lambda cell: cell[0])),
         ("lowest", min(known, key=lambda cell: cell[0])),
     ):
-        ends.append(f"{what} {number_text(value, 3)} ({system}, {category}, {side})")
+        ends.append(f"{what} {number_text(value, 3, typeset=True)} ({system}, {category}, {side})")
     means = [
-        f"{side} {category} {number_text(math.fsum(values) / len(values), 3)}"
+        f"{side} {category} {number_text(math.fsum(values) / len(values), 3, typeset=True)}"
         for side in dict.fromkeys(cell[3] for cell in known)
         for category in dict.fromkeys(cell[2] for cell in known if cell[3] == side)
         if (values := [cell[0] for cell in known if cell[2:] == (category, side)])
@@ -129,7 +119,7 @@ def of_ties(rows: Rows, options: Mapping[str, Any]) -> str:
         if spread > widest[measure][0]:
             widest[measure] = (spread, system)
     sentences = [
-        f"{measure}: policies are at most {number_text(spread, 4)} apart ({system})"
+        f"{measure}: policies are at most {number_text(spread, 4, typeset=True)} apart ({system})"
         for measure, (spread, system) in widest.items()
     ]
     return _told(sentences, "measures") if sentences else "All values are undefined."
@@ -153,10 +143,43 @@ def of_scores(rows: Rows, options: Mapping[str, Any]) -> str:
             continue
         sign = -1 if better_of(measure) == "lower" else 1
         best, worst = max(known, key=lambda point: sign * point[1]), min(known, key=lambda point: sign * point[1])
-        text = f"{measure}: best {best[0]} with {number_text(best[1], 4)}"
-        text += f", last {worst[0]} with {number_text(worst[1], 4)}" if len(known) > 1 else ""
+        text = f"{measure}: best {best[0]} with {number_text(best[1], 4, typeset=True)}"
+        text += f", last {worst[0]} with {number_text(worst[1], 4, typeset=True)}" if len(known) > 1 else ""
         sentences.append(text)
     return _told(sentences, "measures")
+
+
+def order_changes(rows: Rows, options: Mapping[str, Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Which systems pass which from each label set to the next: label set, next one, (the passing, the passed)."""
+    sign = -1 if options["better"] == "lower" else 1
+    by_labels: dict[str, dict[str, float]] = {}
+    for label, system, value in zip(rows["labels"], rows["system"], rows["value"], strict=True):
+        by_labels.setdefault(label, {})[system] = sign * value
+    found = []
+    for (one, first), (other, second) in pairwise(by_labels.items()):
+        both = [system for system in second if system in first]
+        passing = [(a, b) for a in both for b in both if first[a] < first[b] and second[a] > second[b]]
+        found.append((one, other, passing))
+    return found
+
+
+def of_slopes(rows: Rows, options: Mapping[str, Any]) -> str:
+    """The best system under each label set, and which systems pass which from one to the next."""
+    sign, digits = -1 if options["better"] == "lower" else 1, digits_of(options["measure"])
+    sentences = []
+    for label, points in _series(rows, "labels", "system", "value").items():
+        known = [point for point in points if not math.isnan(point[1])]
+        if known:
+            system, value = max(known, key=lambda point: sign * point[1])
+            sentences.append(f"best under {label}: {system} with {number_text(value, digits, typeset=True)}")
+        else:
+            sentences.append(f"undefined under {label}")
+    for one, other, passing in order_changes(rows, options):
+        told = [f"{a} passes {b}" for a, b in passing[:_TOLD]]
+        told += [f"{count_text(len(passing) - _TOLD)} more pairs change their order"] if len(passing) > _TOLD else []
+        sentences.append(f"from {one} to {other}, {', '.join(told) or 'no order changes'}")
+    text = "; ".join(sentences)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def of_curves(rows: Rows, options: Mapping[str, Any]) -> str:
@@ -169,7 +192,7 @@ def of_curves(rows: Rows, options: Mapping[str, Any]) -> str:
         if not known:
             sentences.append(f"{label}: undefined")
             continue
-        ends = [number_text(of(cells), 3) for cells in zip(*known, strict=True) for of in (min, max)]
+        ends = [number_text(of(cells), 3, typeset=True) for cells in zip(*known, strict=True) for of in (min, max)]
         text = f"{label}: sparse {' to '.join(ends[2:])} for full {' to '.join(ends[:2])}"
         told = [(low, high) for low, high in pairwise(known) if low[0] < high[0]]
         wrong = sum(low[1] > high[1] for low, high in told)

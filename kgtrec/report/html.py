@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from kgtrec.data.report import Block, Code, Column, Facts, Figure, Items, Report, Table, Text
-from kgtrec.report.cells import count_text, is_number_column, label_text, table_cells
+from kgtrec.data.table import Block, Code, Column, Facts, Figure, Items, Report, Table, Text
+from kgtrec.report.cells import count_text, direction, is_number_column, label_text, table_cells
 from kgtrec.report.drawing import svg
 from kgtrec.report.figures import panels
 from kgtrec.report.records import table_csv
@@ -38,11 +38,11 @@ def to_html(report: Report) -> str:
     -------
     str
         The same text for the same report. Data that are too large for a link are said to be beside the page, where
-        :func:`kgtrec.report.files.report_files` puts them.
+        :func:`kgtrec.report.report_files` puts them.
 
     Examples
     --------
-    >>> from kgtrec.data.report import Section
+    >>> from kgtrec.data.table import Section
     >>> page = to_html(Report("Ranks of <b>", (Section("all", "All", (Text(("Nothing yet.",)),)),)))
     >>> "Ranks of &lt;b&gt;" in page, "http" in page.replace("http-equiv", "")
     (True, False)
@@ -88,7 +88,7 @@ def _sections(report: Report) -> Iterator[dict[str, Any]]:
         cited = [
             {"kind": "code", "text": _lines(text)}
             if "\n" in text
-            else {"kind": "text", "paragraphs": [label_text(text)]}
+            else {"kind": "text", "lead": False, "paragraphs": [label_text(text)]}
             for text in report.citations
         ]
         yield {"id": "cite", "title": "How to cite", "blocks": cited}
@@ -96,7 +96,7 @@ def _sections(report: Report) -> Iterator[dict[str, Any]]:
 
 def _block(block: Block, numbers: dict[str, int]) -> dict[str, Any]:
     if isinstance(block, Text):
-        return {"kind": "text", "paragraphs": [label_text(text) for text in block.paragraphs]}
+        return {"kind": "text", "lead": block.is_lead, "paragraphs": [label_text(text) for text in block.paragraphs]}
     if isinstance(block, Items):
         return {"kind": "items", "points": [label_text(text) for text in block.points]}
     if isinstance(block, Code):
@@ -118,8 +118,13 @@ def _block(block: Block, numbers: dict[str, int]) -> dict[str, Any]:
     small = 0 < block.data.num_rows <= _MOST_NUMBERS
     return head | {
         "panels": [_picture(block, place) for place in range(len(panels(block)))],
-        "table": _shown(Table(f"{block.key}-numbers", block.title, "", block.data)) if small else None,
+        "table": _shown(Table(f"{block.key}-numbers", block.title, "", block.data, _columns(block))) if small else None,
     }
+
+
+def _columns(figure: Figure) -> tuple[Column, ...]:
+    """How the numbers of a figure are shown; none of its p-values as 0."""
+    return tuple(Column(name, form="p" if name == "p" else "number") for name in figure.data.column_names)
 
 
 def _picture(figure: Figure, panel: int) -> Any:
@@ -129,7 +134,7 @@ def _picture(figure: Figure, panel: int) -> Any:
 
 
 def _shown(table: Table) -> dict[str, Any]:
-    rows = table_cells(table)
+    rows, table = table_cells(table), table.wide
     return {
         "columns": [_head(table, column) for column in table.columns],
         # the widest letters of a column set how much room all get, so that its numbers stand below one another
@@ -139,10 +144,14 @@ def _shown(table: Table) -> dict[str, Any]:
 
 
 def _head(table: Table, column: Column) -> dict[str, Any]:
+    label = label_text(column.label or column.name)
+    is_whole = "-" in label and len(label) < 17  # a short one does not break at its hyphen
     return {
-        "label": label_text(column.label or column.name),
-        "is_number": is_number_column(table, column),
-        "first": _FIRST[column.better],
+        "label": label,
+        "classes": " ".join(
+            ["number-cell"] * is_number_column(table, column) + ["whole"] * is_whole + ["wide"] * (len(label) > 24)
+        ),
+        "first": _FIRST[direction(table.shown, column)],
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kgtrec.verdict_rules import Refusal
+from kgtrec.campaign.verdict_rules import Refusal
 
 _TOLD = 20
 

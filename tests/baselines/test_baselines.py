@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from kgtrec.baselines import BASELINES, baseline, baseline_blocks, fit_baseline
 from kgtrec.baselines.graph import Graph, ranges, slices
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.openworld.family_tree import family_tree, hide_facts
-from kgtrec.questions import build_questions
-from kgtrec.ranking import rank_scores
+from kgtrec.ranking.rank import rank_scores
 
 SYSTEMS = [name for name, record in BASELINES.items() if not record.is_control]
 
@@ -136,9 +136,9 @@ def test_rescal_with_a_factor_for_each_entity_gives_back_the_facts():
 def test_controls_know_nothing():
     rows = [("a", "r", "b"), ("b", "r", "c")]
     assert set(scores_of("constant", rows, ("a", "r", None)).values()) == {0}
-    seeds = [scores_of("random", rows, ("a", "r", None), seed=seed) for seed in (0, 1)]
-    assert len(set(seeds[0].values())) == 3
-    assert seeds[0] != seeds[1]
+    known_answers = [scores_of("random", rows, ("a", "r", None), seed=seed) for seed in (0, 1)]
+    assert len(set(known_answers[0].values())) == 3
+    assert known_answers[0] != known_answers[1]
 
 
 @pytest.mark.parametrize("name", BASELINES)

@@ -7,12 +7,12 @@ import pytest
 
 from kgtrec.baselines import baseline_checkpoints, fit_baseline, score_blocks
 from kgtrec.cli import main
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import write_collection
 from kgtrec.openworld.family_tree import family_tree, hide_facts
-from kgtrec.questions import build_questions
 from tests.trees import tree
 
 

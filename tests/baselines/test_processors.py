@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.triples import read_triples
 from kgtrec.openworld.family_tree import family_tree, hide_facts
-from kgtrec.questions import build_questions
 from tests.processors import environments, kernels
 
 # enough for a decomposition in full (100 factors of few entities) and for one of leading eigenvectors only (20)

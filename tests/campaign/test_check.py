@@ -16,7 +16,7 @@ from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.judgements import Judgements
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.campaigns import JUDGEMENTS, write_people
+from kgtrec.formats.campaign.folder import JUDGEMENTS, write_people
 from tests.campaign_folders import folder_of, people_of
 from tests.campaigns_by_hand import campaign_of
 from tests.judged_pools import pool_of

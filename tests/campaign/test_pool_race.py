@@ -16,8 +16,8 @@ from kgtrec.data.campaign import Automatic
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import FormatError, KgtrecError
-from kgtrec.formats.campaigns import JUDGEMENTS, read_campaign
-from kgtrec.formats.pools import write_pool
+from kgtrec.formats.campaign.folder import JUDGEMENTS, read_campaign
+from kgtrec.formats.campaign.pools import write_pool
 from tests.judged_pools import pool_of
 
 WIKI = "https://en.wikipedia.org/wiki/Paris"

@@ -17,17 +17,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgtrec.acceptance import RefusedError, accept
 from kgtrec.campaign import store as store_module
+from kgtrec.campaign.accept import RefusedError, accept
 from kgtrec.campaign.check import check_judgements
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.incoming import Incoming
 from kgtrec.data.judgements import ROLES, VERDICTS
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
-from kgtrec.formats import judgements as judgements_module
-from kgtrec.formats.campaign_parts import read_part
-from kgtrec.formats.campaigns import (
+from kgtrec.formats.campaign import judgements as judgements_module
+from kgtrec.formats.campaign.folder import (
     ASSIGNMENTS,
     JUDGEMENTS,
     PEOPLE,
@@ -38,8 +37,9 @@ from kgtrec.formats.campaigns import (
     write_settings,
     write_sources,
 )
-from kgtrec.formats.judgements import KEYS, append_judgements, read_judgements, read_judgements_of
-from kgtrec.formats.pools import read_settings
+from kgtrec.formats.campaign.judgements import KEYS, append_judgements, read_judgements, read_judgements_of
+from kgtrec.formats.campaign.parts import read_part
+from kgtrec.formats.campaign.pools import read_settings
 from tests.campaign_folders import folder_of, people_of, said
 from tests.campaigns_by_hand import ROWS, campaign_of
 from tests.judged_pools import judgements_of
@@ -248,7 +248,7 @@ texts = st.text(signs, min_size=1, max_size=4)
 )
 def test_no_event_on_a_triple_is_missed(labels, spelling, wanted, seed, tmp_path_factory):
     """However its line is spelled, and whatever the labels hold."""
-    from kgtrec.formats.campaign_parts import _pool_of
+    from kgtrec.formats.campaign.parts import _pool_of
 
     path = tmp_path_factory.mktemp("store") / JUDGEMENTS
     rng = np.random.default_rng(seed)

@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 import pytest
 
-from kgtrec.alignment import align, alignment_collection
+from kgtrec.alignment.align import align, alignment_collection
 from kgtrec.cli import main
 from kgtrec.data.alignments import Alignments, EntityVectors
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import read_collection
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
-from kgtrec.formats.campaigns import (
+from kgtrec.formats.campaign.folder import (
     write_assignments,
     write_names,
     write_people,
     write_sources,
     write_templates,
 )
-from kgtrec.formats.judgements import JudgementWriter
-from kgtrec.formats.pools import write_pool
-from kgtrec.formats.tasks import read_tasks
+from kgtrec.formats.campaign.judgements import JudgementWriter
+from kgtrec.formats.campaign.pools import write_pool
+from kgtrec.formats.campaign.tasks import read_tasks
 from tests.campaigns_by_hand import campaign_of
 from tests.trees import tree
 
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> str:
     """A campaign of six triples, all assigned to ann and bob, three verdicts given."""
     campaign = campaign_of(EVENTS)
     path = tmp_path / "campaign"
-    write_pool(path, campaign.pool, campaign.seeds)
+    write_pool(path, campaign.pool, campaign.known_answers)
     (path / "guidelines.md").write_text("Judge.\n")
     write_templates(path, campaign.templates)
     write_sources(path, campaign.sources)

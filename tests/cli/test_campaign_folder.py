@@ -13,7 +13,7 @@ import pytest
 
 from kgtrec.cli import main
 from kgtrec.cli.campaign import assign as assign_command
-from kgtrec.formats.campaigns import read_campaign
+from kgtrec.formats.campaign.folder import read_campaign
 from tests.campaign_folders import pool_folder, say_in
 from tests.trees import tree
 

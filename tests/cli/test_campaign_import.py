@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from kgtrec.campaign.store import OpenCampaign
+from kgtrec.campaign.tasks import phrase
 from kgtrec.cli import main
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.campaign import Automatic, Campaign
@@ -24,10 +25,9 @@ from kgtrec.data.incoming import Incoming
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecWarning
-from kgtrec.formats.campaigns import JUDGEMENTS, read_campaign
-from kgtrec.formats.judgements import JudgementWriter, append_judgements
-from kgtrec.formats.tasks import guarded
-from kgtrec.phrasing import phrase
+from kgtrec.formats.campaign.folder import JUDGEMENTS, read_campaign
+from kgtrec.formats.campaign.judgements import JudgementWriter, append_judgements
+from kgtrec.formats.campaign.tasks import guarded
 from tests.campaign_folders import folder_of, people_of, said
 from tests.campaigns_by_hand import campaign_of
 from tests.judged_pools import judgements_of, pool_of
@@ -312,9 +312,11 @@ import os, signal, sys, time
 from pathlib import Path
 import pyarrow.compute, pyarrow.json
 from kgtrec.cli import main
-from kgtrec.formats.campaigns import read_campaign
-from kgtrec.formats import judgements, label_studio, tasks
-from kgtrec import acceptance, adjudication_tasks
+from kgtrec.formats.campaign.folder import read_campaign
+from kgtrec.formats.campaign import judgements
+from kgtrec.formats.campaign import label_studio
+from kgtrec.formats.campaign import tasks
+import kgtrec.campaign.accept, kgtrec.campaign.tasks
 from tests.cli.test_campaign_import import PER_FILE, N_TASKS, one_call
 mode, folder, log = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 store = folder / "judgements.jsonl"
@@ -406,7 +408,7 @@ def folder_to_fill(mode: str, folder: Path) -> Path:
     none = np.zeros(0, np.int32)
     made = replace(
         small, pool=pool, automatic=Automatic.none(N_TASKS), people=PEOPLE, names={},
-        seeds=Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities),
+        known_answers=Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities),
         assignments=replace(small.assignments, annotator=none, triple=none),
     )  # fmt: skip
     if mode == "adjudicate":

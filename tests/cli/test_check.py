@@ -129,7 +129,7 @@ def test_the_folder_of_a_campaign_is_read_as_a_whole(tmp_path, capsys):
     main(["check", str(campaign)])
     assert capsys.readouterr().out == (
         f"{campaign}/pool.tsv: ok, pool: 3 triples for 2 questions out of 1 run\n"
-        f"{campaign}/seeds.txt: ok, seeds: 0 rows\n"
+        f"{campaign}/seeds.txt: ok, known answers: 0 rows\n"
         f"{campaign}/automatic.tsv: ok, automatic: 1 triple\n"
     )
     main(["campaign", "init", str(campaign), "--annotator", "ann", "--annotator", "bob"])

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from kgtrec.cli import cli
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.qrels import read_qrels
-from kgtrec.formats.runs import read_run
+from kgtrec.formats.trec.qrels import read_qrels
+from kgtrec.formats.trec.runs import read_run
 from tests.formats.trec_files import judgements_of, rows_of, written
 
 RUN = "q1 Q0 NA 1 0.30000000000000004 sys\nq1 Q0 007 2 -inf sys\nq0 Q0 NA 1 1e-7 sys\n"

@@ -12,7 +12,7 @@ import pytest
 
 from kgtrec.cli import main
 from kgtrec.cli.demo_world import _KINSHIP
-from kgtrec.formats.record import RECORD
+from kgtrec.formats.output.record import RECORD
 from kgtrec.openworld.family_tree import KINSHIP
 
 ROOT = Path(__file__).parents[2]

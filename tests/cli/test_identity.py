@@ -12,7 +12,7 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.data.identity import entity_names
 from kgtrec.formats.collections import read_collection
-from kgtrec.formats.runs import read_run
+from kgtrec.formats.trec.runs import read_run
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 SPLITS = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
@@ -357,7 +357,7 @@ def test_a_measure_is_named_in_one_way(here: Path, command: list[str], capsys: p
 
 
 def test_a_campaign_under_ids_is_of_the_collection_that_gave_them(here: Path, capsys: pytest.CaptureFixture[str]):
-    """Its seeds are told by labels, and it gives no judgements to a collection where the ids are others."""
+    """Its known answers are told by labels, and it gives no judgements to a collection where the ids are others."""
     assert run("questions", *SPLITS, "--ids", "--out", "ids") == 0
     Path("train.tsv").write_text("".join(sorted(Path(SPLITS[0]).read_text().splitlines(keepends=True))))
     assert run("questions", "train.tsv", *SPLITS[1:], "--ids", "--out", "others") == 0

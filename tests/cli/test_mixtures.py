@@ -31,7 +31,10 @@ def test_every_command_refuses_them_by_file_in_either_order(words: str, other_wa
     """And warns with --mixed."""
     monkeypatch.chdir(folder)
     files = ["ranks/rules.ranks.parquet", "raw/svd.ranks.parquet"]
-    command = [*words.split(), *(reversed(files) if other_way else files)]
+    files = files[::-1] if other_way else files
+    if "correlate" in words:
+        files = [word for file in files for word in ("--systems", file)]
+    command = [*words.split(), *files]
     with pytest.raises(SystemExit) as stopped:
         main(command)
     assert stopped.value.code == 2

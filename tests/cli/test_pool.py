@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
-from kgtrec.formats.pools import read_pool
+from kgtrec.formats.campaign.pools import read_pool
 
 TRAIN = "fr\tborders\tde\nde\tborders\tat\nat\tborders\tit\nfr\tcapital\tparis\nit\tcapital\trome\n"
 RUN = "tail0 Q0 paris 1 3 x\ntail0 Q0 rome 2 2 x\ntail0 Q0 fr 3 1 x\nhead0 Q0 it 1 3 x\nhead0 Q0 at 2 2 x\n"
@@ -47,7 +47,7 @@ def test_a_pool_is_written_and_reported(folder, capsys):
     assert f"triples                        {len(found.pool)}" in out
     assert f"wrote P: {len(found.pool)} triples for people to judge, {2 * len(found.pool)} verdicts with two" in err
     assert report["seeds"] == 2
-    assert "seeds, answers known before    2\n" in out
+    assert "known answers                  2\n" in out
     assert report["triples"] == len(found.pool) == sum(report["new_by_depth"])
     assert report["empty_questions"] == 2  # of the second test triple, which no run was asked about
     assert found.families == {"one": "first", "two": ""}
@@ -83,7 +83,7 @@ def test_answer_ranks_among_runs_are_left_out_and_told(folder, capsys):
 
 
 def test_seeds_and_questions(folder, capsys):
-    """Only the questions of the seeds, or those named, are pooled for."""
+    """Only the questions of the known answers, or those named, are pooled for."""
     Path("seeds.tsv").write_text("de\tcapital\tberlin\n")
     main(["pool", "C", "runs", "--out", "P", "--seeds", "seeds.tsv"])
     assert list(read_pool("P").pool.questions.ids) == ["head0", "tail0"]

@@ -101,3 +101,16 @@ def test_whatever_a_signal_becomes_on_its_way_the_program_was_stopped(error: str
     )
     done = subprocess.run([sys.executable, "-c", script, "chance"], text=True, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (130, "stopped\n")
+
+
+def test_shells_complete_commands_options_and_choices():
+    """``eval "$(_KGTREC_COMPLETE=bash_source kgtrec)"`` is all that it takes."""
+    script = ran(env={**os.environ, "_KGTREC_COMPLETE": "bash_source"})
+    assert script.returncode == 0
+    assert "complete -o nosort -F _kgtrec_completion kgtrec" in script.stdout
+    for words, expected in (
+        ("kgtrec eva", "plain,evaluate\n"), ("kgtrec meta co", "plain,correlate\nplain,compare\n"),
+        ("kgtrec evaluate --tie", "plain,--ties\n"), ("kgtrec evaluate --ties exp", "plain,expected\n"),
+    ):  # fmt: skip
+        asked = {"_KGTREC_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        assert ran(env={**os.environ, **asked}).stdout == expected

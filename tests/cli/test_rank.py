@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from kgtrec.cli import main
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import write_collection
-from kgtrec.formats.runs import read_run
-from kgtrec.questions import build_questions
-from kgtrec.ranking import rank_scores
+from kgtrec.formats.trec.runs import read_run
+from kgtrec.ranking.rank import rank_scores
 from tests.trees import tree
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]

@@ -404,6 +404,18 @@ def test_the_report_is_made_anew_without_the_inputs(whole: Path, tmp_path: Path)
     assert not [name for name in made if name.startswith("figures/")]
 
 
+@pytest.mark.parametrize("width", ["3.3in", "8.382cm", "83.82 mm", "238.491pt"])
+def test_figures_and_tables_for_a_paper(whole: Path, tmp_path: Path, width: str):
+    """Figures of the width of its column, whatever the unit; intervals in its tables only if they are asked for."""
+    page = tmp_path / "mine.html"
+    words = ["--formats", "svg,tex", "--width", width, *(["--intervals"] if width == "3.3in" else [])]
+    assert run("report", whole / "study", "--out", page, *words) == 0
+    drawn = [path.read_text() for path in (tmp_path / "figures").glob("*.svg")]
+    assert drawn
+    assert all('width="237.6pt"' in text for text in drawn)
+    assert (" [0." in (tmp_path / "tables" / "scores-all.tex").read_text()) == (width == "3.3in")
+
+
 @pytest.mark.parametrize(
     ("formats", "written"), [("html,csv", "out/mine.html"), ("csv", "out"), (None, "out/mine.html")]
 )
@@ -424,6 +436,8 @@ def test_what_was_written_is_told(whole: Path, tmp_path: Path, monkeypatch, caps
         (["cities", "--out", "r.html"], "found no manifest.json; a study that was stopped goes on"),
         (["study", "--out", "r.pdf"], "expected a name that ends in .html"),
         (["study", "--out", "r.html", "--formats", "docx"], "expected html, svg, pdf, tex, csv, png, got 'docx'"),
+        (["study", "--out", "r.html", "--width", "3.3"], "such as 3.3in, 84mm, 8.4cm or 240pt, got '3.3'"),
+        (["study", "--out", "r.html", "--width", "1in"], "expected a width of 2 to 20 inches"),
     ],
 )
 def test_what_is_no_study_is_refused(whole: Path, monkeypatch, capsys, words: list[str], message: str):

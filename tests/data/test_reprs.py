@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.scores import Scores
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError
-from kgtrec.questions import build_questions
-from kgtrec.ranking import rank_scores
+from kgtrec.ranking.rank import rank_scores
 
 
 def test_what_is_printed_fits_on_a_line():

@@ -14,8 +14,8 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
-from kgtrec.formats.outputs import write_text
-from kgtrec.formats.runs import read_run
+from kgtrec.formats.output.outputs import write_text
+from kgtrec.formats.trec.runs import read_run
 from tests.trees import tree
 from tests.worlds import worlds
 

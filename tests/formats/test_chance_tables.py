@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtrec.chance import chance_table
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.errors import FormatError
+from kgtrec.evaluation.chance import chance_table
 from kgtrec.formats.chance_tables import chance_csv, read_chance_table, shipped_chance_tables, write_chance_table
 from kgtrec.formats.triples import find_splits, read_triples
-from kgtrec.questions import build_questions
 
 FOLDERS = {"nations": "small/nations", "kinships": "small/kinships", "umls": "small/umls", "fb15k-237": "fb15k-237",
            "wn18rr": "wn18rr"}  # fmt: skip

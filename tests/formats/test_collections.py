@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError, KgtrecWarning
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import is_collection, read_collection, write_collection
-from kgtrec.questions import build_questions
 from tests.trees import tree
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "tea"), ("ann", "knows", "bob")]

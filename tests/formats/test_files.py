@@ -13,7 +13,7 @@ import pytest
 
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import alone_in, reading
-from kgtrec.formats.outputs import write_text, writing
+from kgtrec.formats.output.outputs import write_text, writing
 from tests.trees import tree
 
 CONTENT = np.random.default_rng(0).bytes(300_000)

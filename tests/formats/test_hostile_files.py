@@ -16,22 +16,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError
 from kgtrec.formats import parquet
 from kgtrec.formats.answer_ranks import read_answer_ranks
+from kgtrec.formats.campaign.pools import read_settings
 from kgtrec.formats.chance_tables import read_chance_table
 from kgtrec.formats.collections import is_collection, read_collection, write_collection
 from kgtrec.formats.json_text import json_value
 from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
-from kgtrec.formats.pools import read_settings
-from kgtrec.formats.qrels import read_qrels
-from kgtrec.formats.runs import read_run
 from kgtrec.formats.score_tables import read_score_table
 from kgtrec.formats.sniff import sniff
-from kgtrec.formats.steps import STEP, Steps
-from kgtrec.formats.studies import MANIFEST, read_study
-from kgtrec.questions import build_questions
+from kgtrec.formats.trec.qrels import read_qrels
+from kgtrec.formats.trec.runs import read_run
+from kgtrec.study.folder import MANIFEST, read_study
+from kgtrec.study.steps import STEP, Steps
 
 # .npy
 

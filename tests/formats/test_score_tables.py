@@ -12,7 +12,7 @@ from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.score_tables import looks_like_table, read_score_table
-from kgtrec.report.tables import to_csv
+from kgtrec.report.show import shown
 
 
 def written(folder: Path, data: str | bytes, name: str = "scores.csv") -> Path:
@@ -57,7 +57,7 @@ def test_other_key_columns_are_named(tmp_path: Path):
 def test_a_long_table_is_what_evaluate_writes(tmp_path: Path):
     """Every column besides system, measure, value, low and high is a key."""
     scores = Scores(("a,b", 'q"'), ("micro.MR", "RR"), np.array([[[1.5], [np.nan]], [[2.0], [0.25]]]))
-    table = read_score_table(written(tmp_path, to_csv(scores)))
+    table = read_score_table(written(tmp_path, shown(scores, "csv")))
     assert (table.systems, table.measures) == (scores.systems, scores.measures)
     np.testing.assert_array_equal(table.values, scores.values)
     text = "system,measure,side,value,low,high\na,RR,head,0.5,0.1,0.9\na,RR,tail,0.25,0.1,0.9\n"
@@ -83,7 +83,7 @@ def test_whatever_evaluate_writes_is_read_back(
     value = st.floats(-1e300, 1e300) | st.just(float("nan"))
     shape = len(systems), len(measures), 1
     values = np.array([data.draw(value) for _ in range(len(systems) * len(measures))]).reshape(shape)
-    path = written(tmp_path_factory.mktemp("long"), to_csv(Scores(tuple(systems), tuple(measures), values)))
+    path = written(tmp_path_factory.mktemp("long"), shown(Scores(tuple(systems), tuple(measures), values), "csv"))
     table = read_score_table(path)
     assert (table.systems, table.measures) == (tuple(systems), tuple(measures))
     np.testing.assert_array_equal(table.values, values)

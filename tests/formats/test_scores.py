@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.score_matrix import read_score_matrix, stamp_score_matrix, write_score_matrix
-from kgtrec.questions import build_questions
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]
 TEST = [("ann", "likes", "jam"), ("bob", "knows", "cid"), ("cid", "likes", "tea")]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.formats.runs import RunFile, read_run_file
+from kgtrec.formats.trec.runs import RunFile, read_run_file
 
 ASCII_BLANKS = " \t\v\f\r\n"
 HOSTILE = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.formats.triples import read_triples
-from kgtrec.questions import build_questions
 
 
 @pytest.fixture(scope="session")

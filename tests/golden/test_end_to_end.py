@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.evaluation import evaluate
-from kgtrec.formats.qrels import read_qrels
-from kgtrec.formats.runs import read_run
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.formats.trec.qrels import read_qrels
+from kgtrec.formats.trec.runs import read_run
 
 TEXTS = {"runid", "relstring"}  # not numbers
 CASES = [f"case-{number:03d}" for number in range(1, 21)]

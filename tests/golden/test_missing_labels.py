@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kgtrec.collection.questions import completions
 from kgtrec.data.qrels import Qrels
 from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.triples import read_triples
 from kgtrec.openworld.estimate import estimate_missing
-from kgtrec.questions import completions
-from kgtrec.ranking import rank_scores
+from kgtrec.ranking.rank import rank_scores
 
 pytestmark = pytest.mark.slow
 

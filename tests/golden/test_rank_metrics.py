@@ -7,10 +7,11 @@ import csv
 import numpy as np
 import pytest
 
-from kgtrec.chance import adjust, candidate_counts, chance_table
+from kgtrec.collection.questions import build_questions
+from kgtrec.evaluation.chance import adjust, candidate_counts, chance_table
 from kgtrec.formats.triples import find_splits, read_triples
-from kgtrec.kernels import chance
-from kgtrec.questions import build_questions
+from kgtrec.kernels.chance import ranks as chance
+from tests.kernels.chance import published
 
 NAMES = {"small/nations": "nations", "small/kinships": "kinships", "fb15k-237": "fb15k237", "wn18rr": "wn18rr"}
 
@@ -50,9 +51,9 @@ def test_published_numbers_adjust_to_the_published_indices(world):
 def test_z_and_agmri_of_the_file_need_one_candidate_fewer(world):
     """Its zMR is turned the other way round; its zGMR is not."""
     collection, rows = world
-    fewer = chance.group_candidates(chance.compatible_candidates(candidates_per_answer(collection), "one fewer"))
-    mean_rank = chance.mean_moments(fewer, chance.expected_rank, chance.variance_rank)
-    reciprocal = chance.mean_moments(fewer, chance.expected_reciprocal_rank, chance.variance_reciprocal_rank)
+    fewer = chance.group_candidates(published.compatible_candidates(candidates_per_answer(collection), "one fewer"))
+    mean_rank = published.mean_moments(fewer, chance.expected_rank, chance.variance_rank)
+    reciprocal = published.mean_moments(fewer, chance.expected_reciprocal_rank, chance.variance_reciprocal_rank)
     geometric = chance.geometric_mean_moments(fewer)
     for row in rows:
         at = {key: float(value) for key, value in row.items() if key not in ("dataset", "model", "training")}
@@ -69,7 +70,7 @@ def test_z_and_agmri_of_the_file_need_one_candidate_fewer(world):
 def test_amrr_of_the_file_needs_the_mean_number_of_candidates(world):
     """ln m / (m - 1) instead of the mean of H(N) / N."""
     collection, rows = world
-    level = chance.continuous_reciprocal_rank(candidates_per_answer(collection))
+    level = published.continuous_reciprocal_rank(candidates_per_answer(collection))
     for row in rows:
         index = (float(row["inverse_harmonic_mean_rank"]) - level) / (1 - level)
         assert index == pytest.approx(float(row["adjusted_inverse_harmonic_mean_rank"]), abs=1e-6)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kgtrec.formats.factorised import read_factorised
-from kgtrec.ranking import rank_scores
+from kgtrec.ranking.rank import rank_scores
 
 SYSTEMS = ("complex", "conve", "cp", "distmult", "rescal", "rotate", "transe", "tucker")
 

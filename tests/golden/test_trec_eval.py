@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtrec.kernels.judged_ranking import JudgedRanking
-from kgtrec.kernels.relevant_rows import ranking_of
+from kgtrec.kernels.lists.judged_ranking import JudgedRanking
+from kgtrec.kernels.lists.relevant_rows import ranking_of
 from kgtrec.measures.names import ParsedMeasure, parse_measure
 
 CASES = [f"case-{number:03}" for number in range(1, 21)]

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.acceptance import accept
+from kgtrec.campaign.accept import accept
 from kgtrec.cli import main
 from kgtrec.errors import FormatError
-from kgtrec.formats.campaigns import (
+from kgtrec.formats.campaign.folder import (
     read_campaign,
     write_assignments,
     write_names,
@@ -22,8 +22,8 @@ from kgtrec.formats.campaigns import (
     write_sources,
     write_templates,
 )
-from kgtrec.formats.label_studio import read_label_studio, read_users
-from kgtrec.formats.pools import write_pool
+from kgtrec.formats.campaign.label_studio import read_label_studio, read_users
+from kgtrec.formats.campaign.pools import write_pool
 from tests.campaigns_by_hand import campaign_of
 from tests.label_studio.server import Account, result, running
 
@@ -39,7 +39,7 @@ def campaign_folder(tmp_path: Path) -> Path:
     """A campaign of six triples, all of them assigned to ann and bob."""
     campaign = campaign_of()
     folder = tmp_path / "campaign"
-    write_pool(folder, campaign.pool, campaign.seeds)
+    write_pool(folder, campaign.pool, campaign.known_answers)
     (folder / "guidelines.md").write_text("Judge.\n")
     write_templates(folder, campaign.templates)
     write_sources(folder, campaign.sources)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from kgtrec.errors import KgtrecWarning
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.measures.record import Measure
 from kgtrec.measures.registry import registered
 from tests.laws.tables import Table, spelled

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecWarning, MeasureError
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.measures.record import Measure
 from kgtrec.measures.registry import registered
 from tests.laws.tables import Table, spelled

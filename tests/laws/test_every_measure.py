@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kgtrec.errors import KgtrecWarning
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.measures.record import Measure
 from kgtrec.measures.registry import registered
 from tests.laws.tables import Table, spelled, tables

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.collection import Collection
@@ -23,15 +24,14 @@ from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
 from kgtrec.formats.collections import read_collection, write_collection
 from kgtrec.formats.factorised import read_factorised
-from kgtrec.formats.qrels import read_qrels
-from kgtrec.formats.runs import read_run, write_run
 from kgtrec.formats.score_matrix import read_score_matrix, stamp_score_matrix, write_score_matrix
-from kgtrec.questions import build_questions
-from kgtrec.ranking import Ranked, rank_scores
+from kgtrec.formats.trec.qrels import read_qrels
+from kgtrec.formats.trec.runs import read_run, write_run
+from kgtrec.ranking.rank import Ranked, rank_scores
 
 Triple = tuple[str, str, str]
 Question = tuple[str, str, str]  # side, anchor, relation

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import KgtrecWarning
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.measures.record import Measure
 from kgtrec.measures.registry import registered
-from kgtrec.ranking import Ranked, rank_scores
+from kgtrec.ranking.rank import Ranked, rank_scores
 from tests.collections_by_hand import collection_of
 from tests.laws.tables import spelled
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from kgtrec.kernels.judged_ranking import JudgedRanking
-from kgtrec.kernels.relevant_rows import ranking_of
+from kgtrec.kernels.lists.judged_ranking import JudgedRanking
+from kgtrec.kernels.lists.relevant_rows import ranking_of
 from kgtrec.measures.names import ParsedMeasure, parse_measure
 
 PLAIN = [

@@ -11,7 +11,7 @@ import pytest
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.errors import MeasureError
-from kgtrec.kernels.relevant_rows import ranking_of
+from kgtrec.kernels.lists.relevant_rows import ranking_of
 from kgtrec.measures.ir_measures_adapter import ProvidedMeasure, provided_values
 from kgtrec.measures.names import parse_measure
 

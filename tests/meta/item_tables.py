@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgtrec.data.item_scores import ItemScores
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.evaluation.item_scores import ItemScores
 
 
 def answer_scores(seed=0, systems=4, n_questions=40, measure="micro.MRR", aggregate="mean", ranks=False) -> ItemScores:

@@ -16,9 +16,9 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.evaluation.item_scores import item_scores
 from kgtrec.meta.comparison import compare
-from kgtrec.per_item import item_scores
 from tests.collections_by_hand import collection_of
 
 N_ENTITIES = 12
@@ -277,3 +277,18 @@ def test_tables_are_tidy():
     assert found.to_frame()["measure"].tolist() == ["AP@5", "micro.MRR"]
     assert found.group_table("relation").num_rows == 2 * len(found.groups["relation"].labels)
     assert found.question_table().num_rows == sum(len(own.answers) for own in found.questions)
+
+
+def test_relations_and_answers_are_shown_as_many_as_asked():
+    """Relations that add most to the difference first; three answers of a question; the data holds all."""
+    collection, one, other = world(2)
+    found = compare(collection, one, other, "AP@5 micro.MRR", by="micro.MRR", resamples=10, top=3, relations=2)
+    tables = {table.key: table for table in found.tables()}
+    relations = tables["relation"]
+    everything = [row for row in relations.data.to_pylist() if row["measure"] == "micro.MRR" and row["n_items"]]
+    assert len(everything) > 2
+    by_share = sorted(everything, key=lambda row: -abs(row["share"]))
+    assert [row["share"] for row in relations.shown.to_pylist()] == [row["share"] for row in by_share[:2]]
+    assert relations.title.endswith("; the 2 that add most to the difference")
+    places = tables["questions"].shown["place"].to_pylist()
+    assert [places.count(place) for place in (1, 2, 3)] == [min(3, len(own.answers)) for own in found.questions]

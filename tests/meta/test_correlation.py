@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgtrec.data.correlations import COEFFICIENTS
-from kgtrec.data.item_scores import ItemScores
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.kernels.correlation import rank_biased_overlap, tau_ap
+from kgtrec.evaluation.item_scores import ItemScores
+from kgtrec.kernels.statistics.correlation import rank_biased_overlap, tau_ap
+from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.correlation import between_measures, correlate, swaps
 from kgtrec.meta.known_measures import known_measure
 

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgtrec.data.power import POWER_TESTS, Power
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.kernels.paired_tests import achieved_significance, clustered_errors, holm
-from kgtrec.meta.power import power
+from kgtrec.kernels.statistics.paired_tests import achieved_significance, clustered_errors, holm
+from kgtrec.meta.power import POWER_TESTS, Power, power
 from tests.meta.item_tables import answer_scores, question_scores
 
 

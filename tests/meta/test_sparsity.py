@@ -11,7 +11,7 @@ from scipy.stats import kendalltau
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.errors import KgtrecError, KgtrecWarning
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.score_tables import read_score_table
 from kgtrec.meta.sparsity import label_scores, relation_shares, sparsity
 from tests.meta.test_stability import study_set

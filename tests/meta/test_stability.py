@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import get_args
 
 import numpy as np
@@ -12,20 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
-from kgtrec.data.stability import MACRO_READINGS
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.evaluation import evaluate
-from kgtrec.kernels.subsamples import MacroReading
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.kernels.sampling.subsamples import MacroReading
 from kgtrec.measures.registry import registered
-from kgtrec.meta.stability import SIZES, stability, subsample
-from kgtrec.questions import build_questions
-from kgtrec.ranking import rank_scores
+from kgtrec.meta.stability import MACRO_READINGS, SIZES, stability, subsample
+from kgtrec.ranking.rank import rank_scores
 from tests.worlds import World
 
 MICRO = ("micro.MR", "micro.MRR", "micro.Hits@2", "micro.GMR", "micro.HMR", "micro.MedianRank", "micro.AMRI",
@@ -121,7 +121,7 @@ def with_few_answers(*numbers: int) -> Iterator[int]:
     """Run what follows with other numbers of answers up to which the cases of a question are scored beforehand."""
     for few in numbers:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("kgtrec.meta.stability._FEW_ANSWERS", few)
+            patch.setattr(import_module("kgtrec.meta.stability"), "_FEW_ANSWERS", few)
             yield few
 
 
@@ -362,8 +362,8 @@ def test_how_many_questions_are_looked_up_does_not_matter(monkeypatch, ties, mac
     measures = ("macro.MR", "macro.MRR", "AP@5", "nDCG@20", "P@5")
     found = []
     for few, together in ((0, 1), (0, 1 << 17), (2, 1), (2, 1 << 17), (7, 1 << 17)):
-        monkeypatch.setattr("kgtrec.meta.stability._FEW_ANSWERS", few)
-        monkeypatch.setattr("kgtrec.meta.stability._ROWS_AT_A_TIME", together)
+        monkeypatch.setattr(import_module("kgtrec.meta.stability"), "_FEW_ANSWERS", few)
+        monkeypatch.setattr(import_module("kgtrec.meta.stability"), "_ROWS_AT_A_TIME", together)
         found.append(stability(*STUDY, measures, sizes=[0.1, 0.9], repeats=3, ties=ties, macro=macro).scores)
     assert all(np.array_equal(found[place], found[place + 1]) for place in (0, 2))
     for other in found:
@@ -373,7 +373,7 @@ def test_how_many_questions_are_looked_up_does_not_matter(monkeypatch, ties, mac
 def test_a_table_that_would_be_too_large_has_fewer_questions(monkeypatch):
     """Its size is bounded; the scores are the same."""
     whole = stability(*STUDY, MEASURES, sizes=[0.5], repeats=3)
-    monkeypatch.setattr("kgtrec.meta.stability._MAX_CELLS", 3)
+    monkeypatch.setattr(import_module("kgtrec.meta.stability"), "_MAX_CELLS", 3)
     np.testing.assert_allclose(stability(*STUDY, MEASURES, sizes=[0.5], repeats=3).scores, whole.scores, rtol=1e-13)
 
 
@@ -423,9 +423,9 @@ def test_a_subsample_has_both_sides_of_its_triples():
 
 def test_larger_samples_rank_more_alike():
     """Means of tau rise from 5% to 95% of the triples, and lie within their interval."""
-    found = stability(*STUDY, MEASURES, sizes=[0.05, 0.5, 0.95], repeats=30)
+    found = stability(*STUDY, MEASURES, sizes=[0.05, 0.5, 0.95], repeats=30, confidence=0.9)
     assert np.all(np.diff(found.mean, axis=1) > 0)
-    low, high = found.interval(0.9)
+    low, high = found.interval
     assert np.all((low <= found.mean) & (found.mean <= high))
 
 
@@ -552,7 +552,7 @@ def test_workers_end_with_the_process_that_shares_out_the_work():
 import os, signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from kgtrec.meta.stability import _begin
+from kgtrec.meta.workers import _begin
 
 with ProcessPoolExecutor(1, get_context("spawn"), _begin, (None,)) as pool:
     pool.submit(os.write, 1, b"at work").result()

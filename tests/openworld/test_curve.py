@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.openworld.curve import degradation, inconsistency, open_world_curve
 from kgtrec.openworld.labels import TrueFacts, hide_labels
+from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.theory import expected_score
 from tests.openworld.test_labels import built_anew, ranked, world
 

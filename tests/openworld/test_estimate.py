@@ -16,29 +16,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.baselines import baseline_checkpoints, score_blocks
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.decisions import Decisions
-from kgtrec.data.open_world import OpenWorld
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.evaluation import evaluate
-from kgtrec.kernels.capture_recapture import FoundAnswers, estimates, question_sums
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.kernels.sampling.capture_recapture import FoundAnswers, estimates, question_sums
 from kgtrec.openworld import estimate as module
 from kgtrec.openworld.estimate import estimate_missing, judged_answers
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.openworld.labels import TrueFacts, found_answers, hide_labels
 from kgtrec.openworld.mixture import MixedWorld
+from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.theory import expected_score, questions_needed
 from kgtrec.openworld.weights import named_weights
-from kgtrec.pooling import pool_runs
-from kgtrec.questions import build_questions
-from kgtrec.ranking import rank_scores
-from kgtrec.report.missing_estimate import estimate_json, estimate_text
-from tests.test_sampled_estimates import STRATA, judged, world
+from kgtrec.pooling.pool_runs import pool_runs
+from kgtrec.ranking.rank import rank_scores
+from kgtrec.report.show import shown
+from tests.campaign.test_estimates import STRATA, judged, world
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -107,7 +107,7 @@ def test_known_answers_count_as_judged_true():
     known = qrels(q1="abd", q3="h", q7="z")
     found = estimate_missing(LABELLED, bare, [ONE, TWO], "micro.MRR", depth=3, known=known)
     expected = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", depth=3)
-    assert estimate_json(found) == estimate_json(expected)
+    assert shown(found, "json") == shown(expected, "json")
 
 
 def test_the_truth_is_told_beside_and_is_not_a_judgement():
@@ -302,10 +302,10 @@ def test_scores_are_those_of_evaluate(seed):
 def test_answer_ranks_say_what_runs_say(seed):
     """Whatever was known when scores were ranked: all that is true, the labels, or nothing; shares judged apart."""
     true, labelled, scores = random_world(seed)
-    expected = json.loads(estimate_json(estimated(labelled, true, runs_of(scores))))
+    expected = json.loads(shown(estimated(labelled, true, runs_of(scores)), "json"))
     for answers in (true, labelled):
         ranks = [ranks_of(f"s{place}", own, answers, true) for place, own in enumerate(scores)]
-        got = json.loads(estimate_json(estimated(labelled, true, ranks)))
+        got = json.loads(shown(estimated(labelled, true, ranks), "json"))
         assert set(got.pop("judged").values()) == {None}
         assert got == {name: value for name, value in expected.items() if name != "judged"}
 
@@ -327,7 +327,7 @@ def test_the_order_of_rows_files_and_systems_does_not_matter(seed):
         Qrels.from_frame(shuffled(labels.to_frame())), Qrels.from_frame(shuffled(everything.to_frame())),
         [Run.from_frame(shuffled(one.to_frame()), one.name) for one in runs], **OPTIONS,
     )  # fmt: skip
-    assert estimate_json(again) == estimate_json(expected)
+    assert shown(again, "json") == shown(expected, "json")
     turned = estimate_missing(labels, everything, runs[::-1], **OPTIONS)  # their rows come in that order
     assert turned.separations_table().equals(expected.separations_table())
     for name in ("missing", "answers"):
@@ -516,7 +516,7 @@ def test_systems_that_miss_more_labels_than_independent_ones_would_do_not_find_i
     assert (
         '"runs" would have the systems miss 0 labels, and they miss 6: they do not find independently, and its numbers '
         "are too low and have no interval"
-    ) in estimate_text(found)
+    ) in shown(found, "table")
 
 
 def test_systems_that_miss_as_many_labels_as_independent_ones_would_may_be_such():
@@ -526,7 +526,7 @@ def test_systems_that_miss_as_many_labels_as_independent_ones_would_may_be_such(
     assert found.missed_by_runs == pytest.approx(3.3)
     assert found.independent
     assert found.answers.low[RUNS] < found.answers.value[RUNS] < found.answers.high[RUNS]
-    assert '"runs" would have' not in estimate_text(found)
+    assert '"runs" would have' not in shown(found, "table")
 
 
 def test_systems_that_miss_no_label_where_few_are_to_be_missed_may_be_independent():
@@ -556,7 +556,7 @@ def test_what_is_known_otherwise_counts_once_though_a_sample_of_it_was_judged():
     weight = np.where(JUDGED.grade >= 1, 2.5, 1.0)
     found = estimate_missing(LABELLED, JUDGED, [ONE, TWO], "micro.MRR", weight=weight, **options)
     assert found.found_missing == 3
-    assert estimate_json(found) == estimate_json(expected)
+    assert shown(found, "json") == shown(expected, "json")
 
 
 # -- strengths and separations
@@ -653,14 +653,14 @@ def test_judged_answers_of_a_sample_recover_the_pool_on_average():
     """60 samples: the mean of what settled positives stand for is the number of positives of the whole pool."""
     collection, runs, true = world()
     whole = pool_runs(collection, runs, depth=40)
-    seeds = collection.qrels
-    everything, weight = judged_answers(whole, seeds, judged(whole, true))
+    known_answers = collection.qrels
+    everything, weight = judged_answers(whole, known_answers, judged(whole, true))
     assert (weight == 1).all()
     positive = everything.grade >= 1
     totals = []
     for seed in range(60):
         pool = pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)
-        rows, own = judged_answers(pool, seeds, judged(pool, true))
+        rows, own = judged_answers(pool, known_answers, judged(pool, true))
         seed_rows = rows.question == rows.entity  # question i has the seed i
         assert (own[seed_rows] == 1).all()
         totals.append(float(own[rows.grade >= 1].sum()))
@@ -673,11 +673,11 @@ def test_a_sampled_pool_gives_the_estimates_of_the_whole_one_on_average():
     """The same labels and systems: what was found, and the completed score, over 60 samples."""
     collection, runs, true = world(2)
     whole = pool_runs(collection, runs, depth=40)
-    seeds = collection.qrels
+    known_answers = collection.qrels
 
     def of(pool):
-        rows, weight = judged_answers(pool, seeds, judged(pool, true))
-        return estimate_missing(seeds, rows, runs, "micro.Hits@10", depth=40, weight=weight)
+        rows, weight = judged_answers(pool, known_answers, judged(pool, true))
+        return estimate_missing(known_answers, rows, runs, "micro.Hits@10", depth=40, weight=weight)
 
     expected = of(whole)
     found = [of(pool_runs(collection, runs, strategy="stratified", strata=STRATA, seed=seed)) for seed in range(60)]
@@ -692,15 +692,15 @@ def test_a_sampled_pool_gives_the_estimates_of_the_whole_one_on_average():
 
 
 def test_judgements_that_are_not_settled_are_stood_for():
-    """Of a pool that was judged by half, the settled half counts twice; seeds count once."""
+    """Of a pool that was judged by half, the settled half counts twice; known answers count once."""
     collection, runs, _ = world()
     pool = pool_runs(collection, runs, depth=10)
     half = np.arange(len(pool)) % 2 == 0
     decisions = Decisions(np.full(len(pool), 2, np.int8), np.where(half, 1, -1).astype(np.int8))
     rows, weight = judged_answers(pool, collection.qrels, decisions)
-    seeds = rows.question == rows.entity
-    assert (weight[seeds] == 1).all()
-    np.testing.assert_allclose(weight[~seeds], len(pool) / half.sum())
+    known_answers = rows.question == rows.entity
+    assert (weight[known_answers] == 1).all()
+    np.testing.assert_allclose(weight[~known_answers], len(pool) / half.sum())
 
 
 def test_an_empty_pool_leaves_the_seeds():

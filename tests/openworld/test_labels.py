@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgtrec.collection.questions import build_questions
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
@@ -24,8 +25,7 @@ from kgtrec.openworld.labels import (
     rows_of,
 )
 from kgtrec.openworld.theory import correlation_range
-from kgtrec.questions import build_questions
-from kgtrec.ranking import rank_scores
+from kgtrec.ranking.rank import rank_scores
 
 SEEDS = st.integers(0, 10_000)
 DENSITIES = st.floats(0.05, 1.0)

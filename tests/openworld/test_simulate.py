@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from importlib import import_module
 
 import numpy as np
 import pytest
 
-from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError
-from kgtrec.kernels import open_world_simulation as kernel
+from kgtrec.kernels.openworld import simulation as kernel
+from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.simulate import simulate
 from kgtrec.openworld.theory import expected_score, question_variance, wrong_order_probability
 
@@ -125,7 +126,9 @@ def test_what_is_held_at_a_time_changes_no_bit(monkeypatch, shared, n_entities):
     one = simulate(world, "MRR Hits@2", strength, **options)
     whole = kernel.simulated_sums
     monkeypatch.setattr(
-        "kgtrec.openworld.simulate.simulated_sums", lambda *given, **named: whole(*given, **named, cells=185)
+        import_module("kgtrec.openworld.simulate"),
+        "simulated_sums",
+        lambda *given, **named: whole(*given, **named, cells=185),
     )
     monkeypatch.setattr(kernel, "_BUFFERED", 1)
     other = simulate(world, "MRR Hits@2", strength, **options)

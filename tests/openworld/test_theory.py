@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from kgtrec.data.open_world import OpenWorld
 from kgtrec.errors import KgtrecError, MeasureError
+from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.theory import (
     correlation_range,
     expected_score,

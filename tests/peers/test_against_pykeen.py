@@ -8,9 +8,9 @@ import pytest
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.evaluation import evaluate
+from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.evaluation.summarise import ItemValues, chance_level
 from kgtrec.measures.names import parse_measure
-from kgtrec.summary import Items, chance_level
 
 peer = pytest.importorskip("pykeen.metrics.ranking")
 
@@ -86,7 +86,7 @@ def test_expectation_and_variance_are_pykeens(label: str, weighted: bool):
     weight = 1.0 / np.bincount(question)[question] if weighted else None
     n = len(ranks)
     measure = parse_measure(label)
-    items = Items(ranks.astype(float), np.zeros(n, np.int32), question.astype(np.int32), weight, candidates, None)
+    items = ItemValues(ranks.astype(float), np.zeros(n, np.int32), question.astype(np.int32), weight, candidates, None)
     expectation, variance = (float(level[0]) for level in chance_level(measure, items, 1, "s"))
     metric = VALUES[label]()
     if label in SIMULATED_THERE:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kgtrec.data.report import Report
+from kgtrec.data.table import Report
 from kgtrec.report.html import to_html
 from tests.report.sample import sample_report
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pyarrow as pa
 
-from kgtrec.data.report import (
+from kgtrec.data.scores import Scores
+from kgtrec.data.table import (
     Code,
     Facts,
     Figure,
@@ -18,9 +19,8 @@ from kgtrec.data.report import (
     Section,
     Text,
 )
-from kgtrec.data.scores import Scores
 from kgtrec.report import figures
-from kgtrec.report.score_tables import score_table
+from kgtrec.study.score_table import score_table
 
 HOSTILE = "<script>alert(1)</script>"
 SYSTEMS = ("ComplEx", "RotatE", HOSTILE, "=1+1", "知识图谱 $x_1^2$ & \"q\" 'r'", "none")
@@ -46,6 +46,7 @@ def all_figures() -> dict[str, Figure]:
     ties = {"system": [], "measure": [], "policy": [], "value": []}
     curves = {"missing": [], "density": [], "system": [], "family": [], "full": [], "sparse": []}
     scores = {"system": [], "measure": [], "value": [], "low": [], "high": []}
+    slopes = {"system": [], "labels": [], "value": []}
     for place, system in enumerate(SYSTEMS):
         for side in ("head", "tail"):
             for category in ("1-1", "1-N", "N-1", "N-N"):
@@ -57,6 +58,8 @@ def all_figures() -> dict[str, Figure]:
                 _add(curves, measure, 0.3 + 0.2 * n, f"{system}@{n}", system, 0.2 * n + 0.05 * place, 0.1 * n)
             value = math.nan if place == 5 else 0.3 + 0.1 * (place % 4)
             _add(scores, system, measure, value, value - 0.05, value + 0.05)
+        for n, labels in enumerate(("sparse", HOSTILE, "full")):
+            _add(slopes, system, labels, math.nan if (place, n) == (5, 1) else 0.3 + 0.1 * ((place + n) % 4))
     grown = {"depth": [1, 2, 3], "triples": [1000, 1900, 2700], "positives": [200, 300, 350]}
     made = (
         figures.score_intervals(pa.table(scores)),
@@ -66,9 +69,16 @@ def all_figures() -> dict[str, Figure]:
         figures.heat_map(pa.table(cells), value="micro.MRR"),
         figures.pool_growth(pa.table(grown)),
         figures.tie_report(pa.table(ties)),
-        figures.sparse_against_full(pa.table(curves)),
+        sparse_against_full(pa.table(curves)),
+        figures.slope_chart(pa.table(slopes), measure="micro.MRR"),
     )
     return {figure.kind: figure for figure in made}
+
+
+def sparse_against_full(table: pa.Table) -> Figure:
+    """What ``OpenWorldCurve.figures`` gives, of any rows."""
+    axes = {"x": "score with all labels", "y": "with sparse labels"}
+    return Figure("sparse-full", "sparse_against_full", "Sparse against full", "A caption.", table, axes)
 
 
 def _add(columns: dict[str, list], *row: object) -> None:
@@ -102,6 +112,7 @@ def sample_report() -> Report:
                 "summary",
                 f"Summary {HOSTILE}",
                 (
+                    Text(("The answer.",), is_lead=True),
                     Facts((("questions", "2,883"), (HOSTILE, HOSTILE))),
                     Text((f"Six systems, one of them called {HOSTILE}.", "A second paragraph: 知识 é ∑.")),
                     Items((HOSTILE, "another point")),

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kgtrec.data.report import Report
+from kgtrec.data.table import Report
 from tests.report.sample import HOSTILE
 
 FLAGS = (
@@ -209,7 +209,8 @@ def test_tables_sort_by_keyboard(browser: Any, address: str):
 
 OVERFLOWING = """
 return [...document.querySelectorAll("body *")].filter((node) => {
-    if (node.closest(".scroll") && !node.matches(".scroll")) return false;
+    const box_of = node.closest(".scroll, nav ol");
+    if (box_of && box_of !== node) return false;
     if (node.closest("svg") && !node.matches("svg")) return false;
     const box = node.getBoundingClientRect();
     return box.width > 1 && (box.right > arguments[0] + 0.5 || box.left < -0.5) && !node.matches(".skip, .hidden");
@@ -229,6 +230,15 @@ def test_nothing_is_wider_than_a_phone(browser: Any, address: str, width: int):
     )
     assert boxes
     assert all(box == [0, "auto"] for box in boxes)
+
+
+def test_a_caption_stands_beside_a_single_panel(browser: Any, address: str):
+    """So that half of the card is not empty; on a phone it stands below."""
+    place = """const box = document.querySelector("#figure-slopes svg").getBoundingClientRect();
+               const text = document.querySelector("#figure-slopes figcaption").getBoundingClientRect();
+               return [box.right <= text.left, box.bottom <= text.top];"""
+    assert opened(browser, address).execute_script(place) == [True, False]
+    assert opened(browser, address, 375, phone=True).execute_script(place) == [False, True]
 
 
 def test_text_in_pictures_can_be_read_on_a_phone(browser: Any, address: str):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
@@ -19,8 +20,8 @@ from matplotlib.figure import Figure as Grid
 from kgtrec.report import figures
 from kgtrec.report.cells import label_text
 from kgtrec.report.drawing import draw, pdf, png, svg
-from kgtrec.report.figures import KINDS, panels
-from tests.report.sample import HOSTILE, all_figures
+from kgtrec.report.figures import KINDS, gist, panels
+from tests.report.sample import HOSTILE, all_figures, sparse_against_full
 
 FIGURES = all_figures()
 SVG = "{http://www.w3.org/2000/svg}"
@@ -46,20 +47,89 @@ def test_lines_are_the_data(kind: str, x: str, y: str):
 
 
 @pytest.mark.parametrize(("kind", "low", "high"), [("tau_by_depth", "low", "high"), ("stability", "low", "high")])
-def test_bands_are_the_data(kind: str, low: str, high: str):
-    """A band per line, whose corners are the ends of the intervals."""
+def test_bars_of_lines_are_the_data(kind: str, low: str, high: str):
+    """Bars for each line, from low to high of every point that has both."""
     figure = FIGURES[kind]
     for axes, panel in zip(draw(figure).axes, panels(figure), strict=False):
         measures = list(dict.fromkeys(panel.rows["measure"]))
-        for measure, band in zip(measures, axes.collections, strict=True):
-            corners = np.concatenate([path.vertices[:, 1] for path in band.get_paths()])
-            ends = [
-                end
-                for name in (low, high)
-                for label, end in zip(panel.rows["measure"], panel.rows[name], strict=True)
-                if label == measure and end == end
-            ]
-            assert set(np.round(corners, 12)) == set(np.round(ends, 12))
+        for measure, bars in zip(measures, axes.collections, strict=True):
+            drawn = [segment[:, 1].tolist() for segment in bars.get_segments() if len(segment)]
+            rows = zip(panel.rows["measure"], panel.rows[low], panel.rows[high], strict=True)
+            assert drawn == [ends for label, *ends in rows if label == measure and ends[0] == ends[0]]
+
+
+def test_bars_of_several_lines_stand_beside_one_another():
+    """So that in print, too, one can tell whose they are."""
+    rows = {"measure": ["RR", "AP"], "share": [0.5] * 2, "mean": [0.5] * 2, "low": [0.25] * 2, "high": [0.75] * 2}
+    (axes,) = draw(figures.stability(pa.table(rows))).axes
+    places = [bars.get_transform().transform((0.5, 0.25))[0] for bars in axes.collections]
+    assert places[1] - places[0] == pytest.approx(100 * 2.4 / 72)
+
+
+def slopes(*values: tuple[float, float], better: str = "RR") -> Any:
+    """The axes of a slope chart of systems a, b, ... under two label sets."""
+    rows = [
+        {"system": "abcdefgh"[place], "labels": labels, "value": float(pair[n])}
+        for n, labels in enumerate("KT")
+        for place, pair in enumerate(values)
+    ]
+    (axes,) = draw(figures.slope_chart(pa.Table.from_pylist(rows), measure=better)).axes
+    return axes
+
+
+def test_a_slope_chart_has_a_line_per_system():
+    """Its score under each label set, told at both ends beside its name."""
+    axes = slopes((0.25, 0.5), (0.75, 1.0))
+    lines = {line.get_label(): line.get_ydata().tolist() for line in axes.lines if line.get_label()[0] != "_"}
+    assert lines == {"a": [0.25, 0.5], "b": [0.75, 1.0]}
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["K", "T"]
+    assert {text.get_text() for text in axes.texts} == {"a  0.2500", "b  0.7500", "0.5000  a", "1.0000  b"}
+
+
+def test_lines_that_cross_are_thick_and_each_has_its_own_dash_and_mark():
+    """So that print without colour shows the changes of order; the others are thin and grey."""
+    axes = slopes((0.3, 0.4), (0.4, 0.3), (0.9, 0.9))
+    looks = {line.get_label(): line for line in axes.lines if line.get_label()[0] != "_"}
+    assert looks["a"].get_linewidth() == looks["b"].get_linewidth() > 1.5 * looks["c"].get_linewidth()
+    assert looks["a"].get_linestyle() != looks["b"].get_linestyle()
+    assert looks["a"].get_marker() != looks["b"].get_marker()
+
+
+def test_the_best_stands_on_top_where_lower_is_better():
+    assert slopes((3, 4), (1, 2), better="micro.MR").yaxis_inverted()
+
+
+@pytest.mark.parametrize("better", ["RR", "micro.MR"])
+def test_names_of_a_slope_chart_do_not_cover_one_another(better: str):
+    """Seven of eight systems have one score."""
+    axes = slopes(*[(0.5, 0.5)] * 7, (0.9, 0.1), better=better)
+    bottom, top = sorted(axes.get_ylim())
+    for side in (0, 1):
+        heights = sorted(text.xy[1] for text in axes.texts if (text.xy[0] > 0.5) == side)
+        assert len(heights) == 8
+        assert min(np.diff(heights)) >= 0.05 * (top - bottom)
+        assert bottom <= heights[0] <= heights[-1] <= top
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_figure_for_a_paper_has_its_width_and_small_text(kind: str):
+    """3.3 inches, one panel below the other, text of 7 to 8 pt; two panels side by side where they fit."""
+    root = ET.fromstring(svg(FIGURES[kind], width=3.3))  # noqa: S314
+    assert root.get("width") == "237.6pt"
+    sizes = {float(node.get("font-size")) for node in root.iter() if node.get("font-size")}
+    assert 7 <= min(sizes) <= max(sizes) <= 8
+    wide = ET.fromstring(svg(FIGURES[kind], width=7))  # noqa: S314
+    assert wide.get("width") == "504pt"
+    if len(panels(FIGURES[kind])) == 2:
+        assert float(wide.get("height").removesuffix("pt")) < 0.6 * float(root.get("height").removesuffix("pt"))
+
+
+def test_the_last_of_three_panels_has_a_row_for_itself():
+    """No panel is empty."""
+    figure = FIGURES["p_value_curves"]
+    assert len(panels(figure)) == 3
+    widths = [axes.get_position().width for axes in draw(figure).axes]
+    assert widths[2] > 1.8 * widths[0]
 
 
 def test_dots_and_bars_are_the_data():
@@ -119,7 +189,7 @@ CURVES = {
 
 def test_a_line_of_each_density_joins_its_systems_in_the_order_of_the_full_score():
     """The highest density first; families have a mark each; both panels have the same axes and each its own rows."""
-    axes = draw(figures.sparse_against_full(pa.table(CURVES))).axes
+    axes = draw(sparse_against_full(pa.table(CURVES))).axes
     drawn = [[line.get_xydata().tolist() for line in ax.lines if line.get_linestyle() != "None"] for ax in axes]
     assert drawn[0][1:3] == [[[0.3, 0.3]], [[0.1, 0.05], [0.2, 0.15], [0.3, 0.25]]]
     assert drawn[1][1:3] == [[[0.3, 0.2]], [[0.3, 0.02]]]
@@ -134,7 +204,7 @@ def test_a_line_of_each_density_joins_its_systems_in_the_order_of_the_full_score
 def test_a_point_without_a_finite_score_is_left_out_of_its_line():
     """And the line goes on."""
     rows = {**CURVES, "sparse": [0.25, 0.05, math.nan, math.inf, 0.02, 0.2]}
-    axes = draw(figures.sparse_against_full(pa.table(rows))).axes
+    axes = draw(sparse_against_full(pa.table(rows))).axes
     lines = [line.get_xydata().tolist() for line in axes[0].lines if line.get_linestyle() != "None"]
     assert [[0.1, 0.05], [0.3, 0.25]] in lines
     assert [text.get_text() for text in axes[0].texts] == ["10% labelled"]
@@ -146,7 +216,7 @@ def test_more_families_than_marks_are_not_told_apart():
     names = [f"s{k}" for k in range(n)]
     rows = {"missing": ["at random"] * n, "density": [0.5] * n, "system": names, "family": names,
             "full": [0.1 * k for k in range(n)], "sparse": [0.1] * n}  # fmt: skip
-    (axes,) = draw(figures.sparse_against_full(pa.table(rows))).axes
+    (axes,) = draw(sparse_against_full(pa.table(rows))).axes
     assert axes.get_legend() is None
     assert len({line.get_marker() for line in axes.lines if line.get_linestyle() == "None"}) == 1
 
@@ -156,7 +226,7 @@ def test_seven_densities_have_a_colour_and_a_name_each():
     density = [0.1 * n for n in range(1, 8)]
     rows = {"missing": ["at random"] * 14, "density": density * 2, "system": ["a"] * 7 + ["b"] * 7,
             "family": ["a"] * 7 + ["b"] * 7, "full": [0.1] * 7 + [0.9] * 7, "sparse": [0.1] * 7 + density}  # fmt: skip
-    (axes,) = draw(figures.sparse_against_full(pa.table(rows))).axes
+    (axes,) = draw(sparse_against_full(pa.table(rows))).axes
     lines = [line for line in axes.lines[1:] if line.get_linestyle() != "None"]
     assert len({line.get_color() for line in lines}) == 7
     assert len({text.get_text() for text in axes.texts}) == 7
@@ -179,7 +249,7 @@ def test_svg_needs_nothing_and_leaks_nothing(kind: str):
     text = svg(figure)
     root = ET.fromstring(text)  # noqa: S314
     assert root.get("role") == "img"
-    assert root.find(f"{SVG}desc").text == label_text(figure.alt)  # type: ignore[union-attr]
+    assert root.find(f"{SVG}desc").text == label_text(gist(figure))  # type: ignore[union-attr]
     ids = [node.get("id") for node in root.iter() if node.get("id")]
     assert len(ids) == len(set(ids))
     assert all(name.startswith(figure.key) for name in ids)  # type: ignore[union-attr]
@@ -232,7 +302,7 @@ def test_infinite_values_are_gaps():
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_rows_and_no_defined_value_are_drawn(kind: str):
     """An empty table, and one whose numbers are all NaN."""
-    make, data = getattr(figures, kind), FIGURES[kind].data
+    make, data = getattr(figures, kind, sparse_against_full), FIGURES[kind].data
     assert "no data" in svg(make(data.slice(0, 0)))
     undefined = {
         name: pa.array([float("nan")] * len(data)) if pa.types.is_floating(data[name].type) else data[name]
@@ -272,7 +342,7 @@ def test_pdf_embeds_its_fonts_and_has_no_date():
 
 def test_png_is_a_picture_without_the_time():
     """Of the size asked for."""
-    picture = png(FIGURES["pool_growth"], 100)
+    picture = png(FIGURES["pool_growth"], dpi=100)
     assert picture.startswith(b"\x89PNG")
     assert b"Software" not in picture
     assert int.from_bytes(picture[16:20], "big") == 880
@@ -287,15 +357,15 @@ def test_a_signal_waits_until_a_figure_is_drawn(make, number: int, monkeypatch: 
     def interrupted(self: Grid, *args: object, **more: object) -> object:
         signal.raise_signal(number)
         drawn.append(True)
-        return subplots(self, *args, **more)
+        return subplot(self, *args, **more)
 
-    subplots = Grid.subplots
-    monkeypatch.setattr(Grid, "subplots", interrupted)
+    subplot = Grid.add_subplot
+    monkeypatch.setattr(Grid, "add_subplot", interrupted)
     before = signal.signal(number, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
             make(FIGURES["pool_growth"])
-        assert drawn == [True]
+        assert drawn == [True, True]  # of both panels
         assert signal.getsignal(number) is signal.default_int_handler
     finally:
         signal.signal(number, before)

@@ -6,7 +6,7 @@ import io
 import pyarrow as pa
 import pytest
 
-from kgtrec.data.report import Report, Section, Table
+from kgtrec.data.table import Report, Section, Table
 from kgtrec.errors import KgtrecError
 from kgtrec.report.files import report_files, table_latex
 from tests.report.sample import small_report
@@ -63,7 +63,10 @@ def test_latex_escapes_labels_and_marks_the_best():
 
 
 def test_latex_shows_intervals_and_letters(report: Report):
-    """Beside the value, as the page does."""
+    """Letters as superscripts; intervals only if they are asked for."""
     text = report_files(report, ("tex",))["tables/scores.tex"].decode()
-    assert r"\textbf{0.4000 a [0.3600, 0.4400]}" in text
+    assert r"\textbf{0.4000}\textsuperscript{a} &" in text
+    assert "[0." not in text
+    text = report_files(report, ("tex",), with_intervals=True)["tables/scores.tex"].decode()
+    assert r"\textbf{0.4000\textsuperscript{a} [0.3600, 0.4400]}" in text
     assert r"\textless{}script\textgreater{}" in text

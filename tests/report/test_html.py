@@ -12,8 +12,8 @@ import html5lib
 import pyarrow as pa
 import pytest
 
-from kgtrec.data.report import Report, Section, Table
-from kgtrec.report import html
+from kgtrec.data.table import Report, Section, Table
+from kgtrec.report import figures, html
 from kgtrec.report.html import to_html
 from tests.report.sample import HOSTILE, small_report
 
@@ -107,6 +107,17 @@ def test_data_of_every_figure_and_table_can_be_saved(page: str, report: Report):
             for row in block.data.to_pylist()
         ]
         assert rows == expected
+
+
+def test_what_a_reader_should_read_first_is_in_larger_type(page: str):
+    assert '<p class="lead">The answer.</p>' in page
+    assert page.count('class="lead"') == 1
+
+
+def test_no_p_value_of_a_figure_is_shown_as_0():
+    drawn = figures.p_value_curves(pa.table({"measure": ["RR"], "place": [1], "p": [1e-9]}))
+    page = to_html(Report("R", (Section("a", "A", (drawn,)),)))
+    assert '<span class="value">&lt;0.0001</span>' in page
 
 
 def test_labels_that_a_spreadsheet_would_run_are_noted(page: str):

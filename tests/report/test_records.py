@@ -8,6 +8,7 @@ import json
 import math
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +35,18 @@ def test_csv_gives_back_labels_and_numbers(rows: list[tuple[str, float, int]]):
     assert [(label, int(n)) for label, _, n in found] == [(label, n) for label, _, n in rows]
     values = [math.nan if text == "" else float(text) for _, text, _ in found]
     assert [value.hex() for value in values] == [(value if value == value else math.nan).hex() for _, value, _ in rows]
+
+
+@given(st.lists(st.floats() | st.none() | st.integers(-20, 20).map(lambda n: 10.0**n), max_size=20))
+def test_csv_has_numbers_as_python_writes_them(values: list[float | None]):
+    """Or, where it is to be short, without the fraction of a whole number."""
+    table = pa.table({"x": pa.array(values, pa.float64(), from_pandas=False)})
+    assert table_csv(table).splitlines()[1:] == ["" if x is None or x != x else repr(x) for x in values]
+    short = table_csv(table, is_short=True).splitlines()[1:]
+    assert [math.nan if text == "" else float(text) for text in short] == pytest.approx(
+        [math.nan if x is None else x for x in values], rel=0, abs=0, nan_ok=True
+    )
+    assert not any(text.endswith(".0") for text in short)
 
 
 @given(ROWS)

@@ -12,14 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.data.scores import Scores
-from kgtrec.report.tables import _LATEX, aligned, booktabs, to_csv, to_json, to_latex, to_table
+from kgtrec.report.show import shown
+from kgtrec.report.tables import _LATEX, aligned, booktabs
 
 TWO = Scores(("a", "bb"), ("micro.MR", "RR"), np.array([[[12.5], [0.25]], [[3.0], [np.nan]]]))
 
 
 def test_table_is_aligned_and_rounded():
     """Ranks have two decimals, shares four, the undefined a dash."""
-    assert to_table(TWO) == (
+    assert shown(TWO, "table") == (
         "system  micro.MR      RR\n"
         "a          12.50  0.2500\n"
         "bb          3.00       -\n"
@@ -29,15 +30,15 @@ def test_table_is_aligned_and_rounded():
 def test_a_table_too_wide_for_the_terminal_is_turned():
     """Measures go down where that fits and the other way does not."""
     many = Scores(("a",), tuple(f"P@{k}" for k in range(1, 9)), np.full((1, 8, 1), 0.5))
-    lines = to_table(many, width=40).splitlines()
+    lines = shown(many, "table", width=40).splitlines()
     assert lines[0].split() == ["measure", "a"]
     assert len(lines) == 9
-    assert to_table(many).splitlines()[0].startswith("system")
+    assert shown(many, "table").splitlines()[0].startswith("system")
 
 
 def test_best_values_are_bold():
     """Lower is better for mean rank, higher for RR; an undefined value is never best."""
-    text = to_table(TWO, bold=True)
+    text = shown(TWO, "table", bold=True)
     assert "\x1b[1m    3.00\x1b[0m" in text
     assert "\x1b[1m0.2500\x1b[0m" in text
     assert "12.50\x1b" not in text
@@ -48,14 +49,14 @@ def test_wide_characters_keep_the_columns_aligned():
     from rich.cells import cell_len
 
     scores = Scores(("知识", "b"), ("RR",), np.array([[[0.5]], [[1.0]]]))
-    assert len({cell_len(line) for line in to_table(scores).splitlines()}) == 1
+    assert len({cell_len(line) for line in shown(scores, "table").splitlines()}) == 1
 
 
 def test_csv_is_long_and_exact():
     """system, measure, item, value; full precision; hostile labels quoted; undefined empty."""
     labels = pa.array(["a,b", 'he"said', "NA"])
     scores = Scores(("s",), ("RR",), np.array([[[1 / 3, np.nan, 1e-300]]]), {"question": labels})
-    rows = list(csv.reader(io.StringIO(to_csv(scores))))
+    rows = list(csv.reader(io.StringIO(shown(scores, "csv"))))
     assert rows[0] == ["system", "measure", "question", "value"]
     assert [row[2] for row in rows[1:]] == ["a,b", 'he"said', "NA"]
     assert float(rows[1][3]) == 1 / 3
@@ -67,20 +68,20 @@ def test_csv_is_long_and_exact():
 def test_csv_and_json_read_back_exactly(values: list[float]):
     """No digit is lost on the way out."""
     scores = Scores(("s",), ("RR",), np.array([[values]]), {"question": pa.array([str(i) for i in range(len(values))])})
-    rows = list(csv.DictReader(io.StringIO(to_csv(scores))))
+    rows = list(csv.DictReader(io.StringIO(shown(scores, "csv"))))
     assert [float(row["value"]) for row in rows] == values
-    assert [record["value"] for record in json.loads(to_json(scores))] == values
+    assert [record["value"] for record in json.loads(shown(scores, "json"))] == values
 
 
 def test_json_is_a_list_of_records():
     """Undefined is null; one record a line."""
-    assert json.loads(to_json(TWO))[3] == {"system": "bb", "measure": "RR", "value": None}
-    assert len(to_json(TWO).splitlines()) == 6
+    assert json.loads(shown(TWO, "json"))[3] == {"system": "bb", "measure": "RR", "value": None}
+    assert len(shown(TWO, "json").splitlines()) == 6
 
 
 def test_latex_is_booktabs_with_names_escaped():
     """Underscores, percent signs and braces in names do not break the paper."""
-    text = to_latex(Scores(("a_b%{", "c"), ("P@5",), np.array([[[0.5]], [[0.25]]])))
+    text = shown(Scores(("a_b%{", "c"), ("P@5",), np.array([[[0.5]], [[0.25]]])), "latex")
     assert r"\toprule" in text
     assert r"\bottomrule" in text
     assert r"a\_b\%\{ & \textbf{0.5000} \\" in text
@@ -130,7 +131,7 @@ def test_a_label_in_a_first_cell_is_no_argument_of_the_row_above(label: str, bol
 
 def test_other_rows_are_as_they_were():
     """No group where none is needed; the header is a row like any other."""
-    assert "{}" not in to_latex(TWO)
+    assert "{}" not in shown(TWO, "latex")
     assert "\\toprule\n{}[a] & [b] \\\\\n\\midrule\nc & [d] \\\\\n" in booktabs([["[a]", "[b]"], ["c", "[d]"]], 2)
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from kgtrec.cli.campaign.storing import left_text, storing_options, take_in
 from kgtrec.cli.common import say
 from kgtrec.data.judgements import ADJUDICATOR, ROLES
+
+if TYPE_CHECKING:
+    from kgtrec.data.table import Table
+    from kgtrec.data.tasks import Tasks
 
 
 @click.command(name="adjudicate")
@@ -31,10 +37,10 @@ def command(
     kgtrec campaign adjudicate CAMPAIGN --person eve --out eve.csv
     kgtrec campaign adjudicate CAMPAIGN --person eve --import eve.csv
     """
-    from kgtrec.adjudication_tasks import tasks_for_adjudicator
-    from kgtrec.formats.campaigns import read_campaign, require_initialised
-    from kgtrec.formats.tasks import require_tasks_file, write_tasks
-    from kgtrec.report.adjudication import queue_text
+    from kgtrec.campaign.tasks import tasks_for_adjudicator
+    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
+    from kgtrec.formats.campaign.tasks import require_tasks_file, write_tasks
+    from kgtrec.report.show import table_text
 
     if files and out:
         raise click.UsageError("expected --out or --import, found both; import first, then write what still waits")
@@ -50,6 +56,24 @@ def command(
             say(left_text(left))
         say(f"{out}: {len(tasks):,} tasks")
     elif len(tasks):
-        click.echo(queue_text(tasks), nl=False)
+        click.echo(table_text(_queue(tasks)), nl=False)
     else:
         say("nothing waits for an adjudicator")
+
+
+def _queue(tasks: Tasks) -> Table:
+    """A row for each annotator's verdict on each triple; task and question stand in the first of them."""
+    import pyarrow as pa
+
+    from kgtrec.data.table import Table
+
+    shown = {name: column.to_pylist() for name, column in tasks.shown.items()}
+    rows = []
+    for place, (task, question) in enumerate(zip(tasks.task, tasks.question.to_pylist(), strict=True)):
+        about = {"task": str(task), "question": " ".join(question.split())}
+        for nth in range(1, 1 + sum(name.startswith("verdict_") for name in shown)):
+            said = {name: " ".join(shown[f"{name}_{nth}"][place].split()) for name in ("verdict", "source", "note")}
+            if said["verdict"]:
+                rows.append(about | said)
+                about = {"task": "", "question": ""}
+    return Table("queue", "", "", pa.Table.from_pylist(rows))

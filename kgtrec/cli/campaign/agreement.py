@@ -6,11 +6,8 @@ from typing import Literal
 
 import click
 
-from kgtrec.cli.evaluate import form_of
 from kgtrec.cli.options import SEED, SHARE, samples
-from kgtrec.formats.outputs import writing
-
-FORMATS = ("table", "csv", "json", "latex")
+from kgtrec.cli.output import form_of, output_options, show
 
 
 @click.command(name="agreement")
@@ -37,13 +34,7 @@ FORMATS = ("table", "csv", "json", "latex")
 )
 @click.option("--resamples", type=samples(1), default=1000, show_default=True, help="Bootstrap samples.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Form of the output; by default that of --out's suffix, else table.",
-)
-@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+@output_options()
 def command(
     campaign: str,
     per: Literal["relation", "pair"] | None,
@@ -67,12 +58,11 @@ def command(
     kgtrec campaign agreement CAMPAIGN --per relation --out agreement.csv
     kgtrec campaign agreement CAMPAIGN --per pair --leave-out-unsure --format latex
     """
-    from kgtrec.agreement import annotator_agreement
-    from kgtrec.assigning import groups_of
-    from kgtrec.formats.campaigns import read_campaign, require_initialised
-    from kgtrec.report import agreement as report
+    from kgtrec.campaign.agreement import annotator_agreement
+    from kgtrec.campaign.assign import groups_of
+    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
 
-    form = form or form_of(out, FORMATS)
+    form = form_of(out, form)
     require_initialised(campaign)
     read = read_campaign(campaign)
     found = annotator_agreement(
@@ -80,9 +70,4 @@ def command(
         confidence=confidence, resample=resample, resamples=resamples, seed=seed,
         question=groups_of(read.pool, read.automatic, seed=read.assignment_seed),
     )  # fmt: skip
-    text = {
-        "table": report.agreement_text, "csv": report.agreement_csv, "json": report.agreement_json,
-        "latex": report.agreement_latex,
-    }[form](found)  # fmt: skip
-    with writing(out or "-") as stream:
-        stream.write(text.encode())
+    show(found, form, out)

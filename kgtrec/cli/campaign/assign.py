@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import click
 
-from kgtrec.assigning import assign
+from kgtrec.campaign.assign import assign
+from kgtrec.campaign.track import track
+from kgtrec.cli.campaign.next_steps import much_text, next_text, work_text
 from kgtrec.cli.common import say
 from kgtrec.cli.options import MOST_PER_TRIPLE, SEED, Whole
-from kgtrec.formats.campaigns import read_campaign, require_initialised, write_assignments, write_settings
-from kgtrec.formats.locks import campaign_lock
-from kgtrec.report.campaigns import loads_text, much_text, next_text, work_text
-from kgtrec.tracking import track
+from kgtrec.formats.campaign.folder import read_campaign, require_initialised, write_assignments, write_settings
+from kgtrec.formats.output.locks import campaign_lock
+from kgtrec.report.show import table_text
 
 
 @click.command(name="assign")
@@ -56,7 +57,9 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
         write_settings(campaign, settings)
     write_assignments(campaign, read.pool, assignments)
     progress = track(replace(changed, assignments=assignments))
-    click.echo(loads_text(progress), nl=False)
+    people = progress.tables()[2]
+    loads = [column for column in people.columns if column.name in ("annotator", "assigned", "judged", "to_do")]
+    click.echo(table_text(replace(people, columns=tuple(loads))), nl=False)
     for_people = len(read.pool) - int(read.automatic.is_automatic.sum())
     say(work_text(for_people, changed.per_triple))
     if much := much_text(for_people):

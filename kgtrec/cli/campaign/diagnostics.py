@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import counting, progress, say
-from kgtrec.cli.evaluate import files_of, form_of, holds_ranks_of, read_systems
-from kgtrec.cli.options import COUNT, measure_option, mixed_option, require_table, trust_ids_option
+from kgtrec.cli.inputs import files_of, holds_ranks_of, read_systems
+from kgtrec.cli.options import COUNT, measure_option, mixed_option, trust_ids_option
+from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.outputs import writing
-from kgtrec.formats.runs import default_name
+from kgtrec.formats.trec.runs import default_name
 
-FORMATS = ("table", "csv", "json")
+TABLES = ("runs", "overlap", "depths", "questions", "systems", "left_out")
+_MOST_RUNS = 12  # side by side in the table of overlaps
 
 
 @click.command(name="diagnostics")
@@ -21,14 +22,7 @@ FORMATS = ("table", "csv", "json")
 @click.option("--judged-at", type=COUNT, default=10, show_default=True, metavar="K", help="The k of Judged@k.")
 @mixed_option
 @trust_ids_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Form of the output; by default that of --out's suffix, else table.",
-)
-@click.option("--table", help="Which table to write as CSV: runs, overlap, depths, questions, systems or left_out.")
-@click.option("--out", type=click.Path(), help="File to write instead of standard output.")
+@output_options(TABLES)
 def command(
     campaign: str,
     systems: tuple[str, ...],
@@ -36,7 +30,7 @@ def command(
     judged_at: int,
     mixed: bool,
     form: str | None,
-    table: str | None,
+    part: str | None,
     out: str | None,
 ) -> None:
     """Tell what each run brought into the pool of CAMPAIGN, and what would be lost without it.
@@ -53,15 +47,13 @@ def command(
     kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz -m AP@20 -m nDCG@20
     kgtrec campaign diagnostics CAMPAIGN ranks/*.run.gz --format csv --table left_out --out left-out.csv
     """
-    from kgtrec.adjudicate import decisions_of
-    from kgtrec.formats.campaigns import read_campaign
-    from kgtrec.formats.folders import RUNS
-    from kgtrec.formats.pools import read_families
-    from kgtrec.pool_diagnostics import MEASURES, diagnose
-    from kgtrec.report import diagnostics as report
+    from kgtrec.campaign.decide import decisions_of
+    from kgtrec.campaign.diagnostics import MEASURES, diagnose
+    from kgtrec.formats.campaign.folder import read_campaign
+    from kgtrec.formats.campaign.pools import read_families
+    from kgtrec.formats.output.folders import RUNS
 
-    form = form or form_of(out, FORMATS)
-    require_table(form, table, list(report.TABLES))
+    form = form_of(out, form)
     systems = files_of(systems)
     _refuse_same_names(systems)
     read = read_campaign(campaign)
@@ -69,18 +61,15 @@ def command(
     holds_ranks = [holds_ranks_of(path) for path in systems]
     with progress("scoring", len(systems), "systems") as advance:
         found = diagnose(
-            read.pool, decisions_of(read), read.seeds, counting(read_systems(systems, holds_ranks), advance),
+            read.pool, decisions_of(read), read.known_answers, counting(read_systems(systems, holds_ranks), advance),
             measures or MEASURES, families, judged_at=judged_at, mixed=mixed,
         )  # fmt: skip
     if strangers := [name for name in found.systems if name not in found.runs]:
         say(f"note: not pooled, and so never left out: {', '.join(strangers)}")
-    text = (
-        report.diagnostics_csv(found, str(table))
-        if form == "csv"
-        else {"table": report.diagnostics_text, "json": report.diagnostics_json}[form](found)
-    )
-    with writing(out or "-") as stream:
-        stream.write(text.encode())
+    names: tuple[str, ...] | None = (part,) if part else None
+    if not part and form in ("table", "latex") and not 1 < len(found.runs) <= _MOST_RUNS:
+        names = tuple(table.key for table in found.tables() if table.key != "overlap" and table.shown.num_rows)
+    show(found, form, out, names)
 
 
 def _refuse_same_names(systems: tuple[str, ...]) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.campaign.storing import left_text
-from kgtrec.cli.common import counted, say
+from kgtrec.cli.common import say
 from kgtrec.cli.options import COUNT
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, counted
 
 FORMATS = ("csv", "jsonl", "label-studio")
 
@@ -53,10 +53,10 @@ def command(
     kgtrec campaign export CAMPAIGN --annotator ann --all --out ann.jsonl
     kgtrec campaign export CAMPAIGN --annotator ann --format label-studio --out ann-label-studio
     """
-    from kgtrec.formats.campaigns import read_campaign, require_initialised
-    from kgtrec.formats.label_studio import write_label_studio
-    from kgtrec.formats.tasks import form_of_tasks, require_tasks_file, write_tasks
-    from kgtrec.phrasing import relations_without_template, tasks_for
+    from kgtrec.campaign.tasks import relations_without_template, tasks_for
+    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
+    from kgtrec.formats.campaign.label_studio import write_label_studio
+    from kgtrec.formats.campaign.tasks import form_of_tasks, require_tasks_file, write_tasks
 
     if annotator is None and form != FORMATS[-1]:
         raise click.UsageError("expected --annotator PERSON: only --format label-studio can take everybody's tasks")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
 from kgtrec.cli.common import say
+from kgtrec.errors import counted
+from kgtrec.report.tables import aligned
 
 _FINDINGS = "published-labels.txt"
+_SHOWN = 3  # lines of each kind
 
 
 @click.command(name="import-kgc-sparsity")
@@ -41,19 +45,19 @@ def command(folder: str, out: str, topics: str | None) -> None:
     import numpy as np
 
     from kgtrec.data.campaign import Assignments
-    from kgtrec.formats import campaigns, folders
-    from kgtrec.formats.judgements import append_judgements
-    from kgtrec.formats.kgc_sparsity import PERSON, SOURCE, read_kgc_sparsity, topics_of
-    from kgtrec.formats.outputs import write_text
-    from kgtrec.formats.pools import require_writable, write_pool_parts, writing_campaign
-    from kgtrec.report.published_labels import findings_text, guidelines_text, published_labels_text
+    from kgtrec.formats.campaign import folder as campaigns
+    from kgtrec.formats.campaign.judgements import append_judgements
+    from kgtrec.formats.campaign.kgc_sparsity import PERSON, SOURCE, read_kgc_sparsity, topics_of
+    from kgtrec.formats.campaign.pools import require_writable, write_pool_parts, writing_campaign
+    from kgtrec.formats.output import folders
+    from kgtrec.formats.output.outputs import write_text
 
     require_writable(out)
     found = read_kgc_sparsity(folder, topics=topics)
     text = published_labels_text(found.counts, map(str, found.findings))
     with writing_campaign(out) as part:
         write_pool_parts(
-            part, found.pool, found.seeds, found.automatic,
+            part, found.pool, found.known_answers, found.automatic,
             made={"strategy": "depth", "command": "campaign import-kgc-sparsity", "source": SOURCE},
             annotators_per_triple=1,  # one label per triple was published
         )  # fmt: skip
@@ -74,4 +78,47 @@ def command(folder: str, out: str, topics: str | None) -> None:
         f"wrote {out}\n"
         f"next: kgtrec campaign qrels {folder_given} --out qrels, or for the questions that the labels make\n"
         f"      kgtrec campaign qrels {folder_given} --level triple --topics {shlex.quote(str(named))} --out qrels"
+    )
+
+
+def published_labels_text(counts: Mapping[str, int], findings: Iterable[str]) -> str:
+    """The findings, a line each, and a table of counts."""
+    lines = "".join(f"{finding}\n" for finding in findings)
+    return (lines + "\n" if lines else "") + aligned([[name, f"{count:,}"] for name, count in counts.items()], 1)
+
+
+def findings_text(counts: Mapping[str, int], findings: Sequence[tuple[str, str]], file: str) -> str:
+    """The same in short, for a terminal: of each kind of finding how many there are, and the first few lines.
+
+    ``findings`` are kinds and lines; ``file`` holds all lines.
+
+    Examples
+    --------
+    >>> print(findings_text({"seeds": 1023}, [("padded", "a.txt:185: label ' N' has blanks")], "found.txt"), end="")
+    1 finding: padded
+      a.txt:185: label ' N' has blanks
+    <BLANKLINE>
+    seeds  1,023
+    """
+    by_kind: dict[str, list[str]] = {}
+    for kind, line in findings:
+        by_kind.setdefault(kind, []).append(line)
+    lines = []
+    for kind, own in by_kind.items():
+        lines.append(f"{counted(len(own), 'finding')}: {kind}")
+        lines += [f"  {line}" for line in own[:_SHOWN]]
+        if len(own) > _SHOWN:
+            lines.append(f"  ... and {len(own) - _SHOWN:,} more in {file}")
+    return published_labels_text(counts, lines)
+
+
+def guidelines_text(source: str, person: str) -> str:
+    """The guidelines.md of a campaign that was judged elsewhere."""
+    return (
+        "# Guidelines\n\n"
+        f"These labels were not made with kgtrec. They are those that were published at {source}, and were made as "
+        "described in Zhou, Chen, He, Ye, Sun (2022), Re-thinking Knowledge Graph Completion Evaluation from an "
+        "Information Retrieval Perspective, SIGIR, section 4.\n\n"
+        f"The published files name nobody and give no time: every judgement is that of `{person}`, on the day on which "
+        "the paper was presented.\n"
     )

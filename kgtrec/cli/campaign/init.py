@@ -12,12 +12,15 @@ from pathlib import Path
 import click
 import numpy as np
 
+from kgtrec.campaign.tasks import draft_template
+from kgtrec.campaign.track import track
+from kgtrec.cli.campaign.next_steps import next_text, notes_text
 from kgtrec.cli.common import say
 from kgtrec.data.campaign import Assignments, People
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, nearest
-from kgtrec.formats.campaigns import (
+from kgtrec.formats.campaign.folder import (
     default_guidelines,
     is_initialised,
     read_assignments,
@@ -33,14 +36,11 @@ from kgtrec.formats.campaigns import (
     write_sources,
     write_templates,
 )
-from kgtrec.formats.folders import ASSIGNMENTS, GUIDELINES, JUDGEMENTS, NAMES, PEOPLE, SOURCES, TEMPLATES
-from kgtrec.formats.judgements import read_judgements
-from kgtrec.formats.locks import campaign_lock
-from kgtrec.formats.outputs import update_text
-from kgtrec.formats.pools import BY, read_pool
-from kgtrec.report.campaigns import next_text, notes_text
-from kgtrec.tracking import track
-from kgtrec.wording import draft_template
+from kgtrec.formats.campaign.judgements import read_judgements
+from kgtrec.formats.campaign.pools import BY, read_pool
+from kgtrec.formats.output.folders import ASSIGNMENTS, GUIDELINES, JUDGEMENTS, NAMES, PEOPLE, SOURCES, TEMPLATES
+from kgtrec.formats.output.locks import campaign_lock
+from kgtrec.formats.output.outputs import update_text
 
 
 @click.command(name="init")

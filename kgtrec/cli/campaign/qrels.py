@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.common import naming, say
+from kgtrec.campaign.qrels import LEVELS
+from kgtrec.cli.common import say
 from kgtrec.cli.options import at_least
-from kgtrec.data.qrels_report import LEVELS
-from kgtrec.errors import CollectionError, KgtrecError
+from kgtrec.errors import CollectionError, KgtrecError, naming
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
@@ -76,11 +76,19 @@ def command(
     kgtrec campaign qrels CAMPAIGN --level triple --topics topics.tsv --out triple-level
     kgtrec evaluate qrels/qrels.depth5.txt ranks/*.run.gz -m nDCG@20 -m Judged@10
     """
-    from kgtrec.adjudicate import decisions_of
-    from kgtrec.formats.campaigns import read_campaign
-    from kgtrec.formats.qrels_folders import require_writable, write_qrels_folder
-    from kgtrec.judged_qrels import deepest_rank, of_topics, question_level, report_qrels, triple_level, with_judgements
-    from kgtrec.report.qrels_report import qrels_report_text, readme_text
+    from kgtrec.campaign.decide import decisions_of
+    from kgtrec.campaign.qrels import (
+        deepest_rank,
+        of_topics,
+        question_level,
+        report_qrels,
+        triple_level,
+        with_judgements,
+    )
+    from kgtrec.campaign.readme import readme_text
+    from kgtrec.formats.campaign.folder import read_campaign
+    from kgtrec.formats.trec.qrels_folders import require_writable, write_qrels_folder
+    from kgtrec.report.show import shown
 
     require_writable(out, force=force)
     if known and (folder is None or level != "triple"):
@@ -88,7 +96,7 @@ def command(
     if topics and (folder is not None or level != "triple"):
         raise click.UsageError("--topics is for new questions without a collection: --level triple, no --collection")
     read = read_campaign(campaign)
-    pool, seeds = read.pool, read.seeds
+    pool, known_answers = read.pool, read.known_answers
     decisions = decisions_of(read)
     base = None
     if folder is not None:
@@ -103,7 +111,7 @@ def command(
     collection = named = None
     if level == "triple":
         named = _named(topics, pool.questions) if topics else None if base is None else base.questions
-        each = [triple_level(pool, seeds, decisions, at, named=named) for at in depths]
+        each = [triple_level(pool, known_answers, decisions, at, named=named) for at in depths]
         questions, by_depth = each[-1][0], [qrels for _, qrels in each]
         if base is not None:
             collection = of_topics(base, questions, by_depth[-1], _known_triples(known))
@@ -113,11 +121,11 @@ def command(
         collection = with_judgements(base, pool, decisions, depth)
     else:
         questions = pool.questions
-        by_depth = [question_level(pool, seeds, decisions, at) for at in depths]
+        by_depth = [question_level(pool, known_answers, decisions, at) for at in depths]
     if len(by_depth[-1]) == 0:
         raise KgtrecError(f"{campaign}: nothing is judged and nothing was known before, so there are no qrels yet")
-    report = report_qrels(pool, seeds, read.automatic, decisions, depth, level=level)
-    text = qrels_report_text(report)
+    report = report_qrels(pool, known_answers, read.automatic, decisions, depth, level=level)
+    text = shown(report, "table")
     write_qrels_folder(
         out,
         questions,
@@ -157,13 +165,13 @@ def _whose(read: Campaign, collection: Collection | None, named: Questions | Non
     if collection is not None:
         return collection.fingerprint
     is_own = named is None or bool((named.ids.encode(read.pool.questions.ids.labels) >= 0).all())
-    return read.seeds.collection if is_own else ""  # a new id such as head-new0 is in no run
+    return read.known_answers.collection if is_own else ""  # a new id such as head-new0 is in no run
 
 
 def _named(path: str, pooled: Questions) -> Questions:
     """The questions of a topics file, in which those of the pool have the ids that they have there."""
     from kgtrec.data.identity import require_one_numbering
-    from kgtrec.formats.topics import read_topics
+    from kgtrec.formats.trec.topics import read_topics
 
     with naming(Path(path)):
         named = read_topics(path).questions()
@@ -173,7 +181,7 @@ def _named(path: str, pooled: Questions) -> Questions:
 
 def _tell_fingerprint(read: Campaign, folder: str, base: Collection) -> None:
     """Tell of a pool that was made for another collection; refuse it where triples hold ids that each gives anew."""
-    pooled = read.seeds.collection
+    pooled = read.known_answers.collection
     if not pooled or pooled == base.fingerprint:
         return
     told = f"the pool was made for collection {pooled}, and {folder} is {base.fingerprint}"

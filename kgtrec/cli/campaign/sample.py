@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.common import counted, say
-from kgtrec.cli.evaluate import form_of
+from kgtrec.cli.common import say
 from kgtrec.cli.options import SEED, SHARE, at_least
-from kgtrec.errors import KgtrecError, nearest
-from kgtrec.formats.outputs import writing
+from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.errors import KgtrecError, counted, nearest
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
 
-FORMATS = ("table", "csv", "json")
+TABLES = ("statistics", "labels")
 
 
 @click.command(name="sample")
@@ -33,16 +32,8 @@ FORMATS = ("table", "csv", "json")
     show_default=True,
     help="Of the report's intervals.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="Form of the report; by default that of --out's suffix, else table.",
-)
-@click.option(
-    "--out",
-    type=click.Path(),
-    help="File of tasks to write, .csv or .jsonl; of the report, instead of standard output.",
+@output_options(
+    TABLES, "File of tasks to write, .csv or .jsonl; with --report, file to write instead of standard output."
 )
 def command(
     campaign: str,
@@ -54,6 +45,7 @@ def command(
     report: bool,
     confidence: float,
     form: str | None,
+    part: str | None,
     out: str | None,
 ) -> None:
     """Draw settled triples of CAMPAIGN for an expert to judge again, and tell by them how good the labels are.
@@ -71,19 +63,21 @@ def command(
     kgtrec campaign import CAMPAIGN sample.csv --person xia --role expert
     kgtrec campaign sample CAMPAIGN --report
     """
-    from kgtrec.formats.campaigns import read_campaign, require_initialised
-    from kgtrec.formats.locks import campaign_lock
+    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
+    from kgtrec.formats.output.locks import campaign_lock
 
     if not report and out is None:
         raise click.UsageError("expected --out FILE for the expert's tasks, or --report")
-    if not report and form is not None:
-        raise click.UsageError("--format is for --report; the form of the tasks follows the suffix of --out")
+    if not report and (form or part):
+        raise click.UsageError(
+            "--format and --table are for --report; the form of the tasks follows the suffix of --out"
+        )
     if not report:
         click.get_current_context().with_resource(campaign_lock(campaign))
     require_initialised(campaign)
     read = read_campaign(campaign)
     if report:
-        _report(campaign, read, confidence, form or form_of(out, FORMATS), out)
+        _report(campaign, read, confidence, form_of(out, form), part, out)
     elif out is not None:
         _draw(campaign, read, size, seed, with_automatic, expert, force, out)
 
@@ -93,14 +87,14 @@ def _draw(
 ) -> None:
     import numpy as np
 
-    from kgtrec.adjudicate import decisions_of
+    from kgtrec.campaign.decide import decisions_of
+    from kgtrec.campaign.expert_sample import draw_sample, has_judged
+    from kgtrec.campaign.tasks import phrase_tasks
     from kgtrec.data.judgements import EXPERT, NO, YES
-    from kgtrec.expert_sample import draw_sample, has_judged
-    from kgtrec.formats.expert_samples import is_drawn, read_expert_sample, write_expert_sample
-    from kgtrec.formats.folders import EXPERT_SAMPLE
-    from kgtrec.formats.outputs import require_file
-    from kgtrec.formats.tasks import form_of_tasks, write_tasks
-    from kgtrec.phrasing import phrase_tasks
+    from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample, write_expert_sample
+    from kgtrec.formats.campaign.tasks import form_of_tasks, write_tasks
+    from kgtrec.formats.output.folders import EXPERT_SAMPLE
+    from kgtrec.formats.output.outputs import require_file
 
     form_of_tasks(out)
     require_file(out)
@@ -144,18 +138,15 @@ def _draw(
     say(f"{out}: {len(tasks):,} tasks, {drawn[YES]:,} of {of[YES]:,} labels Y and {drawn[NO]:,} of {of[NO]:,} labels N")
 
 
-def _report(campaign: str, read: Campaign, confidence: float, form: str, out: str | None) -> None:
-    from kgtrec.expert_sample import sample_report
-    from kgtrec.formats.expert_samples import read_expert_sample
-    from kgtrec.report import agreement as report
+def _report(campaign: str, read: Campaign, confidence: float, form: str, part: str | None, out: str | None) -> None:
+    from dataclasses import replace
+
+    from kgtrec.campaign.expert_sample import sample_report
+    from kgtrec.formats.campaign.expert_samples import read_expert_sample
 
     sample = read_expert_sample(campaign, read.pool)
-    found = sample_report(sample, read.judgements, confidence=confidence)
-    if form == "table":
-        automatic = read.automatic.is_automatic
-        pooled = len(automatic) if automatic[sample.triple].any() else len(automatic) - int(automatic.sum())
-        text = report.sample_text(found, pooled)
-    else:
-        text = {"csv": report.sample_csv, "json": report.sample_json}[form](found)
-    with writing(out or "-") as stream:
-        stream.write(text.encode())
+    automatic = read.automatic.is_automatic
+    pooled = len(automatic) if automatic[sample.triple].any() else len(automatic) - int(automatic.sum())
+    found = replace(sample_report(sample, read.judgements, confidence=confidence), pooled=pooled)
+    whole = TABLES[::-1] if form in ("table", "latex") else TABLES[:1]
+    show(found, form, out, (part,) if part else whole)

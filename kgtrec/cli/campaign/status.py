@@ -6,15 +6,19 @@ import shlex
 
 import click
 
-from kgtrec.formats.campaigns import read_campaign
-from kgtrec.report.campaigns import next_text, progress_text
-from kgtrec.tracking import track
+from kgtrec.campaign.track import track
+from kgtrec.cli.campaign.next_steps import next_text, notes_text
+from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.formats.campaign.folder import read_campaign
+
+TABLES = ("states", "relations", "annotators")
 
 
 @click.command(name="status")
 @click.argument("campaign", type=click.Path())
 @click.option("--per", type=click.Choice(("relation",)), help="Tell the states for each relation too.")
-def command(campaign: str, per: str | None) -> None:
+@output_options(TABLES)
+def command(campaign: str, per: str | None, form: str | None, part: str | None, out: str | None) -> None:
     """Tell how far CAMPAIGN is, and what to do next.
 
     Of its triples: automatic (judged N by a rule), open (fewer annotators have judged it than should), agreed,
@@ -26,6 +30,12 @@ def command(campaign: str, per: str | None) -> None:
     kgtrec campaign status CAMPAIGN
     kgtrec campaign status CAMPAIGN --per relation
     """
+    form = form_of(out, form)
     progress = track(read_campaign(campaign))
-    click.echo(progress_text(progress, per_relation=per == "relation"))
-    click.echo(next_text(progress, shlex.quote(campaign)))
+    states = TABLES[1:2] if per else TABLES[:1]
+    people = TABLES[2:] if progress.annotators and form in ("table", "latex") else ()
+    whole = None if form == "json" else (*states, *people)
+    show(progress, form, out, (part,) if part else whole)
+    if form == "table":
+        told = notes_text(progress), next_text(progress, shlex.quote(campaign))
+        click.echo("".join(f"\n{text}\n" for text in told if text), nl=False)

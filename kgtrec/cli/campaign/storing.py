@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.common import counted, say
+from kgtrec.cli.common import say
 from kgtrec.data.tasks import Returned
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, counted
 
 if TYPE_CHECKING:
-    from kgtrec.verdict_rules import Refusal
+    from kgtrec.campaign.verdict_rules import Refusal
 
 FORMATS = ("auto", "csv", "jsonl", "label-studio")
 _NAMED = 3  # places of rows that were begun
@@ -59,9 +59,9 @@ def take_in(
     KgtrecError
         If a file is wrong, or any verdict is refused; nothing is stored then, unless ``keep_going``.
     """
-    from kgtrec.acceptance import RefusedError
+    from kgtrec.campaign.accept import RefusedError
     from kgtrec.campaign.store import OpenCampaign
-    from kgtrec.formats.folders import JUDGEMENTS
+    from kgtrec.formats.output.folders import JUDGEMENTS
 
     opened = OpenCampaign(folder)
     returned = [read_returned(path, role=role, form=form, person=person, user_map=user_map) for path in files]
@@ -87,8 +87,8 @@ def take_in(
 
 def read_returned(path: str, *, role: str, form: str, person: str | None, user_map: str | None) -> Returned:
     """What was filled in, in a file of any of ``FORMATS``."""
+    from kgtrec.formats.campaign.tasks import read_tasks, read_tasks_csv, read_tasks_jsonl
     from kgtrec.formats.files import suffixes
-    from kgtrec.formats.tasks import read_tasks, read_tasks_csv, read_tasks_jsonl
 
     if form == "auto" and suffixes(path)[0] == ".json":
         form = "label-studio"
@@ -97,7 +97,7 @@ def read_returned(path: str, *, role: str, form: str, person: str | None, user_m
             raise click.UsageError(f"{path}: expected --user-map FILE, which says whose account is whose")
         if person is not None:
             raise click.UsageError(f"{path}: expected --user-map alone for Label Studio, found --person too")
-        from kgtrec.formats.label_studio import read_label_studio, read_users
+        from kgtrec.formats.campaign.label_studio import read_label_studio, read_users
 
         return read_label_studio(path, read_users(user_map), role=role)
     readers: dict[str, Any] = {"csv": read_tasks_csv, "jsonl": read_tasks_jsonl, "auto": read_tasks}

@@ -6,35 +6,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.evaluate import (
-    form_of,
-    holds_ranks_of,
-    read_folder,
-    read_judgements,
-    read_systems,
-    refuse_twice,
-)
+from kgtrec.cli.inputs import holds_ranks_of, read_folder, read_judgements, read_systems, refuse_twice
 from kgtrec.cli.options import (
     SHARE,
     at_least,
     collection_option,
-    format_option,
     measure_option,
     missing_option,
     mixed_option,
-    out_option,
     samples,
     seed_option,
     ties_option,
     trust_ids_option,
 )
+from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.outputs import write_text
 
 if TYPE_CHECKING:
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
 
-FORMATS = ("table", "csv", "json", "latex")
+
 TABLES = ("measures", "side", "category", "relation", "questions")
 
 
@@ -45,7 +36,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @measure_option("Measure to compare; may be repeated, or hold several. Default: those of kgtrec evaluate.")
 @click.option("--by", metavar="MEASURE", help="Measure that groups and questions are shown for. Default: no rank.")
 @click.option("--top", type=at_least(0), default=20, show_default=True, help="How many questions to show.")
-@click.option("--relations", type=at_least(0), default=10, show_default=True, help="How many relations the page shows.")
+@click.option("--relations", type=at_least(0), default=10, show_default=True, help="How many relations to show.")
 @click.option("--names", type=click.Path(), help="File of entity TAB name, to show names instead of labels.")
 @collection_option("that tells sides, relations and categories, if QRELS is a file.")
 @click.option(
@@ -61,9 +52,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @missing_option
 @mixed_option
 @trust_ids_option
-@format_option(FORMATS)
-@click.option("--table", "part", type=click.Choice(TABLES), help="What --format csv or latex holds. Default: measures.")
-@out_option
+@output_options(TABLES)
 def command(
     qrels: str,
     first: str,
@@ -86,9 +75,9 @@ def command(
 ) -> None:
     """Set two systems, FIRST and SECOND (answer ranks or runs), side by side on QRELS (a file or a collection).
 
-    One page: for every measure the difference, its bootstrap interval (questions drawn), p-values of paired t-tests,
-    over items and clustered by question, and on how many items either system is better; then sides, categories and
-    the relations that add most to the difference; then the questions that differ most, half of them in favour of
+    One page: for every measure the difference, its bootstrap interval (over resampled questions), p-values of paired
+    t-tests, over items and clustered by question, and on how many items either system is better; then sides, categories
+    and the relations that add most to the difference; then the questions that differ most, half of them in favour of
     each system, with the ranks of their answers.
 
     \b
@@ -96,13 +85,10 @@ def command(
     kgtrec meta compare C transe.ranks.parquet rotate.ranks.parquet --names names.tsv --by AP@20 --top 10
     kgtrec meta compare C transe.run.gz rotate.run.gz --format csv --table relation --out relations.csv
     """
-    from kgtrec.evaluation import default_measures
+    from kgtrec.evaluation.evaluate import default_measures
     from kgtrec.meta.comparison import compare
-    from kgtrec.report import comparison as report
 
-    form = form or form_of(out, FORMATS)
-    if part is not None and form not in ("csv", "latex"):
-        raise click.UsageError("--table is about --format csv and latex; the other forms hold all tables")
+    form = form_of(out, form)
     refuse_twice(qrels, (first, second))
     holds_ranks = [holds_ranks_of(path) for path in (first, second)]
     judgements = read_judgements(qrels)
@@ -111,18 +97,11 @@ def command(
     found = compare(
         judgements, one, other, measures or default_measures(ranks=all(holds_ranks)), topics=topics, by=by, top=top,
         names=_names(names, judgements, topics), confidence=confidence, resamples=resamples, ties=ties,
-        missing=missing, seed=seed, mixed=mixed,
+        missing=missing, seed=seed, mixed=mixed, relations=relations,
     )  # fmt: skip
-    table = part or "measures"
-    if table not in report.tables_of(found):
-        raise KgtrecError(f"--table {table} needs the questions' topics, and qrels alone have none: give --collection")
-    if form == "table":
-        text = report.comparison_text(found, relations=relations)
-    elif form == "json":
-        text = report.comparison_json(found)
-    else:
-        text = {"csv": report.comparison_csv, "latex": report.comparison_latex}[form](found, table)
-    write_text(out or "-", text)
+    if part is not None and part not in [table.key for table in found.tables()]:
+        raise KgtrecError(f"--table {part} needs the questions' topics, and qrels alone have none: give --collection")
+    show(found, form, out, (part,) if part else None if form in ("table", "json") else TABLES[:1])
 
 
 def _names(path: str | None, judgements: object, topics: object) -> dict[str, str]:
@@ -131,7 +110,7 @@ def _names(path: str | None, judgements: object, topics: object) -> dict[str, st
         return {}
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
-    from kgtrec.formats.campaigns import read_names
+    from kgtrec.formats.campaign.folder import read_names
 
     for whole in (topics, judgements):
         if isinstance(whole, Collection):

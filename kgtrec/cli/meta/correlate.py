@@ -8,40 +8,36 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.common import naming
-from kgtrec.cli.evaluate import files_of, form_of, read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import files_of, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
     direction_options,
     directions,
-    format_option,
     measure_option,
     missing_option,
     mixed_option,
-    out_option,
     samples,
     seed_option,
     ties_option,
     trust_ids_option,
 )
-from kgtrec.data.correlations import COEFFICIENTS
-from kgtrec.errors import KgtrecError
+from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.errors import KgtrecError, naming
 from kgtrec.formats.files import suffixes
-from kgtrec.formats.outputs import write_text
+from kgtrec.meta.coefficients import COEFFICIENTS
 
 if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
-    from kgtrec.data.item_scores import ItemScores
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.score_table import ScoreTable
-    from kgtrec.evaluation import Missing
-
-FORMATS = ("table", "csv", "json", "latex")
+    from kgtrec.evaluation.evaluate import Missing
+    from kgtrec.evaluation.item_scores import ItemScores
 
 
 @click.command(name="correlate")
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="FIRST [SECOND] [SYSTEMS]...")
-@click.option("--systems", multiple=True, type=click.Path(), help="Run, answer ranks, or a folder of them, to score.")
+@click.argument("labels", nargs=-1, required=True, type=click.Path(), metavar="FIRST [SECOND]")
+@click.option("--systems", multiple=True, type=click.Path(),
+              help="Run, answer ranks, or a folder of them, to score under qrels; may be repeated.")  # fmt: skip
 @click.option("--second-systems", multiple=True, type=click.Path(),
               help="The same systems, by name, where SECOND needs other files of them.")  # fmt: skip
 @measure_option("Measure; may be repeated. Default: all of both tables, or those of kgtrec evaluate.")
@@ -71,10 +67,9 @@ FORMATS = ("table", "csv", "json", "latex")
 @trust_ids_option
 @seed_option()
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Of FIRST, then of SECOND. Default: their paths.")
-@format_option(FORMATS)
-@out_option
+@output_options()
 def command(
-    inputs: tuple[str, ...],
+    labels: tuple[str, ...],
     systems: tuple[str, ...],
     second_systems: tuple[str, ...],
     measures: tuple[str, ...],
@@ -97,35 +92,28 @@ def command(
     form: str | None,
     out: str | None,
 ) -> None:
-    """Tell how far two label sets rank the systems alike: FIRST and SECOND are tables of scores, or qrels and SYSTEMS.
+    """Tell how far two label sets, FIRST and SECOND, rank the systems alike; each is a table of scores, or qrels.
 
     A table of scores is CSV with a column System and one for each measure, or what kgtrec evaluate --format csv writes;
-    so is standard input (-). Qrels are a file or a collection, and need the systems' runs or answer ranks; SECOND's may
-    be other files of the same names. Without SECOND, the measures of FIRST are compared with each other.
-    docs/correlation.md tells what the coefficients say.
+    standard input (-) is one. Qrels are a file or a collection, and need --systems, the systems' runs or answer ranks;
+    --second-systems may name other files of the same systems for SECOND. Without SECOND, the measures of FIRST are
+    compared with each other. docs/correlation.md tells what the coefficients say.
 
     \b
     kgtrec meta correlate S/evaluation.csv SC/evaluation.csv -m micro.MRR -m macro.Hits@10
     kgtrec meta correlate S/evaluation.csv SC/pooling_depth.csv --coefficient tau
     kgtrec meta correlate SC/pooling_depth.csv --against Depth=0 --coefficient tau --out depths.csv
-    kgtrec meta correlate C qrels/depth-10.qrels ranks/*.ranks.parquet --confidence 0.95
-    kgtrec meta correlate C qrels/depth-10.qrels ranks/*.ranks.parquet --swaps
-    kgtrec meta correlate C ranks/*.ranks.parquet -m "micro.MRR macro.MRR AP@20"
+    kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --confidence 0.95
+    kgtrec meta correlate C qrels/depth-10.qrels --systems ranks --swaps
+    kgtrec meta correlate C --systems ranks -m "micro.MRR macro.MRR AP@20"
     """
-    form = form or form_of(out, FORMATS)
-    labels, more = _sorted_out(inputs)
+    form = form_of(out, form)
     better = directions(higher, lower)
     _refuse(labels, against, names, wants_swaps=wants_swaps)
     asked = list(measures) or None
-    of_tables = all(_is_table(path) for path in labels)
-    if more and of_tables and _is_table(more[0]):
-        raise KgtrecError(
-            f"expected FIRST and SECOND, found a third table of scores, {more[0]}; kgtrec meta sparsity holds several "
-            "against one"
-        )
-    if (systems or more) and of_tables:
-        raise KgtrecError(f"expected no systems beside tables of scores, found {[*systems, *more][0]}")
-    own = files_of([*systems, *more])
+    if systems and all(_is_table(path) for path in labels):
+        raise KgtrecError(f"expected no systems beside tables of scores, found {systems[0]}")
+    own = files_of(systems)
     sources = [own, files_of(second_systems) if second_systems else own]
     found = [
         _labelled(path, source, keys, asked, ties, missing, seed, mixed)
@@ -134,51 +122,33 @@ def command(
     called = [*names, *labels[len(names) :]]
     if against is not None:
         found, called = _against(found, against, called)
-    from kgtrec.report import correlations as report
+    from kgtrec.meta.correlation import between_measures, correlate, swaps
 
     if wants_swaps:
-        from kgtrec.meta.correlation import swaps
-
-        swapped = swaps(found[0], found[1], asked, better=better, alpha=alpha)
-        texts: dict[str, Any] = {"csv": report.swaps_csv, "json": report.swaps_json, "latex": report.swaps_latex}
-        text = report.swaps_text(swapped, (called[0], called[1])) if form == "table" else texts[form](swapped)
+        swapped = swaps(found[0], found[1], asked, names=(called[0], called[1]), better=better, alpha=alpha)
+        show(swapped, form, out, None if form == "table" else ("swaps",))
+        return
+    options: dict[str, Any] = {
+        "better": better, "persistence": persistence, "confidence": confidence, "resamples": resamples, "seed": seed,
+    }  # fmt: skip
+    chosen = coefficients or COEFFICIENTS
+    if len(found) == 2:
+        both = (called[0], called[1])
+        show(correlate(found[0], found[1], asked, chosen, names=both, paired=not unpaired, **options), form, out)
     else:
-        from kgtrec.meta.correlation import between_measures, correlate
-
-        options: dict[str, Any] = {
-            "better": better, "persistence": persistence, "confidence": confidence, "resamples": resamples,
-            "seed": seed,
-        }  # fmt: skip
-        chosen = coefficients or COEFFICIENTS
-        if len(found) == 2:
-            both = (called[0], called[1])
-            compared = correlate(found[0], found[1], asked, chosen, names=both, paired=not unpaired, **options)
-        else:
-            compared = between_measures(found[0], asked, chosen, name=called[0], **options)
-        texts = {"table": report.correlations_text, "csv": report.correlations_csv, "json": report.correlations_json,
-                 "latex": report.correlations_latex}  # fmt: skip
-        text = texts[form](compared)
-    write_text(out or "-", text)
-
-
-def _sorted_out(inputs: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The one or two label sets, and the systems."""
-    labels = [inputs[0]]
-    rest = list(inputs[1:])
-    if rest and not _holds_systems(rest[0]):
-        labels.append(rest.pop(0))
-    return labels, rest
+        show(between_measures(found[0], asked, chosen, name=called[0], **options), form, out)
 
 
 def _holds_systems(path: str) -> bool:
-    from kgtrec.formats.folders import MANIFEST
+    """Whether a file is a run or answer ranks, or a folder has such; to refuse it by what it is."""
+    from kgtrec.formats.output.folders import MANIFEST
     from kgtrec.formats.sniff import sniff
 
     if Path(path).is_dir():
         return not (Path(path) / MANIFEST).is_file() and any(
             file.name.endswith(".ranks.parquet") or ".run" in file.name for file in Path(path).iterdir()
         )
-    return path != "-" and not _is_table(path) and sniff(path) in ("run", "answer ranks")
+    return not _is_table(path) and suffixes(path)[0] != ".csv" and sniff(path) in ("run", "answer ranks")
 
 
 def _is_table(path: str) -> bool:
@@ -190,13 +160,17 @@ def _is_table(path: str) -> bool:
     return not Path(path).is_dir() and looks_like_table(path)
 
 
-def _refuse(
-    labels: Sequence[str],
-    against: str | None,
-    names: Sequence[str],
-    *,
-    wants_swaps: bool,
-) -> None:
+def _refuse(labels: Sequence[str], against: str | None, names: Sequence[str], *, wants_swaps: bool) -> None:
+    if wrong := next((path for path in labels if _holds_systems(path)), ""):
+        raise KgtrecError(
+            f"expected label sets, FIRST and SECOND, found {wrong}, which holds systems; give each of them, or their "
+            "folder, with --systems"
+        )
+    if len(labels) > 2:
+        raise KgtrecError(
+            f"expected FIRST and SECOND, found a third label set, {labels[2]}; kgtrec meta sparsity holds several "
+            "against one"
+        )
     if labels.count("-") > 1:
         raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
     if against is not None and len(labels) > 1:
@@ -227,8 +201,8 @@ def _labelled(
             f"{path}: expected a table of scores, with a column System, or systems to score (--systems ranks), found "
             "neither"
         )
-    from kgtrec.evaluation import default_measures
-    from kgtrec.per_item import item_scores
+    from kgtrec.evaluation.evaluate import default_measures
+    from kgtrec.evaluation.item_scores import item_scores
 
     systems, holds_ranks = systems_of(path, systems)
     judgements: Qrels | Collection = read_judgements(path)

@@ -7,30 +7,28 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.common import progress
-from kgtrec.cli.evaluate import form_of, read_folder, read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
     collection_option,
-    format_option,
     measure_option,
     missing_option,
     mixed_option,
-    out_option,
     samples,
     seed_option,
     ties_option,
     trust_ids_option,
     workers_option,
 )
-from kgtrec.data.power import POWER_TESTS, RESAMPLES
+from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.outputs import write_text
+from kgtrec.meta.power import POWER_TESTS, RESAMPLES
 
 if TYPE_CHECKING:
-    from kgtrec.data.power import Resample
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
+    from kgtrec.meta.power import Resample
 
-FORMATS = ("table", "csv", "json", "latex")
+TABLES = ("measures", "pairs")
 
 
 @click.command(name="power")
@@ -72,9 +70,7 @@ FORMATS = ("table", "csv", "json", "latex")
 @mixed_option
 @trust_ids_option
 @collection_option("that tells relations, if QRELS is a file and a measure weighs them.")
-@click.option("--pairs", is_flag=True, help="Show every pair of systems. JSON always holds them.")
-@format_option(FORMATS)
-@out_option
+@output_options(TABLES)
 def command(
     qrels: str,
     systems: tuple[str, ...],
@@ -89,8 +85,8 @@ def command(
     missing: Missing,
     mixed: bool,
     folder: str | None,
-    pairs: bool,
     form: str | None,
+    part: str | None,
     out: str | None,
 ) -> None:
     """Tell how many pairs of SYSTEMS (answer ranks, runs, or folders of them) each measure can tell apart.
@@ -104,14 +100,13 @@ def command(
     \b
     kgtrec meta power C ranks/*.ranks.parquet
     kgtrec meta power C ranks -m "micro.MRR macro.MRR AP@20" --test clustered --test bootstrap --test tukey
-    kgtrec meta power C ranks -m AP@20 --pairs --out pairs.csv
+    kgtrec meta power C ranks -m AP@20 --table pairs --out pairs.csv
     """
-    from kgtrec.evaluation import default_measures
+    from kgtrec.evaluation.evaluate import default_measures
+    from kgtrec.evaluation.item_scores import item_scores
     from kgtrec.meta.power import power
-    from kgtrec.per_item import item_scores
-    from kgtrec.report import power as report
 
-    form = form or form_of(out, FORMATS)
+    form = form_of(out, form)
     systems, holds_ranks = systems_of(qrels, systems)
     if len(systems) < 2:
         raise KgtrecError(f"expected at least two systems to tell apart, found {len(systems)}: {', '.join(systems)}")
@@ -127,9 +122,4 @@ def command(
             scores, tests=asked, alpha=alpha, repeats=repeats, resample=resample, seed=seed, workers=workers,
             progress=advance,
         )  # fmt: skip
-    if form == "json":
-        text = report.power_json(found)
-    else:
-        written = {"table": report.power_text, "csv": report.power_csv, "latex": report.power_latex}[form]
-        text = written(found, pairs=pairs)
-    write_text(out or "-", text)
+    show(found, form, out, (part,) if part else TABLES[:1] if form != "json" else None)

@@ -9,30 +9,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.evaluate import form_of, read_folder, read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     collection_option,
     direction_options,
     directions,
-    format_option,
     measure_option,
     missing_option,
     mixed_option,
-    out_option,
     seed_option,
     ties_option,
     trust_ids_option,
 )
-from kgtrec.data.correlations import COEFFICIENTS
+from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
-from kgtrec.formats.outputs import write_text
+from kgtrec.meta.coefficients import COEFFICIENTS
 
 if TYPE_CHECKING:
     from kgtrec.data.score_table import ScoreTable
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
 
-FORMATS = ("table", "csv", "json", "latex")
 PER = ("side", "category", "relation")
 _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
 
@@ -77,8 +74,7 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
 @mixed_option
 @trust_ids_option
 @seed_option()
-@format_option(FORMATS)
-@out_option
+@output_options()
 def command(
     labels: tuple[str, ...],
     systems: tuple[str, ...],
@@ -112,9 +108,8 @@ def command(
     kgtrec meta sparsity S/lp_per_rel_type.csv SC/lp_per_rel_type.csv
     """
     from kgtrec.meta.sparsity import sparsity
-    from kgtrec.report import correlations as report
 
-    form = form or form_of(out, FORMATS)
+    form = form_of(out, form)
     better = directions(higher, lower)
     asked = list(measures) or None
     tables: ScoreTable | list[ScoreTable]
@@ -128,16 +123,8 @@ def command(
             if value:
                 raise KgtrecError(f"{option} is about qrels: expected --systems to score, found none")
         tables = _tables(labels, by)
-    found = sparsity(
-        tables, asked, by=by, reference=reference, coefficients=coefficients or "tau", better=better
-    )  # fmt: skip
-    text = {
-        "table": report.sparsity_text,
-        "latex": report.sparsity_latex,
-        "csv": report.correlations_csv,
-        "json": report.correlations_json,
-    }[form](found)
-    write_text(out or "-", text)
+    found = sparsity(tables, asked, by=by, reference=reference, coefficients=coefficients or "tau", better=better)
+    show(found, form, out)
 
 
 def _tables(paths: Sequence[str], by: str | None) -> ScoreTable | list[ScoreTable]:

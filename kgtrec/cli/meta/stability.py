@@ -7,31 +7,27 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.common import progress
-from kgtrec.cli.evaluate import form_of, read_folder, read_judgements, read_systems, systems_of
+from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
     collection_option,
-    format_option,
     measure_option,
     missing_option,
     mixed_option,
-    out_option,
     samples,
     seed_option,
     ties_option,
     trust_ids_option,
     workers_option,
 )
-from kgtrec.data.correlations import COEFFICIENTS
-from kgtrec.data.stability import MACRO_READINGS, MICRO_READINGS
-from kgtrec.errors import KgtrecError
-from kgtrec.formats.outputs import write_text
+from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.meta.coefficients import COEFFICIENTS
+from kgtrec.meta.stability import MACRO_READINGS, MICRO_READINGS
 
 if TYPE_CHECKING:
-    from kgtrec.data.stability import MacroReading, MicroReading
-    from kgtrec.evaluation import Missing
+    from kgtrec.evaluation.evaluate import Missing
+    from kgtrec.meta.stability import MacroReading, MicroReading
 
-FORMATS = ("table", "csv", "json", "latex")
 TABLES = ("summary", "repeats", "scores")
 
 
@@ -93,19 +89,11 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
     type=SHARE,
     default=0.95,
     show_default=True,
-    help="Share of the repeats that the interval of a CSV or JSON file holds.",
+    help="Share of the repeats that an interval holds.",
 )
 @workers_option("Processes", 1)
 @collection_option("that tells the triples, if QRELS is a file.")
-@click.option(
-    "--table",
-    type=click.Choice(TABLES),
-    default="summary",
-    show_default=True,
-    help="What a CSV or JSON file holds: mean and interval per size, every repeat, or the systems' scores.",
-)
-@format_option(FORMATS)
-@out_option
+@output_options(TABLES)
 def command(
     qrels: str,
     systems: tuple[str, ...],
@@ -122,8 +110,8 @@ def command(
     confidence: float,
     workers: int,
     folder: str | None,
-    table: str,
     form: str | None,
+    part: str | None,
     out: str | None,
 ) -> None:
     """Tell how far the ranking of SYSTEMS holds when only some of the test triples of QRELS are known.
@@ -139,11 +127,8 @@ def command(
     kgtrec meta stability C ranks --table scores --out scores.csv
     """
     from kgtrec.meta.stability import SIZES, stability
-    from kgtrec.report import stability as report
 
-    form = form or form_of(out, FORMATS)
-    if table != "summary" and form not in ("csv", "json"):
-        raise KgtrecError(f"--table {table} is for files of numbers: expected --format csv or json, found {form}")
+    form = form_of(out, form)
     systems, holds_ranks = systems_of(qrels, systems)
     judgements = read_judgements(qrels)
     sizes = list(SIZES) if sizes is None else sizes
@@ -152,12 +137,6 @@ def command(
             judgements, read_systems(systems, holds_ranks), list(measures) or None,
             collection=read_folder(folder) if folder else None, sizes=sizes, repeats=repeats, seed=seed, micro=micro,
             macro=macro, coefficient=coefficient, ties=ties, missing=missing, workers=workers, progress=advance,
-            mixed=mixed,
+            mixed=mixed, confidence=confidence,
         )  # fmt: skip
-    text = {
-        "table": lambda: report.stability_text(found),
-        "latex": lambda: report.stability_latex(found),
-        "csv": lambda: report.stability_csv(found, table, confidence),
-        "json": lambda: report.stability_json(found, table, confidence),
-    }[form]()
-    write_text(out or "-", text)
+    show(found, form, out, (part or TABLES[0],))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import progress, say
-from kgtrec.cli.evaluate import files_of, holds_ranks_of, refuse_twice
+from kgtrec.cli.inputs import files_of, holds_ranks_of, refuse_twice
 from kgtrec.cli.options import (
     COUNT,
     MOST_DRAWS,
@@ -16,11 +16,12 @@ from kgtrec.cli.options import (
     ties_option,
     trust_ids_option,
 )
+from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.cli.systems import read_questions
-from kgtrec.data.open_world_curve import DENSITIES
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import read_answer_ranks
-from kgtrec.formats.outputs import require_folder, write_text, writing_folder
+from kgtrec.formats.output.outputs import require_folder, write_text, writing_folder
+from kgtrec.openworld.curve import CURVE_TABLES, DENSITIES
 
 _BY = "openworld curve"  # what writes the folder
 
@@ -70,7 +71,9 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
 @mixed_option
 @trust_ids_option
 @seed_option("Of the labels.")
-@click.option("--out", type=click.Path(), help="Folder for report.html, figures, and tables as CSV.")
+@output_options(
+    CURVE_TABLES, is_folder=True, out="Folder for report.html, figures, and tables as CSV, beside what is printed."
+)
 def command(
     collection: str,
     systems: tuple[str, ...],
@@ -83,6 +86,8 @@ def command(
     ties: str | None,
     mixed: bool,
     seed: int,
+    form: str | None,
+    part: str | None,
     out: str | None,
 ) -> None:
     """Score SYSTEMS when only some of the answers of COLLECTION are labelled, against all of them.
@@ -99,9 +104,9 @@ def command(
     """
     from kgtrec.openworld.curve import MEASURES, open_world_curve
     from kgtrec.report.files import report_files
-    from kgtrec.report.open_world import curve_report, curve_text, tables_of
     from kgtrec.report.records import table_csv
 
+    form = form_of(None, form)
     if out is not None:
         require_folder(out, by=_BY)
     paths = files_of(systems)
@@ -119,14 +124,18 @@ def command(
             reference=reference, draws=draws, found_at=found_at, ties=ties, seed=seed, progress=advance,
             mixed=mixed,
         )  # fmt: skip
-    tables = tables_of(found)
-    click.echo(curve_text(found, tables), nl=False)
+    if form == "table" and part is None:
+        click.echo(f"{found.summary()}\n")
+    tables = found.tables()
+    whole = [table for table in tables if table.key in CURVE_TABLES]
+    names = [table.key for table in (whole if form in ("csv", "json") else tables[len(whole) :])]
+    show(found, form, None, (part,) if part else names)
     if out is None:
         return
     with writing_folder(out, by=_BY) as folder:
-        for name, table in tables.items():
-            write_text(folder / f"{name}.csv", table_csv(table))
-        for name, content in report_files(curve_report(found, tables), ("html", "svg")).items():
+        for table in whole:
+            write_text(folder / f"{table.key}.csv", table_csv(table.data))
+        for name, content in report_files(found.report(), ("html", "svg")).items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content)
     say(f"wrote {out}")

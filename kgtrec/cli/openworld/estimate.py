@@ -8,25 +8,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.common import counting, naming, progress, say
-from kgtrec.cli.evaluate import form_of, read_judgements, read_systems, systems_of
+from kgtrec.cli.common import counting, progress, say
+from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     COUNT,
     SHARE,
     Real,
-    format_option,
     measure_option,
     mixed_option,
-    out_option,
-    require_table,
     trust_ids_option,
     trusts_ids,
 )
+from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.data.collection import Collection
-from kgtrec.data.missing_estimate import METHODS
-from kgtrec.errors import KgtrecError
-from kgtrec.formats.outputs import writing
-from kgtrec.formats.runs import default_name
+from kgtrec.errors import KgtrecError, naming
+from kgtrec.formats.trec.runs import default_name
+from kgtrec.openworld.estimate import METHODS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,14 +32,16 @@ if TYPE_CHECKING:
     from kgtrec.data.qrels import Qrels
     from kgtrec.data.questions import Questions
 
-FORMATS = ("table", "csv", "json")
+TABLES = ("missing", "scores", "separations")
 _DEPTH = 10  # of a pool that nothing is known of
 
 
 @click.command(name="estimate")
 @click.argument("judged", type=click.Path(), metavar="CAMPAIGN|QRELS")
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option("--labels", type=click.Path(), metavar="QRELS", help="The sparse labels. Default: a campaign's seeds.")
+@click.option(
+    "--labels", type=click.Path(), metavar="QRELS", help="The sparse labels. Default: a campaign's known answers."
+)
 @click.option(
     "--known", type=click.Path(), metavar="QRELS",
     help="Answers known to be true otherwise, such as the whole test set that labels were sampled from.",
@@ -69,9 +68,7 @@ _DEPTH = 10  # of a pool that nothing is known of
 )  # fmt: skip
 @mixed_option
 @trust_ids_option
-@format_option(FORMATS)
-@click.option("--table", help="Which table to write as CSV: missing, scores or separations.")
-@out_option
+@output_options(TABLES)
 def command(
     judged: str,
     systems: tuple[str, ...],
@@ -86,7 +83,7 @@ def command(
     confidence: float,
     mixed: bool,
     form: str | None,
-    table: str | None,
+    part: str | None,
     out: str | None,
 ) -> None:
     """Estimate how many true answers lack a label, out of CAMPAIGN or judged QRELS and the SYSTEMS that were pooled.
@@ -106,10 +103,8 @@ def command(
     kgtrec openworld estimate CAMPAIGN ranks/*.run.gz --known C/qrels.txt -m "micro.MRR micro.logMRR" --out found.json
     """
     from kgtrec.openworld.estimate import MEASURES, estimate_missing
-    from kgtrec.report import missing_estimate as report
 
-    form = form or form_of(out, FORMATS)
-    require_table(form, table, list(report.TABLES))
+    form = form_of(out, form)
     paths, holds_ranks = systems_of(judged, systems)
     given = {path: read_judgements(path) for path in (labels, known, truth) if path is not None}
     sparse, complete, weight, pooled, questions = _judged(judged, None if labels is None else given[labels], known)
@@ -123,28 +118,22 @@ def command(
         )  # fmt: skip
     if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
         say(f"note: cut runs, in which an answer that is not listed counts 0: {', '.join(cut)}")
-    text = (
-        report.estimate_csv(found, str(table))
-        if form == "csv"
-        else {"table": report.estimate_text, "json": report.estimate_json}[form](found)
-    )
-    with writing(out or "-") as stream:
-        stream.write(text.encode())
+    show(found, form, out, (part,) if part else None)
 
 
 def _judged(
     path: str, labels: Qrels | Collection | None, known: str | None
 ) -> tuple[Qrels, Qrels, NDArray[np.float64] | None, int, Questions | None]:
     """Labels, judgements, how many answers each judgement stands for, the depth of the pool, and what is asked."""
-    from kgtrec.adjudicate import decisions_of
-    from kgtrec.formats.campaigns import read_campaign
-    from kgtrec.formats.folders import SETTINGS
+    from kgtrec.campaign.decide import decisions_of
+    from kgtrec.formats.campaign.folder import read_campaign
+    from kgtrec.formats.output.folders import SETTINGS
     from kgtrec.openworld.estimate import judged_answers
 
     if not Path(path, SETTINGS).exists():
         if labels is None:
             raise KgtrecError(
-                f"{path}: expected a campaign, whose seeds are the labels, or --labels beside qrels; "
+                f"{path}: expected a campaign, whose known answers are the labels, or --labels beside qrels; "
                 "there is no campaign, and no --labels"
             )
         judgements = read_judgements(path)
@@ -153,8 +142,8 @@ def _judged(
     campaign = read_campaign(path)
     with naming(Path(path)):
         decisions = decisions_of(campaign)
-        seeds = replace(campaign.seeds, collection="") if trusts_ids() else campaign.seeds
-        judged, weight = judged_answers(campaign.pool, seeds, decisions)
+        known_answers = replace(campaign.known_answers, collection="") if trusts_ids() else campaign.known_answers
+        judged, weight = judged_answers(campaign.pool, known_answers, decisions)
     if waiting := int((decisions.verdict < 0).sum()):
         say(
             f"note: {waiting:,} of {len(decisions):,} triples are not settled; those that people have settled stand "
@@ -164,11 +153,12 @@ def _judged(
     of_seeds = made.get("questions") == "seeds" if isinstance(made, dict) else made == "campaign import-kgc-sparsity"
     if known is None and of_seeds:
         say(
-            "note: the pool was made for seeds, perhaps of a larger test set; --known QRELS counts the answers that "
+            "note: the pool was made for known answers, perhaps of a larger test set; --known QRELS counts the answers "
+            "that "
             "the whole of it knows"
         )
     depth = int(campaign.pool.rank.max(initial=1))
-    return (seeds if labels is None else _qrels(labels)), judged, weight, depth, campaign.pool.questions
+    return (known_answers if labels is None else _qrels(labels)), judged, weight, depth, campaign.pool.questions
 
 
 def _qrels(found: Qrels | Collection) -> Qrels:

@@ -37,10 +37,10 @@ def command(people: int, hidden: float, valid: float, seed: int, out: str, force
     kgtrec openworld world --people 6004 --out W
     kgtrec openworld world --people 200 --hidden 0.3 --seed 7 --out W
     """
+    from kgtrec.collection.questions import build_questions
     from kgtrec.formats.collections import require_writable, write_collection
     from kgtrec.openworld.family_tree import family_statistics, family_tree, hide_facts
-    from kgtrec.questions import build_questions
-    from kgtrec.report.family_tree import statistics_text
+    from kgtrec.report.show import shown
 
     require_writable(out, force=force)
     tree = family_tree(people, seed)
@@ -48,5 +48,5 @@ def command(people: int, hidden: float, valid: float, seed: int, out: str, force
     collection = build_questions(parts.splits.train, parts.splits.valid, parts.complete)
     about = {"name": "openworld world", "people": people, "hidden": hidden, "valid": valid, "seed": seed}
     write_collection(out, collection, force=force, command=about)
-    click.echo(statistics_text(family_statistics(tree)), nl=False)
+    click.echo(shown(family_statistics(tree), "table"), nl=False)
     say(f"wrote {out}: {len(parts.complete):,} facts to find, {len(collection.questions):,} questions")

@@ -13,7 +13,7 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.data.campaign import Assignments, Automatic, Campaign
 from kgtrec.data.qrels import Qrels
-from kgtrec.formats.campaigns import write_people
+from kgtrec.formats.campaign.folder import write_people
 from tests.campaign_folders import folder_of, people_of, say_in
 from tests.judged_pools import judgements_of, pool_of
 
@@ -47,7 +47,7 @@ def test_the_table(campaign: str, capsys: pytest.CaptureFixture[str]):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == (
         "40 triples of 5 questions judged by at least two of 2 annotators, 40 pairs of verdicts; unsure is a verdict "
-        "like Y and N; 95% bootstrap intervals, questions drawn"
+        "like Y and N; 95% bootstrap intervals, questions resampled"
     )
     assert lines[2].split() == ["statistic", "value", "95%", "from", "to"]
     assert lines[4].split()[:2] == ["raw", "0.8250"]
@@ -73,7 +73,7 @@ def test_broken_down(campaign: str, capsys: pytest.CaptureFixture[str]):
     assert [line.split()[:4] for line in lines[3:]] == [["r0", "24", "3", "24"], ["r1", "16", "2", "16"]]
     main(["campaign", "agreement", campaign, "--per", "pair", "--leave-out-unsure", "--confidence", "0.9"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith("unsure is left out; 90% bootstrap intervals, questions drawn")
+    assert lines[0].endswith("unsure is left out; 90% bootstrap intervals, questions resampled")
     assert lines[3].split()[:5] == ["ann", "bob", "40", "5", "40"]
 
 
@@ -131,7 +131,11 @@ def test_a_sample_goes_out_comes_back_and_tells_the_quality(
     assert [line.split() for line in lines[1:3]] == [
         ["Y", "6", "6", "6", "5", "1", "0"], ["N", "27", "6", "6", "6", "0", "0"],
     ]  # fmt: skip
-    assert lines[5].split()[:4] == ["agreement", "on", "Y", "0.8333"]
+    assert lines[4] == (
+        "Drawn from 33 of the pool's 40 triples, those that were settled by then; these are what "
+        '"the pool" stands for here.'
+    )
+    assert lines[7].split()[:4] == ["agreement", "on", "Y", "0.8333"]
     main(["campaign", "sample", campaign, "--report", "--format", "csv"])
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["statistic"] for row in rows[3:6]] == [
@@ -216,7 +220,7 @@ def test_a_sample_is_drawn_once(campaign: str, tmp_path: Path, capsys: pytest.Ca
     ("options", "told"),
     [
         ([], "expected --out FILE for the expert's tasks, or --report"),
-        (["--out", "s.csv", "--format", "csv"], "--format is for --report; the form of the tasks follows the suffix"),
+        (["--out", "s.csv", "--format", "csv"], "are for --report; the form of the tasks follows the suffix"),
         (["--report"], "found no expert_sample.tsv, so no sample was drawn; run kgtrec campaign sample --out first"),
         (["--out", "s.csv", "--size", "34"], "expected at least 34 settled triples to draw from, found 6 Y and 27 N"),
         (["--out", "s.csv", "--expert", "xi"], "found nobody called 'xi'; did you mean xia?"),
@@ -243,3 +247,16 @@ def test_a_folder_without_campaign_is_refused(tmp_path: Path, capsys: pytest.Cap
             main(["campaign", command, str(tmp_path), "--out", str(tmp_path / "x.csv")])
         assert left.value.code == 2
         assert "run kgtrec pool first" in capsys.readouterr().err
+
+
+def test_the_states_of_a_campaign_come_in_every_form(campaign: str, capsys: pytest.CaptureFixture[str]):
+    """JSON holds all tables; a form for programs has no sentence about what comes next."""
+    main(["campaign", "status", campaign, "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == ["states", "relations", "annotators"]
+    assert [row["triples"] for row in found["relations"]] == [40, 24, 16]
+    assert found["annotators"][0]["judged"] == 40
+    main(["campaign", "status", campaign, "--table", "annotators", "--format", "csv"])
+    assert capsys.readouterr().out.splitlines()[0] == "annotator,active,assigned,judged,to_do,Y,N,unsure"
+    main(["campaign", "status", campaign])
+    assert "next: kgtrec campaign " in capsys.readouterr().out

@@ -117,8 +117,17 @@ def test_qrels_alone_have_no_relations(files: list[str], tmp_path: Path, capsys:
     assert "知识" in capsys.readouterr().out
 
 
-def test_table_is_for_forms_that_hold_one(files: list[str], capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit) as left:
-        main(["meta", "compare", *files, "--table", "side"])
-    assert left.value.code == 2
-    assert "--table is about --format csv and latex" in capsys.readouterr().err
+def test_one_table_is_printed_in_any_form(files: list[str], capsys: pytest.CaptureFixture[str]):
+    """Text of it alone; JSON with what was compared."""
+    asked = ["meta", "compare", *files, "-m", "micro.MRR", "--resamples", "20", "--table", "side"]
+    main(asked)
+    assert capsys.readouterr().out.startswith("micro.MRR by side\nside ")
+    main([*asked, "--format", "json"])
+    assert set(json.loads(capsys.readouterr().out)) == {"first", "second", "by", "confidence", "side"}
+
+
+def test_what_shows_no_row_is_left_out(files: list[str], capsys: pytest.CaptureFixture[str]):
+    main(["meta", "compare", *files, "-m", "micro.MRR", "--resamples", "20", "--relations", "0", "--top", "0"])
+    shown = capsys.readouterr().out
+    assert "by relation" not in shown
+    assert "questions that differ most" not in shown

@@ -103,16 +103,18 @@ def test_without_a_second_the_measures_are_compared(folder: Path, capsys: pytest
 def test_swapped_pairs_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]):
     """How many of each measure, and which."""
     assert printed(capsys, "O.csv", "S.csv", "--swaps", "--name", "O", "--name", "S") == (
-        "differences of better less worse, under O (first) and S (second)\n"
+        "differences are better minus worse\n"
+        "\n"
+        "measure   better  worse   first   second\n"
+        "micro.MR  a       b      -10.00    10.00\n"
+        "RR        b       c      0.1000  -0.1000\n"
+        "RR        d       a      0.1000  -0.2000\n"
+        "\n"
+        "pairs of systems in opposite order under O (first) and S (second)\n"
         "\n"
         "measure   swapped  pairs\n"
         "micro.MR        1      6\n"
         "RR              2      6\n"
-        "\n"
-        "measure   better  worse    first   second\n"
-        "micro.MR  a       b       -10.00   +10.00\n"
-        "RR        b       c      +0.1000  -0.1000\n"
-        "RR        d       a      +0.1000  -0.2000\n"
     )
     header = printed(capsys, "O.csv", "S.csv", "--swaps", "--format", "csv").splitlines()[0]
     assert header == "measure,better,worse,first,second"
@@ -121,16 +123,16 @@ def test_swapped_pairs_are_listed(folder: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_qrels_and_runs_give_intervals_and_p_values(folder: Path, capsys: pytest.CaptureFixture[str]):
-    """A folder, files behind --systems or bare files are the same systems."""
+    """A folder behind --systems, or each of its files behind one, are the same systems."""
     args = ("all.qrels", "some.qrels", "-m", "RR", "--coefficient", "tau")
-    by_folder = printed(capsys, *args, "runs")
-    files = [f"runs/{name}.run" for name in ("fair", "good", "poor")]
-    assert by_folder == printed(capsys, *args, "--systems", *files) == printed(capsys, *args, *files)
+    by_folder = printed(capsys, *args, "--systems", "runs")
+    files = [word for name in ("fair", "good", "poor") for word in ("--systems", f"runs/{name}.run")]
+    assert by_folder == printed(capsys, *args, *files)
     assert "RR       1.0000" in by_folder
-    with_ends = printed(capsys, *args, "runs", "--confidence", "0.9", "--resamples", "20")
-    assert "3 systems; 90% resampling ranges, questions drawn" in with_ends
+    with_ends = printed(capsys, *args, "--systems", "runs", "--confidence", "0.9", "--resamples", "20")
+    assert "3 systems; 90% ranges over resampled questions" in with_ends
     assert "RR       1.0000 [" in with_ends
-    only = printed(capsys, "all.qrels", "runs", "-m", "RR AP", "--coefficient", "tau")
+    only = printed(capsys, "all.qrels", "--systems", "runs", "-m", "RR AP", "--coefficient", "tau")
     assert only.startswith("labels: all.qrels; 3 systems\n")
 
 
@@ -139,7 +141,18 @@ def test_a_second_label_set_may_have_its_own_files_of_the_systems(folder: Path, 
     (folder / "other").mkdir()
     for name in RUNS:
         (folder / "other" / f"{name}.run").write_text(RUNS[{"good": "poor", "poor": "good"}.get(name, name)])
-    args = ("all.qrels", "all.qrels", "runs", "--second-systems", "other", "-m", "RR", "--coefficient", "tau")
+    args = (
+        "all.qrels",
+        "all.qrels",
+        "--systems",
+        "runs",
+        "--second-systems",
+        "other",
+        "-m",
+        "RR",
+        "--coefficient",
+        "tau",
+    )
     assert "RR       -1.0000" in printed(capsys, *args)
     swapped = printed(capsys, *args[:-2], "--swaps", "--format", "csv").splitlines()
     assert swapped[0].endswith("first_p,second_p,significant")
@@ -156,8 +169,14 @@ def test_a_table_on_standard_input(folder: Path, capsys: pytest.CaptureFixture[s
     ("args", "message"),
     [
         (["O.csv", "nothere.csv"], "error: nothere.csv: no such file"),
-        (["O.csv", "S.csv", "S.csv"], "error: expected FIRST and SECOND, found a third table of scores, S.csv; kgtrec"),
-        (["O.csv", "S.csv", "runs"], "error: expected no systems beside tables of scores, found runs"),
+        (["O.csv", "S.csv", "S.csv"], "error: expected FIRST and SECOND, found a third label set, S.csv; kgtrec"),
+        (["all.qrels", "runs"], "error: expected label sets, FIRST and SECOND, found runs, which holds systems; give"),
+        (
+            ["all.qrels", "--systems", "runs/fair.run", "runs/good.run"],
+            "error: expected label sets, FIRST and SECOND, found runs/good.run, which holds systems; give each of "
+            "them, or their folder, with --systems",
+        ),
+        (["O.csv", "S.csv", "--systems", "runs"], "error: expected no systems beside tables of scores, found runs"),
         (["semicolons.csv", "S.csv"], "error: semicolons.csv:1: expected a header with a column System, found"),
         (["O.csv", "two\nlines.csv"], "error: two\\nlines.csv: no such file"),
         (["-", "-"], "error: expected standard input (-) once"),
@@ -166,7 +185,10 @@ def test_a_table_on_standard_input(folder: Path, capsys: pytest.CaptureFixture[s
         (["O.csv", "S.csv", "--against", "Depth=0"], "error: --against compares FIRST with itself"),
         (["O.csv", "--against", "Depth"], "error: --against: expected COLUMN=LABEL, such as Depth=0, found 'Depth'"),
         (["O.csv", "--against", "Depth=0"], "error: O.csv: expected a key column of the table (none), found 'Depth'"),
-        (["all.qrels", "runs", "--against", "a=0"], "error: --against: expected a table of scores with a column a"),
+        (
+            ["all.qrels", "--systems", "runs", "--against", "a=0"],
+            "error: --against: expected a table of scores with a column a",
+        ),
         (["O.csv", "S.csv", "--higher", "x", "--lower", "x"], "error: expected x to be better either --higher or"),
         (["O.csv", "S.csv", "--name", "a", "--name", "b", "--name", "c"], "error: expected a --name for FIRST and"),
         (
@@ -188,7 +210,7 @@ def test_what_is_wrong_is_one_line(folder: Path, capsys: pytest.CaptureFixture[s
 
 def test_labels_of_which_none_is_right_rank_nothing(folder: Path, capsys: pytest.CaptureFixture[str]):
     """Neither a correlation nor its interval is known, nor is a pair swapped; nothing breaks off."""
-    args = ("all.qrels", "wrong.qrels", "runs")
+    args = ("all.qrels", "wrong.qrels", "--systems", "runs")
     out = printed(capsys, *args, "-m", "RR", "--coefficient", "tau", "--confidence", "0.9", "--resamples", "20")
-    assert out.splitlines()[-1] == "RR       - [-, -]"
+    assert out.splitlines()[-1] == "RR         -"
     assert printed(capsys, *args, "-m", "RR", "--swaps").split()[-3:] == ["RR", "0", "3"]

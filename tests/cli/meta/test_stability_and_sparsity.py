@@ -10,7 +10,7 @@ import pytest
 from kgtrec.cli import main
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import write_collection
-from kgtrec.formats.qrels import write_qrels
+from kgtrec.formats.trec.qrels import write_qrels
 from kgtrec.meta.stability import stability
 from tests.meta.test_sparsity import LABELS
 from tests.meta.test_stability import study_set
@@ -46,6 +46,10 @@ def test_stability_writes_what_the_function_says(folder, capsys):
     assert f"{expected.mean[0, 0]:.4f}" in table
     main(["meta", "stability", *inputs, "--format", "json", "--table", "repeats"])
     assert len(json.loads(capsys.readouterr().out)) == 16
+    main(["meta", "stability", *inputs, "--table", "scores"])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert rows[1] == ["measure", "system", "share", "triples", "full", "mean"]
+    assert (rows[-1][:2], rows[-1][4]) == (["AP", SYSTEMS[-1].name], f"{expected.full[1, -1]:.4f}")
 
 
 def test_stability_takes_qrels_with_a_collection(folder, capsys):
@@ -64,7 +68,6 @@ def test_stability_takes_qrels_with_a_collection(folder, capsys):
     [
         (["--sizes", "a lot"], "expected numbers of triples, shares such as 0.05, or percentages such as 5%, got 'a'"),
         (["--sizes", "0%"], "expected sizes of 1 to 60 test triples"),
-        (["--table", "scores"], "expected --format csv or json, found table"),
     ],
 )
 def test_stability_refuses_in_one_line(folder, capsys, options, message):

@@ -71,6 +71,8 @@ def test_out_takes_its_form_from_the_suffix(files: Path, capsys: pytest.CaptureF
         rows = list(csv.DictReader(io.StringIO((files / "o.csv").read_text())))
         assert len(rows) == len(whole[table]) == size
     assert estimated(capsys, *QRELS, "--format", "json") == (files / "o.json").read_text()
+    assert estimated(capsys, *QRELS, "--format", "csv") == estimated(capsys, *QRELS, "--table", "missing", "--out", "-",
+                                                                     "--format", "csv")  # fmt: skip
 
 
 def test_known_answers_and_depth_reach_the_estimate(files: Path, capsys: pytest.CaptureFixture[str]):
@@ -94,7 +96,7 @@ def test_a_depth_beyond_all_lists_is_the_whole_lists(files: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("judged.txt", "one.run"), "judged.txt: expected a campaign, whose seeds are the labels, or --labels beside"),
+        (("judged.txt", "one.run"), "judged.txt: expected a campaign, whose known answers are the labels, or --labels"),
         (("none.txt", "one.run", "--labels", "labels.txt"), "none.txt: no such file"),
         (("judged.txt", "one.run", "--labels", "none.txt"), "none.txt: no such file"),
         (("judged.txt", "one.run", "--labels", "one.run"), "one.run:1: expected 4 columns (question iter entity grade"),
@@ -126,9 +128,7 @@ def test_user_errors_are_one_line_and_exit_code_2(files: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--table", "missing"), "--format csv and --table go together: a CSV file holds one table"),
-        (("--out", "o.csv"), "--format csv and --table go together: a CSV file holds one table"),
-        (("--out", "o.csv", "--table", "all"), "expected one of missing, scores, separations, got 'all'"),
+        (("--out", "o.csv", "--table", "all"), "'all' is not one of 'missing', 'scores', 'separations'"),
         (("--depth", "0"), "Invalid value for '--depth'"),
         (("--wrong-order", "0.5"), "Invalid value for '--wrong-order'"),
         (("--confidence", "1"), "Invalid value for '--confidence'"),
@@ -150,10 +150,10 @@ def campaign_of(folder: Path, settled: int) -> Path:
     question = np.arange(4, dtype=np.int32)
     entities = pool.questions.entities
     # of each question the entity asked about, which is not pooled for it
-    seeds = Qrels.of(question, question, np.ones(4, np.int32), pool.questions.ids, entities)
+    known_answers = Qrels.of(question, question, np.ones(4, np.int32), pool.questions.ids, entities)
     people = people_of(("ann", "annotator", True), ("bob", "annotator", True))
     none = Assignments.none(people.names)
-    made = Campaign(pool, seeds, Automatic.none(20), people, none, judgements_of(events), sources=())
+    made = Campaign(pool, known_answers, Automatic.none(20), people, none, judgements_of(events), sources=())
     return folder_of(made, folder)
 
 

@@ -1,0 +1,304 @@
+"""Entity alignment: similarities and test alignments -> answer ranks in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kgtrec.collection.questions import build_questions
+from kgtrec.data.alignments import Alignments, EntityVectors, Pairs
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import Collection, Known
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
+from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError, nearest
+from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity, similarity_block
+from kgtrec.ranking.rank import Progress, joined_answer_ranks, ranked_blocks
+
+Candidates = Literal["test", "all"]
+CANDIDATES: tuple[Candidates, ...] = get_args(Candidates)
+RELATION = "aligned_with"
+_BLOCK_BYTES = 64 << 20
+_SPACE = r"[\x{00}\s\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x1c-\x1f]|^$"
+
+Block = tuple[NDArray[np.intp], NDArray[Any]]
+
+
+def alignment_collection(alignments: Alignments, *, candidates: Candidates = "test") -> Collection:
+    """The test collection of an entity alignment task, for ``evaluate`` and everything else that takes a collection.
+
+    A test alignment (l, r) is the triple (l, aligned_with, r), so that two questions come out of it: ``tail``
+    questions go from left to right (the right entity is asked for), ``head`` questions from right to left. An entity
+    with several partners makes one question with several answers. Train alignments of a question's anchor are known,
+    and no wrong answers.
+
+    Parameters
+    ----------
+    alignments : Alignments
+    candidates : {"test", "all"}
+        Whom a question's answers are ranked among: the other side's entities of the test alignments, as is common, or
+        all entities of the other side. The collection's entities are both sides' candidates, left ones first.
+
+    Returns
+    -------
+    Collection
+
+    Raises
+    ------
+    KgtrecError
+        If there is no test alignment, or a label is on both sides or holds white space.
+
+    References
+    ----------
+    Berrendorf et al. (2020), arXiv:2002.06914, section 2, for the two protocols.
+
+    Examples
+    --------
+    >>> collection = alignment_collection(Alignments.of([(0, 0), (1, 1)], n_left=2, n_right=2))
+    >>> list(collection.questions.ids), collection.qrels.entities.decode(collection.qrels.entity).to_pylist()
+    (['head0', 'head1', 'tail0', 'tail1'], ['left0', 'left1', 'right0', 'right1'])
+    """
+    return alignment_task(alignments, candidates).collection
+
+
+def align(
+    system: EntityVectors | NDArray[Any],
+    alignments: Alignments,
+    *,
+    candidates: Candidates = "test",
+    similarity: Similarity = "cosine",
+    name: str = "system",
+    block: int | None = None,
+    progress: Progress | None = None,
+) -> AnswerRanks:
+    """Where the test alignments stand among the candidates, in both directions.
+
+    Parameters
+    ----------
+    system : EntityVectors or (n_left, n_right) array
+        Vectors, or a matrix of similarities, higher is more alike; a memory-mapped one is read as it is needed.
+    alignments : Alignments
+    candidates : {"test", "all"}
+        See :func:`alignment_collection`.
+    similarity : {"cosine", "dot", "neg-l1", "neg-l2"}
+        Of vectors, see :func:`kgtrec.kernels.ranking.similarity.similarity_block`; a matrix has its own.
+    name : str
+    block : int, optional
+        Questions at a time, which bounds memory; by default as many as make 64 MiB of float64.
+    progress : callable, optional
+        Called with the number of questions done after each block.
+
+    Returns
+    -------
+    AnswerRanks
+        Of the questions of ``alignment_collection(alignments, candidates=candidates)``; its fingerprint is in them.
+
+    Raises
+    ------
+    KgtrecError
+        If sizes do not fit, a similarity is NaN or an option is unknown.
+
+    References
+    ----------
+    Berrendorf et al. (2020), arXiv:2002.06914.
+
+    Examples
+    --------
+    >>> ranks = align(np.array([[0.9, 0.1], [0.8, 0.7]]), Alignments.of([(0, 0), (1, 1)]))
+    >>> ranks.questions.decode(ranks.question).to_pylist(), ranks.above.tolist()
+    (['head0', 'head1', 'tail0', 'tail1'], [0, 0, 0, 1])
+    """
+    task = alignment_task(alignments, candidates)
+    blocks = SimilarityBlocks(system, alignments, similarity, block)
+    parts = [task.ranks(side, blocks.of(side), name, progress) for side in task.sides]
+    return joined_answer_ranks(parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """The questions of one direction, as a collection whose entities are the candidates of that direction alone."""
+
+    is_head: bool  # from right to left: the left entity is asked for
+    collection: Collection  # its questions' anchors are not filled in
+    anchors: NDArray[np.intp]  # (n_questions,) row of the vectors for each question's anchor
+    candidates: NDArray[np.intp]  # (n_entities,) row of the vectors for each candidate
+    first_question: int  # where the questions and the entities begin in the whole collection
+    first_entity: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A collection and its two directions."""
+
+    collection: Collection
+    sides: tuple[Side, Side]
+
+    def ranks(self, side: Side, blocks: Iterator[Block], name: str, progress: Progress | None) -> AnswerRanks:
+        """Answer ranks of one direction, in the terms of the whole collection."""
+        parts = ranked_blocks(
+            side.collection,
+            blocks,
+            questions=side.collection,
+            entities=side.collection,
+            name=name,
+            depth=0,
+            progress=progress,
+        )
+        ranks = joined_answer_ranks([part.answer_ranks for part in parts])
+        return replace(
+            ranks,
+            question=ranks.question + np.int32(side.first_question),
+            entity=ranks.entity + np.int32(side.first_entity),
+            questions=self.collection.questions.ids,
+            entities=self.collection.entities,
+            collection=self.collection.fingerprint,
+        )
+
+
+class SimilarityBlocks:
+    """The similarities of a system, one direction and one block of questions at a time."""
+
+    def __init__(
+        self, system: EntityVectors | NDArray[Any], alignments: Alignments, similarity: Similarity, block: int | None
+    ) -> None:
+        _choice("similarity", similarity, SIMILARITIES)
+        vectors = isinstance(system, EntityVectors)
+        if not vectors and not (isinstance(system, np.ndarray) and system.ndim == 2):
+            raise KgtrecError(
+                "expected EntityVectors or a matrix of similarities as a numpy array, found "
+                + (f"an array of shape {system.shape}" if isinstance(system, np.ndarray) else type(system).__name__)
+            )
+        found = (len(system.left), len(system.right)) if isinstance(system, EntityVectors) else system.shape
+        expected = len(alignments.left), len(alignments.right)
+        if found != expected:
+            raise KgtrecError(
+                f"expected {'vectors' if vectors else 'similarities'} of {expected[0]} left and {expected[1]} right "
+                f"entities, as the alignments have, found {found[0]} and {found[1]}"
+            )
+        if block is not None and block < 1:
+            raise KgtrecError(f"expected a block of 1 question or more, found {block}")
+        self._system, self._similarity, self._block = system, similarity, block
+
+    def of(self, side: Side) -> Iterator[Block]:
+        """(question rows, similarities) of one direction, columns as its candidates."""
+        width = len(side.candidates)
+        step = self._block or max(1, _BLOCK_BYTES // (8 * max(width, 1)))
+        for first in range(0, len(side.anchors), step):
+            anchors = side.anchors[first : first + step]
+            yield np.arange(first, first + len(anchors)), self._similarities(side, anchors)
+
+    def _similarities(self, side: Side, anchors: NDArray[np.intp]) -> NDArray[Any]:
+        system = self._system
+        if not isinstance(system, EntityVectors):
+            if side.is_head:
+                return np.asarray(system[np.ix_(side.candidates, anchors)]).T
+            return np.asarray(system[np.ix_(anchors, side.candidates)])
+        own, other = (system.right, system.left) if side.is_head else (system.left, system.right)
+        return similarity_block(own[anchors], other[side.candidates], self._similarity)
+
+
+def alignment_task(alignments: Alignments, candidates: Candidates) -> Task:
+    """The collection of :func:`alignment_collection` and what each direction needs to be ranked."""
+    _choice("candidates", candidates, CANDIDATES)
+    if len(alignments.test) == 0:
+        raise KgtrecError("expected at least one test alignment, found none")
+    left, right = _candidates(alignments, candidates)
+    collection = _collection(alignments, left, right, candidates)
+    is_head = collection.questions.is_head
+    n_head = int(np.count_nonzero(is_head))
+    rows = np.concatenate([left, right])
+    sides = (
+        _side(collection, rows, True, slice(0, n_head), slice(0, len(left))),
+        _side(collection, rows, False, slice(n_head, len(is_head)), slice(len(left), len(rows))),
+    )
+    return Task(collection, sides)
+
+
+def _candidates(alignments: Alignments, candidates: Candidates) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows of the left and of the right candidates, ascending."""
+    if candidates == "all":
+        return np.arange(len(alignments.left)), np.arange(len(alignments.right))
+    return np.unique(alignments.test[:, 0]).astype(np.intp), np.unique(alignments.test[:, 1]).astype(np.intp)
+
+
+def _collection(
+    alignments: Alignments, left: NDArray[np.intp], right: NDArray[np.intp], candidates: Candidates
+) -> Collection:
+    entities = _entities(alignments.left.decode(left), alignments.right.decode(right))
+    codes = [np.full(len(labels), -1, np.int32) for labels in (alignments.left, alignments.right)]
+    codes[0][left] = np.arange(len(left), dtype=np.int32)
+    codes[1][right] = np.arange(len(left), len(entities), dtype=np.int32)
+    relations = Vocabulary.of([RELATION])
+
+    def triples(pairs: Pairs) -> Triples:
+        head, tail = codes[0][pairs[:, 0]], codes[1][pairs[:, 1]]
+        found = (head >= 0) & (tail >= 0)  # a train alignment may lie outside the candidates
+        return Triples(head[found], np.zeros(found.sum(), np.int32), tail[found], entities, relations)
+
+    none = np.zeros((0, 2), np.int32)
+    collection = build_questions(triples(alignments.train), triples(none), triples(alignments.test))
+    about = {
+        "candidates": candidates,
+        "left_candidates": len(left),
+        "right_candidates": len(right),
+        "train_alignments": len(alignments.train),
+    }
+    return replace(collection, report={**collection.report, "alignment": about})
+
+
+def _entities(left: pa.StringArray, right: pa.StringArray) -> Vocabulary:
+    both = pa.concat_arrays([left, right])
+    way_out = "name the entities by their row numbers instead (leave the labels out)"
+    shared = left.filter(pc.is_in(left, value_set=right))
+    if len(shared):
+        raise KgtrecError(
+            f"expected left and right entities of different labels, found {shared[0].as_py()!r} on both sides "
+            f"({len(shared)} such labels); {way_out}"
+        )
+    wrong = both.filter(pc.match_substring_regex(both, _SPACE))
+    if len(wrong):
+        raise KgtrecError(
+            f"expected entity labels without white space, not empty, since TREC files are split there, found "
+            f"{wrong[0].as_py()!r} ({len(wrong)} such labels); {way_out}"
+        )
+    return Vocabulary(both)
+
+
+def _side(collection: Collection, rows: NDArray[np.intp], is_head: bool, questions: slice, entities: slice) -> Side:
+    whole = collection.questions
+    ids = Vocabulary(whole.ids.labels[questions])
+    labels = Vocabulary(collection.entities.labels[entities])
+    first, first_entity = questions.start, entities.start
+
+    none = np.zeros(0, np.int32)
+    qrels, known = collection.qrels, collection.known
+    # both are sorted by question, and a direction's questions follow each other
+    judged, kept = (
+        slice(*np.searchsorted(question, [first, questions.stop])) for question in (qrels.question, known.question)
+    )
+    view = Collection(
+        Questions(
+            ids, whole.is_head[questions], whole.relation[questions], np.zeros(len(ids), np.int32), labels,
+            whole.relations,
+        ),
+        Qrels(qrels.question[judged] - first, qrels.entity[judged] - first_entity, qrels.grade[judged], ids, labels),
+        Known(known.question[kept] - first, known.entity[kept] - first_entity, known.split[kept]),
+        collection.categories,
+        Triples(none, none, none, labels, whole.relations),
+    )  # fmt: skip
+    return Side(is_head, view, rows[whole.anchor[questions]], rows[entities], first, first_entity)
+
+
+def _choice(what: str, found: str, choices: tuple[str, ...]) -> None:
+    if found not in choices:
+        raise KgtrecError(
+            f"expected {what} to be one of {', '.join(choices)}, found {found!r}{nearest(found, choices)}"
+        )

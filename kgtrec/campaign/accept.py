@@ -1,0 +1,347 @@
+"""Verdicts from outside, checked before they are recorded: whatever made the file, nothing in it is taken on trust."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.campaign.decide import states_of_triples
+from kgtrec.campaign.verdict_rules import (
+    Refusal,
+    has_half_a_pair,
+    is_time,
+    quoted,
+    roles_of,
+    wrong_link,
+    wrong_note,
+    wrong_person,
+    wrong_role,
+    wrong_source,
+    wrong_state,
+    wrong_time,
+    wrong_triple,
+)
+from kgtrec.data.arrow import labels_of
+from kgtrec.data.campaign import Campaign
+from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError, nearest
+
+
+class RefusedError(KgtrecError):
+    """Verdicts were refused, so none was accepted.
+
+    Parameters
+    ----------
+    refused : sequence of Refusal
+        One per verdict, in their order.
+    """
+
+    def __init__(self, refused: Sequence[Refusal]) -> None:
+        super().__init__("\n".join(map(str, refused)))
+        self.refused = tuple(refused)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accepted:
+    """What is to be recorded of some incoming verdicts."""
+
+    judgements: Judgements  # new events, in the order in which they came, but those of adjudicators last
+    repeated: int = 0  # verdicts that were recorded before, word for word
+    again: int = 0  # verdicts that stand among the incoming ones before, word for word
+    corrections: int = 0  # how many of the events take the place of an earlier verdict
+    refused: tuple[Refusal, ...] = ()  # in the order in which they came; empty unless some may be left out
+
+    def __len__(self) -> int:
+        return len(self.judgements)
+
+
+def accept(
+    campaign: Campaign,
+    incoming: Iterable[Incoming],
+    *,
+    time: str,
+    correct: bool = False,
+    unassigned: bool = False,
+    keep_going: bool = False,
+) -> Accepted:
+    """Check verdicts against the campaign, as far as it is recorded, and make events of those that are new.
+
+    Nothing is stored. :class:`kgtrec.campaign.OpenCampaign` reads what the folder of a campaign holds, calls this
+    and appends, all under one lock, so that there is no gap between what is checked and what is recorded.
+
+    A verdict is refused if
+
+    - its row could not be read;
+    - its person is not one of the campaign's people, or has not the role, or is not active in it;
+    - its triple is not in the pool, is another than that of its task number, or is judged by a rule already (an
+      expert may tell how good the rules are);
+    - the verdict is not exactly one of ``VERDICTS``;
+    - it says Y or N without a link, or its link is not that of :func:`kgtrec.campaign.verdict_rules.wrong_link`'s
+      rules;
+    - link or note is longer than 2,048 or 10,000 characters, holds half a surrogate pair, or the note control
+      characters other than tabs and line breaks;
+    - it was not assigned to that annotator, in a campaign that has assignments;
+    - the same person has said something else about the triple in the same role: verdict, link or note;
+    - it corrects what is of a later time than ``time``;
+    - it is among several of ``incoming`` that differ, of one person in one role on one triple: all of them are refused,
+      since nothing tells which one is meant;
+    - its person has judged the triple in another role: annotator, adjudicator and expert of a triple are three people;
+    - an adjudicator judges a triple that is neither in conflict nor doubted, and that none has adjudicated.
+
+    A verdict that is recorded already, word for word, as the last one of its person in the role on the triple, counts
+    as repeated and changes nothing, also when the person has left since; one that is new and comes twice is recorded
+    once. Annotators' and experts' verdicts among ``incoming`` are taken before the adjudicators', and recorded before
+    them. So what is accepted can be accepted again, and each of its rows then counts as repeated.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    incoming : iterable of Incoming
+    time : str
+        Now, UTC, as 2026-11-21T20:00:00Z.
+    correct : bool
+        Whether a person may say something else than before: a new event, which takes the place of the earlier one.
+    unassigned : bool
+        Whether annotators may judge what they were not assigned.
+    keep_going : bool
+        Whether to accept the other verdicts where some are refused.
+
+    Returns
+    -------
+    Accepted
+
+    Raises
+    ------
+    RefusedError
+        If any verdict is refused; not with ``keep_going``.
+    KgtrecError
+        If ``time`` has another form.
+
+    Examples
+    --------
+    >>> from kgtrec.data.campaign import Assignments, Automatic, People
+    >>> from kgtrec.data.pool import Pool
+    >>> from kgtrec.data.qrels import Qrels
+    >>> from kgtrec.data.questions import Questions
+    >>> from kgtrec.data.triples import Triples
+    >>> triples, none = Triples.of([("france", "capital", "paris")]), np.zeros(1, np.int32)
+    >>> asked = Questions(Vocabulary.of(["tail0"]), none > 0, none, none, triples.entities, triples.relations)
+    >>> pool = Pool.of(triples, none, none, none, none + 1, ["mine"], asked)
+    >>> ann, no = Vocabulary.of(["ann"]), none[:0]
+    >>> texts = ann.labels[:0]
+    >>> campaign = Campaign(
+    ...     pool, Qrels(no, no, no, asked.ids, asked.entities), Automatic.none(1), People(ann, none, none, none == 0),
+    ...     Assignments(no, no, ann), Judgements(no, no, no, no, texts, texts, texts, ann), sources=("wikipedia.org",))
+    >>> said = Incoming("ann.csv:2", "ann", "Y", 1, source="https://en.wikipedia.org/wiki/Paris")
+    >>> accept(campaign, [said], time="2026-11-21T20:00:00Z").judgements
+    <Judgements: 1 events of 1 people>
+    >>> accept(campaign, [replace(said, source="")], time="2026-11-21T20:00:00Z")
+    Traceback (most recent call last):
+    ...
+    kgtrec.campaign.accept.RefusedError: ann.csv:2: expected a link to the source of a Y, found none
+    """
+    if not is_time(time):
+        raise KgtrecError(f"expected a time in UTC such as 2026-11-21T20:00:00Z, got {time!r}")
+    rows = list(incoming)
+    desk = _Desk(campaign, rows, time=time, correct=correct, unassigned=unassigned)
+    adjudicates = [row.role == ROLES[ADJUDICATOR] for row in rows]
+    for place in [place for place, later in enumerate(adjudicates) if not later]:
+        desk.take(place)
+    if any(adjudicates):
+        desk.settle()
+        for place in [place for place, later in enumerate(adjudicates) if later]:
+            desk.take(place)
+    refused = tuple(Refusal(rows[place].place, desk.refused[place]) for place in sorted(desk.refused))
+    if refused and not keep_going:
+        raise RefusedError(refused)
+    return Accepted(desk.judgements(), desk.repeated, desk.twice, desk.corrections, refused)
+
+
+class _Desk:
+    """Takes verdicts one by one, and knows what was said before of the same triples."""
+
+    def __init__(
+        self, campaign: Campaign, rows: Sequence[Incoming], *, time: str, correct: bool, unassigned: bool
+    ) -> None:
+        self.campaign, self.rows, self.time, self.correct = campaign, rows, time, correct
+        self.refused: dict[int, str] = {}  # place in rows -> why
+        self.repeated = self.twice = self.corrections = 0
+        self.new: set[tuple[str, str, int]] = set()  # keys of what was accepted here
+        self.accepted: dict[int, int] = {}  # place in rows -> row of the triple, in the order in which they were
+        self.roles = roles_of(campaign.people)
+        self.triple = np.where([row.wrong != "" for row in rows], -1, triples_of(campaign, rows))
+        self.concerned = np.unique(self.triple[self.triple >= 0])
+        self.wrong_link = cache(partial(wrong_link, hosts=campaign.sources))  # one page proves several verdicts
+        self.state: dict[int, int] = {}
+        self._remember()
+        own = campaign.assignments
+        self.only_assigned = len(own) > 0 and not unassigned
+        theirs = np.flatnonzero(np.isin(own.triple, self.concerned))
+        names = own.annotators.decode(own.annotator[theirs]).to_pylist()
+        self.assigned = set(zip(names, own.triple[theirs].tolist(), strict=True))
+        self._find_contradictions()
+
+    def _remember(self) -> None:
+        """What was said before about the triples of the rows."""
+        said = self.campaign.judgements
+        self.events = events = said.take(np.isin(said.triple, self.concerned))
+        self.said: dict[tuple[str, str, int], tuple[str, str, str]] = {}
+        self.when: dict[tuple[str, str, int], str] = {}
+        self.role: dict[tuple[str, int], str] = {}  # person and triple -> the role in which they judged it first
+        names = events.annotators.decode(events.annotator).to_pylist()
+        columns = events.triple.tolist(), events.role.tolist(), events.verdict.tolist()
+        texts = events.source.to_pylist(), events.note.to_pylist(), events.time.to_pylist()
+        for name, triple, role, verdict, source, note, time in zip(names, *columns, *texts, strict=True):
+            key = name, ROLES[role], triple
+            self.said[key], self.when[key] = (VERDICTS[verdict], source, note), time
+            self.role.setdefault((name, triple), ROLES[role])
+
+    def _find_contradictions(self) -> None:
+        """Verdicts among the rows that differ, of one person in one role on one triple."""
+        self.first: dict[tuple[str | None, str, int], int] = {}
+        self.again: dict[int, int] = {}  # place -> an earlier place of the same person, role and triple, other words
+        for place, row in enumerate(self.rows):
+            if self.triple[place] < 0:
+                continue
+            earlier = self.first.setdefault((row.person, row.role, int(self.triple[place])), place)
+            if _words(self.rows[earlier]) != _words(row):
+                self.again[place] = earlier
+                self.again.setdefault(earlier, place)
+
+    def settle(self) -> None:
+        """Find out which triples wait for an adjudicator, now that the annotators' verdicts are taken."""
+        now = replace(self.campaign, judgements=self.events.joined(self.judgements()))
+        found = states_of_triples(now, self.concerned)
+        self.state = dict(zip(self.concerned.tolist(), found.tolist(), strict=True))
+
+    def take(self, place: int) -> None:
+        """Accept a verdict, or refuse it."""
+        row, triple = self.rows[place], int(self.triple[place])
+        if wrong := self._wrong(place):
+            self.refused[place] = wrong
+            return
+        key = str(row.person), row.role, triple
+        if self.said.get(key) == _words(row):
+            self.twice += key in self.new
+            self.repeated += key not in self.new
+            return
+        words = wrong_source(row.verdict, row.source, self.wrong_link) or wrong_note(row.note)
+        if wrong := words or self._not_now(place):
+            self.refused[place] = wrong
+            return
+        self.corrections += key in self.said
+        self.said[key] = _words(row)
+        self.role.setdefault((key[0], triple), row.role)
+        self.new.add(key)
+        self.accepted[place] = triple
+
+    def _wrong(self, place: int) -> str:
+        """What keeps a verdict from being one at all, or the empty string."""
+        row, triple = self.rows[place], int(self.triple[place])
+        if row.wrong:
+            return row.wrong
+        if wrong := wrong_person(row.person, row.role, self.roles):
+            return wrong
+        if triple < 0:
+            return self._no_triple(row)
+        if row.verdict not in VERDICTS:
+            return f"expected one of {', '.join(VERDICTS)}, found {quoted(row.verdict)}{nearest(row.verdict, VERDICTS)}"
+        if place in self.again:
+            other = self.rows[self.again[place]]
+            return f"expected one verdict of {row.person!r} on this triple, found another one at {other.place}"
+        return ""
+
+    def _no_triple(self, row: Incoming) -> str:
+        n = len(self.campaign.pool)
+        labels = row.head, row.relation, row.tail
+        if None in labels and labels != (None, None, None):
+            return "expected all of head, relation and tail, or a task number alone, found some of them"
+        if labels == (None, None, None):
+            if row.task is None:
+                return "expected a task number, or head, relation and tail, found neither"
+            return f"expected a task of 1 to {n}, found {row.task}"
+        found = " ".join(map(quoted, map(str, labels)))
+        if row.task is None or not 1 <= row.task <= n:
+            number = "" if row.task is None else f" as task {row.task}"
+            return f"expected a triple of the pool's {n}, found {found}{number}"
+        own = self.campaign.pool.triples.take(np.array([row.task - 1]))
+        texts = own.entities[own.head[0]], own.relations[own.relation[0]], own.entities[own.tail[0]]
+        return f"expected task {row.task} to be {' '.join(map(repr, texts))}, found {found}"
+
+    def _not_now(self, place: int) -> str:
+        """What keeps a verdict from being recorded as things stand, or the empty string."""
+        row, triple = self.rows[place], int(self.triple[place])
+        campaign, person = self.campaign, str(row.person)
+        if not self.roles[person][row.role]:
+            return f"expected an active {row.role}, found {person!r}, who has left"
+        rule = campaign.automatic.rule[triple]
+        if rule >= 0 and (wrong := wrong_triple(row.role, campaign.automatic.rules[rule])):
+            return wrong
+        key = person, row.role, triple
+        if key in self.said and not self.correct:
+            what, before, now = next(
+                (what, before, now)
+                for what, before, now in zip(("verdict", "link", "note"), self.said[key], _words(row), strict=True)
+                if before != now
+            )
+            return (
+                f"expected what {person!r} has said before, {what} {quoted(before)} of {self.when[key]}, "
+                f"found {quoted(now)}; give --correct if this is to take its place"
+            )
+        if key in self.when and (wrong := wrong_time(person, self.time, self.when[key])):
+            return wrong
+        if wrong := wrong_role(person, row.role, self.role.get((person, triple), row.role)):
+            return wrong
+        must_be_assigned = self.only_assigned and row.role == ROLES[ANNOTATOR] and key not in self.said
+        if must_be_assigned and (person, triple) not in self.assigned:
+            return f"expected a task that is assigned to {person!r}, found another; give --unassigned to take it"
+        return wrong_state(self.state[triple]) if row.role == ROLES[ADJUDICATOR] else ""
+
+    def judgements(self) -> Judgements:
+        """What was accepted so far, in the order in which it was."""
+        places = list(self.accepted)
+        rows = [self.rows[place] for place in places]
+        people, person = Vocabulary.encoding(labels_of([str(row.person) for row in rows]))
+        return Judgements(
+            np.array([self.accepted[place] for place in places], np.int32),
+            person,
+            np.array([ROLES.index(row.role) for row in rows], np.int8),
+            np.array([VERDICTS.index(row.verdict) for row in rows], np.int8),
+            labels_of([row.source for row in rows]),
+            labels_of([row.note for row in rows]),
+            labels_of([self.time] * len(rows)),
+            people,
+        )
+
+
+def _words(row: Incoming) -> tuple[str, str, str]:
+    """What a verdict says; when it was said does not matter."""
+    return row.verdict, row.source, row.note
+
+
+def triples_of(campaign: Campaign, rows: Sequence[Incoming]) -> NDArray[np.intp]:
+    """(n,) row in the pool's triples of each verdict; -1: none, or the labels are not those of the task."""
+    pool, n = campaign.pool, len(campaign.pool)
+    task = np.array([row.task if row.task is not None and 1 <= row.task <= n else 0 for row in rows], np.intp) - 1
+    # half a surrogate pair is no label of any vocabulary
+    labels = [[_encodable(getattr(row, name)) for row in rows] for name in ("head", "relation", "tail")]
+    vocabularies = pool.triples.entities, pool.triples.relations, pool.triples.entities
+    codes = [
+        np.where([text is None for text in texts], -1, vocabulary.encode(labels_of([text or "" for text in texts])))
+        for texts, vocabulary in zip(labels, vocabularies, strict=True)
+    ]
+    by_labels = pool.rows(*(code.astype(np.int32) for code in codes))
+    says_labels = np.array([(row.head, row.relation, row.tail) != (None, None, None) for row in rows], np.bool_)
+    says_task = np.array([row.task is not None for row in rows], np.bool_)
+    is_right = (by_labels == task) | ~says_task
+    return np.where(says_labels, np.where(is_right, by_labels, -1), task)
+
+
+def _encodable(text: str | None) -> str | None:
+    return None if text is None or has_half_a_pair(text) else text

@@ -1,0 +1,304 @@
+"""Who judges what: every open triple to so many annotators, questions kept together, loads kept level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.campaign import Assignments, Automatic, People
+from kgtrec.data.judgements import ANNOTATOR, Judgements
+from kgtrec.data.label_hashes import label_hashes, triple_keys
+from kgtrec.data.pool import Pool
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
+from kgtrec.kernels.sampling.random_order import Keys, mixed, places_by_key
+
+_Codes = NDArray[np.int64]
+
+
+def assign(
+    pool: Pool,
+    automatic: Automatic,
+    people: People,
+    judgements: Judgements,
+    previous: Assignments,
+    *,
+    per_triple: int = 2,
+    seed: int = 0,
+) -> Assignments:
+    """Share the open triples of a pool out among the active annotators.
+
+    Triples of one question form a group and go to the same people, so that one search serves several candidates (see
+    :func:`groups_of` for triples that both their questions put forward). Groups are dealt out largest first, each to
+    those with the least to do. So a first assignment leaves loads that differ by at most the size of the largest
+    group, and by little where small groups come last.
+
+    It can be done again at any time. What somebody has judged stays theirs and counts towards ``per_triple``, also
+    where they have left. What an active annotator was given before stays theirs; what those who have left did not
+    judge goes to others, who are among those of its group where possible. Somebody new, who was given nothing and has
+    judged nothing, gets what is free, and then whole groups, not begun, of those who have more than their even share,
+    up to that share. Doing it twice changes nothing.
+
+    An annotator's tasks come group by group. Groups come in one seeded order for everybody, so that where two have
+    done a part of their tasks these are mostly the same ones; within a group each annotator has an order of their own.
+    Nobody's order, and no task, tells what others have said.
+
+    Parameters
+    ----------
+    pool : Pool
+    automatic : Automatic
+        Triples that need nobody.
+    people : People
+        Active annotators of it are given work.
+    judgements : Judgements
+        Events so far; a triple on which ``per_triple`` annotators have given a verdict is not open.
+    previous : Assignments
+        The last result, or none.
+    per_triple : int
+        Annotators per triple.
+    seed : int
+        Of every order and every tie; labels and seed decide, not the order of people or triples.
+
+    Returns
+    -------
+    Assignments
+        Under the names of ``people``; judged tasks are in it too.
+
+    Raises
+    ------
+    KgtrecError
+        If there are not enough active annotators.
+
+    Examples
+    --------
+    >>> from kgtrec.data.questions import Questions
+    >>> from kgtrec.data.triples import Triples
+    >>> entities, relations = Vocabulary.of(["france", "paris", "lyon"]), Vocabulary.of(["capital"])
+    >>> zero, asked = np.zeros(1, np.int32), np.array([1, 2], np.int32)
+    >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), zero, zero, entities, relations)
+    >>> triples = Triples(asked * 0, asked * 0, asked, entities, relations)
+    >>> pool = Pool.of(triples, asked - 1, asked * 0, asked * 0, asked, ["transe"], tail0)
+    >>> names = Vocabulary.of(["ann", "bob", "eve"])
+    >>> code, texts = np.arange(3, dtype=np.int32), names.labels[:0]
+    >>> people = People(names, code, np.zeros(3, np.int8), np.ones(3, np.bool_))
+    >>> nobody = Assignments.none(names)
+    >>> nothing = Judgements(code[:0], code[:0], code[:0], code[:0], texts, texts, texts, names)
+    >>> assigned = assign(pool, Automatic.none(2), people, nothing, nobody, seed=1)
+    >>> sorted(zip(names.decode(assigned.annotator).to_pylist(), assigned.triple.tolist()))
+    [('ann', 0), ('ann', 1), ('eve', 0), ('eve', 1)]
+    """
+    if per_triple < 1:
+        raise KgtrecError(f"expected at least one annotator per triple, got {per_triple}")
+    everybody = people.names.extended(judgements.annotators.labels)  # codes of people.names first
+    person_key, question_key = (mixed(seed, label_hashes(labels)) for labels in (everybody, pool.questions.ids))
+    group = groups_of(pool, automatic, seed=seed)
+    active = np.unique(people.person[(people.role == ANNOTATOR) & people.is_active]).astype(np.int64)
+
+    judged = _judged(judgements, everybody, len(pool))
+    lacking = per_triple - np.bincount(judged.triple, minlength=len(pool))
+    lacking[automatic.is_automatic] = 0
+    lacking = np.maximum(lacking, 0)
+
+    before = _tasks(everybody.encode(previous.annotators.labels)[previous.annotator], previous.triple)
+    kept = _kept(before, judged, active, lacking, mixed(person_key[before.person], question_key[group[before.triple]]))
+    lacking -= np.bincount(kept.triple, minlength=len(pool))
+    desk = _Workload(active, person_key[active], question_key, group, _joined(judged, kept), kept)
+    given = desk.deal(lacking, lambda found: _too_few(people, active, per_triple, found))
+    todo = desk.hand_over(_joined(kept, given), judged, np.isin(active, _joined(before, judged).person, invert=True))
+
+    named = judged.person < len(people.names)  # somebody may have been taken out of the people altogether
+    tasks = _joined(judged.where(named), todo)
+    by_group = question_key[group[tasks.triple]]  # the same for everybody: what is done in part overlaps
+    by_triple = mixed(person_key[tasks.person], triple_keys(pool.triples)[tasks.triple])
+    order = np.lexsort((by_triple, by_group, people.names.byte_order[tasks.person]))
+    return Assignments(tasks.person[order].astype(np.int32), tasks.triple[order].astype(np.int32), people.names)
+
+
+def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.int32]:
+    """(n,) per triple of the pool the question, a row in its questions, together with whose triples it is judged.
+
+    A triple that was pooled for its head and its tail question goes with the one that has more triples for people to
+    judge; where both have as many, a hash of seed and question id decides. Judging changes no group.
+    """
+    pair = np.unique(np.stack([pool.triple, pool.question]), axis=1)
+    triple, question = pair[0], pair[1]
+    for_people = ~automatic.is_automatic[triple]
+    size = np.bincount(question[for_people], minlength=len(pool.questions))
+    key = mixed(seed, label_hashes(pool.questions.ids))
+    best = np.lexsort((key[question], -size[question], triple))
+    _, first = np.unique(triple[best], return_index=True)
+    group: NDArray[np.int32] = question[best][first]
+    return group
+
+
+class _Tasks(NamedTuple):
+    """Who and which triple, one row per task."""
+
+    person: _Codes  # (n,) row in everybody
+    triple: _Codes  # (n,) row in the pool's triples
+
+    def where(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> _Tasks:
+        return _Tasks(self.person[rows], self.triple[rows])
+
+    def among(self, others: _Tasks) -> NDArray[np.bool_]:
+        """(n,) which rows ``others`` holds too."""
+        n = 1 + int(max(self.triple.max(initial=-1), others.triple.max(initial=-1)))
+        return np.isin(self.person * n + self.triple, others.person * n + others.triple)
+
+
+def _tasks(person: NDArray[np.int32], triple: NDArray[np.int32]) -> _Tasks:
+    return _Tasks(person.astype(np.int64), triple.astype(np.int64))
+
+
+def _joined(*tasks: _Tasks) -> _Tasks:
+    return _Tasks(*(np.concatenate(columns) for columns in zip(*tasks, strict=True)))
+
+
+def _judged(judgements: Judgements, everybody: Vocabulary, n_triples: int) -> _Tasks:
+    """Who has judged what as an annotator, each pair once."""
+    as_annotator = judgements.role == ANNOTATOR
+    person = everybody.encode(judgements.annotators.labels)[judgements.annotator[as_annotator]].astype(np.int64)
+    pairs = np.unique(person * n_triples + judgements.triple[as_annotator])
+    return _Tasks(pairs // max(n_triples, 1), pairs % max(n_triples, 1))
+
+
+def _kept(before: _Tasks, judged: _Tasks, active: _Codes, lacking: _Codes, key: Keys) -> _Tasks:
+    """Tasks given before that still wait for their annotator; where too many do, the lowest keys stay."""
+    waiting = np.isin(before.person, active) & (lacking[before.triple] > 0) & ~before.among(judged)
+    tasks = before.where(waiting)
+    return tasks.where(places_by_key(tasks.triple, key[waiting]) <= lacking[tasks.triple])
+
+
+class _Workload:
+    """Hands tasks out: knows how much everybody has to do, and who is busy with which group."""
+
+    def __init__(
+        self,
+        active: _Codes,  # (m,) codes of who may get work
+        person_key: Keys,  # (m,)
+        question_key: Keys,  # (questions,)
+        group: NDArray[np.int32],  # (triples,) row in questions
+        taken: _Tasks,  # whatever was judged or stays with whom it was given to
+        waiting: _Tasks,  # of these, what has not been judged
+    ) -> None:
+        self.active, self.person_key, self.question_key, self.group = active, person_key, question_key, group
+        self.place = np.full(1 + int(max(active.max(initial=-1), taken.person.max(initial=-1))), -1)
+        self.place[active] = np.arange(len(active))
+        self.taken = taken.where(self.place[taken.person] >= 0)
+        self.load = np.bincount(self.place[waiting.person], minlength=len(active))
+        self.is_in_group = np.zeros((len(question_key), len(active)), np.bool_)
+        self.is_in_group[group[self.taken.triple], self.place[self.taken.person]] = True
+
+    def deal(self, lacking: _Codes, too_few: Callable[[int], KgtrecError]) -> _Tasks:
+        """Give each triple to as many more people as it is lacking.
+
+        Triples of a group that lack as many and are with the same people form a unit. Units are looped over, largest
+        first; there are hardly more than questions.
+        """
+        open_triples = np.flatnonzero(lacking)
+        holders = np.zeros(len(lacking), np.uint64)  # equal for triples that the same people have
+        np.add.at(holders, self.taken.triple, mixed(self.person_key[self.place[self.taken.person]], 1))
+        keys = self.group[open_triples], lacking[open_triples], holders[open_triples]
+        units = _units(*(key.astype(np.uint64) for key in keys))
+        first = open_triples[units.first]
+        has = np.zeros((len(first), len(self.active)), np.bool_)
+        unit_of = np.full(len(lacking), -1)
+        unit_of[first] = np.arange(len(first))
+        mine = unit_of[self.taken.triple] >= 0
+        has[unit_of[self.taken.triple[mine]], self.place[self.taken.person[mine]]] = True
+        key = mixed(self.question_key[self.group[first]], holders[first])
+        wanted = lacking[first]
+        which: list[int] = []
+        chosen: list[NDArray[np.intp]] = []
+        for unit in np.lexsort((key, -units.size)).tolist():
+            at = self.group[first[unit]]
+            best = self._best(~has[unit], key[unit], prefer=self.is_in_group[at])[: wanted[unit]]
+            if len(best) < wanted[unit]:
+                raise too_few(int(wanted[unit]) - len(best))
+            self.load[best] += units.size[unit]
+            self.is_in_group[at, best] = True
+            which.append(unit)
+            chosen.append(best)
+        if not which:
+            return _NONE
+        pair_unit, who = np.repeat(which, wanted[which]), self.active[np.concatenate(chosen)]
+        n_rows = units.size[pair_unit]
+        within = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
+        rows = units.order[np.repeat(units.start[pair_unit], n_rows) + within]
+        return _Tasks(np.repeat(who, n_rows), open_triples[rows])
+
+    def hand_over(self, todo: _Tasks, judged: _Tasks, is_new: NDArray[np.bool_]) -> _Tasks:
+        """Let new people take whole groups from those who have more than an even share and have not begun them."""
+        if not is_new.any() or is_new.all():
+            return todo
+        share = -(-len(todo.triple) // len(self.active))
+        n_active = len(self.active)
+        begun = np.zeros_like(self.is_in_group)
+        judged = judged.where(np.isin(judged.person, self.active))
+        begun[self.group[judged.triple], self.place[judged.person]] = True
+        who, group = self.place[todo.person], self.group[todo.triple]
+        rows = np.flatnonzero((self.load > share)[who] & ~is_new[who] & ~begun[group, who])
+        units = _units((group[rows].astype(np.int64) * n_active + who[rows]).astype(np.uint64))
+        person = todo.person.copy()
+        unit_group, unit_who = group[rows[units.first]], who[rows[units.first]]
+        key = mixed(self.question_key[unit_group], self.person_key[unit_who])
+        for unit in np.lexsort((key, -units.size)):
+            size, of, at = units.size[unit], unit_who[unit], unit_group[unit]
+            if self.load[of] - size < share:
+                continue
+            takers = self._best(is_new & (self.load + size <= share) & ~self.is_in_group[at], key[unit])
+            if len(takers):
+                self.load[of] -= size
+                self.load[takers[0]] += size
+                self.is_in_group[at, takers[0]] = True
+                person[rows[units.rows(unit)]] = self.active[takers[0]]
+        return _Tasks(person, todo.triple)
+
+    def _best(
+        self, may: NDArray[np.bool_], key: np.uint64, prefer: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.intp]:
+        """Who may, those preferred first, then those with the least to do; where that is the same, a hash decides."""
+        places = may.nonzero()[0]
+        tie = self.person_key[places] * (key | np.uint64(1))
+        first = np.zeros(len(places), np.bool_) if prefer is None else ~prefer[places]
+        best: NDArray[np.intp] = places[np.lexsort((tie, self.load[places], first))]
+        return best
+
+
+class _Units(NamedTuple):
+    """Rows that share all their keys."""
+
+    order: NDArray[np.intp]  # (n,) rows, those of a unit side by side
+    start: NDArray[np.intp]  # (u,) where each unit begins in it
+    size: NDArray[np.intp]  # (u,)
+
+    @property
+    def first(self) -> NDArray[np.intp]:
+        """(u,) a row of each."""
+        return self.order[self.start]
+
+    def rows(self, unit: int) -> NDArray[np.intp]:
+        return self.order[self.start[unit] : self.start[unit] + self.size[unit]]
+
+
+def _units(*keys: Keys) -> _Units:
+    order = np.lexsort(keys)
+    new = np.ones(len(order), np.bool_)
+    new[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
+    start = np.flatnonzero(new)
+    return _Units(order, start, np.diff(np.append(start, len(order))))
+
+
+_NONE = _Tasks(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def _too_few(people: People, active: _Codes, per_triple: int, missing: int) -> KgtrecError:
+    found = ", ".join(sorted(people.names[code] for code in active)) or "none"
+    return KgtrecError(
+        f"expected at least {per_triple} active annotators, as every triple is judged by so many, found {len(active)} "
+        f"({found}): {missing} too few; name more with kgtrec campaign init --annotator, or ask for fewer with "
+        "--per-triple"
+    )

@@ -1,0 +1,556 @@
+"""A judged pool, looked at: what each run brought in, and what the systems' scores owe to it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.campaign.qrels import deepest_rank, question_level
+from kgtrec.collection.questions import completions
+from kgtrec.data.decisions import Decisions
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.data.table import Column, Table
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
+from kgtrec.evaluation.belonging import Belonging
+from kgtrec.evaluation.evaluate import System, evaluate, tell_lacking
+from kgtrec.evaluation.given import each_system
+from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.summarise import ItemValues, summarise
+from kgtrec.kernels.integer_keys import is_among
+from kgtrec.kernels.lists.judged_ranking import JudgedRanking
+from kgtrec.kernels.statistics.correlation import kendall_tau_b, tau_ap
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures
+from kgtrec.pooling.summary import shared_triples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEFT_OUT_KINDS = ("run", "family")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftOut:
+    """The systems under qrels that lack what only some runs had brought in; one row per run, then per family.
+
+    Ranks are among all the systems, from 1 for the best; equal scores share the better rank.
+    """
+
+    kind: NDArray[np.int8]  # (g,) row in LEFT_OUT_KINDS
+    names: tuple[str, ...]  # (g,) of the run or the family
+    members: tuple[tuple[str, ...], ...]  # (g,) the runs that are left out
+    triples: NDArray[np.int64]  # (g,) that no other run had put in
+    positives: NDArray[np.int64]  # (g,) of them, judged Y
+    negatives: NDArray[np.int64]  # (g,) of them, judged N
+    scores: NDArray[np.float64]  # (g, s, m) of every system
+    ranks: NDArray[np.int64]  # (g, s, m)
+    tau: NDArray[np.float64]  # (g, m) Kendall's tau-b between the systems' scores before and after; NaN if one is flat
+    tau_ap: NDArray[np.float64]  # (g, m) AP correlation of the order after, judged by the order before
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagnostics:
+    """Tables about a judged pool: by run, by depth, by question, and by what is left out.
+
+    Contributions are counted in triples, each once per run.
+    """
+
+    runs: tuple[str, ...]  # (r,)
+    families: tuple[str, ...]  # (r,) "" where a run has none
+    contributed: NDArray[np.int64]  # (r,) triples that the run put in
+    unique: NDArray[np.int64]  # (r,) of them, by no other run
+    run_judged: NDArray[np.int64]  # (r,) of what it put in, settled
+    positive: NDArray[np.int64]  # (r,) of them, Y
+    unique_positive: NDArray[np.int64]  # (r,) of those, by no other run
+    overlap: NDArray[np.float64]  # (r, r) Jaccard of the triples of two runs; NaN if neither put any in
+    pooled_at: NDArray[np.int64]  # (depth,) triples of pool depth 1, 2, ...
+    judged_at: NDArray[np.int64]  # (depth,) of them, settled
+    positive_at: NDArray[np.int64]  # (depth,) of them, Y
+    questions: Vocabulary  # (q,)
+    question_pooled: NDArray[np.int64]  # (q,) triples of the pool that answer the question, or not
+    question_judged: NDArray[np.int64]  # (q,) of them, settled
+    question_positive: NDArray[np.int64]  # (q,) of them, Y
+    question_seeds: NDArray[np.int64]  # (q,) answers known before
+    nothing_pooled: NDArray[np.bool_]  # (q,) no run put anything in for it
+    systems: tuple[str, ...]  # (s,) those evaluated, best not first; empty: none were
+    measures: tuple[str, ...]  # (m,)
+    scores: NDArray[np.float64]  # (s, m) under all the judgements
+    ranks: NDArray[np.int64]  # (s, m)
+    cutoff: int  # k of judged@k
+    judged: NDArray[np.float64]  # (s,) mean share of a question's first k candidates that are judged
+    left_out: LeftOut
+
+    def __repr__(self) -> str:
+        return f"<Diagnostics: {len(self.runs)} runs, {len(self.questions):,} questions, {len(self.systems)} systems>"
+
+    @property
+    def positive_rate(self) -> NDArray[np.float64]:
+        """(q,) share of positives among the settled triples of each question; NaN where none is settled."""
+        with np.errstate(invalid="ignore"):
+            rate: NDArray[np.float64] = self.question_positive / np.where(
+                self.question_judged > 0, self.question_judged, np.nan
+            )
+        return rate
+
+    def to_tables(self) -> dict[str, pa.Table]:
+        """The same as flat tables: runs, overlap, depths, questions, systems, left_out."""
+        left = self.left_out
+        n_groups, n_systems, n_measures = left.scores.shape
+        pairs = [(one, other) for one in range(len(self.runs)) for other in range(len(self.runs))]
+        cells = [
+            (group, system, measure)
+            for group in range(n_groups)
+            for system in range(n_systems)
+            for measure in range(n_measures)
+        ]
+        totals = [(system, measure) for system in range(n_systems) for measure in range(n_measures)]
+        return {
+            "runs": pa.table(
+                {
+                    "run": list(self.runs), "family": list(self.families), "contributed": self.contributed,
+                    "unique": self.unique, "judged": self.run_judged, "positive": self.positive,
+                    "unique_positive": self.unique_positive,
+                }
+            ),
+            "overlap": pa.table(
+                {
+                    "run": [self.runs[one] for one, _ in pairs], "other": [self.runs[other] for _, other in pairs],
+                    "jaccard": self.overlap.ravel(),
+                }
+            ),
+            "depths": pa.table(
+                {
+                    "depth": np.arange(1, len(self.pooled_at) + 1), "pooled": self.pooled_at,
+                    "judged": self.judged_at, "positive": self.positive_at,
+                    "positive_down_to": np.cumsum(self.positive_at),
+                }
+            ),
+            "questions": pa.table(
+                {
+                    "question": self.questions.labels, "seeds": self.question_seeds, "pooled": self.question_pooled,
+                    "judged": self.question_judged, "positive": self.question_positive,
+                    "positive_rate": self.positive_rate, "nothing_pooled": pa.array(self.nothing_pooled),
+                }
+            ),
+            "systems": pa.table(
+                {
+                    "system": [self.systems[system] for system, _ in totals],
+                    "judged_at": pa.array([self.cutoff] * len(totals), pa.int64()),
+                    "judged": pa.array([self.judged[system] for system, _ in totals], pa.float64()),
+                    "measure": [self.measures[measure] for _, measure in totals],
+                    "value": self.scores.ravel(), "rank": self.ranks.ravel(),
+                }
+            ),
+            "left_out": pa.Table.from_pylist(
+                [
+                    {
+                        "kind": LEFT_OUT_KINDS[left.kind[group]], "name": left.names[group],
+                        "triples": int(left.triples[group]), "positives": int(left.positives[group]),
+                        "system": self.systems[system], "is_left_out": self.systems[system] in left.members[group],
+                        "measure": self.measures[measure], "before": float(self.scores[system, measure]),
+                        "after": float(left.scores[group, system, measure]),
+                        "rank_before": int(self.ranks[system, measure]),
+                        "rank_after": int(left.ranks[group, system, measure]),
+                        "tau_b": float(left.tau[group, measure]), "tau_ap": float(left.tau_ap[group, measure]),
+                    }
+                    for group, system, measure in cells
+                ], _LEFT_OUT,
+            ),
+        }  # fmt: skip
+
+    def tables(self) -> tuple[Table, ...]:
+        """``runs``, ``overlap``, ``depths``, ``questions``, ``systems`` and ``left_out``."""
+        data = self.to_tables()
+        rate = Column("rate", form="share", digits=1)
+        overlap = Column("run", " "), Column("jaccard", digits=3, across="other")
+        runs = (
+            Column("run"), Column("family", names={"": "-"}), Column("contributed", "triples"), Column("unique"),
+            Column("judged"), Column("positive"), Column("unique_positive", "unique positive"), rate,
+        )  # fmt: skip
+        depths = (
+            Column("depth"), Column("pooled"), Column("judged"), Column("positive"),
+            Column("positive_down_to", "down to here"), rate,
+        )  # fmt: skip
+        return (
+            Table("runs", "what each run brought in, in triples", "", data["runs"], runs, view=_rated(data["runs"])),
+            Table("overlap", "overlap of two runs (Jaccard)", "", data["overlap"], overlap),
+            Table("depths", "new positives per depth", "", data["depths"], depths, view=_rated(data["depths"])),
+            self._questions(data["questions"]),
+            self._systems(data["systems"]),
+            self._left_out(data["left_out"]),
+        )
+
+    def _questions(self, data: pa.Table) -> Table:
+        """Quantiles of the rates, a single row."""
+        rate = self.positive_rate[self.question_judged > 0]
+        n = len(self.questions)
+        caption = (
+            f"positive rate per question: {n:,} questions, {self.nothing_pooled.sum():,} with nothing pooled, "
+            f"{n - len(rate):,} with nothing judged"
+        )
+        names = ("least", "quarter", "median", "three quarters", "most", "mean")
+        values = [*np.quantile(rate, _QUANTILES), rate.mean()] if len(rate) else [np.nan] * len(names)
+        ends = {"all N": [int(np.count_nonzero(rate == 0))], "all Y": [int(np.count_nonzero(rate == 1))]}
+        columns = (*(Column(name, form="share", digits=1) for name in names), Column("all N"), Column("all Y"))
+        view = pa.table({name: [float(value)] for name, value in zip(names, values, strict=True)} | ends)
+        return Table("questions", "positive rate per question", caption, data, columns, view=view)
+
+    def _systems(self, data: pa.Table) -> Table:
+        """Systems down, measures across, each with the rank beside it."""
+        wide: dict[str, Any] = {"system": pa.array(self.systems, pa.string()), "judged": self.judged}
+        columns = [Column("system"), Column("judged", f"Judged@{self.cutoff}")]
+        for place, measure in enumerate(self.measures):
+            value, rank, name = (f"{what} {place}" for what in ("value", "rank", "measure"))
+            wide |= {value: self.scores[:, place], rank: self.ranks[:, place], name: [measure] * len(self.systems)}
+            columns += [Column(value, measure, digits=name), Column(rank, "rank")]
+        return Table("systems", "systems under all judgements", "", data, tuple(columns), view=pa.table(wide))
+
+    def _left_out(self, data: pa.Table) -> Table:
+        """A row per group and measure; of its own systems the one that loses most, and what happens to the order."""
+        groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for row in data.to_pylist():
+            groups.setdefault((row["kind"], row["name"], row["measure"]), []).append(row)
+        shown = []
+        for rows in groups.values():
+            row = max(
+                (row for row in rows if row["is_left_out"]),
+                key=lambda row: np.nan_to_num(abs(row["after"] - row["before"])), default=None,
+            )  # fmt: skip
+            if row is None:
+                shown.append(rows[0] | {"system": "-", "before": None, "after": None, "rank": "-"})
+                continue
+            change = row["after"] / row["before"] - 1 if row["before"] else None
+            shown.append(row | {"change": change, "rank": f"{row['rank_before']} > {row['rank_after']}"})
+        view = data.schema.append(pa.field("change", pa.float64())).append(pa.field("rank", pa.string()))
+        columns = (
+            Column("name", "left out"), Column("kind", " "), Column("triples"), Column("positives", "positive"),
+            Column("measure"), Column("system"), Column("before", digits="measure"), Column("after", digits="measure"),
+            Column("change", form="change", digits=1), Column("rank"), Column("tau_b", "tau", digits=3),
+            Column("tau_ap", "tau_AP", digits=3),
+        )  # fmt: skip
+        title = "without what only they brought in"
+        return Table("left_out", title, "", data, columns, view=pa.Table.from_pylist(shown, view))
+
+
+_QUANTILES = (0, 0.25, 0.5, 0.75, 1)
+_LEFT_OUT = pa.schema(
+    {
+        "kind": pa.string(), "name": pa.string(), "triples": pa.int64(), "positives": pa.int64(),
+        "system": pa.string(), "is_left_out": pa.bool_(), "measure": pa.string(), "before": pa.float64(),
+        "after": pa.float64(), "rank_before": pa.int64(), "rank_after": pa.int64(), "tau_b": pa.float64(),
+        "tau_ap": pa.float64(),
+    }
+)  # fmt: skip
+
+
+def _rated(data: pa.Table) -> pa.Table:
+    """With the share of positives among what is judged."""
+    judged = data.column("judged").to_numpy()
+    rate = data.column("positive").to_numpy() / np.where(judged > 0, judged, np.nan)
+    return data.append_column("rate", pa.array(rate))
+
+
+MEASURES = ("AP@20", "nDCG@20")
+
+_Group = tuple[int, str, tuple[str, ...]]  # kind (0 run, 1 family), name, runs
+
+
+def diagnose(
+    pool: Pool,
+    decisions: Decisions,
+    known_answers: Qrels,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame] = (),
+    measures: Any = MEASURES,
+    families: Mapping[str, str] | None = None,
+    *,
+    judged_at: int = 10,
+    mixed: bool = False,
+) -> Diagnostics:
+    """What each run brought into a pool, and what scores, ranks and the order of the systems lose without it.
+
+    To leave a run out is to take the triples that no other run had put in, down to the depth of the pool, out of the
+    qrels: those judged Y become unjudged, and so do those judged N. The answers known before stay. It tells whether
+    the collection is fair to a system that comes too late to be pooled. Systems that were built alike find alike, so
+    families are left out as a whole, too. What a pool of a fixed budget would have taken instead is not known.
+
+    Parameters
+    ----------
+    pool : Pool
+    decisions : Decisions
+        Of the pool's triples.
+    known_answers : Qrels
+        The answers known before, under the vocabularies of the pool's questions.
+    systems : Run, AnswerRanks or DataFrame, or several of them
+        What is scored, as for :func:`kgtrec.evaluate`; none is an answer too. Usually the runs of the pool,
+        under the same names. An iterable is read one system at a time.
+    measures : str, measure, or several of them
+        Answer ranks need a row for every positive (``kgtrec rank --judged``); runs need nothing.
+    families : mapping, optional
+        Run to family; runs that it lacks, or that have the family "", are in none.
+    judged_at : int, ranks
+        The k of judged@k.
+    mixed : bool
+        As :func:`kgtrec.evaluate` takes it.
+
+    Returns
+    -------
+    Diagnostics
+
+    Raises
+    ------
+    KgtrecError
+        If a family is given to a run that the pool does not have; as :func:`kgtrec.evaluate`.
+    CollectionError
+        As :func:`kgtrec.campaign.question_level`.
+
+    References
+    ----------
+    Zobel (1998), How reliable are the results of large-scale information retrieval experiments?, SIGIR; Buettcher,
+    Clarke, Yeung, Soboroff (2007), Reliable information retrieval evaluation with incomplete and biased judgements,
+    SIGIR, for groups of runs.
+
+    Examples -------- >>> from kgtrec.data.questions import Questions >>> from kgtrec.data.triples import Triples >>>
+    from kgtrec.data.vocabulary import Vocabulary >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes",
+    "jam"), ("ann", "likes", "pie")]) >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]),
+    np.array([0]), ...                   triples.entities, triples.relations) >>> known_answers =
+    Qrels.of(np.array([0]), np.array([1]), np.array([1]), tail0.ids, triples.entities)  # ann likes tea >>> both, tail =
+    np.array([0, 1, 1]), np.array([0, 0, 0]) >>> pool = Pool.of(triples.take(np.array([1, 2])), both, tail, np.array([0,
+    0, 1]), np.array([1, 2, 1]), ...                ["one", "other"], tail0) >>> found = diagnose(pool,
+    Decisions(np.array([2, 2]), np.array([1, 0])), known_answers) >>> found.contributed.tolist(), found.unique.tolist(),
+    found.unique_positive.tolist(), float(found.overlap[0, 1]) ([2, 1], [1, 0], [1, 0], 0.5)
+    """
+    families = dict(families or {})
+    if unknown := next((run for run in families if run not in pool.runs), None):
+        raise KgtrecError(f"expected families of the pool's runs, found {unknown!r}{nearest(unknown, pool.runs)}")
+    if judged_at < 1:
+        raise KgtrecError(f"expected judged@k of a k of 1 or more, found {judged_at}")
+    qrels = question_level(pool, known_answers, decisions)
+    parsed = parse_measures(measures)
+    labels = tuple(measure.label for measure in parsed)
+    is_from = pool.is_from
+    groups = _groups(pool, families)
+    positive = decisions.verdict == 1
+    lost = _lost_by(is_from, pool, [members for _, _, members in groups])
+    names, scores, without, judged = _scores(qrels, pool, lost, systems, labels, judged_at, mixed)
+    better = [parse_measure(label).record.better != "lower" for label in labels]
+    alone = is_from & (is_from.sum(axis=0) == 1)
+    # of all triples, of those judged, and of those judged Y
+    at_depth, per_question = _counts(pool, (np.ones(len(pool), np.bool_), decisions.verdict >= 0, positive))
+    n = len(pool.questions)
+    return Diagnostics(
+        runs=pool.runs,
+        families=tuple(families.get(run, "") for run in pool.runs),
+        contributed=is_from.sum(axis=1),
+        unique=alone.sum(axis=1),
+        run_judged=(is_from & (decisions.verdict >= 0)).sum(axis=1),
+        positive=(is_from & positive).sum(axis=1),
+        unique_positive=(alone & positive).sum(axis=1),
+        overlap=_overlap(is_from),
+        pooled_at=at_depth[0],
+        judged_at=at_depth[1],
+        positive_at=at_depth[2],
+        questions=pool.questions.ids,
+        question_pooled=per_question[0],
+        question_judged=per_question[1],
+        question_positive=per_question[2],
+        question_seeds=np.bincount(known_answers.question[known_answers.grade >= 1], minlength=n).astype(np.int64),
+        nothing_pooled=np.bincount(pool.question, minlength=n) == 0,
+        systems=names,
+        measures=labels,
+        scores=scores,
+        ranks=_ranks(scores, better),
+        cutoff=judged_at,
+        judged=judged,
+        left_out=_left_out(groups, lost, decisions, scores, without, better),
+    )
+
+
+def _groups(pool: Pool, families: Mapping[str, str]) -> list[_Group]:
+    """What is left out, one after the other: every run, then every family."""
+    groups: list[_Group] = [(0, run, (run,)) for run in pool.runs]
+    return groups + [
+        (1, family, tuple(run for run in pool.runs if families.get(run) == family))
+        for family in sorted(set(families.values()) - {""}, key=str.encode)
+    ]
+
+
+def _left_out(
+    groups: Sequence[_Group],
+    lost: NDArray[np.bool_],
+    decisions: Decisions,
+    scores: NDArray[np.float64],
+    without: NDArray[np.float64],
+    better: Sequence[bool],
+) -> LeftOut:
+    """What the pool loses without each group, and how the systems stand then.
+
+    ``lost`` is (g, n) as of :func:`_lost_by`, ``scores`` (s, m), ``without`` (g, s, m), ``better`` (m,).
+    """
+    sign = np.where(better, 1.0, -1.0)[:, None]
+    before = sign * (scores.T if len(scores) else np.zeros((len(better), 0)))
+    after = sign * without.transpose(0, 2, 1)
+    return LeftOut(
+        kind=np.array([kind for kind, _, _ in groups], np.int8),
+        names=tuple(name for _, name, _ in groups),
+        members=tuple(members for _, _, members in groups),
+        triples=lost.sum(axis=1),
+        positives=(lost & (decisions.verdict == 1)).sum(axis=1),
+        negatives=(lost & (decisions.verdict == 0)).sum(axis=1),
+        scores=without,
+        ranks=_ranks(without, better),
+        tau=kendall_tau_b(after, before),
+        tau_ap=tau_ap(after, before),
+    )
+
+
+def _counts(pool: Pool, kinds: Sequence[NDArray[np.bool_]]) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+    """How many triples of each kind were pooled at every rank from 1, and for every question."""
+    deepest, n = deepest_rank(pool), len(pool.questions)
+    at_depth = [np.bincount(pool.depth[rows], minlength=deepest + 1)[1:].astype(np.int64) for rows in kinds]
+    asked = [completions(pool.questions, pool.triples.take(rows))[0] for rows in kinds]
+    return at_depth, [np.bincount(question, minlength=n).astype(np.int64) for question in asked]
+
+
+def _lost_by(is_from: NDArray[np.bool_], pool: Pool, groups: Sequence[tuple[str, ...]]) -> NDArray[np.bool_]:
+    """(groups, n) which triples only the members of each group put in."""
+    n_runs_of = is_from.sum(axis=0)
+    lost = np.zeros((len(groups), len(pool)), np.bool_)
+    for row, members in enumerate(groups):
+        places = [pool.place(name) for name in members]
+        lost[row] = is_from[places].sum(axis=0) == n_runs_of
+    return lost
+
+
+def _overlap(is_from: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(runs, runs) Jaccard."""
+    size, common = is_from.sum(axis=1), shared_triples(is_from)
+    union = size[:, None] + size - common
+    with np.errstate(invalid="ignore"):
+        overlap: NDArray[np.float64] = common / np.where(union > 0, union, np.nan)
+    return overlap
+
+
+def _scores(
+    qrels: Qrels,
+    pool: Pool,
+    lost: NDArray[np.bool_],
+    systems: Any,
+    labels: Sequence[str],
+    judged_at: int,
+    mixed: bool,
+) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Names, (s, m) scores, (g, s, m) scores without what each group brought in, and (s,) judged@k."""
+    asked = [*labels, f"Judged@{judged_at}"]
+    # under all judgements first, then without those of each group
+    kept = np.vstack([np.ones(len(qrels), np.bool_), _kept_rows(qrels, pool, lost)])
+    names: list[str] = []
+    values = []
+    belongs = Belonging(None, qrels=qrels, measures=parse_measures(asked), mixed=mixed)
+    for system in each_system(systems):
+        if system.name in names:
+            raise KgtrecError(f"expected systems of different names, found {system.name!r} twice; rename one")
+        belongs(system)
+        tell_lacking(system.name, _n_lacking(system, qrels), qrels, None)
+        names.append(system.name)
+        values.append(_system_scores(qrels, kept, system, asked))
+    cube = np.array(values).reshape(len(names), len(kept), len(asked))
+    return tuple(names), cube[:, 0, :-1], cube[:, 1:, :-1].transpose(1, 0, 2), cube[:, 0, -1]
+
+
+def _n_lacking(system: System, qrels: Qrels) -> int:
+    """How many questions of the qrels a system lacks."""
+    asked = np.zeros(len(system.questions), np.bool_)
+    asked[system.question] = True
+    found = qrels.questions.encode(system.questions.labels)[asked]
+    return len(qrels.questions) - int(np.count_nonzero(found >= 0))
+
+
+def _kept_rows(qrels: Qrels, pool: Pool, lost: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(groups, rows of the qrels) which judgements stay when a group's triples go."""
+    n = np.int64(max(len(qrels.entities), 1))
+    key = qrels.question * n + qrels.entity
+    kept = np.ones((len(lost), len(qrels)), np.bool_)
+    for row, triples in enumerate(lost):
+        question, entity = completions(pool.questions, pool.triples.take(triples))
+        kept[row] = ~is_among(key, question * n + entity)
+    return kept
+
+
+def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels: Sequence[str]) -> NDArray[np.float64]:
+    """(kept, m) one system's scores under those judgements that stay; the first row of ``kept`` has them all."""
+    parsed = parse_measures(labels)
+    quick = [one for one in parsed if _is_quick(one)]
+    if isinstance(system, Run) and len(quick) == len(parsed):
+        values = _run_scores(qrels, kept, system, quick)
+        if not np.isnan(values[0]).any():
+            return values
+    values = np.full((len(kept), len(labels)), np.nan)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* lacks .* questions of the qrels", KgtrecWarning)  # told before
+        values[0] = evaluate(qrels, system, labels).values[0, :, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)  # told of all judgements
+        for row in range(1, len(kept)):
+            if kept[row].any():
+                values[row] = evaluate(_restricted(qrels, kept[row]), system, labels).values[0, :, 0]
+    return values
+
+
+def _is_quick(measure: ParsedMeasure | ProvidedMeasure) -> TypeGuard[ParsedMeasure]:
+    """Whether a measure of questions asks for no more than where the judged entities stand."""
+    if not isinstance(measure, ParsedMeasure) or measure.items != "questions":
+        return False
+    return measure.record.form == "plain" and measure.record.weighting is None
+
+
+def _run_scores(
+    qrels: Qrels, kept: NDArray[np.bool_], run: Run, measures: Sequence[ParsedMeasure]
+) -> NDArray[np.float64]:
+    """The same for a run, which is long: where the judged entities stand in it is looked up once.
+
+    Places are those of trec_eval's order, which depends on no grade. So the run is held against qrels whose grades are
+    their own row numbers, which then tell which rows of what was found to leave out.
+    """
+    numbered = replace(qrels, grade=np.arange(len(qrels), dtype=np.int32))
+    found = judge(run, numbered).ranking
+    order = np.argsort(qrels.questions.byte_order).astype(np.int32)
+    none = np.zeros(len(order), np.int32)
+    values = np.empty((len(kept), len(measures)))
+    for row, stays in enumerate(kept):
+        stands = stays[found.grade]
+        ranking = JudgedRanking(
+            n_questions=found.n_questions,
+            num_retrieved=found.num_retrieved,
+            question=found.question[stands],
+            position=found.position[stands],
+            grade=qrels.grade[found.grade[stands]],
+            judged_question=qrels.question[stays],
+            judged_grade=qrels.grade[stays],
+        )
+        relevant = ranking.num_relevant()[order]
+        for column, measure in enumerate(measures):
+            items = ItemValues(measure(ranking)[order], none, order, None, None, relevant)
+            values[row, column] = summarise(measure, items, 1, run.name)[0]
+    return values
+
+
+def _restricted(qrels: Qrels, rows: NDArray[np.bool_]) -> Qrels:
+    return replace(qrels, question=qrels.question[rows], entity=qrels.entity[rows], grade=qrels.grade[rows])
+
+
+def _ranks(scores: NDArray[np.float64], better: Sequence[bool]) -> NDArray[np.int64]:
+    """(..., s, m) rank of each system by each measure, from 1; equal scores share the better rank."""
+    signed = np.where(np.asarray(better, np.bool_), scores, -scores)
+    higher = signed[..., None, :, :] > signed[..., :, None, :]
+    return np.asarray(1 + np.count_nonzero(higher, axis=-2), np.int64)

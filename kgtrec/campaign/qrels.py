@@ -1,0 +1,649 @@
+"""Settled judgements of a pool -> qrels, at question level or at triple level, down to any depth of the pool.
+
+People judge triples, and qrels judge entities for questions. A triple is true or not whichever of its two questions it
+was pooled for, so its judgement holds for both of them. The two levels differ in which questions there are:
+
+- question level: those that the pool was made for, as in TREC. More judgements, the same topics.
+- triple level: those that a positive triple answers, as if it were a test triple from now on. So there are topics that
+  nothing was pooled for, with one or a few answers and hardly a judged non-answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kgtrec.collection.questions import completed_rows, completions
+from kgtrec.data.arrow import values_of
+from kgtrec.data.campaign import Automatic
+from kgtrec.data.collection import Collection, Known
+from kgtrec.data.decisions import AGREED, STATES, Decisions
+from kgtrec.data.identity import entity_names
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import SIDES, Questions
+from kgtrec.data.table import Column, Table
+from kgtrec.data.triples import SPLITS, Triples
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import CollectionError, KgtrecError
+from kgtrec.kernels.integer_keys import distinct, first_places, is_among
+
+LEVELS = ("question", "triple")
+_UNSETTLED = {
+    "open": "to be judged",
+    "conflict": "annotators disagree",
+    "doubted": "an annotator is unsure",
+    "undecidable": "the adjudicator cannot tell",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QrelsReport:
+    """What was judged, by whom, and how much each depth of the pool added.
+
+    Positives and negatives are counted in triples, each once, also where it is judged for both its questions;
+    ``judgements`` are the rows of the qrels.
+    """
+
+    level: str  # of LEVELS
+    depth: int  # pooled triples down to this one count
+    questions: int
+    never_pooled: int  # of them: nobody put anything forward for them on purpose
+    pooled_questions: int  # questions that the pool was made for
+    nothing_pooled: int  # of these: no run put anything in for them
+    without_positive: int  # of these: no positive answers them, so that the triple level does not have them
+    judgements: int
+    positives_from: Mapping[str, int]  # known answers, agreed, adjudicated
+    negatives_from: Mapping[str, int]  # agreed, adjudicated: people; "rule: NAME": no person
+    unjudged: Mapping[str, int]  # pooled triples that are not settled, by what they wait for
+    pooled_at: NDArray[np.int64]  # (depth + 1,) triples whose pool depth is 0 (none), 1, 2, ...
+    judged_at: NDArray[np.int64]  # (depth + 1,) of them, settled
+    positive_at: NDArray[np.int64]  # (depth + 1,) of them, positive; at 0 the known answers
+    negative_at: NDArray[np.int64]  # (depth + 1,) of them, negative
+    questions_at: NDArray[np.int64]  # (depth + 1,) questions of the qrels down to each depth
+
+    @property
+    def positives(self) -> int:
+        """Positive triples, known answers included."""
+        return sum(self.positives_from.values())
+
+    @property
+    def negatives(self) -> int:
+        """Negative triples."""
+        return sum(self.negatives_from.values())
+
+    @property
+    def new_positives(self) -> NDArray[np.int64]:
+        """(depth,) positives that the pool found down to depth 1, 2, ...: cumulative, without the known answers."""
+        total: NDArray[np.int64] = np.cumsum(self.positive_at[1:])
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, for JSON."""
+        return {
+            "level": self.level,
+            "depth": self.depth,
+            "questions": self.questions,
+            "never_pooled": self.never_pooled,
+            "pooled_questions": self.pooled_questions,
+            "nothing_pooled": self.nothing_pooled,
+            "without_positive": self.without_positive,
+            "judgements": self.judgements,
+            "positives": self.positives,
+            "positives_from": dict(self.positives_from),
+            "negatives": self.negatives,
+            "negatives_from": dict(self.negatives_from),
+            "unjudged": dict(self.unjudged),
+            "depths": self._depths().data.to_pylist(),
+        }
+
+    def tables(self) -> tuple[Table, ...]:
+        """``sources``, where judgements came from, and ``depths``, what each depth of the pool added."""
+        return self._sources(), self._depths()
+
+    def _sources(self) -> Table:
+        told = (
+            f"{self.questions:,} questions, those that were pooled for"
+            if self.level == "question"
+            else f"{self.questions:,} questions of the positive triples, {self.never_pooled:,} of them never pooled for"
+        )
+        caption = (
+            f"{self.level} level, pool depth {self.depth}\n{told}\n"
+            f"{self.pooled_questions:,} questions were pooled for, {self.nothing_pooled:,} of them without a single "
+            f"candidate; {self.without_positive:,} have no positive\n"
+            f"{self.judgements:,} judgements of entities for questions, out of these triples:"
+        )
+        rows = []
+        for what, parts in (
+            ("positive", self.positives_from),
+            ("negative", self.negatives_from),
+            ("unjudged", {_UNSETTLED[name]: count for name, count in self.unjudged.items()}),
+        ):
+            rows.append((what, sum(parts.values()), False))
+            rows += [(name, count, True) for name, count in parts.items() if count]
+        source, triples, is_part = zip(*rows, strict=True)
+        share = np.array(triples) / max(1, sum(count for _, count, part in rows if not part))
+        data = pa.table({"source": source, "triples": triples, "share": share, "is_part": is_part})
+        columns = (
+            Column("source", "triples", parts="is_part"),
+            Column("triples", " "),
+            Column("share", form="share", digits=1),
+        )
+        return Table("sources", "", caption, data, columns)
+
+    def _depths(self) -> Table:
+        data = pa.table(
+            {
+                "depth": np.arange(self.depth + 1), "pooled": self.pooled_at, "judged": self.judged_at,
+                "positive": self.positive_at, "negative": self.negative_at,
+                "new_positives_down_to": np.append(0, self.new_positives), "questions": self.questions_at,
+            }
+        )  # fmt: skip
+        columns = (
+            Column("depth", names={"0": "seeds"}), Column("pooled"), Column("judged"), Column("positive"),
+            Column("new_positives_down_to", "new down to here"), Column("negative"), Column("questions"),
+        )  # fmt: skip
+        named = data.set_column(0, "depth", data.column("depth").cast(pa.string()))
+        return Table("depths", "", "", data, columns, view=named)
+
+
+def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None = None) -> Qrels:
+    """The questions that the pool was made for, with all that is known about them now.
+
+    Each settled triple gives its grade, 1 or 0, to those of its two questions that are among them, be it pooled for
+    one only. Triples that are not settled stay unjudged.
+
+    Parameters
+    ----------
+    pool : Pool
+        n triples.
+    known_answers : Qrels
+        The answers known before, under the vocabularies of the pool's questions.
+    decisions : Decisions
+        Of the n triples; those judged by a rule are N among them.
+    depth : int, ranks, optional
+        Only triples whose pool depth, see :attr:`Pool.depth`, is at most this. 0: the known answers alone. Default:
+        all.
+
+    Returns
+    -------
+    Qrels
+        Under the vocabularies of the pool's questions.
+
+    Raises
+    ------
+    KgtrecError
+        If the depth is negative.
+    CollectionError
+        If known answers or decisions are of another pool, or a known answer is pooled too.
+
+    References
+    ----------
+    Voorhees, Harman (2005), TREC: Experiment and Evaluation in Information Retrieval, ch. 3.
+
+    Examples -------- >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam"), ("bob", "likes",
+    "jam")]) >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]), ...
+    triples.entities, triples.relations) >>> known_answers = Qrels.of(np.array([0]), np.array([1]), np.array([1]),
+    tail0.ids, triples.entities)  # ann likes tea >>> one = np.array([0]) >>> pool =
+    Pool.of(triples.take(np.array([1])), one, one, one, one + 3, ["mine"], tail0)  # ann likes jam? >>> said_no =
+    Decisions(np.array([AGREED]), np.array([0])) >>> qrels = question_level(pool, known_answers, said_no) >>>
+    qrels.entities.decode(qrels.entity).to_pylist(), qrels.grade.tolist() (['tea', 'jam'], [1, 0]) >>>
+    len(question_level(pool, known_answers, said_no, depth=2)) 1
+    """
+    _require_fitting(pool, known_answers, decisions, depth)
+    settled, verdict = _settled(pool, decisions, depth)
+    return _judged(pool.questions, known_answers, pool.triples.take(settled), verdict)
+
+
+def triple_level(
+    pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None = None, *, named: Questions | None = None
+) -> tuple[Questions, Qrels]:
+    """The questions that the positive triples make, known answers and those judged Y, with all that is known of them.
+
+    Pooled questions keep their ids. Others are named ``head-new0``, ``tail-new0``, ... by the depth at which they come
+    in, so that a question has one name at all depths of a pool. Pooled questions without a positive are not there.
+
+    Parameters
+    ----------
+    pool, known_answers, decisions, depth
+        As in :func:`question_level`. Triples settled as N are grade 0 for those of their questions that there are.
+    named : Questions, optional
+        Those of a collection or of a topics file, whose ids are then kept too, under any vocabularies.
+
+    Returns
+    -------
+    questions : Questions
+        Head questions, then tail questions; of either the pooled ones in the order of the pool, then the others.
+    qrels : Qrels
+        Under the vocabularies of these questions.
+
+    Raises
+    ------
+    KgtrecError, CollectionError
+        As :func:`question_level`; or if ``named`` gives the id of a pooled question to another one.
+
+    References
+    ----------
+    Zhou et al. (2022), SIGIR, section 4.
+
+    Examples -------- >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam")]) >>> tail0 =
+    Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]), ...
+    triples.entities, triples.relations) >>> known_answers = Qrels.of(np.array([0]), np.array([1]), np.array([1]),
+    tail0.ids, triples.entities)  # ann likes tea >>> one = np.array([0]) >>> pool =
+    Pool.of(triples.take(np.array([1])), one, one, one, one + 3, ["mine"], tail0)  # ann likes jam? >>> questions, qrels
+    = triple_level(pool, known_answers, Decisions(np.array([AGREED]), np.array([1]))) >>> list(questions.ids),
+    qrels.entities.decode(qrels.entity).to_pylist() (['head-new0', 'head-new1', 'tail0'], ['ann', 'ann', 'tea', 'jam'])
+    """
+    _require_fitting(pool, known_answers, decisions, depth)
+    settled, verdict = _settled(pool, decisions, depth)
+    triples = pool.triples.take(settled)
+    known = _triples_of(known_answers, pool.questions)
+    # known answers first, then by depth and label, so that a new question's number tells nothing of the depth asked for
+    found = settled[verdict == 1]
+    names = pool.triples.entities.byte_order, pool.triples.relations.byte_order
+    found = found[
+        np.lexsort(
+            (
+                names[0][pool.triples.tail[found]], names[0][pool.triples.head[found]],
+                names[1][pool.triples.relation[found]], pool.depth[found],
+            )
+        )
+    ]  # fmt: skip
+    positive = _joined(known, pool.triples.take(found))
+    questions = _questions_of(positive, pool.questions, named)
+    judged = _joined(positive, triples.take(verdict == 0))
+    grade = (np.arange(len(judged)) < len(positive)).astype(np.int32)
+    question, entity, row = completed_rows(questions, judged)
+    whose = known_answers.collection if named is None else ""
+    return questions, Qrels.of(question, entity, grade[row], questions.ids, questions.entities, collection=whose)
+
+
+def report_qrels(
+    pool: Pool,
+    known_answers: Qrels,
+    automatic: Automatic,
+    decisions: Decisions,
+    depth: int | None = None,
+    *,
+    level: str = "question",
+) -> QrelsReport:
+    """Where the judgements of :func:`question_level` or :func:`triple_level` come from, and what each depth added.
+
+    Parameters
+    ----------
+    pool, known_answers, decisions, depth
+        As there.
+    automatic : Automatic
+        Which triples are N by which rule.
+    level : {"question", "triple"}
+
+    Returns
+    -------
+    QrelsReport
+
+    Raises
+    ------
+    KgtrecError, CollectionError
+        As there.
+    """
+    deepest = deepest_rank(pool) if depth is None else depth
+    if level == "triple":
+        questions, qrels = triple_level(pool, known_answers, decisions, depth)
+        pooled = pool.questions.rows(questions.is_head, questions.relation, questions.anchor) >= 0
+        questions_at = _questions_by_depth(pool, known_answers, decisions, deepest)
+    elif level == "question":
+        questions, qrels = pool.questions, question_level(pool, known_answers, decisions, depth)
+        pooled = np.ones(len(questions), np.bool_)
+        questions_at = np.full(deepest + 1, len(questions), np.int64)
+    else:
+        raise KgtrecError(f"expected level to be 'question' or 'triple', found {level!r}")
+    within = pool.depth <= deepest
+    contributed = pool.question[pool.rank <= deepest]
+    known = _triples_of(known_answers, pool.questions)
+    positive, negative = (within & (decisions.verdict == verdict) for verdict in (1, 0))
+    by_rule = within & negative & automatic.is_automatic
+    by_depth = [np.bincount(pool.depth[rows], minlength=deepest + 1) for rows in (within, positive, negative)]
+    pooled_at, positive_at, negative_at = (counts.astype(np.int64) for counts in by_depth)
+    judged_at = positive_at + negative_at
+    for counts in (positive_at, judged_at):
+        counts[0] = len(known)
+    answered = np.zeros(len(pool.questions), np.bool_)
+    rows, _ = completions(pool.questions, _joined(known, pool.triples.take(positive)))
+    answered[rows] = True
+    return QrelsReport(
+        level=level,
+        depth=deepest,
+        questions=len(questions),
+        never_pooled=int(np.count_nonzero(~pooled)),
+        pooled_questions=len(pool.questions),
+        nothing_pooled=len(pool.questions) - len(np.unique(contributed)),
+        without_positive=int(np.count_nonzero(~answered)),
+        judgements=len(qrels),
+        positives_from={"seeds": len(known)} | _by_state(decisions, positive),
+        negatives_from=_by_state(decisions, negative & ~automatic.is_automatic)
+        | {
+            f"rule: {name}": int(np.count_nonzero(by_rule & (automatic.rule == code)))
+            for code, name in enumerate(automatic.rules)
+        },
+        unjudged={
+            name: int(np.count_nonzero(within & (decisions.verdict < 0) & (decisions.state == code)))
+            for code, name in enumerate(STATES)
+            if name in ("open", "conflict", "doubted", "undecidable")
+        },
+        pooled_at=pooled_at,
+        judged_at=judged_at,
+        positive_at=positive_at,
+        negative_at=negative_at,
+        questions_at=questions_at,
+    )
+
+
+def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, depth: int | None = None) -> Collection:
+    """A collection with the settled judgements of a pool beside its own; the questions and the fingerprint stay.
+
+    Each settled triple gives its grade to those of its two questions that the collection has, which may be more than
+    the pool was made for.
+
+    Parameters
+    ----------
+    collection : Collection
+    pool : Pool
+        Under any vocabularies.
+    decisions, depth
+        As in :func:`question_level`.
+
+    Returns
+    -------
+    Collection
+
+    Raises
+    ------
+    CollectionError
+        If an entity or a relation of a settled triple is not the collection's, a settled triple is known from train or
+        valid, or the collection's qrels have another grade for it.
+    """
+    _require_depth(depth)
+    _require_decisions(pool, decisions)
+    settled, verdict = _settled(pool, decisions, depth)
+    triples = _recoded(collection, pool.triples.take(settled))
+    question, entity, row = completed_rows(collection.questions, triples)
+    n = np.int64(len(collection.entities))
+    added = question * n + entity
+    known = collection.known
+    _refuse_known(collection.questions, question, entity, is_among(added, known.question * n + known.entity))
+    own, grade = collection.qrels, verdict[row]
+    there = own.question * n + own.entity
+    _, at_own, at_added = np.intersect1d(there, added, assume_unique=True, return_indices=True)
+    if (wrong := np.flatnonzero((own.grade[at_own] >= 1) != (grade[at_added] >= 1))).size:
+        place = at_own[wrong[0]]
+        pair = own.questions[own.question[place]], own.entities[own.entity[place]]
+        raise CollectionError(
+            f"expected judgements that agree with the collection's qrels, found ({pair[0]}, {pair[1]}) of grade "
+            f"{own.grade[place]} there and {grade[at_added[wrong[0]]]} here"
+        )
+    new = ~is_among(added, there)
+    merged = Qrels.of(
+        np.concatenate([own.question, question[new]]),
+        np.concatenate([own.entity, entity[new]]),
+        np.concatenate([own.grade, grade[new]]),
+        own.questions,
+        own.entities,
+    )
+    return replace(collection, qrels=merged)
+
+
+def of_topics(collection: Collection, questions: Questions, qrels: Qrels, further: Triples | None = None) -> Collection:
+    """A collection of other questions over the same entities, with what a collection knows.
+
+    Parameters
+    ----------
+    collection : Collection
+        Whose train triples, and whose known answers as far as they go, are known for the new questions too. Of valid
+        triples it holds only those that complete one of its own questions; the others can be given.
+    questions, qrels
+        As :func:`triple_level` gives them, under any vocabularies that the collection's hold.
+    further : Triples, optional
+        Further known triples, such as the valid split, under any vocabularies, with labels of entities also where the
+        collection has ids for them. Labels that the collection does not have are passed over.
+
+    Returns
+    -------
+    Collection
+        Answers of the collection that the qrels do not have are known, as left out of the test triples.
+
+    Raises
+    ------
+    CollectionError
+        If a question's anchor or relation, or a judged entity, is not the collection's, or an answer is known to it.
+    """
+    entities, relations = collection.entities, collection.relations
+    own = Triples(questions.anchor, questions.relation, questions.anchor, questions.entities, questions.relations)
+    own = _recoded(collection, own)
+    asked = Questions(questions.ids, questions.is_head, own.relation, own.head, entities, relations)
+    code = entities.encode(qrels.entities.labels)[qrels.entity]
+    _refuse_unknown(code, qrels.entities.decode(qrels.entity), "an entity")
+    judged = Qrels.of(qrels.question, code, qrels.grade, asked.ids, entities)
+    known, answers = collection.known, collection.qrels
+    # whatever the collection knows of its own questions is a triple, which may complete one of these too
+    parts = [
+        (
+            collection.questions.triples(known.question[known.split == split], known.entity[known.split == split]),
+            split,
+        )
+        for split in range(len(SPLITS))
+    ]
+    answer = answers.grade >= 1
+    parts += [
+        (collection.train, 0),
+        (collection.questions.triples(answers.question[answer], answers.entity[answer]), 2),
+    ]
+    if further is not None:
+        parts.append((_recoded(collection, further, entity_names(collection), strict=False), 1))
+    n = np.int64(len(entities))
+    pairs = judged.question * n + judged.entity
+    rows = []
+    for triples, split in parts:
+        question, entity = completions(asked, triples)
+        keys = question * n + entity
+        is_judged = is_among(keys, pairs)
+        if split < 2:  # a left-out answer that is judged is an answer here
+            _refuse_known(asked, question, entity, is_judged)
+        rows.append(keys[~is_judged] * len(SPLITS) + split)
+    pair, of_split = np.divmod(distinct(np.concatenate(rows)), len(SPLITS))
+    question, entity = np.divmod(pair, n)
+    everything = Known(question.astype(np.int32), entity.astype(np.int32), of_split.astype(np.int8))
+    return Collection(asked, judged, everything, collection.categories, collection.train, {}, collection.labels)
+
+
+def deepest_rank(pool: Pool) -> int:
+    """The greatest pool depth of any triple; 0 for an empty pool."""
+    return int(pool.depth.max(initial=0))
+
+
+def _by_state(decisions: Decisions, rows: NDArray[np.bool_]) -> dict[str, int]:
+    """How many of ``rows`` the annotators agreed on, and how many an adjudicator settled."""
+    agreed = decisions.state == AGREED
+    return {"agreed": int(np.count_nonzero(rows & agreed)), "adjudicated": int(np.count_nonzero(rows & ~agreed))}
+
+
+def _require_fitting(pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None) -> None:
+    _require_depth(depth)
+    _require_decisions(pool, decisions)
+    if not (
+        known_answers.questions.same_as(pool.questions.ids) and known_answers.entities.same_as(pool.questions.entities)
+    ):
+        raise CollectionError("expected known answers under the vocabularies of the pool's questions, found other ones")
+    known = _triples_of(known_answers, pool.questions)
+    pooled = np.flatnonzero(is_among(known.keys(), pool.triples.keys()))
+    if len(pooled):
+        raise CollectionError(
+            f"expected a pool without the answers known before, found {_label(known, int(pooled[0]))} in both"
+        )
+
+
+def _require_depth(depth: int | None) -> None:
+    if depth is not None and depth < 0:
+        raise KgtrecError(f"expected a depth of 0 or more, found {depth}")
+
+
+def _require_decisions(pool: Pool, decisions: Decisions) -> None:
+    if len(decisions) != len(pool):
+        raise CollectionError(f"expected decisions on the pool's {len(pool):,} triples, found {len(decisions):,}")
+
+
+def _refuse_known(
+    questions: Questions, question: NDArray[np.int32], entity: NDArray[np.int32], known: NDArray[np.bool_]
+) -> None:
+    if not known.any():
+        return
+    place = int(np.argmax(known))
+    pair = questions.ids[int(question[place])], questions.entities[int(entity[place])]
+    raise CollectionError(
+        f"expected judgements of what the collection does not know yet, found ({pair[0]}, {pair[1]}), which is among "
+        "its known triples; was the pool made for another collection?"
+    )
+
+
+def _refuse_unknown(code: NDArray[np.int32], labels: pa.StringArray, what: str) -> None:
+    if (wrong := np.flatnonzero(code < 0)).size:
+        raise CollectionError(
+            f"expected {what} of the collection, found {labels[int(wrong[0])].as_py()!r}; was the pool made for "
+            "another collection?"
+        )
+
+
+def _label(triples: Triples, row: int) -> tuple[str, str, str]:
+    return (
+        triples.entities[int(triples.head[row])], triples.relations[int(triples.relation[row])],
+        triples.entities[int(triples.tail[row])],
+    )  # fmt: skip
+
+
+def _recoded(
+    collection: Collection, triples: Triples, names: Vocabulary | None = None, *, strict: bool = True
+) -> Triples:
+    """The triples under the collection's vocabularies; those with a label it lacks are refused, or passed over.
+
+    ``names`` are what the triples call the collection's entities, where it has ids for them; default: the ids.
+    """
+    entities = (collection.entities if names is None else names).encode(triples.entities.labels)
+    relations = collection.relations.encode(triples.relations.labels)
+    head, relation, tail = entities[triples.head], relations[triples.relation], entities[triples.tail]
+    if strict:
+        for code, own in ((head, triples.head), (tail, triples.tail)):
+            _refuse_unknown(code, triples.entities.decode(own), "an entity")
+        _refuse_unknown(relation, triples.relations.decode(triples.relation), "a relation")
+    there = (head >= 0) & (relation >= 0) & (tail >= 0)
+    return Triples(head[there], relation[there], tail[there], collection.entities, collection.relations)
+
+
+def _settled(pool: Pool, decisions: Decisions, depth: int | None) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    """Rows of the triples that have a verdict and are within the depth, and their grades."""
+    kept = decisions.verdict >= 0
+    if depth is not None:
+        kept &= pool.depth <= depth
+    rows = np.flatnonzero(kept)
+    return rows, decisions.verdict[rows].astype(np.int32)
+
+
+def _judged(questions: Questions, known_answers: Qrels, triples: Triples, verdict: NDArray[np.int32]) -> Qrels:
+    """The known answers, what else their triples answer, and the triples' grades for each of their questions."""
+    question, entity, row = completed_rows(questions, triples)
+    answered, answer, _ = completed_rows(questions, _triples_of(known_answers, questions))
+    n = np.int64(len(questions.entities))
+    # a seed may have been written for one of its questions only, or with a grade above 1
+    more = ~is_among(answered * n + answer, known_answers.question * n + known_answers.entity)
+    return Qrels.of(
+        np.concatenate([known_answers.question, answered[more], question]),
+        np.concatenate([known_answers.entity, answer[more], entity]),
+        np.concatenate([known_answers.grade, np.ones(np.count_nonzero(more), np.int32), verdict[row]]),
+        questions.ids,
+        questions.entities,
+        collection=known_answers.collection,
+    )
+
+
+def _triples_of(qrels: Qrels, questions: Questions) -> Triples:
+    """The distinct triples that the answers of the qrels make, by first row; its questions are ``questions``."""
+    answer = qrels.grade >= 1
+    triples = questions.triples(qrels.question[answer], qrels.entity[answer])
+    return triples.take(np.sort(first_places(triples.keys())))
+
+
+def _joined(first: Triples, second: Triples) -> Triples:
+    """Both, which share their vocabularies."""
+    head, relation, tail = (
+        np.concatenate([getattr(part, name) for part in (first, second)]) for name in ("head", "relation", "tail")
+    )
+    return Triples(head, relation, tail, first.entities, first.relations)
+
+
+def _questions_of(positive: Triples, pooled: Questions, named: Questions | None) -> Questions:
+    """The questions of positive triples, with the ids that they have, or new ones by first appearance."""
+    is_head = np.repeat([True, False], len(positive))
+    relation = np.tile(positive.relation, 2)
+    anchor = np.concatenate([positive.tail, positive.head])
+    key = (is_head.astype(np.int64) * len(positive.relations) + relation) * len(positive.entities) + anchor
+    first = first_places(key)
+    is_head, relation, anchor = is_head[first], relation[first], anchor[first]
+    row = pooled.rows(is_head, relation, anchor)
+    order = np.lexsort((np.where(row >= 0, row, len(pooled) + np.arange(len(row))), ~is_head))
+    is_head, relation, anchor, row = is_head[order], relation[order], anchor[order], row[order]
+    ids = pooled.ids.decode(np.maximum(row, 0)) if len(pooled) else pa.nulls(len(row), pa.string())
+    ids = pc.if_else(pa.array(row >= 0), ids, pa.scalar(None, pa.string()))
+    if named is not None:
+        there = _rows_in(named, is_head, relation, anchor, positive)
+        others = pc.if_else(pa.array(there >= 0), named.ids.decode(np.maximum(there, 0)), pa.scalar(None, pa.string()))
+        taken = values_of(pc.and_(pc.is_null(ids), pc.fill_null(pc.is_in(others, value_set=pooled.ids.labels), False)))
+        if taken.any():
+            raise CollectionError(
+                f"expected ids that fit those of the pool, found {others[int(np.argmax(taken))].as_py()!r} for a "
+                "question of the pool and for another one; take the topics that the pool was made for"
+            )
+        ids = pc.coalesce(ids, others)
+    is_new = values_of(pc.is_null(ids))
+    number = np.where(is_head, np.cumsum(is_new & is_head), np.cumsum(is_new & ~is_head)) - 1
+    side = pc.if_else(pa.array(is_head), f"{SIDES[0]}-new", f"{SIDES[1]}-new")
+    names = pc.coalesce(ids, pc.binary_join_element_wise(side, pc.cast(pa.array(number), pa.string()), ""))
+    return Questions(Vocabulary.of(names), is_head, relation, anchor, positive.entities, positive.relations)
+
+
+def _rows_in(
+    named: Questions,
+    is_head: NDArray[np.bool_],
+    relation: NDArray[np.int32],
+    anchor: NDArray[np.int32],
+    of: Triples,
+) -> NDArray[np.intp]:
+    """Row of each question in another set of questions, -1 where it is not there; codes are those of ``of``."""
+    relation = named.relations.encode(of.relations.labels)[relation]
+    anchor = named.entities.encode(of.entities.labels)[anchor]
+    there = (relation >= 0) & (anchor >= 0)
+    row = np.full(len(there), -1, np.intp)
+    row[there] = named.rows(is_head[there], relation[there], anchor[there])
+    return row
+
+
+def _questions_by_depth(pool: Pool, known_answers: Qrels, decisions: Decisions, deepest: int) -> NDArray[np.int64]:
+    """(deepest + 1,) how many questions the positives down to each depth make."""
+    positive = np.flatnonzero((decisions.verdict == 1) & (pool.depth <= deepest))
+    known = _triples_of(known_answers, pool.questions)
+    triples = _joined(known, pool.triples.take(positive))
+    depth = np.concatenate([np.zeros(len(known), np.int32), pool.depth[positive]])
+    key = np.concatenate(
+        [
+            (side * np.int64(len(triples.relations)) + triples.relation) * len(triples.entities) + anchor
+            for side, anchor in enumerate((triples.head, triples.tail))
+        ]
+    )
+    depth = np.tile(depth, 2)
+    order = np.lexsort((depth, key))
+    first = np.r_[True, key[order][1:] != key[order][:-1]][: len(order)]
+    counts: NDArray[np.int64] = np.cumsum(np.bincount(depth[order][first], minlength=deepest + 1))
+    return counts

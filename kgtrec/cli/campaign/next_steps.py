@@ -1,0 +1,84 @@
+"""What commands say of a campaign: how much work it is, what somebody could still edit, and the next step."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgtrec.campaign.track import Progress
+from kgtrec.errors import counted, legible
+
+_NAMED = 3
+_MUCH = 20_000  # triples from which on two people have work for months
+
+
+def notes_text(progress: Progress) -> str:
+    """What people are asked and may answer by that somebody could still edit, a line each.
+
+    Empty before the campaign has the files to edit.
+    """
+    if progress.step == "init":
+        return ""
+    notes = []
+    if lacking := progress.without_template:
+        notes.append(
+            f"{len(lacking):,} of {len(progress.relations):,} relations have no template of their own and are asked "
+            f"for in general words: {_some(lacking)}; edit templates.tsv"
+        )
+    if progress.any_host:
+        notes.append("sources.txt lists no host, so that any https page counts as a source")
+    return "\n".join(notes)
+
+
+def work_text(triples: int, per_triple: int) -> str:
+    """How much there is for people to judge.
+
+    Examples
+    --------
+    >>> work_text(58918, 2)
+    '58,918 triples for people to judge, 117,836 verdicts with two annotators each'
+    """
+    each = {1: "one annotator", 2: "two annotators", 3: "three annotators"}.get(per_triple, f"{per_triple} annotators")
+    return (
+        f"{counted(triples, 'triple')} for people to judge, {counted(triples * per_triple, 'verdict')} with {each} each"
+    )
+
+
+def much_text(triples: int) -> str:
+    """What to do where there is more to judge than people will; empty where there is not."""
+    if triples <= _MUCH:
+        return ""
+    return (
+        "note: that is more than most campaigns can judge; kgtrec pool --budget N pools the N triples that matter "
+        "most, and --known FILE pools for a sample of the test triples"
+    )
+
+
+def next_text(progress: Progress, folder: str) -> str:
+    """What to do next, with ``folder`` as a shell takes it."""
+    command = {
+        "init": f"init {folder} --annotator NAME --annotator NAME --adjudicator NAME",
+        "people": f"init {folder} --annotator NAME, for {progress.per_triple} have to judge each triple",
+        "assign": f"assign {folder}",
+        "judge": _export(progress, folder),
+        "adjudicate": f"adjudicate {folder} --out queue.csv",
+        "qrels": f"qrels {folder} --out qrels",
+    }[progress.step]
+    return f"next: kgtrec campaign {command}"
+
+
+def _export(progress: Progress, folder: str) -> str:
+    """To whom tasks go: the one who has some left, or all of those."""
+    busy = [progress.annotators[place] for place in np.flatnonzero(progress.to_do)]
+    if len(busy) == 1:
+        return f"export {folder} --annotator {shlex.quote(busy[0])} --out tasks.csv, and import what comes back"
+    everybody = f"for each annotator ({_some(busy)})"
+    return f"export {folder} --annotator NAME --out NAME.csv {everybody}, and import what comes back"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(legible, names[:_NAMED])) + (
+        f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    )

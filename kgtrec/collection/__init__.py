@@ -1,0 +1,12 @@
+"""From triples to questions and qrels."""
+
+from __future__ import annotations
+
+from kgtrec.lazy import offer
+
+__all__ = offer(
+    __name__,
+    {
+        "collection.questions": ("build_questions",),
+    },
+)

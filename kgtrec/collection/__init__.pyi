@@ -1,0 +1,1 @@
+from kgtrec.collection.questions import build_questions as build_questions

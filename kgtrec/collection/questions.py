@@ -1,0 +1,486 @@
+"""Triples -> triple questions, their qrels, and the answers already known: the test collection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kgtrec.data.collection import CATEGORIES, Collection, Known, RelationCategories
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
+from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples
+from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
+from kgtrec.errors import KgtrecError, count_of, kind_of, whole_number
+from kgtrec.kernels.integer_keys import distinct, first_places, is_among
+from kgtrec.kernels.statistics.divergence import kl_divergence
+from kgtrec.kernels.triples.categories import relation_category, relation_fanout
+
+_LINE_BREAK = r"[\x{00}\t\n\r]"
+
+Report = dict[str, Any]
+
+
+def build_questions(
+    train: Triples,
+    valid: Triples,
+    test: Triples,
+    *,
+    repeated: str = "drop",
+    leaked: str = "keep",
+    unseen_entities: str = "keep",
+    unseen_relations: str = "keep",
+    sample: int | float | Triples | None = None,
+    seed: int = 0,
+    ids: bool = False,
+    threshold: float = 1.5,
+    categories_from: Sequence[str] = SPLITS,
+) -> Collection:
+    """The test collection of a link-prediction data set: its triple questions, answers and known answers.
+
+    All test triples with the same (side, relation, anchor) make one question; ``head0, head1, ...`` are numbered by
+    first appearance in the test triples, then ``tail0, ...`` likewise. The answers are the entities that complete the
+    question to a test triple, grade 1. Known are those that complete it to a train or valid triple, or to a test
+    triple that ``sample`` left out, and that are not answers.
+
+    Parameters
+    ----------
+    train, valid, test : Triples
+        Under any vocabularies; the collection's has train's entities first, then valid's new ones, then test's.
+    repeated : {"drop", "keep", "error"}
+        Triples repeated within a split. "keep" leaves them in ``Collection.train``; an answer is judged once anyway.
+    leaked : {"keep", "drop", "error"}
+        Test triples that are also in train or valid. Kept, they are answers, not known.
+    unseen_entities, unseen_relations : {"keep", "drop", "error"}
+        Test triples with an entity (a relation) that no train triple has. "drop" takes out these test triples, the
+        valid triples alike, and all such entities from the candidates.
+    sample : int, float or Triples, optional
+        Build the questions of that many test triples, of that fraction of them (0 < f < 1), drawn without
+        replacement, or of those given, under any vocabularies. The triples left out become known.
+    seed : int
+        Of a sample that is drawn.
+    ids : bool
+        Name the entities ``e0, e1, ...`` instead of by their labels, which may then hold white space.
+    threshold : float
+        A relation's side is N when the mean number of entities there is at least this.
+    categories_from : sequence of {"train", "valid", "test"}
+        The splits whose distinct triples decide the relation categories.
+
+    Returns
+    -------
+    Collection
+        ``report`` has the counts, the policies and the options.
+
+    Raises
+    ------
+    KgtrecError
+        If there are no test triples, an option is out of range, a policy says "error", a label is empty, or an
+        entity label holds white space and ``ids`` is not set.
+
+    References
+    ----------
+    Zhou et al. (2022), Re-thinking knowledge graph completion evaluation from an information retrieval perspective.
+
+    Examples
+    --------
+    >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "tea")])
+    >>> valid = Triples.of([("bob", "likes", "jam")])
+    >>> test = Triples.of([("ann", "likes", "jam"), ("ann", "likes", "pie")])
+    >>> collection = build_questions(train, valid, test)
+    >>> list(collection.questions.ids)
+    ['head0', 'head1', 'tail0']
+    >>> collection.report["questions"]
+    {'head': 2, 'tail': 1, 'all': 3}
+    >>> len(collection.known)  # bob likes jam, ann likes tea
+    2
+    """
+    policies = {
+        "repeated": repeated,
+        "leaked": leaked,
+        "unseen_entities": unseen_entities,
+        "unseen_relations": unseen_relations,
+    }
+    _require_options(policies, threshold, categories_from, seed)
+    for name, triples in (("train", train), ("valid", valid), ("test", test)):
+        if not isinstance(triples, Triples):
+            raise KgtrecError(
+                f"expected Triples as {name}, found {kind_of(triples)}; make them with Triples.of(rows) or "
+                "read_triples(path)"
+            )
+    splits = Splits.of(train, valid, test)
+    _require_labels(splits, ids)
+    report: Report = {
+        "options": policies
+        | {
+            "sample": len(sample) if isinstance(sample, Triples) else sample,
+            "seed": seed,
+            "ids": ids,
+            "threshold": threshold,
+            "categories_from": list(categories_from),
+        },
+        "triples_read": _lengths(splits),
+    }
+    splits, report["repeated"] = _without_repeated(splits, repeated)
+    splits, report["leaked"] = _without_leaked(splits, leaked)
+    splits, report["unseen_entities"] = _without_unseen(splits, "entities", unseen_entities)
+    splits, report["unseen_relations"] = _without_unseen(splits, "relations", unseen_relations)
+    _require_test(splits.test, report)
+    categories = categorize(splits, threshold=threshold, categories_from=categories_from)
+    full = splits.test.take(first_places(splits.test.keys()))
+    chosen, report["sample"] = _sample(full, sample, seed)
+    labels = splits.entities
+    if ids:
+        splits, full = _with_ids(splits, full)
+    return _collection(splits, full, chosen, categories, report, labels if ids else None)
+
+
+def _collection(
+    splits: Splits,
+    full: Triples,
+    chosen: NDArray[np.bool_],
+    categories: RelationCategories,
+    report: Report,
+    labels: Vocabulary | None,
+) -> Collection:
+    """Questions of the ``chosen`` distinct test triples, everything else known, and the rest of the report."""
+    questions = questions_of(full.take(chosen))
+    qrels = _qrels(questions, full.take(chosen))
+    known = _known(questions, qrels, (splits.train, splits.valid, full.take(~chosen)))
+    report |= _counts(splits, full.take(chosen), questions, qrels, known, categories)
+    return Collection(questions, qrels, known, categories, splits.train, report, labels)
+
+
+def questions_of(test: Triples) -> Questions:
+    """The triple questions of test triples: head questions, then tail questions, each by first appearance.
+
+    Examples
+    --------
+    >>> questions = questions_of(Triples.of([("ann", "likes", "tea"), ("bob", "likes", "tea")]))
+    >>> list(questions.ids), questions.is_head.tolist()
+    (['head0', 'tail0', 'tail1'], [True, False, False])
+    """
+    heads = first_places(_pairs(test.relation, test.tail))
+    tails = first_places(_pairs(test.relation, test.head))
+    ids = [f"head{i}" for i in range(len(heads))] + [f"tail{i}" for i in range(len(tails))]
+    return Questions(
+        ids=Vocabulary(pa.array(ids, pa.string())),
+        is_head=np.arange(len(ids)) < len(heads),
+        relation=np.concatenate([test.relation[heads], test.relation[tails]]),
+        anchor=np.concatenate([test.tail[heads], test.head[tails]]),
+        entities=test.entities,
+        relations=test.relations,
+    )
+
+
+def completions(questions: Questions, triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Which questions the triples answer, and with which entity.
+
+    Parameters
+    ----------
+    questions : Questions
+    triples : Triples
+        Under the vocabularies of the questions.
+
+    Returns
+    -------
+    question, entity : (n,) int32 arrays, n <= 2 * n_triples
+        First those of the head side, in the order of the triples, then those of the tail side.
+
+    Examples
+    --------
+    >>> triples = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "tea")])
+    >>> question, entity = completions(questions_of(triples), triples)
+    >>> question.tolist(), entity.tolist()
+    ([0, 0, 1, 2], [0, 2, 1, 1])
+    """
+    question, entity, _ = completed_rows(questions, triples)
+    return question, entity
+
+
+def completed_rows(
+    questions: Questions, triples: Triples
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
+    """What :func:`completions` gives, and the row of the triple behind each."""
+    sides = np.repeat([True, False], len(triples))
+    row = np.tile(np.arange(len(triples)), 2)
+    anchor = np.concatenate([triples.tail, triples.head])
+    question = questions.rows(sides, triples.relation[row], anchor)
+    found = question >= 0
+    entity = np.concatenate([triples.head, triples.tail])
+    return question[found].astype(np.int32), entity[found], row[found]
+
+
+def categorize(
+    splits: Splits, *, threshold: float = 1.5, categories_from: Sequence[str] = SPLITS
+) -> RelationCategories:
+    """The category of every relation: 1-1, 1-N, N-1 or N-N; see :mod:`kgtrec.kernels.triples.categories`.
+
+    Parameters
+    ----------
+    splits : Splits
+    threshold : float
+        A relation's side is N when the mean number of entities there is at least this.
+    categories_from : sequence of {"train", "valid", "test"}
+        The splits whose distinct triples count. Zhou et al.'s published lists for FB15k-237 come out of train alone.
+
+    Returns
+    -------
+    RelationCategories
+        -1 and NaN for a relation without triples in these splits.
+
+    Examples
+    --------
+    >>> train = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam")])
+    >>> categorize(Splits.of(train, train, train)).tails_per_head
+    array([2.])
+    """
+    parts = [getattr(splits, name) for name in categories_from]
+    head, relation, tail = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("head", "relation", "tail")
+    )
+    tails_per_head, heads_per_tail = relation_fanout(head, relation, tail, len(splits.relations))
+    return RelationCategories(
+        relation_category(tails_per_head, heads_per_tail, threshold), tails_per_head, heads_per_tail
+    )
+
+
+def _require_options(policies: dict[str, str], threshold: float, categories_from: Sequence[str], seed: int) -> None:
+    for name, policy in policies.items():
+        if policy not in POLICIES:
+            raise KgtrecError(f"expected {name} to be one of {', '.join(POLICIES)}, found {policy!r}")
+    whole_number("seed", seed)
+    if not 1 < threshold < np.inf:
+        raise KgtrecError(f"expected a threshold above 1 (no mean is below 1), found {threshold}")
+    if not categories_from or not set(categories_from) <= set(SPLITS):
+        raise KgtrecError(
+            f"expected categories_from to name splits among {', '.join(SPLITS)}, found {list(categories_from)!r}"
+        )
+
+
+def _require_labels(splits: Splits, ids: bool) -> None:
+    for kind, vocabulary in (("entity", splits.entities), ("relation", splits.relations)):
+        if pc.index(vocabulary.labels, "").as_py() >= 0:
+            raise KgtrecError(f"expected a label for every {kind}, found an empty one among the triples")
+    if not ids:
+        way_out = "name entities e0, e1, ... with --ids (in Python ids=True)"
+        expected = "entity labels without white space, since TREC files are split there"
+        _refuse(splits.entities, WHITE_SPACE, expected, way_out)
+    way_out = "replace them in the triples"
+    for vocabulary, what in ((splits.entities, "entity"), (splits.relations, "relation")):
+        _refuse(vocabulary, _LINE_BREAK, f"{what} labels without tabs, line breaks and NUL", way_out)
+
+
+def _refuse(vocabulary: Vocabulary, pattern: str, expected: str, way_out: str) -> None:
+    wrong = vocabulary.labels.filter(pc.match_substring_regex(vocabulary.labels, pattern))
+    if len(wrong):
+        first = ", ".join(map(repr, wrong[:3].to_pylist()))
+        more = f" and {len(wrong) - 3:,} more" if len(wrong) > 3 else ""
+        raise KgtrecError(f"expected {expected}, found {first}{more}; {way_out}")
+
+
+def _require_test(test: Triples, report: Report) -> None:
+    if len(test):
+        return
+    n = report["triples_read"]["test"]
+    if n == 0:
+        raise KgtrecError("expected at least one test triple to make questions of, found none")
+    raise KgtrecError(f"expected at least one test triple to make questions of, found that all {n:,} were dropped as "
+                      "repeated, leaked or unseen; keep some with the options of these names")  # fmt: skip
+
+
+def _without_repeated(splits: Splits, policy: str) -> tuple[Splits, Report]:
+    firsts = {name: first_places(getattr(splits, name).keys()) for name in SPLITS}
+    counts = {name: len(getattr(splits, name)) - len(places) for name, places in firsts.items()}
+    for name in SPLITS:
+        triples = getattr(splits, name)
+        extra = np.ones(len(triples), bool)
+        extra[firsts[name]] = False
+        _obey(policy, triples, extra, f"each {name} triple once", "repeated", "--repeated")
+    if policy == "drop":
+        splits = Splits(*(getattr(splits, name).take(firsts[name]) for name in SPLITS))
+    return splits, {"policy": policy, **counts}
+
+
+def _without_leaked(splits: Splits, policy: str) -> tuple[Splits, Report]:
+    test = splits.test
+    in_train, in_valid = (is_among(test.keys(), part.keys()) for part in (splits.train, splits.valid))
+    leaks = in_train | in_valid
+    _obey(policy, test, leaks, "test triples that are in neither train nor valid", "in one of them", "--leaked")
+    counts = {
+        "policy": policy,
+        "test_in_train": int(in_train.sum()),
+        "test_in_valid": int(in_valid.sum()),
+        "test_in_either": int(leaks.sum()),
+        "valid_in_train": int(is_among(splits.valid.keys(), splits.train.keys()).sum()),
+    }
+    return Splits(splits.train, splits.valid, test.take(~leaks)) if policy == "drop" else splits, counts
+
+
+def _without_unseen(splits: Splits, kind: str, policy: str) -> tuple[Splits, Report]:
+    """Apply the policy for what train lacks; ``kind`` is "entities" or "relations"."""
+    train = splits.train
+    seen = np.zeros(len(getattr(splits, kind)), bool)
+    seen[np.concatenate([train.head, train.tail]) if kind == "entities" else train.relation] = True
+
+    def lacking(triples: Triples) -> NDArray[np.bool_]:
+        known = seen[triples.head] & seen[triples.tail] if kind == "entities" else seen[triples.relation]
+        return ~known
+
+    valid, test = lacking(splits.valid), lacking(splits.test)
+    option = f"--unseen-{kind}"
+    _obey(policy, splits.test, test, f"test triples whose {kind} are in train", "with others", option)
+    counts = {
+        "policy": policy,
+        kind: int((~seen).sum()),
+        "test_triples": int(test.sum()),
+        "valid_triples": int(valid.sum()),
+    }
+    if policy != "drop" or seen.all():
+        return splits, counts
+    kept = Vocabulary(getattr(splits, kind).labels.filter(pa.array(seen)))
+    entities, relations = (kept, splits.relations) if kind == "entities" else (splits.entities, kept)
+    parts = (train, splits.valid.take(~valid), splits.test.take(~test))
+    return Splits(*(part.recoded(entities, relations) for part in parts)), counts
+
+
+def _obey(policy: str, triples: Triples, wrong: NDArray[np.bool_], expected: str, found: str, option: str) -> None:
+    if policy != "error" or not wrong.any():
+        return
+    row = int(np.argmax(wrong))
+    first = (
+        triples.entities[triples.head[row]], triples.relations[triples.relation[row]],
+        triples.entities[triples.tail[row]],
+    )  # fmt: skip
+    raise KgtrecError(
+        f"expected {expected}, found {wrong.sum():,} of {len(triples):,} {found}, the first is {first}; "
+        f"{option} keep or {option} drop goes on"
+    )
+
+
+def _sample(full: Triples, sample: int | float | Triples | None, seed: int) -> tuple[NDArray[np.bool_], Report | None]:
+    """Which of the distinct test triples to keep, and what the sample is like."""
+    chosen = np.ones(len(full), bool)
+    if sample is None:
+        return chosen, None
+    if isinstance(sample, Triples):
+        chosen = _given(full, sample)
+    else:
+        count = count_of(sample, len(full), what="a sample", whole=False)
+        kept = np.random.default_rng(seed).choice(len(full), count, replace=False)
+        chosen[:] = False
+        chosen[kept] = True
+    counts = [np.bincount(full.relation[rows], minlength=len(full.relations)) for rows in (chosen, slice(None))]
+    return chosen, {
+        "triples": int(chosen.sum()),
+        "of": len(full),
+        "seed": None if isinstance(sample, Triples) else seed,
+        "relations": int((counts[0] > 0).sum()),
+        "relations_of": int((counts[1] > 0).sum()),
+        "kl_nats": kl_divergence(counts[0], counts[1]),
+        "kl_formula": "sum over the full test set's relations of p ln(p/q); p sample, q full set; no smoothing",
+    }
+
+
+def _given(full: Triples, sample: Triples) -> NDArray[np.bool_]:
+    """Which of the test triples a sample names."""
+    entities, relations = full.entities.encode(sample.entities.labels), full.relations.encode(sample.relations.labels)
+    head, relation, tail = entities[sample.head], relations[sample.relation], entities[sample.tail]
+    named = Triples(head, relation, tail, full.entities, full.relations)
+    known = (head >= 0) & (relation >= 0) & (tail >= 0)
+    found = np.zeros(len(sample), bool)
+    found[known] = is_among(named.take(known).keys(), full.keys())
+    if not len(sample):
+        raise KgtrecError("expected a sample of at least one test triple, found none")
+    if not found.all():
+        row = int(np.argmin(found))
+        first = (
+            sample.entities[int(sample.head[row])], sample.relations[int(sample.relation[row])],
+            sample.entities[int(sample.tail[row])],
+        )  # fmt: skip
+        raise KgtrecError(
+            f"expected a sample of the test triples, found {(~found).sum():,} of {len(sample):,} that are none or were "
+            f"dropped, the first is {first}"
+        )
+    return is_among(full.keys(), named.keys())
+
+
+def _with_ids(splits: Splits, full: Triples) -> tuple[Splits, Triples]:
+    """The same triples, entities named by their codes."""
+    entities = Vocabulary(pa.array([f"e{code}" for code in range(len(splits.entities))], pa.string()))
+
+    def renamed(triples: Triples) -> Triples:
+        return Triples(triples.head, triples.relation, triples.tail, entities, triples.relations)
+
+    return Splits(renamed(splits.train), renamed(splits.valid), renamed(splits.test)), renamed(full)
+
+
+def _qrels(questions: Questions, test: Triples) -> Qrels:
+    question, entity = completions(questions, test)
+    return Qrels.of(question, entity, np.ones(len(question), np.int32), questions.ids, questions.entities)
+
+
+def _known(questions: Questions, qrels: Qrels, splits: tuple[Triples, Triples, Triples]) -> Known:
+    """Each split's completions once, without the answers."""
+    parts = [completions(questions, triples) for triples in splits]
+    split = np.repeat(np.arange(3), [len(question) for question, _ in parts])
+    question, entity = (np.concatenate([part[i] for part in parts]).astype(np.int64) for i in range(2))
+    pairs = question * len(questions.entities) + entity
+    answers = qrels.question.astype(np.int64) * len(questions.entities) + qrels.entity
+    rows = distinct((pairs * 3 + split)[~is_among(pairs, answers)])
+    question, entity = np.divmod(rows // 3, len(questions.entities))
+    return Known(question.astype(np.int32), entity.astype(np.int32), (rows % 3).astype(np.int8))
+
+
+def _counts(
+    splits: Splits, test: Triples, questions: Questions, qrels: Qrels, known: Known, categories: RelationCategories
+) -> Report:
+    answers = np.bincount(qrels.question, minlength=len(questions))
+    sides = {"head": questions.is_head, "tail": ~questions.is_head, "all": np.ones(len(questions), bool)}
+    per_relation = np.bincount(test.relation, minlength=len(splits.relations))
+    return {
+        "triples": {**_lengths(splits), "test": len(test)},
+        "entities": len(splits.entities),
+        "relations": len(splits.relations),
+        "questions": {side: int(mask.sum()) for side, mask in sides.items()},
+        "answers": len(qrels),
+        "answers_per_question": {side: _spread(answers[mask]) for side, mask in sides.items()},
+        "histogram": _histogram(answers),
+        "categories": {
+            name: {
+                "relations": int((categories.category == code).sum()),
+                "test_triples": int(per_relation[categories.category == code].sum()),
+            }
+            for code, name in [*enumerate(CATEGORIES), (-1, "none")]
+        },
+        "known": {name: int((known.split == code).sum()) for code, name in enumerate(SPLITS)},
+    }
+
+
+def _spread(values: NDArray[np.int64]) -> Report:
+    return {
+        "min": int(values.min()),
+        "median": float(np.median(values)),
+        "mean": float(values.mean()),
+        "max": int(values.max()),
+    }
+
+
+def _histogram(answers: NDArray[np.int64]) -> list[Report]:
+    """Questions with 1, 2, 3-4, 5-8, ... answers."""
+    bins = np.ceil(np.log2(answers)).astype(np.intp)
+    counts = np.bincount(bins)
+    return [
+        {"from": 2 ** (i - 1) + 1 if i else 1, "to": 2**i, "questions": int(count)} for i, count in enumerate(counts)
+    ]
+
+
+def _lengths(splits: Splits) -> dict[str, int]:
+    return {name: len(getattr(splits, name)) for name in SPLITS}
+
+
+def _pairs(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int64]:
+    return first.astype(np.int64) << 32 | second

@@ -1,0 +1,338 @@
+"""What a report is made of: text, numbers, tables and figures, in sections; rendering them is ``kgtrec.report``'s."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import pyarrow as pa
+
+from kgtrec.data.frames import frame_of_table
+from kgtrec.errors import KgtrecError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: what a report can be written as: the page, its figures, its tables, the data of both
+REPORT_FORMATS = ("html", "svg", "pdf", "tex", "csv", "png")
+_KEY = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Paragraphs of plain text; nothing in them is markup."""
+
+    paragraphs: tuple[str, ...]
+    is_lead: bool = False  # whether it is what a reader should read first, in larger type
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of plain texts, each a point of its own."""
+
+    points: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Text that is shown as it is, line by line: commands, a BibTeX entry."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A few numbers that a reader should see first, each with what it counts."""
+
+    pairs: tuple[tuple[str, str], ...]  # (what, value as a person reads it)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How one column of a table's data is shown, and which other columns stand beside its values.
+
+    Parameters
+    ----------
+    name : str
+        Of the column in the data.
+    label : str
+        Its heading; empty: the name.
+    digits : int, str or sequence of int
+        Decimals of a number that is no count, for all rows or for each row of the data; or the column that names the
+        measure of each row, which tells them. A number with 0 decimals is written like a count.
+    better : {"higher", "lower", "neither", "measure"}
+        Which of its values is best: it is shown in bold, and comes first when a reader first sorts by the column.
+        ``measure``: as the measure says that ``digits`` leads to.
+    low, high : str
+        Columns with the ends of an interval about the value.
+    groups : str
+        Column with letters: rows that share one are not significantly apart.
+    form : {"number", "share", "change", "p", "difference", "count", "significant"}
+        How a number is written: as it is; as a percentage; as one with its sign; as a p-value, ``<0.0001`` where
+        decimals would show 0; as a difference, with at least three significant digits; as a count, thousands apart, or
+        a mean of counts; with at most ``digits`` significant digits.
+    least : float or sequence of float
+        P-value that is written as ``<least`` where it is below: of 20 samples none can tell less than 1/20. One for
+        all, or one for each row of the data.
+    names : mapping of str to str
+        What labels are shown as, where that is not as they are.
+    across : str
+        Column of labels: the values are shown in one column for each of them, and rows that are alike in all other
+        columns shown as one row; see :attr:`Table.wide`.
+    parts : str
+        Of a column of labels: the column that is true in rows that are a part of the row above, which are indented.
+    among : tuple of str
+        Columns of labels: a value is the best of the rows that have the same ones.
+    """
+
+    name: str
+    label: str = ""
+    digits: int | str | Sequence[int] = 4
+    better: Literal["higher", "lower", "neither", "measure"] = "neither"
+    low: str = ""
+    high: str = ""
+    groups: str = ""
+    form: Literal["number", "share", "change", "p", "difference", "count", "significant"] = "number"
+    least: float | Sequence[float] = 1e-4
+    names: Mapping[str, str] = field(default_factory=dict)
+    across: str = ""
+    parts: str = ""
+    among: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Rows to read, with the data behind them.
+
+    Raises
+    ------
+    KgtrecError
+        If a column to show is not in the data.
+    """
+
+    key: str  # its name in links and files: lower-case letters, digits and single dashes or underscores
+    title: str
+    caption: str
+    data: pa.Table  # one row per row shown; NaN and null where a value is undefined
+    columns: tuple[Column, ...] = ()  # what is shown, in this order; none: all columns of the data
+    rows: Sequence[int] | None = None  # which rows are shown, in this order; None: all
+    view: pa.Table | None = None  # what is shown where that is not the data: labels that go across, a summary
+    note: str = ""  # what a paper that has the numbers should know, a comment in LaTeX
+    upright: bool = False  # whether columns go down, as of a single row with many
+    is_short: bool = False  # whether a number such as 1.0 is 1 in CSV
+
+    def __post_init__(self) -> None:
+        _check_key(self.key)
+        if self.rows is not None:
+            object.__setattr__(self, "rows", tuple(map(int, self.rows)))
+        data = self.data if self.view is None else self.view
+        shown = self.columns or tuple(Column(name) for name in data.column_names)
+        if not shown:
+            raise KgtrecError(f"table {self.key}: expected at least one column, found none")
+        for column in shown:
+            digits = column.digits if isinstance(column.digits, str) else ""
+            beside = column.low, column.high, column.groups, column.across, column.parts, digits, *column.among
+            for name in filter(None, (column.name, *beside)):
+                if name not in data.column_names:
+                    found = ", ".join(data.column_names)
+                    raise KgtrecError(f"table {self.key}: expected a column {name!r} in the data, found {found}")
+        object.__setattr__(self, "columns", shown)
+
+    @property
+    def shown(self) -> pa.Table:
+        """The rows of the data, or of the view, that are shown, in their order."""
+        data = self.data if self.view is None else self.view
+        return data if self.rows is None else data.take(pa.array(self.rows, pa.int64()))
+
+    @property
+    def wide(self) -> Table:
+        """The table that is shown, with a column for each label of the column that goes ``across``.
+
+        Examples
+        --------
+        >>> data = pa.table({"system": ["a", "a", "b"], "measure": ["RR", "AP", "RR"], "value": [0.5, 0.25, 1.0]})
+        >>> columns = (Column("system"), Column("value", across="measure"))
+        >>> wide = Table("scores", "Scores", "", data, columns).wide
+        >>> [column.label for column in wide.columns], wide.data.column("AP/value").to_pylist()
+        (['', 'RR', 'AP'], [0.25, None])
+        """
+        spread = next((column for column in self.columns if column.across), None)
+        if spread is None:
+            return self
+        data, keys = self.shown, [column.name for column in self.columns if not column.across]
+        rows: dict[tuple[Any, ...], dict[str, int]] = {}
+        labels, *others = (data.column(name).to_pylist() for name in (spread.across, *keys))
+        for place, (label, *key) in enumerate(zip(labels, *others, strict=True)):
+            rows.setdefault(tuple(key), {}).setdefault(label, place)
+        wide = data.take(pa.array([min(row.values()) for row in rows.values()], pa.int64()))
+        parts = {part: getattr(spread, part) for part in ("name", "low", "high", "groups", "digits")}
+        named = {part: name for part, name in parts.items() if isinstance(name, str) and name}
+        columns = []
+        for label in dict.fromkeys(labels):
+            places = pa.array([row.get(label) for row in rows.values()], pa.int64())
+            own: dict[str, Any] = {part: f"{label}/{name}" for part, name in named.items()}
+            for part, name in named.items():
+                wide = wide.append_column(own[part], data.column(name).take(places))
+            columns.append(replace(spread, label=spread.names.get(label, label), across="", **own))
+        at = self.columns.index(spread)
+        shown = (*self.columns[:at], *columns, *self.columns[at + 1 :])
+        return replace(self, data=wide, view=None, columns=shown, rows=None)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The data."""
+        return frame_of_table(self.data)
+
+
+class Result(Protocol):
+    """What a verb finds: laid out as tables, and printed by ``kgtrec.report.show``."""
+
+    def tables(self) -> tuple[Table, ...]:
+        """Every table of the result, the one to read first in the first place."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figure:
+    """A figure as data: what kind of drawing, and exactly the numbers that it draws.
+
+    Made by the functions of ``kgtrec.report.figures``, drawn by ``kgtrec.report.drawing``.
+    """
+
+    key: str  # its name in links and files: lower-case letters, digits and single dashes
+    kind: str  # one of kgtrec.report.figures.KINDS
+    title: str
+    caption: str  # what it shows and how to read it
+    data: pa.Table  # tidy; NaN where a value is undefined
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the kind: axis titles, a level to mark
+
+    def __post_init__(self) -> None:
+        _check_key(self.key)
+        for name in ("title", "caption"):
+            if not getattr(self, name).strip():
+                raise KgtrecError(f"figure {self.key}: expected a {name}, found none")
+
+    def to_frame(self) -> pd.DataFrame:
+        """The data."""
+        return frame_of_table(self.data)
+
+
+Block = Text | Items | Code | Facts | Table | Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands under it."""
+
+    key: str
+    title: str
+    blocks: tuple[Block, ...]
+
+    def __post_init__(self) -> None:
+        _check_key(self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file that the report was computed from."""
+
+    name: str
+    size: int  # bytes
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What it takes to compute a report again."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)  # program -> version
+    settings: Mapping[str, str] = field(default_factory=dict)  # seeds and options -> value
+    inputs: tuple[Input, ...] = ()
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A title, sections in order, where the numbers came from, and how to cite them.
+
+    Raises
+    ------
+    KgtrecError
+        If two sections, tables or figures have the same key.
+    """
+
+    title: str
+    sections: tuple[Section, ...]
+    subtitle: str = ""
+    provenance: Provenance = field(default_factory=Provenance)
+    citations: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.title.strip():
+            raise KgtrecError("expected a report with a title, found none")
+        seen = set()
+        for what, key in self._keys():
+            if (what, key) in seen:
+                raise KgtrecError(f"expected each {what} of a report to have a key of its own, found {key!r} twice")
+            seen.add((what, key))
+
+    def _keys(self) -> Iterable[tuple[str, str]]:
+        for section in self.sections:
+            yield "section", section.key
+            for block in section.blocks:
+                if isinstance(block, Table | Figure):
+                    yield ("table" if isinstance(block, Table) else "figure"), block.key
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables, in order."""
+        return tuple(block for section in self.sections for block in section.blocks if isinstance(block, Table))
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All figures, in order."""
+        return tuple(block for section in self.sections for block in section.blocks if isinstance(block, Figure))
+
+
+def key_text(text: str) -> str:
+    """What can stand for a text in the key of a table or figure: its letters and digits, which may be none.
+
+    Examples
+    --------
+    >>> key_text("All of FB15k-237!"), key_text("知识")
+    ('all-of-fb15k-237', '')
+    """
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def _check_key(key: str) -> None:
+    if not _KEY.fullmatch(key):
+        raise KgtrecError(
+            f"expected a key of lower-case letters, digits and single dashes or underscores, found {key!r}"
+        )
+
+
+def interval_columns(confidence: float) -> tuple[Column, Column]:
+    """Columns ``low`` and ``high`` of a table that has the ends of intervals beside its values.
+
+    Examples
+    --------
+    >>> [column.label for column in interval_columns(0.95)]
+    ['95% from', 'to']
+    """
+    return Column("low", f"{confidence * 100:g}% from"), Column("high", "to")
+
+
+def lower_text(measures: Sequence[str], higher_is_better: Sequence[bool]) -> str:
+    """What to mind of measures where lower is better, as the end of a sentence; nothing if there are none.
+
+    Examples
+    --------
+    >>> lower_text(["micro.MR", "AP"], [False, True])
+    '; lower is better under micro.MR, so a positive difference is in favour of the second'
+    """
+    lower = [name for name, rising in zip(measures, higher_is_better, strict=True) if not rising]
+    return f"; lower is better under {', '.join(lower)}, so a positive difference is in favour of the second" * bool(
+        lower
+    )

@@ -1,0 +1,12 @@
+from kgtrec.data.chance_table import ChanceTable as ChanceTable
+from kgtrec.evaluation.chance import adjust as adjust
+from kgtrec.evaluation.chance import chance_of_split as chance_of_split
+from kgtrec.evaluation.chance import chance_table as chance_table
+from kgtrec.evaluation.evaluate import default_measures as default_measures
+from kgtrec.evaluation.evaluate import evaluate as evaluate
+from kgtrec.evaluation.item_scores import ItemScores as ItemScores
+from kgtrec.evaluation.item_scores import item_scores as item_scores
+from kgtrec.evaluation.ties import TieComparison as TieComparison
+from kgtrec.evaluation.ties import compare_ties as compare_ties
+from kgtrec.formats.chance_tables import read_chance_table as read_chance_table
+from kgtrec.formats.chance_tables import write_chance_table as write_chance_table

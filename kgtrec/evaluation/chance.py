@@ -1,0 +1,296 @@
+"""What a measure comes to by chance on a data set, from its triples alone, and published numbers set against it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.collection.questions import build_questions
+from kgtrec.data.chance_table import ChanceTable
+from kgtrec.data.collection import Collection
+from kgtrec.data.table import Column, Table
+from kgtrec.data.triples import SPLITS, Triples
+from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest
+from kgtrec.evaluation.summarise import ItemValues, chance_level
+from kgtrec.measures.names import (
+    ParsedMeasure,
+    ProvidedMeasure,
+    named_by_pykeen,
+    parse_measure,
+    parse_measures,
+    two_meanings,
+)
+from kgtrec.measures.registry import registered
+from kgtrec.ranking.rank import answers_and_filtered
+
+SIDES = ("both", "head", "tail")
+_ROOMS = ("micro.", "macro.")
+_CUTOFFS = {"micro.Hits": (1, 3, 5, 10), "macro.Hits": (1, 3, 5, 10)}
+
+
+def adjustable_measures() -> list[str]:
+    """Every measure whose chance level is known, as names; Hits at the usual cutoffs.
+
+    Examples
+    --------
+    >>> adjustable_measures()[:4]
+    ['micro.MR', 'micro.MRR', 'micro.Hits@1', 'micro.Hits@3']
+    """
+    names = []
+    for measure in registered():
+        if measure.has_chance and measure.form == "plain":
+            cutoffs = _CUTOFFS.get(measure.name, ())
+            names += [f"{measure.name}@{cutoff}" for cutoff in cutoffs] if cutoffs else [measure.name]
+    return [*names, "AP@20", "nDCG@20"]
+
+
+def chance_table(collection: Collection, measures: Any = None, *, filtered_by: Sequence[str] = SPLITS) -> ChanceTable:
+    """Expectation and variance of measures when every order of the candidates is equally likely.
+
+    Parameters
+    ----------
+    collection : Collection
+        Questions, answers and known triples; no system is needed.
+    measures : str, measure, or several of them, optional
+        Default: every measure whose chance level is known.
+    filtered_by : sequence of {"train", "valid", "test"}
+        Splits whose known triples are no candidates, as for :func:`kgtrec.rank_scores`.
+
+    Returns
+    -------
+    ChanceTable
+        One row per measure and side.
+
+    Raises
+    ------
+    MeasureError
+        If a measure's chance level is not known.
+
+    References
+    ----------
+    Hoyt et al. (2022), arXiv:2203.07544; for measures over questions, a hypergeometric urn.
+    """
+    rows: list[tuple[str, str, int, float, float]] = []
+    counts = candidate_counts(collection, filtered_by)
+    for named in parse_measures(adjustable_measures() if measures is None else measures):
+        measure = _knowing_chance(named)
+        items = _items(collection, measure, *counts, per_answer_alone="test" in filtered_by)
+        is_tail = ~collection.questions.is_head[items.question]
+        for sides, group in ((SIDES[:1], np.zeros(len(is_tail), np.int32)), (SIDES[1:], is_tail.astype(np.int32))):
+            expectation, variance = chance_level(measure, replace(items, group=group), len(sides), "chance")
+            count = np.bincount(group, minlength=len(sides))
+            rows += zip([named.label] * len(sides), sides, count, expectation, variance, strict=True)
+    return ChanceTable.of(rows)
+
+
+def chance_of_split(
+    train: Triples,
+    valid: Triples,
+    test: Triples,
+    split: str,
+    measures: Any = None,
+    *,
+    filtered_by: Sequence[str] = SPLITS,
+) -> ChanceTable:
+    """As :func:`chance_table`, for the questions of any split's triples; those of the other two are known.
+
+    Parameters
+    ----------
+    train, valid, test : Triples
+    split : {"train", "valid", "test"}
+        Whose triples are asked for, every one as it is: repeated ones count once, and those that another split has too,
+        or whose entities train lacks, stay.
+    measures : str, measure, or several of them, optional
+    filtered_by : sequence of {"train", "valid", "test"}
+        Splits whose triples are no candidates; with that of the questions, other answers of a question are none either.
+
+    Raises
+    ------
+    KgtrecError
+        If there is no such split, or it has no triples.
+    MeasureError
+        If a measure's chance level is not known.
+
+    Examples
+    --------
+    >>> none = Triples.of([])
+    >>> valid = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "tea")])
+    >>> table = chance_of_split(Triples.of([("ann", "likes", "jam")]), valid, none, "valid", "micro.MR")
+    >>> table.level("micro.MR", "tail")[0]  # ann has three candidates, since she is known to like jam; bob has four
+    2.25
+    """
+    given = dict(zip(SPLITS, (train, valid, test), strict=True))
+    if split not in given:
+        raise KgtrecError(f"expected a split of {', '.join(SPLITS)}, found {split!r}{nearest(split, SPLITS)}")
+    if len(given[split]) == 0:
+        raise KgtrecError(f"expected {split} triples to ask for, found none")
+    # questions are made of the triples that come third, whatever they are called
+    order = [*(name for name in SPLITS if name != split), split]
+    played = dict(zip(order, SPLITS, strict=True))
+    collection = build_questions(*(given[name] for name in order), ids=True)  # ids: no label stands in the way
+    return chance_table(collection, measures, filtered_by=[played[name] for name in filtered_by])
+
+
+def _knowing_chance(measure: ParsedMeasure | ProvidedMeasure) -> ParsedMeasure:
+    """The measure, or the form of it that knows its chance level: that of AP@20 is with AAP@20."""
+    if isinstance(measure, ParsedMeasure):
+        if measure.record.has_chance and measure.record.form == "plain":
+            return measure
+        if measure.record.name in ("AP", "nDCG"):
+            return cast(ParsedMeasure, parse_measure(f"A{measure.label}"))
+    names, label = adjustable_measures(), measure.label
+    plain = _plain_of(measure)
+    if plain is not None:
+        raise MeasureError(f"{label} is set against chance already; expected a plain measure, such as {plain}")
+    same = [f"{room}{label}" for room in _ROOMS if f"{room}{label}" in names]
+    hint = f"; did you mean {' or '.join(same)}?" if same else nearest(label, names)
+    raise MeasureError(f"{label}: what chance would give is not known{hint}")
+
+
+def _plain_of(measure: ParsedMeasure | ProvidedMeasure) -> str | None:
+    """The name of the measure that an adjusted one is the form of; None if it is none."""
+    if isinstance(measure, ProvidedMeasure) or measure.record.form == "plain":
+        return None
+    cutoff = measure.parameters.get("cutoff")
+    return measure.record.adjusts if cutoff is None else f"{measure.record.adjusts}@{cutoff}"
+
+
+def _items(
+    collection: Collection,
+    measure: ParsedMeasure,
+    list_length: NDArray[np.int64],
+    relevant: NDArray[np.int64],
+    *,
+    per_answer_alone: bool,
+) -> ItemValues:
+    """The items of a measure with their numbers of candidates.
+
+    ``per_answer_alone``: the other answers of a question are no candidates of an answer.
+    """
+    if measure.items == "questions":
+        n = len(collection.questions)
+        return ItemValues(np.zeros(n), np.zeros(n, np.int32), np.arange(n, dtype=np.int32), None, list_length, relevant)
+    question = collection.qrels.question[collection.qrels.grade >= 1]
+    others = relevant[question] - 1 if per_answer_alone else 0
+    n = len(question)
+    return ItemValues(np.zeros(n), np.zeros(n, np.int32), question, None, list_length[question] - others, None)
+
+
+def candidate_counts(
+    collection: Collection, filtered_by: Sequence[str] = SPLITS
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(n_questions,) candidates and answers of each question.
+
+    Known entities of the splits in ``filtered_by`` are no candidates, unless they are answers.
+
+    Raises
+    ------
+    CollectionError
+        If the collection is an entity alignment.
+    """
+    if collection.is_alignment:
+        raise CollectionError(
+            "this is the collection of an entity alignment, whose candidates are the entities of one side only; "
+            "evaluate its answer ranks, which know their candidates (micro.AMRI, micro.ZMR, ...)"
+        )
+    width = len(collection.entities)
+    answers, removed = (
+        np.bincount(keys // width, minlength=len(collection.questions)).astype(np.int64)
+        for keys in answers_and_filtered(collection, filtered_by)
+    )
+    return width - removed, answers
+
+
+def _not_in_table(measure: str, names: Sequence[str]) -> str:
+    """What to say of a measure that a chance table lacks."""
+    try:
+        found = parse_measure(measure)
+        name, plain = found.label, _plain_of(found)
+        if plain is not None:
+            return f"{name} is adjusted for chance already; expected a plain measure, such as {plain}"
+        _knowing_chance(found)
+        return (
+            f"the chance table has no {name}; make one that has it: kgtrec chance COLLECTION -m {name} --out FILE. "
+            f"It has {', '.join(names)}"
+        )
+    except MeasureError:
+        pass
+    hint = nearest(f"micro.{measure}", names)
+    return f"the chance table has no measure {measure!r}{hint}{'' if hint else ';'} it has {', '.join(names)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """A published number, set against chance."""
+
+    measure: str
+    side: str
+    value: float
+    expectation: float
+    variance: float
+    index: float  # 0 = chance, 1 = best
+    z: float  # standard deviations better than chance
+    ratio: float  # value / expectation
+
+    def tables(self) -> tuple[Table]:
+        """``adjusted``, a single row."""
+        names = [field.name for field in fields(self)]
+        columns = (
+            Column("measure"), Column("side"), Column("value", form="significant", digits=6),
+            Column("expectation", "chance", digits="measure"), Column("index"), Column("z", digits=2),
+        )  # fmt: skip
+        data = pa.table({name: [getattr(self, name)] for name in names})
+        return (Table("adjusted", "", "", data, columns, upright=True),)
+
+
+def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both") -> Adjusted:
+    """Adjust a number that was published without its ranks.
+
+    Parameters
+    ----------
+    measure : str
+        Its name, ``"micro.MRR"``, or PyKEEN's (``"inverse_harmonic_mean_rank"``).
+    value : float
+    table : ChanceTable
+        Of the data set that it was measured on, with the same filter.
+    side : {"both", "head", "tail"}
+
+    Raises
+    ------
+    KgtrecError
+        If the table has no such measure or side, or the value is outside the measure's bounds.
+
+    Examples
+    --------
+    >>> table = ChanceTable.of([("micro.MR", "both", 10, 5.0, 0.5)])
+    >>> adjust("micro.MR", 2.0, table).index
+    0.75
+    """
+    names = list(dict.fromkeys(table.measure))
+    if wrong := two_meanings(measure):
+        raise MeasureError(wrong)
+    name = named_by_pykeen(measure) or measure
+    if name not in names:
+        raise KgtrecError(_not_in_table(measure, names))
+    if side not in SIDES:
+        raise KgtrecError(f"expected a side of {', '.join(SIDES)}, found {side!r}{nearest(side, SIDES)}")
+    expectation, variance = table.level(name, side)
+    parsed = parse_measure(name)
+    record = parsed.record
+    low, high = record.bounds
+    if not low <= value <= high:
+        raise KgtrecError(f"expected a value of {name} from {low:g} to {high:g}, found {value:g}")
+    room, spread = record.optimum - expectation, math.sqrt(variance)
+    flip = -1.0 if record.better == "lower" else 1.0
+    return Adjusted(
+        name, side, value, expectation, variance,
+        index=(value - expectation) / room if room else math.nan,
+        z=flip * (value - expectation) / spread if spread else math.nan,
+        ratio=value / expectation if expectation else math.nan,
+    )  # fmt: skip

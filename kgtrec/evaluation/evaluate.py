@@ -1,0 +1,435 @@
+"""Runs or answer ranks, and qrels, to scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrow import arrow_of
+from kgtrec.data.collection import CATEGORIES, Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import SIDES
+from kgtrec.data.run import Run
+from kgtrec.data.scores import BREAKDOWNS, Scores
+from kgtrec.errors import KgtrecError, MeasureError, nearest, warn
+from kgtrec.evaluation.belonging import different_systems, of_collection
+from kgtrec.evaluation.given import each_system, qrels_of
+from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
+from kgtrec.evaluation.matching import JudgedSystem, judge
+from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
+from kgtrec.evaluation.summarise import ItemValues, summarise
+from kgtrec.evaluation.weighting import Weighting
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+System = Run | AnswerRanks
+Missing = Literal["zero", "skip"]
+MACRO_DEFAULTS = ("macro.MRR", "macro.Hits@1", "macro.Hits@3", "macro.Hits@10", "AP@20", "nDCG@20")
+MICRO_DEFAULTS = ("micro.MR", "micro.MRR", "micro.Hits@1", "micro.Hits@3", "micro.Hits@10", "macro.MR")
+
+
+def default_measures(*, ranks: bool) -> tuple[str, ...]:
+    """The measures that are computed where none is named; ``ranks``: all systems are answer ranks.
+
+    Examples
+    --------
+    >>> default_measures(ranks=False)
+    ('macro.MRR', 'macro.Hits@1', 'macro.Hits@3', 'macro.Hits@10', 'AP@20', 'nDCG@20')
+    """
+    return (*MICRO_DEFAULTS, *MACRO_DEFAULTS) if ranks else MACRO_DEFAULTS
+
+
+def evaluate(
+    qrels: Qrels | Collection | pd.DataFrame,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    measures: Any = None,
+    *,
+    per: str | None = None,
+    collection: Collection | None = None,
+    ties: str | None = None,
+    missing: Missing = "zero",
+    float32: bool = False,
+    weights: str | Mapping[str, float] | None = None,
+    confidence: float | None = None,
+    drawn: str | None = None,
+    seed: int = 0,
+    mixed: bool = False,
+) -> Scores:
+    """Score systems against qrels.
+
+    Parameters
+    ----------
+    qrels : Qrels, Collection, path, DataFrame, mapping or iterable
+        The judgements, as :func:`kgtrec.evaluation.given.qrels_of` takes them.
+    systems : Run, AnswerRanks, Ranked, path, DataFrame or mapping, or several of them
+        One system, as :func:`kgtrec.evaluation.given.system_of` takes it, an iterable, or a mapping from names; an
+        iterable is read one system at a time.
+    measures : str, measure, or several of them, optional
+        Names such as ``"micro.MRR"``, ``"macro.Hits@10"``, ``"AP@20"``, trec_eval's (``"map_cut_20"``), or
+        ir-measures' own objects. Measures over answers (``micro.``) need answer ranks.
+    per : {"question", "answer", "side", "relation", "category"}, optional
+        One value for each of these instead of one total. The last three need a collection.
+    collection : Collection, optional
+        Where sides, relations and categories of the questions are looked up, if ``qrels`` is not a collection.
+    ties : {"trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic"}, optional
+        How equal scores are ordered. Default: by label as trec_eval does for runs, realistic for answer ranks.
+        "expected" is the exact mean over all orders, "nondeterministic" one random order of ``seed``.
+    missing : {"zero", "skip"}
+        Questions of the qrels that a run lacks count as empty lists (as ``trec_eval -c``) or are left out.
+    float32 : bool
+        Compare the scores of runs as 32-bit floats, as trec_eval 9 and pytrec_eval do.
+    weights : {"question", "relation"} or mapping, optional
+        Each question or each relation counts alike; or a mapping from relation to its share, of any scale: what
+        the numbers would be under another relation distribution. Relations need a collection; those that are left
+        out have a share of 0.
+    confidence : float, optional
+        Adds intervals of this level, such as 0.95, over other test sets; see
+        :class:`kgtrec.evaluation.intervals.Intervals`.
+    drawn : {"triple", "question"}, optional
+        What another test set draws: test triples of the same graph, so that large questions stay large, or questions
+        with all their answers. Default: triples, if the qrels' answers are the test triples of the collection, else
+        questions.
+    seed : int
+        Of all that is random.
+    mixed : bool
+        Warn of systems that cannot be compared, such as answer ranks of different filters, instead of refusing them;
+        see :class:`kgtrec.evaluation.belonging.Belonging`.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    MeasureError
+        If a measure is unknown or cannot be had from this kind of system.
+    CollectionError
+        If a system and the qrels, or two systems, do not belong together.
+
+    Warns
+    -----
+    KgtrecWarning
+        Once per system that lacks questions of the qrels, if a measure over questions is asked for: how many, and
+        whether they count zero or are left out.
+
+    References
+    ----------
+    Zhou et al. (2022), SIGIR, for micro and macro; trec_eval 10 for every measure that it has; McSherry, Najork (2008),
+    ECIR, for ties in expectation.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> qrels = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["a", "b"], "relevance": [1, 1]})
+    >>> run = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["x", "a"], "score": [2.0, 1.0]})
+    >>> evaluate(qrels, {"mine": run}, ["RR", "AP@20"]).to_frame()
+      system measure  value
+    0   mine      RR   0.50
+    1   mine   AP@20   0.25
+    """
+    judgements, collection, found, parsed = prepared(qrels, systems, measures, collection, missing, mixed)
+    breakdown = breakdown_of(per, judgements, collection, parsed)
+    weighting = Weighting(weights, judgements, collection)
+    weighting.tell_fixed(parsed)
+    intervals = None
+    if confidence is not None:
+        if per in ("answer", "question"):
+            raise KgtrecError(
+                f"expected means to give intervals of, found one value per {per}; leave out the confidence"
+            )
+        intervals = Intervals(confidence, judgements, drawn_triples(drawn, judgements, collection))
+    elif drawn is not None:
+        raise KgtrecError(f"expected a confidence, such as 0.95, for intervals over other {drawn}s, found none")
+
+    set_against: list[AgainstChance] = []
+    over_questions = any(measure.items == "questions" for measure in parsed)
+
+    def seen_systems() -> Iterator[JudgedSystem]:
+        for system in found:
+            compared = _in_float32(system) if float32 and isinstance(system, Run) else system
+            seen = judge(compared, judgements, ties, seed)
+            n_entities = len(system.entities) if collection is None else len(collection.entities)
+            if (found_by_chance := against_chance(seen, n_entities)) is not None:
+                set_against.append(found_by_chance)
+            if over_questions:
+                tell_lacking(seen.name, int(np.sum(seen.ranking.num_retrieved == 0)), judgements, missing)
+            yield seen
+
+    def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: JudgedSystem) -> ItemValues:
+        return measured_items(measure, seen, judgements, breakdown, weighting, missing)
+
+    scores = _scored(seen_systems(), parsed, items_of, breakdown, weighting, intervals)
+    for _, line in no_better_than_chance(set_against):
+        warn(line)
+    return scores
+
+
+def prepared(
+    qrels: Qrels | Collection | pd.DataFrame,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    measures: Any,
+    collection: Collection | None,
+    missing: Missing,
+    mixed: bool,
+) -> tuple[Qrels, Collection | None, Iterator[System], list[ParsedMeasure | ProvidedMeasure]]:
+    """What every verb that scores systems begins with, out of what :func:`evaluate` takes.
+
+    Returns
+    -------
+    judgements : Qrels
+    collection : Collection or None
+        Where topics are looked up.
+    systems : iterator of Run and AnswerRanks
+        One by one, checked to belong together; see :func:`kgtrec.evaluation.belonging.different_systems`.
+    measures : list of measures
+        Those asked for, or :func:`default_measures`.
+
+    Raises
+    ------
+    KgtrecError
+        If there is no judgement, or ``missing`` is unknown.
+    MeasureError
+        If a measure is unknown.
+    """
+    given = qrels_of(qrels)
+    whole = given if isinstance(given, Collection) else None
+    judgements = given.qrels if isinstance(given, Collection) else given
+    if len(judgements) == 0:
+        raise KgtrecError("expected qrels with at least one judgement, found none")
+    if missing not in ("zero", "skip"):
+        raise KgtrecError(f"expected missing to be 'zero' or 'skip', found {missing!r}")
+    found: Iterable[System] = each_system(systems)
+    if measures is None:
+        found = list(found)
+        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
+    topics = collection if whole is None else whole
+    judgements = of_collection(judgements, topics)
+    parsed = parse_measures(measures)
+    checked = different_systems(found, whole, qrels=judgements, measures=parsed, mixed=mixed)
+    return judgements, topics, checked, parsed
+
+
+def _scored(
+    systems: Iterable[JudgedSystem],
+    measures: Sequence[ParsedMeasure | ProvidedMeasure],
+    items_of: Callable[[ParsedMeasure | ProvidedMeasure, JudgedSystem], ItemValues],
+    breakdown: Breakdown,
+    weighting: Weighting,
+    intervals: Intervals | None,
+) -> Scores:
+    """The numbers of every system, one after the other, and their intervals."""
+    names: list[str] = []
+    values, found, tied = [], [], []
+    alike = [weighting.by_question(measure) for measure in measures]
+    for seen in systems:
+        items = [(measure, items_of(measure, seen)) for measure in measures]
+        values.append([summarise(measure, own, breakdown.size, seen.name) for measure, own in items])
+        if intervals is not None:
+            found.append([
+                intervals.of(*own, breakdown.size, seen.name, alike=by_question)
+                for own, by_question in zip(items, alike, strict=True)
+            ])  # fmt: skip
+        names.append(seen.name)
+        tied.append(seen.tied)
+    labels = tuple(measure.label for measure in measures)
+    scores = Scores(tuple(names), labels, np.array(values), breakdown.items, tuple(tied))
+    if intervals is None:
+        return scores
+    low, high = np.array([[own.ends for own in each] for each in found]).transpose(2, 0, 1, 3)
+    effective = np.array([[own.effective for own in each] for each in found])
+    scores = replace(scores, low=low, high=high, effective=effective, drawn=intervals.drawn)
+    _tell_without_interval(scores, intervals.drawn, measures, alike)
+    return scores
+
+
+def _tell_without_interval(
+    scores: Scores, drawn: Drawn, measures: Sequence[ParsedMeasure | ProvidedMeasure], alike: Sequence[bool]
+) -> None:
+    """Warn of the measures that too few units carry to have an interval, and say how many do."""
+    told, way_out = [], False
+    for place, (measure, by_question) in enumerate(zip(measures, alike, strict=True)):
+        if scores.low is None or scores.effective is None or measure.record.form == "z":
+            continue
+        without = np.isnan(scores.low[:, place]) & ~np.isnan(scores.values[:, place])
+        if measure.record.aggregate == "sum" or not without.any():
+            continue
+        effective = scores.effective[:, place][without]
+        least = least_effective(measure, drawn, alike=by_question)
+        few = effective[effective < least]
+        why = [f"one {drawn}, or all alike"] * bool(np.isnan(effective).any())
+        if len(few):
+            way_out |= drawn == "question" and measure.items == "answers"
+            ends = dict.fromkeys((f"{few.min():.1f}", f"{few.max():.1f}"))
+            why.insert(0, f"{' to '.join(ends)} effective {drawn}s, {least:g} needed")
+        of = f"; {len(effective)} of {without.size} values" if without.size > 1 else ""
+        told.append(f"{measure.label} ({' or '.join(why)}{of})" if why else measure.label)
+    if told:
+        warn(
+            f"no interval for {', '.join(told)}"
+            + ("; intervals over test triples (--drawn triple) may have one" if way_out else "")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """What the values are broken down by: a group per question, or one row per answer."""
+
+    per: str | None
+    group: NDArray[np.int32]  # (questions,) row in items; empty where items are answers
+    size: int  # how many items
+    items: Mapping[str, pa.Array]
+
+
+def breakdown_of(
+    per: str | None,
+    qrels: Qrels,
+    collection: Collection | None,
+    measures: Iterable[ParsedMeasure | ProvidedMeasure],
+) -> Breakdown:
+    """The groups of questions that each have a value: one of all where ``per`` is None.
+
+    Raises
+    ------
+    KgtrecError
+        If ``per`` is unknown, or is about topics and there is no collection.
+    MeasureError
+        If a measure over questions is to have values of answers.
+    """
+    n = len(qrels.questions)
+    if per is None:
+        return Breakdown(per, np.zeros(n, np.int32), 1, {})
+    if per == "question":
+        return Breakdown(per, np.arange(n, dtype=np.int32), n, {"question": qrels.questions.labels})
+    if per == "answer":
+        over_questions = [measure.label for measure in measures if measure.items == "questions"]
+        if over_questions:
+            raise MeasureError(f"{over_questions[0]} has one value per question, not per answer; use --per question")
+        relevant = qrels.grade >= 1
+        items = {
+            "question": qrels.questions.decode(qrels.question[relevant]),
+            "entity": qrels.entities.decode(qrels.entity[relevant]),
+        }
+        return Breakdown(per, np.empty(0, np.int32), int(relevant.sum()), items)
+    if per not in BREAKDOWNS:
+        raise KgtrecError(f"expected per to be one of {', '.join(BREAKDOWNS)}, found {per!r}{nearest(per, BREAKDOWNS)}")
+    return _by_topic(per, qrels, collection)
+
+
+def _by_topic(per: str, qrels: Qrels, collection: Collection | None) -> Breakdown:
+    if collection is None:
+        raise KgtrecError(f"scores per {per} need the questions' topics, and qrels alone have none: give a collection")
+    topics, row = collection.questions, collection.topics_of(qrels.questions)
+    if per == "side":
+        code, labels = (~topics.is_head[row]).astype(np.int32), pa.array(SIDES)
+    elif per == "relation":
+        code, labels = topics.relation[row], topics.relations.labels
+    else:
+        code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), pa.array(CATEGORIES)
+    used, group = np.unique(code, return_inverse=True)
+    return Breakdown(per, group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
+
+
+def measured_items(
+    measure: ParsedMeasure | ProvidedMeasure,
+    seen: JudgedSystem,
+    qrels: Qrels,
+    breakdown: Breakdown,
+    weighting: Weighting,
+    missing: Missing,
+) -> ItemValues:
+    """The items of one measure for one system, with their values and weights.
+
+    Raises
+    ------
+    MeasureError
+        If the measure cannot be had from this kind of system.
+
+    Warns
+    -----
+    KgtrecWarning
+        If items have no value.
+    """
+    if isinstance(measure, ParsedMeasure) and measure.items == "answers":
+        items = _items_of_answers(measure, seen, breakdown)
+    else:
+        items = _items_of_questions(measure, seen, qrels, breakdown, missing)
+    unknown = np.count_nonzero(np.isnan(items.value))
+    if unknown:
+        warn(
+            f"{measure.label} of {seen.name} is undefined for {unknown} of {len(items.value)} {measure.items}, and so "
+            "are the means they are part of" + (": no answer is in the cut run" if seen.run is not None else "")
+        )
+    return replace(items, weight=weighting.of(items, measure))
+
+
+def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None) -> None:
+    """Warn of the questions that a system lacks, and tell what becomes of them; None: there is no choice."""
+    if not lacking:
+        return
+    then = {
+        "zero": "they count zero (--missing skip, in Python missing='skip', leaves them out)",
+        "skip": "they are left out",
+        None: "they count zero",
+    }[missing]
+    warn(f"{name} lacks {lacking:,} of the {len(qrels.questions):,} questions of the qrels; {then}")
+
+
+def _items_of_answers(measure: ParsedMeasure, seen: JudgedSystem, breakdown: Breakdown) -> ItemValues:
+    answers = seen.answers
+    if answers is None:
+        over_questions = measure.label.replace("micro.", "macro.", 1)
+        of_runs = over_questions.startswith(("macro.MR", "macro.Hits@"))  # the others ask for candidates
+        raise MeasureError(
+            f"{measure.label} needs exact ranks, which the cut run {seen.name} does not have; evaluate the "
+            f"system's NAME.ranks.parquet (kgtrec rank)" + (f", or use {over_questions}" if of_runs else "")
+        )
+    ranks = answers.best, answers.worst
+    value = measure.expected(*ranks) if seen.ties == "expected" else measure(answers.rank)
+    n = len(value)
+    group = np.arange(n, dtype=np.int32) if breakdown.per == "answer" else breakdown.group[answers.question]
+    open_ranks = ranks if seen.ties == "expected" and measure.record.aggregate == "median" else None
+    return ItemValues(value, group, answers.question, None, answers.candidates, None, open_ranks)
+
+
+def _items_of_questions(
+    measure: ParsedMeasure | ProvidedMeasure,
+    seen: JudgedSystem,
+    qrels: Qrels,
+    breakdown: Breakdown,
+    missing: Missing,
+) -> ItemValues:
+    if isinstance(measure, ProvidedMeasure):
+        if seen.run is None:
+            raise MeasureError(measure.needs_run_message)
+        if seen.ties != "trec":
+            raise MeasureError(measure.own_tie_rule_message)
+        value = measure.per_question(qrels, seen.run)
+    else:
+        if measure.record.binary and np.any(qrels.grade > 1):
+            raise MeasureError(
+                f"{measure.label} knows the chance level of binary grades only, and these qrels have grades above 1"
+            )
+        value = measure(seen.ranking) if seen.tied_ranking is None else measure.expected(seen.tied_ranking)
+    # added up in byte order of the ids, as trec_eval does: the last bit then depends on no file's line order
+    order = np.argsort(qrels.questions.byte_order).astype(np.int32)
+    if missing == "skip":
+        order = order[seen.ranking.num_retrieved[order] > 0]
+    candidates = seen.ranking.num_retrieved[order] if seen.run is None else None
+    return ItemValues(value[order], breakdown.group[order], order, None, candidates, seen.ranking.num_relevant()[order])
+
+
+def _in_float32(run: Run) -> Run:
+    with np.errstate(over="ignore"):
+        score = run.score.astype(np.float32).astype(np.float64)
+    return Run.of(
+        run.name, run.question, run.entity, score, run.questions, run.entities,
+        collection=run.collection, filtered_by=run.filtered_by,
+    )  # fmt: skip

@@ -1,0 +1,209 @@
+"""What a caller holds, as qrels and systems: our types, paths, data frames, dicts of dicts, named tuples."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import Collection
+from kgtrec.data.frames import is_frame
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError, kind_of
+from kgtrec.ranking.rank import Ranked
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    #: one system, as :func:`system_of` takes it
+    System = Run | AnswerRanks
+    Given = System | Ranked | pd.DataFrame | Mapping[str, Mapping[str, float]] | str | os.PathLike[str]
+
+
+def qrels_of(given: Any) -> Qrels | Collection:
+    """Qrels, or a collection, of what a caller holds.
+
+    Parameters
+    ----------
+    given : Qrels, Collection, path, DataFrame, mapping or iterable
+        A path is that of qrels or of a collection's folder. A data frame has ir-measures' columns
+        ``query_id, doc_id, relevance`` or PyTerrier's ``qid, docno, label``; a mapping leads from a question to a
+        mapping from entity to grade, as for pytrec_eval; an iterable holds named tuples such as
+        ``ir_measures.Qrel``. Qrels of ranx will do too.
+
+    Raises
+    ------
+    KgtrecError
+        If it is something else.
+
+    Examples
+    --------
+    >>> len(qrels_of({"q1": {"paris": 1, "rome": 0}}))
+    2
+    """
+    if isinstance(given, Qrels | Collection):
+        return given
+    if isinstance(given, str | os.PathLike):
+        from kgtrec.formats.collections import read_collection
+        from kgtrec.formats.trec.qrels import read_qrels
+
+        return read_collection(given) if Path(given).is_dir() else read_qrels(given)
+    given = _plain(given, "relevance")
+    if is_frame(given):
+        return Qrels.from_frame(given)
+    rows = _rows(given, "relevance")
+    if rows is None:
+        raise KgtrecError(
+            "expected Qrels, a Collection, a path, a data frame, a dict of dicts or tuples with query_id, doc_id and "
+            f"relevance as qrels, found {kind_of(given)}"
+        )
+    questions, question, entities, entity, value = _coded(*rows, "grades")
+    whole = value.astype(np.int32)
+    if np.any(whole != value):
+        raise KgtrecError(f"expected whole numbers as grades, found {value[whole != value][0]}")
+    return Qrels.of(question, entity, whole, questions, entities)
+
+
+def system_of(given: Any, name: str | None = None) -> System:
+    """A run or answer ranks of what a caller holds.
+
+    Parameters
+    ----------
+    given : Run, AnswerRanks, Ranked, path, DataFrame, mapping or iterable
+        As for :func:`qrels_of`, with scores in place of grades: a data frame has ``query_id, doc_id, score`` or
+        ``qid, docno, score``, a tuple is like ``ir_measures.ScoredDoc``. Of what :func:`kgtrec.rank_scores` gives, the
+        answer ranks are taken.
+    name : str, optional
+        What the system is called. Default: its own name, that of its file, or ``run``.
+
+    Raises
+    ------
+    KgtrecError
+        If it is something else.
+
+    Examples
+    --------
+    >>> system_of({"q1": {"paris": 0.9, "rome": 0.1}}, "mine")
+    <Run 'mine': 2 rows, 1 questions>
+    """
+    if isinstance(given, Ranked):
+        given = given.answer_ranks
+    if isinstance(given, str | os.PathLike):
+        given = _read(given)
+    if isinstance(given, Run | AnswerRanks):
+        return given if name is None else given.renamed(name)
+    given = _plain(given, "score")
+    if is_frame(given):
+        return Run.from_frame(given, name or "run")
+    rows = _rows(given, "score")
+    if rows is None:
+        what = "a system" if name is None else f"system {name!r}"
+        raise KgtrecError(
+            "expected a Run, AnswerRanks, a path, a data frame, a dict of dicts or tuples with query_id, doc_id and "
+            f"score as {what}, found {kind_of(given)}"
+        )
+    questions, question, entities, entity, value = _coded(*rows, "scores")
+    return Run.of(name or "run", question, entity, value, questions, entities)
+
+
+def each_system(systems: Any) -> Iterator[System]:
+    """The systems one by one: one that :func:`system_of` takes, several of them, or a mapping from names to them."""
+    systems = _plain(systems, "score")
+    if isinstance(systems, Run | AnswerRanks | Ranked | str | os.PathLike) or is_frame(systems):
+        yield system_of(systems)
+    elif isinstance(systems, Mapping):
+        if _is_run(systems):
+            yield system_of(systems)
+            return
+        for name, system in systems.items():
+            if not isinstance(name, str):
+                raise KgtrecError(f"expected texts as names of systems, found {name!r}")
+            yield system_of(system, name)
+    elif not isinstance(systems, Iterable):
+        raise KgtrecError(f"expected systems, found {kind_of(systems)}")
+    else:
+        items = iter(systems)
+        first = next(items, None)
+        if first is None:
+            return
+        whole = chain([first], items)
+        if _is_row(first, "score"):
+            yield system_of(whole)
+            return
+        for system in whole:
+            if not isinstance(system, Run | AnswerRanks | Ranked | str | os.PathLike):
+                raise KgtrecError(
+                    f"expected a Run, AnswerRanks or path, found {kind_of(system)}; give others as a mapping from names"
+                )
+            yield system_of(system)
+
+
+def _read(path: str | os.PathLike[str]) -> System:
+    from kgtrec.formats.answer_ranks import read_answer_ranks
+    from kgtrec.formats.parquet import is_parquet
+    from kgtrec.formats.sniff import sniff
+    from kgtrec.formats.trec.runs import default_name, read_run
+
+    text = os.fspath(path)
+    if is_parquet(text) and sniff(text) == "answer ranks":
+        return read_answer_ranks(text).renamed(default_name(text))
+    return read_run(text, name=default_name(text))
+
+
+def _is_run(given: Mapping[Any, Any]) -> bool:
+    """Whether a mapping leads from questions to mappings from entities to numbers, and not from names to systems."""
+    inner = next((value for value in given.values() if not isinstance(value, Mapping) or value), None)
+    return isinstance(inner, Mapping) and isinstance(next(iter(inner.values())), Real)
+
+
+def _is_row(thing: Any, value: str) -> bool:
+    return all(hasattr(thing, name) for name in ("query_id", "doc_id", value))
+
+
+def _rows(given: Any, value: str) -> tuple[list[Any], list[Any], list[Any]] | None:
+    """Questions, entities and values of a dict of dicts or of named tuples; None of anything else."""
+    if isinstance(given, Mapping):
+        if not all(isinstance(inner, Mapping) for inner in given.values()):
+            return None
+        return (
+            [question for question, inner in given.items() for _ in inner],
+            [entity for inner in given.values() for entity in inner],
+            [number for inner in given.values() for number in inner.values()],
+        )
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        return None
+    rows = list(given)
+    if not all(_is_row(row, value) for row in rows):
+        return None
+    return [row.query_id for row in rows], [row.doc_id for row in rows], [getattr(row, value) for row in rows]
+
+
+def _coded(questions: list[Any], entities: list[Any], values: list[Any], what: str) -> tuple[Any, ...]:
+    for column, of in ((questions, "questions"), (entities, "entities")):
+        for label in column:
+            if not isinstance(label, str):
+                raise KgtrecError(f"expected texts as {of}, found {label!r}; write str({label!r})")
+    for number in values:
+        if isinstance(number, bool) or not isinstance(number, Real):
+            raise KgtrecError(f"expected numbers as {what}, found {number!r}")
+    try:
+        coded = [Vocabulary.encoding(pa.array(column, pa.string())) for column in (questions, entities)]
+    except (UnicodeEncodeError, pa.ArrowInvalid) as error:
+        raise KgtrecError(f"expected texts that UTF-8 can hold, found {error}") from None
+    return (*coded[0], *coded[1], np.array(values, np.float64))
+
+
+def _plain(given: Any, value: str) -> Any:
+    """A data frame of ir-measures' columns for the qrels and runs of ranx; anything else as it is."""
+    if type(given).__module__.partition(".")[0] == "ranx" and hasattr(given, "to_dataframe"):
+        return given.to_dataframe().rename(columns={"q_id": "query_id", "score": value})
+    return given

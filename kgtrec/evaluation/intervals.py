@@ -1,0 +1,254 @@
+"""Confidence intervals of the numbers of a table: what other test sets of the same population would give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.errors import KgtrecError
+from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction
+from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
+from kgtrec.measures.aggregate import GEOMETRIC_FLOOR, LINKS, MedianRanks, Medians
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.record import Aggregate, Measure
+
+Floats = NDArray[np.float64]
+Drawn = Literal["triple", "question"]
+DRAWN: tuple[Drawn, ...] = get_args(Drawn)
+LEAST_EFFECTIVE = 60.0  # units, where one that was not drawn may outweigh all that were; see least_effective
+_LEAST_BOUNDED = 5.0  # and where none can: Student's t is no wider than 1.4 times the normal interval
+# what the mean of linked values lies between, where that is not the bounds of the measure
+_LINKED_BOUNDS: dict[Aggregate, tuple[float, float]] = {
+    "geometric mean": (0.0, np.inf),
+    "inverse geometric mean": (0.0, np.inf),
+    "floored geometric mean": (float(np.log(GEOMETRIC_FLOOR)), 0.0),
+    "harmonic mean": (0.0, 1.0),
+    "inverse mean": (1.0, np.inf),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval:
+    """The interval of each group's number, and how many units it rests on."""
+
+    ends: Floats  # (2, size) lower and upper; NaN where there is none
+    effective: Floats  # (size,) effective number of the units that are drawn; NaN where they show no spread
+
+
+class Intervals:
+    """Confidence intervals over other test sets, of any number of measures and systems.
+
+    A test set draws units: triples, each with the answers that it is to its questions, or questions with all their
+    answers. Intervals come from the units' parts in the number, see :mod:`kgtrec.kernels.statistics.ratio_intervals`;
+    nothing is random.
+
+    Parameters
+    ----------
+    confidence : float, between 0 and 1
+    qrels : Qrels
+    triple : (n_answers,) int array, optional
+        The triple of each answer, in the order of the qrels, if triples are drawn; see :func:`drawn_triples`.
+
+    Raises
+    ------
+    KgtrecError
+        If the confidence is out of range.
+    """
+
+    def __init__(self, confidence: float, qrels: Qrels, triple: NDArray[np.int64] | None = None) -> None:
+        if not 0 < confidence < 1:
+            raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence}")
+        self._confidence, self._triple = confidence, triple
+        self._question = qrels.question[qrels.grade >= 1]
+        self._key: tuple[str, bytes, bytes] | None = None
+        self._units: Units
+
+    @property
+    def drawn(self) -> Drawn:
+        """What another test set draws."""
+        return "question" if self._triple is None else "triple"
+
+    def of(
+        self, measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str, *, alike: bool
+    ) -> Interval:
+        """The interval of each group's number; ``alike``: each question counts alike.
+
+        None for z forms, whose yardstick is a spread already, for sums, and where fewer than :func:`least_effective`
+        units carry the number.
+        """
+        record = measure.record
+        if record.form == "z" or record.aggregate == "sum" or not len(items.value):
+            return Interval(np.full((2, size), np.nan), np.full(size, np.nan))
+        units = self._units_of(measure, items, size)
+        if record.aggregate == "median":
+            ends, effective = _of_medians(items, units, self._confidence)
+        else:
+            found = quotients(units, *fraction(measure, items))
+            ends, effective = interval_of(measure, found, self._confidence), found.effective
+        ends = np.sort(_set_against_chance(measure, items, size, name, ends), axis=0)
+        least = least_effective(measure, self.drawn, alike=alike)
+        return Interval(np.where(effective >= least, ends, np.nan), effective)
+
+    def _units_of(self, measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int) -> Units:
+        """The units of the items; those of the measure before most often are."""
+        key = measure.items, items.question.tobytes(), items.group.tobytes()
+        if key != self._key:
+            self._key = key
+            if self._triple is None:
+                self._units = Units.of(items.question, items.group, size)
+            elif measure.items == "answers":
+                self._units = Units.of(self._triple, items.group, size)
+            else:
+                self._units = units_of_lists(self._triple, self._question, items.question, items.group, size)
+        return self._units
+
+
+def units_of_lists(
+    triple: NDArray[np.int64],
+    question: NDArray[np.int32],
+    listed: NDArray[np.int32],
+    group: NDArray[np.int32],
+    size: int,
+) -> Units:
+    """Triples as units of questions: each takes part in the questions that it answers.
+
+    A question of m answers gives each of its triples 1 / m of its part. That is all of it where there is one; of more,
+    the others keep the question in the test set when one is not drawn, and its value near to what it was. What is added
+    to questions of their own is that the head and the tail question of a triple are drawn together.
+
+    Parameters
+    ----------
+    triple, question : (n_answers,) int arrays
+        What each answer says, and to which question.
+    listed, group : (n_items,) int arrays
+        The question of each item, each once, and its group.
+    size : int
+        How many groups there are.
+    """
+    item = np.full(max(question.max(initial=-1), listed.max(initial=-1)) + 1, -1, np.intp)
+    item[listed] = np.arange(len(listed))
+    own = item[question]
+    kept = own >= 0
+    answers = np.bincount(own[kept], minlength=len(listed))
+    return Units.of(triple[kept], group, size, own[kept], 1 / answers[own[kept]])
+
+
+def interval_of(measure: ParsedMeasure | ProvidedMeasure, found: Quotients, confidence: float) -> Floats:
+    """(2, size) the ends of an interval, not yet set against chance, in either order."""
+    record = measure.record
+    with np.errstate(divide="ignore", over="ignore"):
+        ends: Floats = LINKS[record.aggregate].back(t_interval(found, confidence, _bounds(record)))
+    return ends
+
+
+def _bounds(record: Measure) -> tuple[float, float]:
+    return _LINKED_BOUNDS.get(record.aggregate, record.bounds)
+
+
+def least_effective(measure: ParsedMeasure | ProvidedMeasure, drawn: Drawn, *, alike: bool = False) -> float:
+    """How many effective units it takes to tell an interval; ``alike``: each question counts alike.
+
+    Where one unit that was not drawn may outweigh all that were, a test set with few effective units cannot know what
+    it lacks: of means of ranks, and of measures over answers when questions are drawn, which have any number of
+    answers. Elsewhere a unit's part is bounded, and a few are enough.
+    """
+    record = measure.record
+    of_ranks = record.aggregate == "inverse mean" or (
+        record.aggregate == "mean" and (record.better == "lower" or record.lower_is_better)
+    )
+    of_any_size = drawn == "question" and measure.items == "answers" and not alike
+    return LEAST_EFFECTIVE if of_ranks or of_any_size else _LEAST_BOUNDED
+
+
+def _of_medians(items: ItemValues, units: Units, confidence: float) -> tuple[Floats, Floats]:
+    """Ends of intervals of medians, and their effective numbers of units, by Woodruff's method.
+
+    The share of the weight at or below the median has an interval, and the values at whose ranks its ends stand are
+    the median's.
+
+    References
+    ----------
+    Woodruff (1952). Confidence intervals for medians and other position measures. JASA 47.
+    """
+    weight = np.ones(len(items.value)) if items.weight is None else items.weight
+    if items.open_ranks is None:
+        medians: Medians | MedianRanks = Medians(items.value, items.group, units.size)
+        middle = medians(weight)
+        below = np.where(np.isnan(items.value), np.nan, items.value <= middle[items.group])
+    else:
+        best, worst = items.open_ranks
+        medians = MedianRanks(best, worst, items.group, units.size)
+        reached = np.floor(medians(weight))[items.group]
+        below = np.clip(reached - best + 1, 0, worst - best + 1) / (worst - best + 1)
+    found = quotients(units, weight * below, weight)
+    half = Quotients(np.where(np.isnan(found.value), np.nan, 0.5), found.error, found.effective)
+    low, high = t_interval(half, confidence, (0.0, 1.0))
+    return np.array([medians.at(weight, low), medians.at(weight, high)]), found.effective
+
+
+def _set_against_chance(
+    measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str, plain: Floats
+) -> Floats:
+    """(2, size) index forms of what is no mean of items; all else as it is."""
+    record = measure.record
+    if record.form == "plain" or record.chance is not None or isinstance(measure, ProvidedMeasure):
+        return plain
+    # the chance level of a geometric mean and the like hardly moves with the test set; that of this one stands in
+    expectation = chance_level(measure, items, size, name)[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        adjusted: Floats = (plain - expectation) / (record.optimum - expectation)
+    return adjusted
+
+
+def drawn_triples(drawn: str | None, qrels: Qrels, collection: Collection | None) -> NDArray[np.int64] | None:
+    """The triples of the answers, if they are what is drawn; None if questions are.
+
+    Parameters
+    ----------
+    drawn : {"triple", "question"}, optional
+        None: triples, if the relevant judgements are the collection's own answers, which are its test triples; else
+        questions, whose answers people or systems have completed.
+    qrels : Qrels
+    collection : Collection, optional
+
+    Raises
+    ------
+    KgtrecError
+        If ``drawn`` is unknown, or triples are asked for and there is no collection.
+    """
+    if drawn not in (None, *DRAWN):
+        raise KgtrecError(f"expected drawn to be {' or '.join(map(repr, DRAWN))}, found {drawn!r}")
+    if drawn == "question" or (drawn is None and (collection is None or not _judges_test_triples(qrels, collection))):
+        return None
+    if collection is None:
+        raise KgtrecError(
+            "intervals over triples need the questions' topics, and qrels alone have none: give a collection, or draw "
+            "questions"
+        )
+    return answer_triples(qrels, collection)
+
+
+def answer_triples(qrels: Qrels, collection: Collection) -> NDArray[np.int64]:
+    """(n_answers,) a number of the triple that each relevant judgement says; a head and a tail answer may share one."""
+    question, entity = _answers_in(collection, qrels)
+    return np.unique(collection.questions.triples(question, entity).keys(), return_inverse=True)[1].astype(np.int64)
+
+
+def _judges_test_triples(qrels: Qrels, collection: Collection) -> bool:
+    """Whether the relevant judgements are the collection's own answers, no more and no less."""
+    if qrels is collection.qrels:
+        return True
+    own, asked = (np.stack(_answers_in(collection, each)) for each in (collection.qrels, qrels))
+    return np.array_equal(own[:, np.lexsort(own)], asked[:, np.lexsort(asked)])
+
+
+def _answers_in(collection: Collection, qrels: Qrels) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """(n_answers,) each: question and entity of the relevant judgements, in the codes of the collection."""
+    relevant = np.flatnonzero(qrels.grade >= 1)
+    question = collection.topics_of(qrels.questions)[qrels.question[relevant]]
+    return question, collection.entities.encode(qrels.entities.labels)[qrels.entity[relevant]]

@@ -1,0 +1,258 @@
+"""Runs or answer ranks, and qrels, to what each system scored on each answer or question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.errors import CollectionError, MeasureError
+from kgtrec.evaluation.evaluate import Missing, System, breakdown_of, measured_items, prepared
+from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, tell_undefined
+from kgtrec.evaluation.weighting import Weighting
+from kgtrec.measures.aggregate import LINKS, aggregate_groups
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.record import Aggregate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from kgtrec.data.arrow import arrow_of
+from kgtrec.data.frames import frame_of
+from kgtrec.data.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemScores:
+    """A value per system and item; column i is the same answer, or question, for every system.
+
+    Answers stand in the order of the qrels; questions in byte order of their ids. NaN where a measure has no value for
+    an item. How values become one number is told by ``aggregate`` and ``weight``: see
+    ``kgtrec.evaluation.item_scores.totals``.
+    """
+
+    measure: str  # as the caller spelled it
+    items: Literal["answers", "questions"]
+    higher_is_better: bool
+    aggregate: str  # "mean", "median", "geometric mean", ...: how the values of the items become one number
+    systems: tuple[str, ...]
+    value: NDArray[np.float64]  # (systems, n)
+    question: NDArray[np.int32]  # (n,) row in questions; answers of one question are not independent
+    questions: Vocabulary
+    entity: NDArray[np.int32] | None = None  # (n,) row in entities; None where items are questions
+    entities: Vocabulary | None = None
+    weight: NDArray[np.float64] | None = None  # (n,) of at least 0, of any scale; None: each item counts the same
+
+    def __len__(self) -> int:
+        return len(self.question)
+
+    def __repr__(self) -> str:
+        return f"<ItemScores: {self.measure}, {len(self.systems)} systems x {len(self):,} {self.items}>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The long form: system, measure, question, entity (of answers), value, weight (if any); items innermost."""
+        n_systems, n = self.value.shape
+        place = np.tile(np.arange(n), n_systems)
+        columns: dict[str, Any] = {
+            "system": np.repeat(np.array(self.systems, object), n),
+            "measure": np.full(n_systems * n, self.measure, object),
+            "question": self.questions.decode(self.question).take(arrow_of(place)),
+        }
+        if self.entity is not None and self.entities is not None:
+            columns["entity"] = self.entities.decode(self.entity).take(arrow_of(place))
+        columns["value"] = self.value.ravel()
+        if self.weight is not None:
+            columns["weight"] = self.weight[place]
+        return frame_of(**columns)
+
+
+def item_scores(
+    qrels: Qrels | Collection | pd.DataFrame,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    measures: Any = None,
+    *,
+    collection: Collection | None = None,
+    ties: str | None = None,
+    missing: Missing = "zero",
+    weights: str | Mapping[str, float] | None = None,
+    seed: int = 0,
+    mixed: bool = False,
+) -> dict[str, ItemScores]:
+    """What each system scored on each item, with the items of a measure aligned over the systems.
+
+    Parameters
+    ----------
+    qrels, systems, measures, collection, ties, missing, weights, seed, mixed
+        As :func:`kgtrec.evaluate` takes them.
+
+    Returns
+    -------
+    dict of str to ItemScores
+        Under the measures' names as they were given. Means over the items (:func:`totals`) are what
+        :func:`kgtrec.evaluate` gives: a measure that is set against chance has the items' differences from chance,
+        on a scale on which their mean is the measure.
+
+    Raises
+    ------
+    MeasureError
+        As :func:`kgtrec.evaluate`; or if a measure's number is none of items, such as ``micro.AGMRI``, or a median
+        while the order of ties is left open.
+    CollectionError
+        As :func:`kgtrec.evaluate`; or if the systems were not scored on the same items, which ``missing="skip"`` may
+        cause.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> qrels = pd.DataFrame({"query_id": ["q1", "q2"], "doc_id": ["a", "b"], "relevance": [1, 1]})
+    >>> one = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["x", "a"], "score": [2.0, 1.0]})
+    >>> two = pd.DataFrame({"query_id": ["q2"], "doc_id": ["b"], "score": [1.0]})
+    >>> item_scores(qrels, {"one": one, "two": two}, "RR")["RR"].value.tolist()
+    [[0.5, 0.0], [0.0, 1.0]]
+    """
+    judgements, collection, found, parsed = prepared(qrels, systems, measures, collection, missing, mixed)
+    breakdown = breakdown_of(None, judgements, collection, parsed)
+    weighting = Weighting(weights, judgements, collection)
+    weighting.tell_fixed(parsed)
+    names: list[str] = []
+    gathered: dict[str, list[ItemValues]] = {measure.label: [] for measure in parsed}
+    for system in found:
+        seen = judge(system, judgements, ties, seed)
+        names.append(seen.name)
+        for measure in parsed:
+            items = measured_items(measure, seen, judgements, breakdown, weighting, missing)
+            gathered[measure.label].append(_as_terms(measure, items, seen.name))
+    return {measure.label: _stacked(measure, tuple(names), gathered[measure.label], judgements) for measure in parsed}
+
+
+def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, name: str) -> ItemValues:
+    """ItemValues whose values the measure's number is aggregated from as they stand."""
+    record = measure.record
+    if items.open_ranks is not None:
+        raise MeasureError(
+            f"{measure.label} has no values of answers while the order of ties is left open; choose another rule for "
+            "ties: realistic, optimistic or pessimistic"
+        )
+    if record.form == "plain" or isinstance(measure, ProvidedMeasure):
+        return items
+    if record.chance is None:
+        raise MeasureError(
+            f"{measure.label} sets one number of all items against chance, and so has no values of items; use "
+            f"{record.adjusts or 'the plain measure'}, which ranks systems alike"
+        )
+    require_candidates(measure, items, name)
+    above, below = fraction(measure, items)
+    flip, spread = 1.0, 1.0
+    if record.form == "z":
+        flip = -1.0 if record.lower_is_better and measure.parameters.get("flipped") else 1.0
+        spread = float(np.sqrt(chance_level(measure, items, 1, name)[1][0]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = flip * above / (below.mean() * spread)
+    if below.mean() * spread == 0:
+        value = np.full(len(value), np.nan)
+        tell_undefined(measure, name, "chance leaves no room, as when every list has one candidate")
+    return replace(items, value=value, weight=None)
+
+
+def _stacked(
+    measure: ParsedMeasure | ProvidedMeasure, names: tuple[str, ...], several: list[ItemValues], qrels: Qrels
+) -> ItemScores:
+    first = several[0]
+    for name, items in zip(names, several, strict=True):
+        if not np.array_equal(items.question, first.question):
+            raise CollectionError(
+                f"{measure.label}: {name} was scored on {len(items.question)} {measure.items}, {names[0]} on "
+                f"{len(first.question)} or on others, and paired values need the same ones; count questions that a "
+                "run lacks as empty lists (missing='zero')"
+            )
+    over_answers = measure.items == "answers"
+    relevant = np.flatnonzero(qrels.grade >= 1) if over_answers else None
+    adjusted = measure.record.form != "plain" and not isinstance(measure, ProvidedMeasure)
+    return ItemScores(
+        measure.label,
+        measure.items,
+        higher_is_better(measure),
+        "mean" if adjusted else measure.record.aggregate,
+        names,
+        np.array([items.value for items in several]),
+        first.question,
+        qrels.questions,
+        None if relevant is None else qrels.entity[relevant],
+        None if relevant is None else qrels.entities,
+        first.weight,
+    )
+
+
+def higher_is_better(measure: ParsedMeasure | ProvidedMeasure) -> bool:
+    """Whether a better system has the higher number.
+
+    Examples
+    --------
+    >>> from kgtrec.measures.names import parse_measures
+    >>> [higher_is_better(measure) for measure in parse_measures("micro.MR micro.ZMR micro.ZMR(flipped=False) AP")]
+    [False, True, False, True]
+    """
+    if isinstance(measure, ParsedMeasure) and measure.parameters.get("flipped") is False:
+        return not measure.record.lower_is_better
+    return measure.record.better != "lower"
+
+
+def terms(scores: ItemScores) -> NDArray[np.float64]:
+    """(systems, n) values whose plain mean per system decides the measure's number.
+
+    They are the values themselves for means; their logarithms for geometric means, their inverses for harmonic ones;
+    and each times its weight over the mean weight. Paired tests of a measure are tests of the means of these.
+    The direction stays that of the linked values: see :func:`higher_terms_are_better`.
+
+    Raises
+    ------
+    MeasureError
+        If the number is no mean of items, such as a median.
+
+    Examples
+    --------
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> rank = np.array([[1.0, 100.0]])
+    >>> row, questions = np.arange(2), Vocabulary.of(["q1", "q2"])
+    >>> gmr = ItemScores("micro.GMR", "answers", False, "geometric mean", ("a",), rank, row, questions)
+    >>> float(np.exp(terms(gmr).mean()).round(6)), totals(gmr).round(6).tolist()
+    (10.0, [10.0])
+    """
+    if scores.aggregate == "sum":
+        return scores.value
+    if scores.aggregate not in LINKS:
+        raise MeasureError(f"{scores.measure} is a {scores.aggregate}, not a mean of items, and has no paired test")
+    with np.errstate(divide="ignore"):
+        linked = LINKS[cast(Aggregate, scores.aggregate)].to(scores.value)
+    return linked if scores.weight is None else linked * (scores.weight / scores.weight.mean())
+
+
+def higher_terms_are_better(scores: ItemScores) -> bool:
+    """Whether a better system has the higher mean of :func:`terms`.
+
+    It is the other way round than for the measure's number where that falls as the mean rises: harmonic means and the
+    inverses of means.
+    """
+    falls = scores.aggregate in ("harmonic mean", "inverse mean", "inverse geometric mean")
+    return scores.higher_is_better != falls
+
+
+def totals(scores: ItemScores) -> NDArray[np.float64]:
+    """(systems,) the measure's number, as :func:`kgtrec.evaluate` gives it."""
+    n_systems, n = scores.value.shape
+    group = np.repeat(np.arange(n_systems, dtype=np.int32), n)
+    weight = None if scores.weight is None else np.tile(scores.weight, n_systems)
+    return aggregate_groups(scores.value.ravel(), group, n_systems, cast(Aggregate, scores.aggregate), weight)

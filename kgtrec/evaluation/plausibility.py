@@ -1,0 +1,218 @@
+"""What may be right and is most likely a mistake: known answers in runs, systems like chance, swapped files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.pair_set import PairSet
+from kgtrec.data.run import Run
+from kgtrec.data.triples import SPLITS, Triples
+from kgtrec.evaluation.matching import JudgedSystem
+from kgtrec.kernels.integer_keys import is_among_sorted
+from kgtrec.kernels.ranking.rank_column import OffPlace, off_place
+
+_ROWS_AT_A_TIME = 1 << 20
+_CHANCE = 1.96  # standard deviations: the interval of 95% holds what chance gives
+_FAR_ABOVE, _SURELY_ABOVE = 0.5, 10.0  # index and standard deviations of a system that another is held against
+_MOST_LISTED = 0.5  # of the candidates, by runs that can tell anything by which ones they list
+_MANY_RELATIONS = 1000
+_MANY_ENDS, _SWAPPED = 20, 10  # ends of triples that tell something, and how many times more of them are at odds
+
+
+@dataclass(frozen=True, slots=True)
+class RankColumn:
+    """What the ranks say that a file's lines state."""
+
+    off: OffPlace  # lines whose rank contradicts their score
+    no_number: NDArray[np.intp]  # (n,) lines whose rank is no number
+
+
+def read_ranks(labels: list[str], codes: NDArray[np.int32]) -> NDArray[np.float64]:
+    """(n,) ranks as numbers, NaN where one is none.
+
+    Examples
+    --------
+    >>> read_ranks(["1", "2.0", "x"], np.array([1, 0, 2], np.int32))
+    array([ 2.,  1., nan])
+    """
+    return np.array([_number(label) for label in labels], np.float64)[codes]
+
+
+def _number(label: str) -> float:
+    try:
+        found = float(label)
+    except ValueError:
+        return np.nan
+    return found if np.isfinite(found) else np.nan
+
+
+def check_ranks(question: NDArray[np.int32], rank: NDArray[np.float64], score: NDArray[np.float64]) -> RankColumn:
+    """Hold the rank column of a run against its scores; lines whose rank is NaN are set apart."""
+    is_number = ~np.isnan(rank)
+    if is_number.all():
+        return RankColumn(off_place(question, rank, score), np.zeros(0, np.intp))
+    rows = np.flatnonzero(is_number)
+    found = off_place(question[rows], rank[rows], score[rows])
+    return RankColumn(OffPlace(rows[found.row], found.by_rank, found.by_score), np.flatnonzero(~is_number))
+
+
+def questions_of_one_score(run: Run) -> tuple[NDArray[np.int32], int]:
+    """The questions that list several candidates, all of one score, and how many list several.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = {"query_id": list("aabbc"), "doc_id": list("xyxyx"), "score": [1.0, 1.0, 2.0, 1.0, 0.0]}
+    >>> run = Run.from_frame(pd.DataFrame(rows))
+    >>> flat, several = questions_of_one_score(run)
+    >>> [run.questions[code] for code in flat], several
+    (['a'], 2)
+    """
+    first = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]][: len(run)])
+    last = np.r_[first[1:], len(run)][: len(first)] - 1
+    several = last > first
+    flat = several & (run.score[first] == run.score[last])
+    return run.question[first[flat]], int(several.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class KnownListed:
+    """Known answers in the lists of a run."""
+
+    by_split: Mapping[str, int]  # of train, valid, test (left out of the questions): how many rows, where there are any
+    rows: int
+    questions: int
+    example: tuple[str, str]  # question and entity
+
+
+def known_listed(run: Run, collection: Collection) -> KnownListed | None:
+    """Which entities that a run lists are known to answer the question; None if it lists none of them."""
+    known, n_entities = collection.known, len(collection.entities)
+    question_of = collection.questions.ids.encode(run.questions.labels)
+    entity_of = collection.entities.encode(run.entities.labels)
+    pairs = PairSet(known.question, known.entity, n_entities)
+    rows: list[NDArray[np.intp]] = [np.zeros(0, np.intp)]
+    for first in range(0, len(run), _ROWS_AT_A_TIME):
+        part = slice(first, first + _ROWS_AT_A_TIME)
+        question, entity = question_of[run.question[part]], entity_of[run.entity[part]]
+        there = np.flatnonzero((question >= 0) & (entity >= 0))
+        rows.append(first + there[pairs.holds(question[there], entity[there])])
+    found = np.concatenate(rows)
+    if len(found) == 0:
+        return None
+    key = question_of[run.question[found]].astype(np.int64) * n_entities + entity_of[run.entity[found]]
+    by_split = {}
+    for code, split in enumerate(SPLITS):
+        own = known.split == code
+        n = int(is_among_sorted(key, known.question[own].astype(np.int64) * n_entities + known.entity[own]).sum())
+        if n:
+            by_split[split] = n
+    example = run.questions[run.question[found[0]]], run.entities[run.entity[found[0]]]
+    return KnownListed(by_split, len(found), len(np.unique(run.question[found])), example)
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstChance:
+    """How far a system's answers stand from where chance would put them."""
+
+    name: str
+    index: float  # 0 = chance, 1 = best: AMRI of answer ranks, the same of the share of answers that a run lists
+    z: float  # standard deviations better than chance
+
+
+def against_chance(seen: JudgedSystem, n_entities: int) -> AgainstChance | None:
+    """Set a system against chance: exact ranks by their mean, a cut run by how many answers it lists.
+
+    Parameters
+    ----------
+    seen : JudgedSystem
+    n_entities : int
+        How many candidates a question has at the most, of which a run lists some.
+
+    Returns
+    -------
+    AgainstChance or None
+        None where nothing can be told: no answers, or lists of most candidates.
+    """
+    if seen.answers is not None:
+        n = seen.answers.candidates.astype(np.float64)
+        expected, spread = (n + 1).sum() / 2, np.sqrt(((n**2 - 1) / 12).sum())
+        room, better = expected - len(n), expected - seen.answers.rank.sum()
+    else:
+        ranking = seen.ranking
+        relevant = ranking.judged_grade >= 1
+        share = np.minimum(ranking.num_retrieved[ranking.judged_question[relevant]] / max(n_entities, 1), 1.0)
+        if len(share) == 0 or share.mean() > _MOST_LISTED:
+            return None  # nearly all candidates are listed, whatever their order
+        expected, spread = share.sum(), np.sqrt((share * (1 - share)).sum())
+        room, better = relevant.sum() - expected, np.count_nonzero(ranking.grade >= 1) - expected
+    if not (room > 0 and spread > 0):
+        return None
+    return AgainstChance(seen.name, float(better / room), float(better / spread))
+
+
+def no_better_than_chance(systems: Sequence[AgainstChance]) -> list[tuple[str, str]]:
+    """Name and a line about it for each system that chance would equal, while another of the same call is far above.
+
+    Examples
+    --------
+    >>> found = no_better_than_chance([AgainstChance("transe", 0.93, 120.0), AgainstChance("rescal", -0.01, -0.4)])
+    >>> found[0][1][:92]
+    'rescal ranks the answers no better than chance would (0.4 standard deviations below it), and'
+    """
+    best = max(systems, key=lambda system: system.index, default=None)
+    if best is None or best.index < _FAR_ABOVE or best.z < _SURELY_ABOVE:
+        return []
+    return [
+        (
+            system.name,
+            f"{system.name} ranks the answers no better than chance would ({abs(system.z):.1f} standard deviations "
+            f"{'above' if system.z > 0 else 'below'} it), and {best.name} far better (index {best.index:.2f}, where 1 "
+            "is best): is the order of its entities right?",
+        )
+        for system in systems
+        if system.z <= _CHANCE
+    ]
+
+
+def doubtful_triples(collection: Collection) -> list[str]:
+    """What of a collection's triples looks like mistaken files or columns: each a line that says what to look at."""
+    train, qrels = collection.train, collection.qrels
+    asked = (qrels.grade >= 1) & ~collection.questions.is_head[qrels.question]  # each test triple is asked for twice
+    test = collection.questions.triples(qrels.question[asked], qrels.entity[asked])
+    found = []
+    if len(test) > len(train) > 0:
+        found.append(
+            f"test has {len(test):,} triples and train {len(train):,}: are the files in the order train, valid, test?"
+        )
+    n_relations, n_entities = len(train.relations), len(train.entities)
+    if n_relations > max(n_entities, _MANY_RELATIONS):
+        found.append(
+            f"there are more relations ({n_relations:,}) than entities ({n_entities:,}): is the relation in the second "
+            "column (--columns)?"
+        )
+    own, other = _ends_seen(train, test)
+    if own + other >= _MANY_ENDS and other > _SWAPPED * own:
+        found.append(
+            f"{other:,} ends of test triples stand at the other end of their relation in train, and {own:,} at the "
+            "same: are head and tail swapped in one of the files (--columns)?"
+        )
+    return found
+
+
+def _ends_seen(train: Triples, test: Triples) -> tuple[int, int]:
+    """How many ends of test triples train has at the same end of the relation only, and at the other end only."""
+    n = np.int64(max(len(train.entities), 1))
+    at_head, at_tail = (np.unique(train.relation * n + end) for end in (train.head, train.tail))
+    same = opposite = 0
+    for end, here, there in ((test.head, at_head, at_tail), (test.tail, at_tail, at_head)):
+        key = test.relation * n + end
+        is_here, is_there = is_among_sorted(key, here), is_among_sorted(key, there)
+        same += int((is_here & ~is_there).sum())
+        opposite += int((is_there & ~is_here).sum())
+    return same, opposite

@@ -1,0 +1,197 @@
+"""From values of items to the numbers of a table: means, and what chance would give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.errors import MeasureError, warn
+from kgtrec.measures.aggregate import LINKS, MedianRanks, aggregate_groups
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
+from kgtrec.measures.record import Measure
+
+Floats = NDArray[np.float64]
+MONTE_CARLO_REPEATS = 1000
+_MONTE_CARLO_SEED = 0  # of the chance level of medians and the like, which has no closed form
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemValues:
+    """The items of one measure for one system: answers, or questions."""
+
+    value: Floats  # (n,)
+    group: NDArray[np.int32]  # (n,) row of the table that the item is part of
+    question: NDArray[np.int32]  # (n,) row in the questions of the qrels
+    weight: Floats | None  # (n,) None: each item counts the same
+    candidates: NDArray[np.int64] | None  # (n,) size of the list that the item was ranked in; None where it is cut
+    relevant: NDArray[np.int64] | None  # (n,) relevant entities of a question; None for answers
+    # (n,) each: best and worst rank of the answers whose median is asked for while the order of ties is left open
+    open_ranks: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+
+    @property
+    def sizes(self) -> tuple[NDArray[np.int64], ...]:
+        """What the functions of a chance record are given."""
+        return tuple(column for column in (self.relevant, self.candidates) if column is not None)
+
+
+def summarise(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str) -> Floats:
+    """One number for each group of items, adjusted for chance if the measure says so.
+
+    Parameters
+    ----------
+    measure : ParsedMeasure or ProvidedMeasure
+    items : ItemValues
+    size : int
+        How many groups there are.
+    name : str
+        The system's name, for messages.
+
+    Returns
+    -------
+    (size,) float array
+        NaN for a group without items, or where chance leaves no room (all lists of one candidate).
+
+    Raises
+    ------
+    MeasureError
+        If chance needs the length of lists that are cut.
+    """
+    record = measure.record
+    plain = _plain(record, items, size)
+    nothing = np.count_nonzero(np.bincount(items.group, weights=items.weight, minlength=size) == 0)
+    if nothing and record.aggregate != "sum":
+        tell_undefined(measure, name, f"there are no {measure.items} to take the mean of ({nothing} of {size} values)")
+    if record.form == "plain" or isinstance(measure, ProvidedMeasure):
+        return plain
+    with np.errstate(divide="ignore", invalid="ignore"):
+        adjusted, undefined = _adjusted(measure, items, size, name, plain)
+    undefined &= ~np.isnan(plain)  # of which there has been a warning
+    if np.any(undefined):
+        n = np.count_nonzero(undefined)
+        why = f"chance leaves no room, as when every list has one candidate ({n} of {size} values)"
+        tell_undefined(measure, name, why)
+    return np.where(undefined, np.nan, adjusted + 0.0)  # which makes 0.0 of -0.0
+
+
+def _plain(record: Measure, items: ItemValues, size: int) -> Floats:
+    if items.open_ranks is not None:
+        weight = np.ones(len(items.value)) if items.weight is None else items.weight
+        return MedianRanks(*items.open_ranks, items.group, size)(weight)
+    return aggregate_groups(items.value, items.group, size, record.aggregate, items.weight)
+
+
+def _adjusted(
+    measure: ParsedMeasure, items: ItemValues, size: int, name: str, plain: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """(size,) each: the numbers set against chance, and which of them leave no room."""
+    record = measure.record
+    flip = -1.0 if record.lower_is_better and measure.parameters.get("flipped") else 1.0
+    require_candidates(measure, items, name)
+    if record.chance is None:
+        expectation, variance = chance_level(measure, items, size, name)
+        if record.form == "z":
+            return flip * (plain - expectation) / np.sqrt(variance), variance == 0
+        return (plain - expectation) / (record.optimum - expectation), expectation == record.optimum
+    # differences are taken item by item, so that what should be 0, 1 or -1 is not the quotient of two roundings
+    above, below = (np.bincount(items.group, weights=part, minlength=size) for part in fraction(measure, items))
+    if record.form == "z":
+        variance = chance_level(measure, items, size, name)[1]
+        return flip * (above / below) / np.sqrt(variance), variance == 0
+    no_room = below == 0
+    if record.form == "index":
+        no_room |= _without_relevant(items, size)
+    return above / below, no_room
+
+
+def fraction(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues) -> tuple[Floats, Floats]:
+    """(n,) each: a group's number is the sum of the first over that of the second, brought back by the link."""
+    record = measure.record
+    weight = np.ones(len(items.value)) if items.weight is None else items.weight
+    if record.form == "plain" or record.chance is None or isinstance(measure, ProvidedMeasure):
+        with np.errstate(divide="ignore"):
+            return weight * LINKS[record.aggregate].to(items.value), weight
+    expectation = _per_item(record.chance.expectation, items, measure)
+    if record.form == "ratio":
+        return weight * items.value, weight * expectation
+    gained = weight * (items.value - expectation)
+    return gained, weight if record.form == "z" else weight * (record.optimum - expectation)
+
+
+def tell_undefined(measure: ParsedMeasure | ProvidedMeasure, name: str, why: str) -> None:
+    """Warn that a measure of a system, called ``name``, is undefined somewhere, and why."""
+    warn(f"{measure.label} of {name} is undefined where {why}")
+
+
+def _without_relevant(items: ItemValues, size: int) -> NDArray[np.bool_]:
+    """(size,) whether a group has questions, but none with a relevant entity: then 0 is all there is to be had."""
+    if items.relevant is None:
+        return np.zeros(size, np.bool_)
+    answered = np.bincount(items.group, weights=items.relevant > 0, minlength=size)
+    without: NDArray[np.bool_] = (answered == 0) & (np.bincount(items.group, minlength=size) > 0)
+    return without
+
+
+def chance_level(measure: ParsedMeasure, items: ItemValues, size: int, name: str) -> tuple[Floats, Floats]:
+    """(size,) expectation and variance of each group's number when every order is equally likely."""
+    candidates = require_candidates(measure, items, name)
+    if measure.record.chance is not None:
+        expectation = _per_item(measure.record.chance.expectation, items, measure)
+        variance = _per_item(measure.record.chance.variance, items, measure)
+        counted = np.ones(len(items.value)) if items.weight is None else items.weight
+        whole = np.bincount(items.group, weights=counted, minlength=size)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.bincount(items.group, weights=counted**2 * variance, minlength=size) / whole**2
+        return aggregate_groups(expectation, items.group, size, "mean", items.weight), spread
+    moments = np.full((2, size), np.nan)
+    order = np.argsort(items.group, kind="stable")
+    bounds = np.searchsorted(items.group[order], np.arange(size + 1))
+    for own_group in np.flatnonzero(np.diff(bounds)):
+        rows = order[bounds[own_group] : bounds[own_group + 1]]
+        weight = None if items.weight is None else items.weight[rows]
+        if weight is not None and not np.any(weight):
+            continue
+        moments[:, own_group] = _moments_of_all(measure.record, candidates[rows], weight)
+    return moments[0], moments[1]
+
+
+def require_candidates(measure: ParsedMeasure, items: ItemValues, name: str) -> NDArray[np.int64]:
+    """(n,) how many candidates each item was ranked among.
+
+    Raises
+    ------
+    MeasureError
+        If lists are cut, so that this is not known.
+    """
+    if items.candidates is None:
+        raise MeasureError(
+            f"{measure.label} needs to know how many candidates there were, which the cut run {name} does not tell; "
+            "evaluate the system's NAME.ranks.parquet (kgtrec rank)"
+        )
+    return items.candidates
+
+
+def _per_item(function: Callable[..., Floats], items: ItemValues, measure: ParsedMeasure) -> Floats:
+    """(n,) what a function of the chance record says of each item, worked out once for each distinct size."""
+    sizes = np.stack(items.sizes)
+    key = sizes[0] if len(sizes) == 1 else sizes[0] * (int(sizes[1].max(initial=0)) + 1) + sizes[1]
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    return function(*sizes[:, first], **measure.own_parameters)[place]
+
+
+def _moments_of_all(measure: Measure, candidates: NDArray[np.int64], weight: Floats | None) -> tuple[float, float]:
+    """Expectation and variance of a number that is no mean over items."""
+    from kgtrec.kernels.chance import ranks as chance
+
+    if np.all(candidates == 1):  # exactly, where a simulation would round
+        return measure.optimum, 0.0
+
+    if measure.aggregate == "geometric mean":
+        return chance.geometric_mean_moments(chance.group_candidates(candidates, weight), sign=1)
+    if measure.aggregate == "inverse geometric mean":
+        return chance.geometric_mean_moments(chance.group_candidates(candidates, weight), sign=-1)
+    statistic = {"median": "MedianRank", "harmonic mean": "HMR", "inverse mean": "IMR"}[measure.aggregate]
+    drawn = chance.monte_carlo(statistic, candidates, weight, seed=_MONTE_CARLO_SEED, repeats=MONTE_CARLO_REPEATS)
+    return drawn.expectation, drawn.variance

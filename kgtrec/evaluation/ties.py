@@ -1,0 +1,217 @@
+"""Systems under every policy for ties: how much of a score is owed to the order of candidates that score the same."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import Collection
+from kgtrec.data.frames import frame_of_table
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.data.table import Column, Table
+from kgtrec.errors import KgtrecError, KgtrecWarning, warn
+from kgtrec.evaluation.belonging import different_systems
+from kgtrec.evaluation.evaluate import Missing, System, default_measures, evaluate
+from kgtrec.evaluation.given import each_system
+from kgtrec.evaluation.matching import judge
+from kgtrec.kernels.ranking.positions import TIE_POLICIES
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TieComparison:
+    """How often each system's answers tie, and what every policy for ties makes of it; NaN where one is not possible.
+
+    A group is all candidates of a question that have one score, in the list in which the other answers stay.
+    """
+
+    systems: tuple[str, ...]
+    measures: tuple[str, ...]  # as the caller spelled them
+    policies: tuple[str, ...]
+    values: NDArray[np.float64]  # (systems, measures, policies)
+    tied: NDArray[np.float64]  # (systems,) share of the relevant, retrieved entities that tie with another candidate
+    mean_group: NDArray[np.float64]  # (systems,) mean size of the groups that those stand in; NaN where none ties
+    largest_group: NDArray[np.int64]  # (systems,) size of the largest group that holds a relevant entity
+
+    @property
+    def apart(self) -> NDArray[np.float64]:
+        """(systems, measures) how far the optimistic and the pessimistic value lie apart."""
+        ends = [self.policies.index(name) for name in ("optimistic", "pessimistic")]
+        distance: NDArray[np.float64] = np.abs(self.values[:, :, ends[0]] - self.values[:, :, ends[1]])
+        return distance
+
+    def value(self, system: str, measure: str, ties: str) -> float:
+        """One number."""
+        place = self.systems.index(system), self.measures.index(measure), self.policies.index(ties)
+        return float(self.values[place])
+
+    def to_table(self) -> pa.Table:
+        """A row per system and measure: system, tied, mean_group, largest_group, measure, each policy, apart."""
+        n = len(self.measures)
+        columns: dict[str, Any] = {
+            "system": [system for system in self.systems for _ in range(n)],
+            "tied": np.repeat(self.tied, n).tolist(),
+            "mean_group": np.repeat(self.mean_group, n).tolist(),
+            "largest_group": np.repeat(self.largest_group, n).tolist(),
+            "measure": list(self.measures) * len(self.systems),
+        }
+        columns |= {name: self.values[:, :, place].ravel().tolist() for place, name in enumerate(self.policies)}
+        return pa.table(columns | {"apart": self.apart.ravel().tolist()})
+
+    def to_frame(self) -> pd.DataFrame:
+        """:meth:`to_table` as a data frame."""
+        return frame_of_table(self.to_table())
+
+    def tables(self) -> tuple[Table, Table]:
+        """``scores``, a row per system and measure, and ``groups``, how often the answers of each system tie."""
+        policies = (Column(name, digits="measure") for name in (*self.policies, "apart"))
+        each = (
+            Column("system"), Column("tied", form="share", digits=2),
+            Column("mean_group", "mean group", form="count", digits=1), Column("largest_group", "largest"),
+        )  # fmt: skip
+        data = self.to_table()
+        groups = data.select([column.name for column in each]).take(pa.array(range(0, len(data), len(self.measures))))
+        return (
+            Table("scores", "", "", data, (Column("system"), Column("measure"), *policies)),
+            Table("groups", "", "", groups, each),
+        )
+
+
+#: from the least favourable order to the most favourable one, then those that are one order of many
+_COLUMNS = ("pessimistic", "realistic", "expected", "optimistic", "nondeterministic", "trec")
+
+
+def compare_ties(
+    qrels: Qrels | Collection | pd.DataFrame,
+    systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
+    measures: Any = None,
+    *,
+    policies: Sequence[str] | None = None,
+    seed: int = 0,
+    missing: Missing = "zero",
+    mixed: bool = False,
+) -> TieComparison:
+    """Every measure under every policy for ties, and how often answers tie.
+
+    Parameters
+    ----------
+    qrels, systems, measures, missing, mixed
+        As in :func:`kgtrec.evaluate`.
+    policies : sequence of str, optional
+        Further to "optimistic" and "pessimistic", which are always there. Default: all that any of the systems has;
+        "trec" is for runs only.
+    seed : int
+        Of the policy "nondeterministic".
+
+    Returns
+    -------
+    TieComparison
+        NaN where a policy is not possible: "trec" of answer ranks, "expected" of a measure without a closed form,
+        any other than "trec" of a measure of ir-measures' providers.
+
+    References
+    ----------
+    Berrendorf et al. (2020), arXiv:2002.06914; McSherry, Najork (2008), ECIR.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> qrels = pd.DataFrame({"query_id": ["q1"], "doc_id": ["a"], "relevance": [1]})
+    >>> run = pd.DataFrame({"query_id": ["q1", "q1"], "doc_id": ["x", "a"], "score": [1.0, 1.0]})
+    >>> compared = compare_ties(qrels, {"mine": run}, "RR", policies=["expected"])
+    >>> compared.policies, compared.values.tolist(), compared.apart.tolist()
+    (('pessimistic', 'expected', 'optimistic'), [[[0.5, 0.75, 1.0]]], [[0.5]])
+    """
+    judgements = _judgements(qrels)
+    found: Iterable[System] = each_system(systems)
+    if measures is None:
+        found = list(found)
+        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
+    parsed = parse_measures(measures)
+    asked = _asked(policies)
+    names: list[str] = []
+    kinds: set[bool] = set()
+    values, sizes = [], []
+    # each is held against the collection when it is evaluated
+    for system in different_systems(found, None, qrels=judgements, measures=parsed, mixed=mixed):
+        names.append(system.name)
+        kinds.add(isinstance(system, Run))
+        values.append(_values(qrels, system, parsed, asked, seed, missing))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KgtrecWarning)  # told when the system was evaluated
+            sizes.append(judge(system, judgements).group_size)
+    shown = [place for place, policy in enumerate(asked) if policy != "trec" or True in kinds or policies is not None]
+    return TieComparison(
+        tuple(names), tuple(measure.label for measure in parsed), tuple(asked[place] for place in shown),
+        np.array(values)[:, :, shown], *_groups(sizes),
+    )  # fmt: skip
+
+
+def _judgements(qrels: Qrels | Collection | pd.DataFrame) -> Qrels:
+    if isinstance(qrels, Collection):
+        return qrels.qrels
+    return qrels if isinstance(qrels, Qrels) else Qrels.from_frame(qrels)
+
+
+def _asked(policies: Sequence[str] | None) -> tuple[str, ...]:
+    wanted = set(TIE_POLICIES if policies is None else [policies] if isinstance(policies, str) else policies)
+    unknown = sorted(wanted.difference(TIE_POLICIES))
+    if unknown:
+        raise KgtrecError(f"expected policies for ties among {', '.join(TIE_POLICIES)}, found {unknown[0]!r}")
+    return tuple(policy for policy in _COLUMNS if policy in wanted | {"optimistic", "pessimistic"})
+
+
+def _values(
+    qrels: Qrels | Collection | pd.DataFrame,
+    system: System,
+    measures: Sequence[ParsedMeasure | ProvidedMeasure],
+    policies: Sequence[str],
+    seed: int,
+    missing: Missing,
+) -> NDArray[np.float64]:
+    """(measures, policies) values of one system."""
+    values = np.full((len(measures), len(policies)), np.nan)
+    told: set[str] = set()
+    for column, policy in enumerate(policies):
+        possible = [place for place, measure in enumerate(measures) if _is_possible(system, measure, policy)]
+        if not possible:
+            continue
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", KgtrecWarning)
+            scores = evaluate(
+                qrels, system, [measures[place] for place in possible], ties=policy, seed=seed, missing=missing
+            )
+        values[possible, column] = scores.values[0, :, 0]
+        for warning in caught:
+            if str(warning.message) not in told:  # each policy warns of the same
+                told.add(str(warning.message))
+                warn(str(warning.message))
+    return values
+
+
+def _is_possible(system: System, measure: ParsedMeasure | ProvidedMeasure, policy: str) -> bool:
+    if policy == "trec":
+        return isinstance(system, Run)
+    if isinstance(measure, ProvidedMeasure):
+        return False
+    return policy != "expected" or measure.record.expected is not None
+
+
+def _groups(
+    sizes: Sequence[NDArray[np.int64]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Per system: the share of tied entities, the mean size of their groups, and the largest group."""
+    tied = np.array([np.mean(size > 1) if len(size) else 0.0 for size in sizes])
+    mean = np.array([np.mean(size[size > 1]) if np.any(size > 1) else np.nan for size in sizes])
+    return tied, mean, np.array([size.max(initial=0) for size in sizes], np.int64)

@@ -1,0 +1,115 @@
+"""Weights of items: each relation, or each question, counts alike, or as a given distribution has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.errors import KgtrecError, nearest, warn
+from kgtrec.evaluation.summarise import ItemValues
+from kgtrec.measures.ir_measures_adapter import ProvidedMeasure
+from kgtrec.measures.names import ParsedMeasure
+
+WEIGHTS = ("question", "relation")
+
+
+class Weighting:
+    """How much each item counts.
+
+    Parameters
+    ----------
+    weights : {"question", "relation"} or mapping, optional
+        Each question or each relation counts alike; or a mapping from relation to its share, of any scale. None: each
+        item counts alike, unless the measure says otherwise.
+    qrels : Qrels
+    collection : Collection, optional
+        Where the questions' relations are looked up.
+
+    Raises
+    ------
+    KgtrecError
+        If the weights are of no known kind, a share is negative or of no relation of the collection, or there are
+        shares and no collection.
+
+    Warns
+    -----
+    KgtrecWarning
+        If shares leave out relations that the qrels ask for; those have a share of 0.
+    """
+
+    def __init__(self, weights: str | Mapping[str, float] | None, qrels: Qrels, collection: Collection | None) -> None:
+        if isinstance(weights, str) and weights not in WEIGHTS:
+            raise KgtrecError(
+                f"expected weights by {' or '.join(WEIGHTS)}, or shares of relations, found {weights!r}"
+                f"{nearest(weights, WEIGHTS)}"
+            )
+        self._weights, self._qrels, self._collection = weights, qrels, collection
+        self._shares = None if weights is None or isinstance(weights, str) else self._shares_of(weights)
+
+    def tell_fixed(self, measures: Iterable[ParsedMeasure | ProvidedMeasure]) -> None:
+        """Warn of measures that fix their weights otherwise than these are."""
+        for measure in measures:
+            fixed = measure.record.weighting
+            if fixed is not None and self._weights not in (None, fixed):
+                warn(f"{measure.label} counts each {fixed} alike by definition; the weights do not change it")
+
+    def by_question(self, measure: ParsedMeasure | ProvidedMeasure) -> bool:
+        """Whether each question counts alike in a measure over answers."""
+        return (measure.record.weighting or self._weights) == "question"
+
+    def of(self, items: ItemValues, measure: ParsedMeasure | ProvidedMeasure) -> NDArray[np.float64] | None:
+        """(n,) weights of the items of a measure; None where each counts alike."""
+        weights = measure.record.weighting or self._weights
+        if weights is None or measure.record.aggregate == "sum":
+            return None
+        if weights == "question":
+            return _alike(items.group, items.question)
+        relation = self._relations[items.question]
+        alike = _alike(items.group, relation)
+        return alike if isinstance(weights, str) or self._shares is None else alike * self._shares[relation]
+
+    @cached_property
+    def _relations(self) -> NDArray[np.int32]:
+        """(questions of the qrels,) relation of each."""
+        if self._collection is None:
+            raise KgtrecError(
+                "weights by relation need the questions' topics, and qrels alone have none: give a collection"
+            )
+        return self._collection.questions.relation[self._collection.topics_of(self._qrels.questions)]
+
+    def _shares_of(self, weights: Mapping[str, float]) -> NDArray[np.float64]:
+        if self._collection is None:
+            raise KgtrecError("shares of relations need a collection")
+        relations = self._collection.relations
+        code = relations.encode(list(weights))
+        if np.any(code < 0):
+            wrong = list(weights)[int(np.flatnonzero(code < 0)[0])]
+            raise KgtrecError(
+                f"expected relations of the collection, found a share of {wrong!r}{nearest(wrong, relations)}"
+            )
+        share = np.array(list(weights.values()), np.float64)
+        if not np.all(np.isfinite(share)) or np.any(share < 0) or share.sum() == 0:
+            raise KgtrecError("expected shares of relations that are numbers of at least 0, and not all 0")
+        shares = np.full(len(relations), np.nan)
+        shares[code] = np.ldexp(share, -np.frexp(share.max())[1])  # exact, and no sum of them overflows
+        asked = np.unique(self._relations[self._qrels.question[self._qrels.grade >= 1]])
+        without = asked[np.isnan(shares[asked])]
+        if len(without):
+            warn(
+                f"the shares leave out {len(without)} of the {len(asked)} relations of the qrels, such as "
+                f"{relations[int(without[0])]!r}; they count 0 and their answers nothing"
+            )
+        return np.where(np.isnan(shares), 0.0, shares)
+
+
+def _alike(group: NDArray[np.int32], kind: NDArray[np.int32]) -> NDArray[np.float64]:
+    """(n,) one over how often each item's kind occurs in its group."""
+    key = group.astype(np.int64) * (int(kind.max(initial=0)) + 1) + kind
+    _, place, count = np.unique(key, return_inverse=True, return_counts=True)
+    weight: NDArray[np.float64] = 1.0 / count[place]
+    return weight

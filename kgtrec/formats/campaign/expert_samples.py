@@ -1,0 +1,126 @@
+"""Which labels an expert was asked to give again: expert_sample.tsv in the folder of a campaign."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from kgtrec.data.expert_sample import ExpertSample
+from kgtrec.data.judgements import VERDICTS
+from kgtrec.data.pool import Pool
+from kgtrec.errors import FormatError
+from kgtrec.formats.campaign.pools import BY
+from kgtrec.formats.files import PathLike, require_regular
+from kgtrec.formats.output.folders import EXPERT_SAMPLE
+from kgtrec.formats.output.outputs import update_text
+from kgtrec.formats.trec.text import shown
+from kgtrec.formats.triples.text import Lines
+
+COLUMNS = ("task", "head", "relation", "tail", "verdict", "probability")
+
+
+def is_drawn(folder: PathLike) -> bool:
+    """Whether the campaign of a folder has a sample."""
+    return Path(folder, EXPERT_SAMPLE).exists()  # whatever it is, so that reading it tells what is wrong
+
+
+def write_expert_sample(folder: PathLike, pool: Pool, sample: ExpertSample) -> None:
+    """Write expert_sample.tsv, atomically: a line per triple, with its label and its probability of being drawn."""
+    triples, row = pool.triples, sample.triple
+    columns = (
+        (str(task) for task in (row + 1).tolist()),
+        triples.entities.decode(triples.head[row]).to_pylist(),
+        triples.relations.decode(triples.relation[row]).to_pylist(),
+        triples.entities.decode(triples.tail[row]).to_pylist(),
+        (VERDICTS[verdict] for verdict in sample.verdict),
+        (repr(chance) for chance in sample.probability.tolist()),
+    )
+    lines = ["\t".join(COLUMNS), *("\t".join(fields) for fields in zip(*columns, strict=True)), ""]
+    update_text(Path(folder, EXPERT_SAMPLE), "\n".join(lines), by=BY)
+
+
+def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
+    """The sample that was drawn from a pool.
+
+    Raises
+    ------
+    FormatError
+        If there is none, or for the first line that is wrong, or that no draw from this pool can have given.
+    """
+    path = Path(folder, EXPERT_SAMPLE)
+    if not is_drawn(folder):
+        raise FormatError(
+            f"found no {EXPERT_SAMPLE}, so no sample was drawn; run kgtrec campaign sample --out first",
+            path=str(folder),
+        )
+    require_regular(path)
+    lines = Lines.read(path).below_header(COLUMNS)
+    rows: list[tuple[int, int, float]] = []
+    line_of: dict[int, int] = {}
+    chance_of: dict[str, tuple[str, int]] = {}
+    for line, data in lines.numbered:
+        fields = _fields(path, line, data)
+        row = _row(path, line, fields, pool)
+        if row in line_of:
+            message = f"expected each task once, found {row + 1} here and on line {line_of[row]}"
+            raise FormatError(message, path=path, line=line)
+        line_of[row] = line
+        verdict, chance = fields[4:]
+        if verdict not in VERDICTS[:2]:
+            raise FormatError(f"expected N or Y as verdict, got {verdict!r}", path=path, line=line)
+        first, where = chance_of.setdefault(verdict, (chance, line))
+        if chance != first:
+            message = (
+                f"expected one probability for all of {verdict}, got {chance!r} here and {first!r} on line {where}"
+            )
+            raise FormatError(message, path=path, line=line)
+        rows.append((row, VERDICTS.index(verdict), _probability(path, line, chance)))
+    order = np.argsort([row for row, *_ in rows], kind="stable")
+    columns = [np.array([one[i] for one in rows]) for i in range(3)] if rows else [np.zeros(0)] * 3
+    triple, label, probability = (column[order] for column in columns)
+    return ExpertSample(triple.astype(np.int32), label.astype(np.int8), probability.astype(np.float64))
+
+
+def _fields(path: Path, line: int, data: bytes) -> list[str]:
+    try:
+        fields = data.decode().split("\t")
+    except UnicodeDecodeError:
+        raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
+    if len(fields) != len(COLUMNS):
+        raise FormatError(
+            f"expected {len(COLUMNS)} columns ({' '.join(COLUMNS)}) separated by tabs, got {len(fields)}: "
+            f"{shown(data)}",
+            path=path, line=line,
+        )  # fmt: skip
+    return fields
+
+
+def _row(path: Path, line: int, fields: list[str], pool: Pool) -> int:
+    task, *labels = fields[:4]
+    if not re.fullmatch("[1-9][0-9]{0,8}", task) or int(task) > len(pool):
+        raise FormatError(f"expected a task of 1 to {len(pool)}, got {task[:40]!r}", path=path, line=line)
+    row, triples = int(task) - 1, pool.triples
+    own = (
+        triples.entities[triples.head[row]],
+        triples.relations[triples.relation[row]],
+        triples.entities[triples.tail[row]],
+    )
+    if tuple(labels) != own:
+        raise FormatError(
+            f"expected the triple that is task {task} of pool.tsv, {' '.join(own)}, got {' '.join(labels)}; the "
+            "sample is of another pool",
+            path=path, line=line,
+        )  # fmt: skip
+    return row
+
+
+def _probability(path: Path, line: int, text: str) -> float:
+    try:
+        chance = float(text)
+    except ValueError:
+        chance = np.nan
+    if not 0 < chance <= 1:
+        raise FormatError(f"expected a probability above 0, at most 1, got {text[:40]!r}", path=path, line=line)
+    return chance

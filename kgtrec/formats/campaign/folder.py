@@ -1,0 +1,519 @@
+"""The folder of an annotation campaign: what `kgtrec pool` begins and `kgtrec campaign` fills, all of it plain text.
+
+The pool's own files (campaign.json, topics.tsv, seeds.txt, pool.tsv, runs.tsv, automatic.tsv) are those of
+:mod:`kgtrec.formats.campaign.pools`, the events those of :mod:`kgtrec.formats.campaign.judgements`; here are the files
+that people edit, and who is asked what. Tables have a header line and are split at tabs only; labels are taken as they
+are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from kgtrec.data.arrow import compute as pc
+from kgtrec.data.arrow import labels_of, values_of
+from kgtrec.data.campaign import Assignments, Campaign, People
+from kgtrec.data.judgements import ROLES, Judgements
+from kgtrec.data.pool import Pool
+from kgtrec.data.templates import check_template
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.formats.campaign.judgements import read_judgements
+from kgtrec.formats.campaign.pools import BY, read_pool
+from kgtrec.formats.files import PathLike, require_regular
+from kgtrec.formats.output.folders import (
+    ASSIGNMENTS,
+    GUIDELINES,
+    JUDGEMENTS,
+    NAMES,
+    PEOPLE,
+    POOL,
+    SETTINGS,
+    SOURCES,
+    TEMPLATES,
+)
+from kgtrec.formats.output.outputs import update_text, updating
+from kgtrec.formats.trec.text import shown
+from kgtrec.formats.triples.text import Lines, read_fields
+
+EDITED = (PEOPLE, ASSIGNMENTS, TEMPLATES, SOURCES, NAMES)  # what a campaign holds beside its pool and judgements
+
+SOURCES_COMMENT = """\
+# Hosts whose pages may prove a verdict, one a line; hosts below one count too: wikipedia.org allows en.wikipedia.org.
+# While no host is listed, a page of any host will do. Remove the # before those that you trust:
+# wikipedia.org
+# wikidata.org
+"""
+
+_TEMPLATE_COLUMNS = ("relation", "template")
+_NAME_COLUMNS = ("entity", "name")
+_PERSON_COLUMNS = ("person", "role", "active")
+ASSIGNMENT_COLUMNS = ("annotator", "task", "head", "relation", "tail")
+_WHOLE_SETTINGS = {"annotators_per_triple": 1, "seed": 0, "assignment_seed": 0}  # and the least each may be
+_IS_ACTIVE = {"yes": True, "no": False}
+_Key = TypeVar("_Key", bound=Hashable)
+_HOST = re.compile(
+    r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+", re.ASCII
+)
+
+
+def read_campaign(folder: PathLike) -> Campaign:
+    """All that the folder of a campaign holds.
+
+    A folder that only has a pool reads as a campaign of no people and no judgements; commands that need more ask
+    :func:`require_initialised` first.
+
+    Raises
+    ------
+    FormatError
+        If there is no pool, a file is missing, or for the first line of any file that is wrong.
+    """
+    campaign = read_campaign_without_judgements(folder)
+    if not is_initialised(folder):
+        return campaign
+    return replace(campaign, judgements=read_judgements(Path(folder, JUDGEMENTS), campaign.pool))
+
+
+def read_campaign_without_judgements(folder: PathLike) -> Campaign:
+    """All that the folder of a campaign holds but what people said of it.
+
+    Raises
+    ------
+    FormatError
+        As :func:`read_campaign`.
+    """
+    made = read_pool(folder)
+    pool, own = made.pool, Path(folder)
+    require_whole_settings(folder, made.settings)
+    said = own / JUDGEMENTS
+    if not is_initialised(folder) and said.is_file() and said.stat().st_size:
+        raise FormatError(
+            f"expected who judged, since {JUDGEMENTS} holds judgements, found no such file; put it back, or name the "
+            "same people with kgtrec campaign init",
+            path=own / PEOPLE,
+        )
+    nobody = People.none()
+    campaign = Campaign(
+        pool, made.known_answers, made.automatic, nobody, Assignments.none(nobody.names), _no_judgements(nobody.names),
+        settings=made.settings,
+    )  # fmt: skip
+    return reread(folder, campaign, EDITED) if is_initialised(folder) else campaign
+
+
+def reread(folder: PathLike, campaign: Campaign, names: Collection[str]) -> Campaign:
+    """The campaign as it is with some of ``EDITED`` read anew.
+
+    Raises
+    ------
+    FormatError
+        As :func:`read_campaign`.
+    """
+    own, pool, people = Path(folder), campaign.pool, campaign.people
+    changes: dict[str, Any] = {}
+    if PEOPLE in names:
+        changes["people"] = people = read_people(own / PEOPLE)
+    if PEOPLE in names or ASSIGNMENTS in names:
+        changes["assignments"] = (
+            read_assignments(own / ASSIGNMENTS, pool, people)
+            if (own / ASSIGNMENTS).exists()  # a pool that replaces another takes them away; they can be made again
+            else Assignments.none(people.names)
+        )
+    if TEMPLATES in names:
+        changes["templates"] = read_templates(own / TEMPLATES)
+    if SOURCES in names:
+        changes["sources"] = read_sources(own / SOURCES)
+    if NAMES in names:
+        changes["names"] = read_names(own / NAMES, pool.questions.entities)
+    return replace(campaign, **changes)
+
+
+def require_whole_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
+    """Refuse settings whose numbers are none.
+
+    Raises
+    ------
+    FormatError
+        For the first one.
+    """
+    for name, least in _WHOLE_SETTINGS.items():
+        found = settings.get(name, least)
+        if not isinstance(found, int) or isinstance(found, bool) or found < least:
+            raise FormatError(
+                f"expected a whole number of at least {least} as {name}, got {found!r}", path=Path(folder, SETTINGS)
+            )
+
+
+def is_initialised(folder: PathLike) -> bool:
+    """Whether `kgtrec campaign init` has run: people.tsv, which it writes last, is there.
+
+    Raises
+    ------
+    FormatError
+        If anything but a file stands in the place of one that people edit, or of the judgements.
+    """
+    require_regular(*(Path(folder, name) for name in (GUIDELINES, *EDITED, JUDGEMENTS)))
+    return Path(folder, PEOPLE).is_file()
+
+
+def require_initialised(folder: PathLike) -> None:
+    """Refuse a folder without a pool, and one in which nobody could judge it yet.
+
+    Raises
+    ------
+    FormatError
+        With what to run first.
+    """
+    require_regular(Path(folder, POOL))
+    if not Path(folder, POOL).is_file():
+        raise FormatError(
+            f"expected the folder of a campaign, found no {POOL} in it; run kgtrec pool first", path=str(folder)
+        )
+    if not is_initialised(folder):
+        raise FormatError(f"found no {PEOPLE}; run kgtrec campaign init first", path=str(folder))
+
+
+def default_guidelines() -> str:
+    """Guidelines for annotators that fit any campaign, in Markdown."""
+    return files("kgtrec.formats").joinpath("campaign_defaults", GUIDELINES).read_text(encoding="utf-8")
+
+
+def read_text(path: PathLike) -> str:
+    """A text of any form, such as guidelines, each line ended by a line feed.
+
+    Raises
+    ------
+    FormatError
+        If it is not UTF-8, or empty.
+    """
+    lines = _lines(path)
+    if not lines.data.strip():
+        raise FormatError("expected a text, found an empty file", path=path)
+    texts = [line.removesuffix(b"\r") for line in lines.data.removesuffix(b"\n").split(b"\n")]
+    return "".join(f"{_decoded(path, number, text)}\n" for number, text in enumerate(texts, lines.first))
+
+
+def _no_judgements(annotators: Vocabulary) -> Judgements:
+    none, texts = np.zeros(0, np.int32), labels_of([])
+    return Judgements(none, none, none.astype(np.int8), none.astype(np.int8), texts, texts, texts, annotators)
+
+
+def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
+    """Write campaign.json with some settings changed, such as how many annotators a triple has."""
+    update_text(Path(folder, SETTINGS), json.dumps(settings, indent=2, ensure_ascii=False) + "\n", by=BY)
+
+
+def read_people(path: PathLike) -> People:
+    r"""Who may judge, of `person role active` lines; one line per person and role.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong, or says again what a person is.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "people.tsv"
+    >>> _ = path.write_text("person\trole\tactive\nann\tannotator\tyes\nann\texpert\tno\n")
+    >>> people = read_people(path)
+    >>> list(people.names), people.person.tolist(), people.role.tolist(), people.is_active.tolist()
+    (['ann'], [0, 0], [0, 2], [True, False])
+    """
+    rows: list[tuple[str, int, bool]] = []
+    line_of: dict[tuple[str, int], int] = {}
+    for line, (person, role, active) in _rows(path, _PERSON_COLUMNS):
+        if person != person.strip():
+            raise FormatError(
+                f"expected a person's name without white space around it, got {person!r}", path=path, line=line
+            )
+        if role not in ROLES:
+            raise FormatError(
+                f"expected a role of {', '.join(ROLES)}, got {role!r}{nearest(role, ROLES)}", path=path, line=line
+            )
+        if active not in _IS_ACTIVE:
+            raise FormatError(f"expected yes or no as active, got {active!r}", path=path, line=line)
+        key = person, ROLES.index(role)
+        _refuse_again(path, line_of, key, line, f"{person!r} as {role}")
+        rows.append((*key, _IS_ACTIVE[active]))
+    names, person_code = Vocabulary.encoding(labels_of([person for person, _, _ in rows]))
+    return People(
+        names,
+        person_code,
+        np.array([role for _, role, _ in rows], np.int8),
+        np.array([active for _, _, active in rows], np.bool_),
+    )
+
+
+def write_people(folder: PathLike, people: People) -> None:
+    """Write people.tsv, in the order of ``people``."""
+    active = {value: text for text, value in _IS_ACTIVE.items()}
+    rows = zip(
+        people.names.decode(people.person).to_pylist(),
+        (ROLES[role] for role in people.role),
+        (active[bool(value)] for value in people.is_active),
+        strict=True,
+    )
+    _write_rows(Path(folder, PEOPLE), _PERSON_COLUMNS, rows)
+
+
+def read_templates(path: PathLike) -> dict[str, str]:
+    r"""The question template of each relation, of `relation template` lines; relations need not be the pool's.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong, names a relation again, or holds no template, see
+        :func:`kgtrec.data.templates.check_template`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "templates.tsv"
+    >>> _ = path.write_text("relation\ttemplate\ncapital\tIs {tail} the capital of {head}?\n")
+    >>> read_templates(path)
+    {'capital': 'Is {tail} the capital of {head}?'}
+    """
+    templates: dict[str, str] = {}
+    line_of: dict[str, int] = {}
+    for line, (relation, template) in _rows(path, _TEMPLATE_COLUMNS):
+        _refuse_again(path, line_of, relation, line, repr(relation))
+        try:
+            check_template(template)
+        except KgtrecError as error:
+            raise FormatError(str(error), path=path, line=line) from None
+        templates[relation] = template
+    return templates
+
+
+def write_templates(folder: PathLike, templates: Mapping[str, str]) -> None:
+    """Write templates.tsv, in the order of ``templates``."""
+    _write_rows(Path(folder, TEMPLATES), _TEMPLATE_COLUMNS, templates.items())
+
+
+def read_sources(path: PathLike) -> tuple[str, ...]:
+    r"""The verified hosts, one a line, in lower case; what follows ``#`` is a comment.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is no host, or one named before.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "sources.txt"
+    >>> _ = path.write_text("# encyclopedias\nen.wikipedia.org\nWikidata.org # items\n")
+    >>> read_sources(path)
+    ('en.wikipedia.org', 'wikidata.org')
+    """
+    line_of: dict[str, int] = {}
+    for line, data in _lines(path).numbered:
+        written = _decoded(path, line, data).partition("#")[0].strip()
+        host = written.lower()
+        if not host:
+            continue
+        if not _HOST.fullmatch(host):
+            raise FormatError(
+                f"expected a host such as en.wikipedia.org, without https:// and path, got {written[:100]!r}",
+                path=path, line=line,
+            )  # fmt: skip
+        _refuse_again(path, line_of, host, line, repr(host))
+    return tuple(line_of)
+
+
+def write_sources(folder: PathLike, sources: Iterable[str], comment: str = SOURCES_COMMENT) -> None:
+    """Write sources.txt: ``comment``, then a host a line."""
+    update_text(Path(folder, SOURCES), comment + "".join(f"{host}\n" for host in sources), by=BY)
+
+
+def read_names(path: PathLike, entities: Vocabulary) -> dict[str, str]:
+    r"""What people call ``entities``, of `entity name` lines; the header may be missing, as in the files of many KGs.
+
+    Entities that are not among ``entities`` are skipped, so the file of a whole KG will do.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong, or names one of ``entities`` again.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "names.tsv"
+    >>> _ = path.write_text("entity\tname\nQ90\tParis\nQ64\tBerlin\n")
+    >>> read_names(path, Vocabulary.of(["Q64"]))
+    {'Q64': 'Berlin'}
+    """
+    lines = _lines(path)
+    header, rest = lines.without_first()
+    if header == "\t".join(_NAME_COLUMNS).encode():
+        lines = rest
+    labels, names = _columns(lines, _NAME_COLUMNS)
+    code = entities.encode(labels)
+    row = np.flatnonzero(code >= 0)
+    order = row[np.argsort(code[row], kind="stable")]
+    same = np.flatnonzero(code[order][1:] == code[order][:-1])
+    if len(same):
+        place = same[np.argmin(order[same + 1])]
+        first, again = (lines.numbered[order[place + step]][0] for step in (0, 1))
+        raise _said_again(path, first, again, repr(labels[int(order[place])].as_py()))
+    kept = pa.array(row)
+    return dict(zip(labels.take(kept).to_pylist(), names.take(kept).to_pylist(), strict=True))
+
+
+def write_names(folder: PathLike, names: Mapping[str, str]) -> None:
+    """Write names.tsv, in the order of ``names``."""
+    _write_rows(Path(folder, NAMES), _NAME_COLUMNS, names.items())
+
+
+def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
+    """Who is asked what, of `annotator task head relation tail` lines, in their order.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong, names somebody who is not among ``people``, a triple that is not the pool's
+        of that task number, or a task that the annotator has on an earlier line.
+    """
+    lines = _lines(path).below_header(ASSIGNMENT_COLUMNS)
+    annotator, task, *labels = _columns(lines, ASSIGNMENT_COLUMNS)
+    person = people.names.encode(annotator)
+    if (wrong := np.flatnonzero(person < 0)).size:
+        name = annotator[int(wrong[0])].as_py()
+        raise lines.error(
+            int(wrong[0]),
+            f"expected a person of {PEOPLE}, got {name!r}{nearest(name, people.names)}; who has left stays there, with "
+            "no as active; in the line",
+        )
+    numbers = values_of(pc.match_substring_regex(task, "^[1-9][0-9]{0,8}$"))
+    if not numbers.all():
+        row = int(np.argmin(numbers))
+        raise lines.error(row, f"expected a task number from 1 on, got {task[row].as_py()!r}; in the line")
+    triple = values_of(pc.cast(task, pa.int32())) - np.int32(1)
+    if (wrong := np.flatnonzero(triple >= len(pool))).size:
+        row = int(wrong[0])
+        raise lines.error(row, f"expected a task of 1 to {len(pool)}, got {triple[row] + 1}; in the line")
+    asked, triples = pool.questions, pool.triples
+    own = (
+        asked.entities.encode(labels[0]) == triples.head[triple],
+        asked.relations.encode(labels[1]) == triples.relation[triple],
+        asked.entities.encode(labels[2]) == triples.tail[triple],
+    )
+    if (wrong := np.flatnonzero(~np.logical_and.reduce(own))).size:
+        row = int(wrong[0])
+        raise lines.error(
+            row,
+            f"expected the triple that is task {triple[row] + 1} of {POOL}, got another; run kgtrec campaign assign to "
+            "write the file anew; in the line",
+        )
+    key = triple.astype(np.int64) * len(people.names) + person
+    order = np.argsort(key, kind="stable")
+    same = np.flatnonzero(key[order][1:] == key[order][:-1])
+    if len(same):
+        place = same[np.argmin(order[same + 1])]
+        first, again = (lines.numbered[order[place + step]][0] for step in (0, 1))
+        row = int(order[place])
+        raise _said_again(path, first, again, f"task {triple[row] + 1} of {annotator[row].as_py()!r}")
+    return Assignments(person, triple, people.names)
+
+
+def write_assignments(folder: PathLike, pool: Pool, assignments: Assignments) -> None:
+    """Write assignments.tsv, in the order of ``assignments``."""
+    triples, row = pool.triples, assignments.triple
+    columns = (
+        assignments.annotators.decode(assignments.annotator),
+        pc.cast(pa.array(row + 1), pa.string()),
+        triples.entities.decode(triples.head[row]),
+        triples.relations.decode(triples.relation[row]),
+        triples.entities.decode(triples.tail[row]),
+    )
+    path = Path(folder, ASSIGNMENTS)
+    for column in columns:
+        if pc.any(pc.match_substring_regex(column, "[\t\r\n]")).as_py():
+            raise _unwritable(path, next(label for label in column.to_pylist() if set("\t\r\n") & set(label)))
+    lines = pc.binary_join_element_wise(*columns, "\t").to_pylist()
+    with updating(path, by=BY) as stream:
+        stream.write("\n".join(["\t".join(ASSIGNMENT_COLUMNS), *lines, ""]).encode())
+
+
+def _lines(path: PathLike) -> Lines:
+    lines = Lines.read(path)
+    if (place := lines.data.find(b"\0")) >= 0:
+        line = lines.data.count(b"\n", 0, place) + 1
+        raise FormatError(
+            "expected UTF-8 text, found a NUL byte; is it another kind of file, or UTF-16?", path=path, line=line
+        )
+    return lines
+
+
+def _rows(path: PathLike, columns: Sequence[str]) -> list[tuple[int, list[str]]]:
+    """Line number and fields of each line below the header."""
+    return _split(_lines(path).below_header(columns), columns)
+
+
+def _split(lines: Lines, columns: Sequence[str]) -> list[tuple[int, list[str]]]:
+    rows = []
+    for line, data in lines.numbered:
+        fields = _decoded(lines.path, line, data).split("\t")
+        if len(fields) != len(columns) or not all(fields):
+            found = len(fields) if all(fields) else "an empty one"
+            raise FormatError(
+                f"expected {len(columns)} columns ({' '.join(columns)}) separated by tabs, got {found}: {shown(data)}",
+                path=lines.path,
+                line=line,
+            )
+        rows.append((line, fields))
+    return rows
+
+
+def _columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
+    """The same by column, for files that may be long."""
+    if not lines.data.strip(b" \v\f\r\n"):
+        return [labels_of([])] * len(columns)
+    try:
+        return read_fields(lines, len(columns), " ".join(columns))
+    except FormatError:
+        rows = _split(lines, columns)  # says what is wrong in the words of this format
+        return [labels_of(list(column)) for column in zip(*(fields for _, fields in rows), strict=True)]
+
+
+def _decoded(path: PathLike, line: int, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
+
+
+def _refuse_again(path: PathLike, line_of: dict[_Key, int], key: _Key, line: int, what: str) -> None:
+    if key in line_of:
+        raise _said_again(path, line_of[key], line, what)
+    line_of[key] = line
+
+
+def _said_again(path: PathLike, first: int, again: int, what: str) -> FormatError:
+    return FormatError(
+        f"expected each once, found {what} here and on line {first}; remove one of them", path=path, line=again
+    )
+
+
+def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    lines = ["\t".join(columns)]
+    for row in rows:
+        for text in row:
+            if not text or set("\t\r\n\0") & set(text):
+                raise _unwritable(path, text)
+        lines.append("\t".join(row))
+    update_text(path, "\n".join([*lines, ""]), by=BY)
+
+
+def _unwritable(path: PathLike, text: str) -> KgtrecError:
+    return KgtrecError(f"{path}: expected text without tabs and line breaks, not empty, found {text!r}")

@@ -1,0 +1,413 @@
+"""Label Studio: tasks and labelling configuration for import there, and its JSON export back.
+
+Label Studio checks little: it stores any choice, any link, several annotations of one person on a task, and lets data
+be edited. So nothing that comes back is believed here; who the person is, is told by a file of users, and the rest is
+left to :func:`kgtrec.campaign.accept`.
+
+References
+----------
+HumanSignal. Label Studio documentation: "Label Studio Task Format", "Export annotations".
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+from xml.sax.saxutils import quoteattr
+
+from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import ROLES
+from kgtrec.data.tasks import Returned, Tasks
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.output.outputs import write_text, writing_folder
+from kgtrec.formats.trec.text import shown
+
+BY = "label-studio"  # what writes the folder
+TASKS, CONFIG, README = "tasks.json", "labelling.xml", "README.md"
+CHOICES = {"Yes": "Y", "No": "N", "Unsure": "unsure"}  # as a person sees them -> verdict
+USER_COLUMNS = ("user", "person")
+_DATA = ("question", "head", "relation", "tail", "head_name", "tail_name", "search")
+_LARGEST = 10**10
+
+_CONFIG = """<View>
+  <Header value="Question"/>
+  <Text name="question" value="$question" valueType="text"/>
+{guidelines}  <Choices name="verdict" toName="question" choice="single" required="true" showInline="true"
+           requiredMessage="Choose Yes, No or Unsure">
+    <Choice value="Yes" hotkey="y"/>
+    <Choice value="No" hotkey="n"/>
+    <Choice value="Unsure" hotkey="u"/>
+  </Choices>
+  <Header value="Link to the source that proves it (for Yes and No)" size="5"/>
+  <TextArea name="source" toName="question" rows="1" maxSubmissions="1" editable="true" placeholder="https://"/>
+  <Header value="Note (may stay empty)" size="5"/>
+  <TextArea name="note" toName="question" rows="2" maxSubmissions="1" editable="true"/>
+  <Header value="To search for, the same for all candidates of a question" size="5"/>
+  <Text name="search" value="$search" valueType="text"/>
+  <Header value="Head" size="5"/>
+  <Text name="head_name" value="$head_name" valueType="text"/>
+  <Text name="head" value="$head" valueType="text"/>
+  <Header value="Tail" size="5"/>
+  <Text name="tail_name" value="$tail_name" valueType="text"/>
+  <Text name="tail" value="$tail" valueType="text"/>
+</View>
+"""
+
+_README = """# {n} tasks for Label Studio
+
+1. Start it: `label-studio start`. Everybody who judges signs up for an account.
+2. Create a project. Settings, Labeling Interface, Code: paste labelling.xml. Settings, Instructions: paste the
+   guidelines of the campaign, and have them shown before labelling. Settings, Annotation, Overlap or Task Sampling:
+   leave them as they are, tasks come in their order.
+3. Import tasks.json into it.
+4. Everybody judges the tasks that name them under `annotators`; in the Data Manager, filter that column. The free
+   edition shows everybody's annotations to everybody. For annotators that are blind to each other, write the tasks of
+   each one alone (`--annotator`) and give each a project of their own.
+5. Export each project as JSON (or JSON-MIN).
+6. Write a file users.tsv that tells whose account is whose: the header line `user`, TAB, `person`; then a line per
+   account, its e-mail address or its number in the export (`completed_by`, `annotator`), and the person's name in
+   people.tsv. {people}
+7. `kgtrec campaign import CAMPAIGN export.json --user-map users.tsv`. Every annotation is checked there: a changed task
+   or label, a choice that is none, a link that leads to no verified source and two verdicts of one person on a task are
+   refused, each named by its task and annotation; `--keep-going` takes the others.
+"""
+
+
+def write_label_studio(folder: PathLike, tasks: Tasks, *, guidelines: str | None = None) -> None:
+    """Write tasks.json, labelling.xml and a README.md that tells the steps, all of them or none.
+
+    Parameters
+    ----------
+    folder : path
+        New, empty, or written so before.
+    tasks : Tasks
+        Their verdicts, sources and notes are not written.
+    guidelines : str, optional
+        Link to the guidelines, shown beside each question.
+
+    Raises
+    ------
+    KgtrecError
+        If there are no tasks, the link is none, or the folder holds something else.
+    """
+    if len(tasks) == 0:
+        raise KgtrecError(f"{folder}: expected at least one task, found none; nothing is written")
+    config = labelling_config(guidelines)
+    people = sorted({person for several in tasks.annotators for person in several})
+    with writing_folder(folder, by=BY) as made:
+        write_text(made / TASKS, "[\n" + ",\n".join(_records(tasks)) + "\n]\n")
+        write_text(made / CONFIG, config)
+        named = f"They are: {', '.join(people)}." if people else ""
+        write_text(made / README, _README.format(n=f"{len(tasks):,}", people=named))
+
+
+def _records(tasks: Tasks) -> Iterator[str]:
+    columns = [getattr(tasks, name).to_pylist() for name in _DATA]
+    for task, annotators, *texts in zip(tasks.task.tolist(), tasks.annotators, *columns, strict=True):
+        data = {"task": task, **dict(zip(_DATA, texts, strict=True)), "annotators": ", ".join(annotators)}
+        yield json.dumps({"data": data}, ensure_ascii=False)
+
+
+def labelling_config(guidelines: str | None = None) -> str:
+    """The configuration of a project's labelling interface, XML.
+
+    Names of the KG are no part of it: they come from the tasks, and are shown as text.
+
+    Raises
+    ------
+    KgtrecError
+        If ``guidelines`` is no http or https link.
+
+    Examples
+    --------
+    >>> print(labelling_config("https://example.org/?a&b").splitlines()[3].strip()[:90])
+    <HyperText name="guidelines" clickableLinks="true" value="&lt;a href=&quot;https://example
+    """
+    if guidelines is None:
+        return _CONFIG.format(guidelines="")
+    try:
+        parts = urlsplit(guidelines)
+        is_link = parts.scheme in ("http", "https") and bool(parts.hostname) and guidelines.isprintable()
+    except ValueError:
+        is_link = False
+    if not is_link or " " in guidelines:
+        raise KgtrecError(f"expected an https link to the guidelines, got {guidelines!r}")
+    # a sign for a task's field, which a link may hold too
+    link = html.escape(guidelines.replace("$", "%24"))
+    anchor = f'<a href="{link}" target="_blank" rel="noopener noreferrer">Guidelines</a>'
+    value = quoteattr(anchor, {'"': "&quot;"})
+    return _CONFIG.format(guidelines=f'  <HyperText name="guidelines" clickableLinks="true" value={value}/>\n')
+
+
+def read_users(path: PathLike) -> dict[str, str]:
+    r"""Whose account is whose, of `user person` lines: an e-mail address or a number -> a person's name.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong, or names a user again.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "users.tsv"
+    >>> _ = path.write_text("user\tperson\nAnn@example.org\tann\n4\tbob\n")
+    >>> read_users(path)
+    {'ann@example.org': 'ann', '4': 'bob'}
+    """
+    with reading(path) as stream:
+        data = stream.read().removeprefix(b"\xef\xbb\xbf")
+    users: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    header = "\t".join(USER_COLUMNS)
+    for line, raw in enumerate(data.split(b"\n"), 1):
+        try:
+            text = raw.removesuffix(b"\r").decode()
+        except UnicodeDecodeError:
+            raise FormatError(f"expected UTF-8 text, got {shown(raw)}", path=str(path), line=line) from None
+        if line == 1:
+            if text != header:
+                raise FormatError(
+                    f"expected the header line user <TAB> person, got {shown(raw)}", path=str(path), line=line
+                )
+            continue
+        if not text.strip():
+            continue
+        fields = [field.strip() for field in text.split("\t")]
+        if len(fields) != len(USER_COLUMNS) or not all(fields):
+            raise FormatError(f"expected user <TAB> person, got {shown(raw)}", path=str(path), line=line)
+        user = fields[0].casefold()
+        if user in lines:
+            raise FormatError(
+                f"expected each user once, found {fields[0]!r} here and on line {lines[user]}; remove one of them",
+                path=str(path),
+                line=line,
+            )
+        users[user], lines[user] = fields[1], line
+    return users
+
+
+@dataclass(frozen=True, slots=True)
+class _Annotation:
+    """An annotation as both forms of the export have it."""
+
+    place: str
+    created: datetime
+    number: int  # of the annotation, for a tie in time
+    user: Any
+    data: Mapping[str, Any]
+    verdict: str
+    source: str
+    note: str
+
+
+def read_label_studio(path: PathLike, users: Mapping[str, str], *, role: str = "annotator") -> Returned:
+    """What was judged in Label Studio, out of its export as JSON or JSON-MIN, in the order in which it was created.
+
+    Every annotation that was submitted is taken, several by one person on a task too: it is for
+    :func:`kgtrec.campaign.accept` to refuse them. Skipped tasks (cancelled annotations), drafts and predictions are
+    left out and counted. A missing choice is an empty verdict, several choices are joined by " + ", several texts by a
+    line break, none of which is acceptable as a verdict or link.
+
+    Parameters
+    ----------
+    path : path
+    users : mapping of str to str
+        E-mail address in lower case, or number -> person, see :func:`read_users`.
+    role : str
+        As what they judged.
+
+    Raises
+    ------
+    FormatError
+        If the file is no such export, or an account is not among ``users``.
+    """
+    if role not in ROLES:
+        raise KgtrecError(f"expected a role of {', '.join(ROLES)}, got {role!r}")
+    with reading(path) as stream:
+        data = stream.read()
+    try:
+        records = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise FormatError("expected UTF-8 text", path=str(path), line=line) from None
+    except json.JSONDecodeError as error:
+        raise FormatError(f"expected JSON, found {error.msg.lower()}", path=str(path), line=error.lineno) from None
+    except (ValueError, RecursionError):
+        raise FormatError(
+            "expected JSON of Label Studio, found numbers or nesting out of bounds", path=str(path)
+        ) from None
+    return _Export(str(path)).returned(records, users, role)
+
+
+class _Export:
+    """Walks through what an export says, trusting none of its types."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.left_out = {"skipped": 0, "drafts": 0, "predictions": 0}
+        self.not_done = 0
+
+    def returned(self, records: Any, users: Mapping[str, str], role: str) -> Returned:
+        found: list[_Annotation] = []
+        for number, record in enumerate(self.typed(records, list, "the export", "a list of tasks"), 1):
+            record = self.typed(record, dict, f"record {number}", "a task")
+            if "annotations" in record:
+                found += self.full(record, f"task {self.whole(record, 'id', f'record {number}')}")
+            elif "annotation_id" in record:
+                found += self.minimal(record, f"task {self.whole(record, 'id', f'record {number}')}")
+            else:
+                raise self.wrong(
+                    f"record {number}",
+                    "annotations, or an annotation_id",
+                    "none; export the project as JSON or JSON-MIN",
+                )
+        found.sort(key=lambda one: (one.created, one.number))
+        people = self.people(found, users)
+        incoming = [self.incoming(one, person, role) for one, person in zip(found, people, strict=True)]
+        return Returned(incoming, self.not_done, left_out={what: n for what, n in self.left_out.items() if n})
+
+    def full(self, task: Mapping[str, Any], place: str) -> Iterator[_Annotation]:
+        """The annotations of a task of the export as JSON."""
+        for what in ("drafts", "predictions"):
+            self.left_out[what] += len(self.typed(task.get(what) or [], list, place, f"a list of {what}"))
+        is_done = False
+        for annotation in self.typed(task["annotations"], list, place, "a list of annotations"):
+            annotation = self.typed(annotation, dict, place, "an annotation")
+            number = self.whole(annotation, "id", place)
+            where = f"{place}, annotation {number}"
+            if annotation.get("was_cancelled"):
+                self.left_out["skipped"] += 1
+                continue
+            is_done = True
+            texts: dict[str, list[str]] = {"verdict": [], "source": [], "note": []}
+            for region in self.typed(annotation.get("result"), list, where, "a list as result"):
+                region = self.typed(region, dict, where, "an object in result")
+                name = region.get("from_name")
+                if isinstance(name, str) and name in texts:
+                    value = self.typed(region.get("value"), dict, where, f"an object as value of {name!r}")
+                    texts[name] += self.texts(value, name, where)
+            yield self.annotation(annotation, number, where, annotation.get("completed_by"), task.get("data"), texts)
+        self.not_done += not is_done
+
+    def minimal(self, record: Mapping[str, Any], place: str) -> Iterator[_Annotation]:
+        """The annotation of a record of the export as JSON-MIN, which lays the data of the task beside it."""
+        if record["annotation_id"] is None:  # a task that nobody has judged
+            self.not_done += 1
+            return
+        number = self.whole(record, "annotation_id", place)
+        where = f"{place}, annotation {number}"
+        texts: dict[str, list[str]] = {"verdict": [], "source": [], "note": []}
+        for name, found in texts.items():
+            values = record.get(name)
+            for value in values if isinstance(values, list) else [] if values is None else [values]:
+                found += self.texts(value, name, where) if isinstance(value, dict) else [self.text(value, name, where)]
+        yield self.annotation(record, number, where, record.get("annotator"), record, texts)
+
+    def annotation(
+        self,
+        found: Mapping[str, Any],
+        number: int,
+        place: str,
+        user: Any,
+        data: Any,
+        texts: Mapping[str, list[str]],
+    ) -> _Annotation:
+        created = found.get("created_at")
+        try:
+            time = datetime.fromisoformat(self.text(created, "created_at", place))
+        except ValueError as error:
+            if isinstance(error, FormatError):
+                raise
+            raise self.wrong(place, "a time as created_at", created) from None
+        return _Annotation(
+            place,
+            time if time.tzinfo else time.replace(tzinfo=UTC),
+            number,
+            user,
+            self.typed(data, dict, place, "an object as data"),
+            " + ".join(CHOICES.get(choice, choice) for choice in texts["verdict"]),
+            "\n".join(texts["source"]).strip(),
+            "\n".join(texts["note"]),
+        )
+
+    def texts(self, value: Mapping[str, Any], name: str, place: str) -> list[str]:
+        """The choices or texts of a region's value."""
+        found = value.get("choices" if name == "verdict" else "text", [])
+        found = [found] if isinstance(found, str) else self.typed(found, list, place, f"a list as {name}")
+        return [self.text(one, name, place) for one in found]
+
+    def people(self, found: list[_Annotation], users: Mapping[str, str]) -> list[str]:
+        """Who made each annotation; all accounts that are not known are named at once."""
+        people: list[str] = []
+        unknown: dict[str, int] = {}
+        for one in found:
+            keys = self.accounts(one)
+            persons = {users[key] for key in keys if key in users}
+            if len(persons) > 1:
+                raise self.wrong(one.place, "one person", f"{' and '.join(sorted(persons))} for {' '.join(keys)}")
+            if not persons:
+                name = " ".join(keys) or "no account"
+                unknown[name] = unknown.get(name, 0) + 1
+            people += persons
+        if unknown:
+            named = ", ".join(
+                f"{user!r} ({count} annotation{'' if count == 1 else 's'})"
+                for user, count in list(unknown.items())[:10]
+            )
+            raise FormatError(
+                f"expected accounts of known people, found {len(unknown)} others: {named}; add a line (account, TAB, "
+                "person) for each to the file of users",
+                path=self.path,
+            )
+        return people
+
+    def accounts(self, one: _Annotation) -> list[str]:
+        """What the export says of the account: its number, its e-mail address, or both."""
+        user = one.user
+        said = [user.get("email"), user.get("id")] if isinstance(user, dict) else [user]
+        return [str(key).casefold() for key in said if isinstance(key, str | int) and not isinstance(key, bool)]
+
+    def incoming(self, one: _Annotation, person: str, role: str) -> Incoming:
+        task = self.whole(one.data, "task", f"{one.place}, data")
+        head, relation, tail = (
+            self.text(one.data.get(name), name, f"{one.place}, data") for name in ("head", "relation", "tail")
+        )
+        place = f"{self.path}: {one.place}"
+        return Incoming(
+            place, person, one.verdict, task, head, relation, tail, source=one.source, note=one.note, role=role
+        )
+
+    def whole(self, record: Mapping[str, Any], name: str, place: str) -> int:
+        value = record.get(name)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < len(str(_LARGEST)):
+            return int(value)  # what came through a table on the way
+        if type(value) is not int or not 0 <= value < _LARGEST:
+            raise self.wrong(place, f"a number as {name}", value)
+        return value
+
+    def text(self, value: Any, name: str, place: str) -> str:
+        if not isinstance(value, str):
+            raise self.wrong(place, f"text as {name}", value)
+        try:
+            value.encode()
+        except UnicodeEncodeError:  # an escape may stand for half a character
+            raise self.wrong(place, f"whole characters as {name}", value) from None
+        return value
+
+    def typed(self, value: Any, kind: type, place: str, expected: str) -> Any:
+        if not isinstance(value, kind):
+            raise self.wrong(place, expected, value)
+        return value
+
+    def wrong(self, place: str, expected: str, found: Any) -> FormatError:
+        excerpt = found if isinstance(found, str) else json.dumps(found)
+        return FormatError(
+            f"{place}: expected {expected}, got {shown(excerpt.encode(errors='replace'))}", path=self.path
+        )

@@ -1,0 +1,537 @@
+"""The pool's part of a campaign's folder: what ``kgtrec pool`` writes.
+
+==================  ===============================================================================================
+``campaign.json``   version, fingerprint of the collection, seed, annotators per triple, how the pool was made, the last
+                    ranks of its strata where a share of each was drawn question by question, and the SHA-256 of the
+                    files below but ``runs.tsv``
+``topics.tsv``      ``id TAB anchor TAB relation``, without header: the questions pooled for
+``seeds.txt``       ``question 0 entity grade``: the answers known before anybody is asked
+``pool.tsv``        ``question entity run rank probability``, one line per contribution
+``runs.tsv``        ``run family``: every run, also one that put nothing in; no family is an empty text
+``automatic.tsv``   ``head relation tail rule``: judged N without a person
+==================  ===============================================================================================
+
+Tables have a header line and are split at tabs only: no quoting, no comments, labels as they are. Tasks are numbered by
+the order of the triples, so the pool of a campaign never changes: a file that is not the one that was written is an
+error. Only families may be edited. Equal pools give equal bytes: no time, no absolute path.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.arrow import arrow_of, bytes_and_offsets, labels_of, values_of
+from kgtrec.data.arrow import compute as pc
+from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import SIDES, Questions
+from kgtrec.data.topics import Topics
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.formats.files import PathLike, kgtrec_version, require_regular, sha256_of
+from kgtrec.formats.json_text import read_json
+from kgtrec.formats.output.folders import ASSIGNMENTS, AUTOMATIC, JUDGEMENTS, POOL, RUNS, SEEDS, SETTINGS, TOPICS
+from kgtrec.formats.output.locks import campaign_lock
+from kgtrec.formats.output.outputs import require_folder, write_text, writing, writing_folder
+from kgtrec.formats.trec.qrels import read_qrels, write_qrels
+from kgtrec.formats.trec.text import shown
+from kgtrec.formats.trec.topics import read_topics, write_topics
+from kgtrec.formats.triples.text import Lines, read_codes, read_fields
+
+FORMAT_VERSION = 1
+GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
+BY = "campaign"  # what writes the folder
+_REPLACED = {SETTINGS, RUNS, *GUARDED, ASSIGNMENTS}
+POOL_COLUMNS = ("question", "entity", "run", "rank", "probability")
+RUN_COLUMNS = ("run", "family")
+AUTOMATIC_COLUMNS = ("head", "relation", "tail", "rule")
+_ROWS_AT_A_TIME = 1 << 18  # lines formatted at once: bounds the memory of a writer
+_MOST_RULES = np.iinfo(np.int8).max
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoolFolder:
+    """What a folder says of its pool."""
+
+    pool: Pool
+    known_answers: Qrels  # of the pool's questions
+    automatic: Automatic
+    families: Mapping[str, str]  # run -> family, "" for none; every run of the pool, in its order
+    settings: Mapping[str, Any]  # campaign.json
+
+
+def write_pool(
+    folder: PathLike,
+    pool: Pool,
+    known_answers: Qrels,
+    automatic: Automatic | None = None,
+    families: Mapping[str, str] | None = None,
+    *,
+    fingerprint: str = "",
+    seed: int = 0,
+    made: Mapping[str, Any] | None = None,
+    force: bool = False,
+) -> None:
+    """Write a pool as the beginning of a campaign, all of it or nothing.
+
+    Parameters
+    ----------
+    folder : path
+        Made with its parents if absent. An earlier pool is replaced only with ``force``, and only while nobody has
+        judged; the other files of its folder stay, but who was asked what is forgotten.
+    pool : Pool
+    known_answers : Qrels
+        The answers known before, under the vocabularies of the pool's questions.
+    automatic : Automatic, optional
+        Which triples are judged N without a person.
+    families : mapping, optional
+        Run to family; a run that it lacks has none.
+    fingerprint : str
+        Of the collection.
+    seed : int
+        With which the pool was made.
+    made : mapping, optional
+        How the pool was made: strategy, options, command, inputs.
+    force : bool
+
+    Raises
+    ------
+    FormatError
+        If the folder is a file, holds something else, holds a pool and ``force`` is False, or holds judgements.
+    KgtrecError
+        If a label has a tab or a line break, or is empty, or the seed is negative.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from kgtrec.data.triples import Triples
+    >>> one = np.zeros(1, np.int32)
+    >>> entities, relations = Vocabulary.of(["france", "paris"]), Vocabulary.of(["capital"])
+    >>> asked = Questions(Vocabulary.of(["tail0"]), np.zeros(1, np.bool_), one, one, entities, relations)
+    >>> pool = Pool.of(Triples(one, one, one + 1, entities, relations), one, one, one, one + 1, ["transe"], asked)
+    >>> folder = Path(tempfile.mkdtemp(), "campaign")
+    >>> write_pool(folder, pool, Qrels(one[:0], one[:0], one[:0], asked.ids, entities))
+    >>> print((folder / "pool.tsv").read_text().expandtabs(12), end="")
+    question    entity      run         rank        probability
+    tail0       paris       transe      1           1
+    """
+    if seed < 0:  # no campaign could be read that has one
+        raise KgtrecError(f"expected a whole number from 0 on as seed, found {seed}")
+    with writing_campaign(folder, force=force) as part:
+        write_pool_parts(part, pool, known_answers, automatic, families, fingerprint=fingerprint, seed=seed, made=made)
+
+
+def write_pool_parts(
+    folder: Path,
+    pool: Pool,
+    known_answers: Qrels,
+    automatic: Automatic | None = None,
+    families: Mapping[str, str] | None = None,
+    *,
+    fingerprint: str = "",
+    seed: int = 0,
+    made: Mapping[str, Any] | None = None,
+    annotators_per_triple: int = ANNOTATORS_PER_TRIPLE,
+) -> None:
+    """Write the files of a pool into an empty folder that is being made, see :func:`write_pool`."""
+    _write_topics(folder / TOPICS, pool.questions)
+    _write_known_answers(folder / SEEDS, known_answers)
+    _write_contributions(folder / POOL, pool)
+    write_families(folder / RUNS, pool, families or {})
+    write_automatic(folder / AUTOMATIC, pool, automatic or Automatic.none(len(pool)))
+    settings = {
+        "campaign_format": FORMAT_VERSION,
+        "kgtrec": kgtrec_version(),
+        "fingerprint": fingerprint,
+        "seed": seed,
+        "annotators_per_triple": annotators_per_triple,
+        "pool": dict(made or {}),
+        **({"strata": list(pool.strata)} if pool.strata else {}),
+        "files": {name: sha256_of(folder / name) for name in GUARDED},
+    }
+    write_text(folder / SETTINGS, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]:
+    """A folder to fill with a pool, which becomes ``folder``, or takes the place of the pool in it."""
+    require_writable(folder, force=force)
+    with ExitStack() as held, writing_folder(folder, by=BY, force=force, keeps=_is_kept) as part:
+        yield part
+        held.enter_context(campaign_lock(folder))  # from here on nobody adds a verdict on the pool that goes
+        require_writable(folder, force=force)  # somebody may have judged meanwhile
+
+
+def require_writable(folder: PathLike, *, force: bool = False) -> None:
+    """Raise FormatError if :func:`write_pool` would refuse to write to a folder."""
+    judgements = Path(folder, JUDGEMENTS)
+    if judgements.exists() and judgements.stat().st_size:
+        raise FormatError(
+            "expected a campaign that nobody has judged for, found judgements, which belong to its pool; "
+            "choose another folder",
+            path=judgements,
+        )
+    require_folder(folder, by=BY, force=force, keeps=_is_kept)
+
+
+def _is_kept(name: str) -> bool:
+    """Whether a file of a campaign stays when its pool is replaced: all but the pool, and who was asked what of it."""
+    return name not in _REPLACED
+
+
+def _write_topics(path: Path, questions: Questions) -> None:
+    sides = np.where(questions.is_head, *SIDES)
+    wrong = np.flatnonzero(~values_of(pc.starts_with(questions.ids.labels, SIDES[0])) == questions.is_head)
+    if len(wrong):
+        raise KgtrecError(
+            f"{path}: expected the id of a {sides[wrong[0]]} question to begin with {sides[wrong[0]]!r}, "
+            f"found {questions.ids[int(wrong[0])]!r}"
+        )
+    write_topics(path, Topics.of(questions))
+
+
+def _write_known_answers(path: Path, known_answers: Qrels) -> None:
+    if len(known_answers):
+        write_qrels(path, known_answers)
+    else:
+        write_text(path, "")
+
+
+def _write_contributions(path: Path, pool: Pool) -> None:
+    questions, entity = pool.questions, pool.entity
+    runs = labels_of(pool.runs)
+    for labels, what in ((questions.ids.labels, "question"), (questions.entities.labels, "entity"), (runs, "run")):
+        _require_writable_labels(path, labels, what)
+    # one key per line, as far as 64 bits reach: contributions are many
+    order = _order(pool.question, pool.rank, questions.entities.byte_order[entity], pool.run)
+    with writing(path) as stream:
+        stream.write(("\t".join(POOL_COLUMNS) + "\n").encode())
+        for first in range(0, len(order), _ROWS_AT_A_TIME):
+            rows = order[first : first + _ROWS_AT_A_TIME]
+            stream.write(
+                _tsv(
+                    questions.ids.decode(pool.question[rows]), questions.entities.decode(entity[rows]),
+                    runs.take(arrow_of(pool.run[rows])), pc.cast(arrow_of(pool.rank[rows]), pa.string()),
+                    pc.cast(arrow_of(pool.probability[pool.triple[rows]]), pa.string()),
+                )
+            )  # fmt: skip
+
+
+def _order(*columns: NDArray[Any]) -> NDArray[np.intp]:
+    """Rows sorted by the columns, the first before the second, and so on; all are whole numbers from 0."""
+    spans = [int(column.max(initial=0)) + 1 for column in columns]
+    if np.prod(np.array(spans, np.float64)) >= 2.0**62:
+        return np.lexsort(columns[::-1])
+    key = np.zeros(len(columns[0]), np.int64)
+    for column, span in zip(columns, spans, strict=True):
+        key *= span
+        key += column
+    return np.argsort(key, kind="stable")
+
+
+def _tsv(*columns: pa.StringArray) -> bytes:
+    """The bytes of lines of TAB-separated columns."""
+    newline, nothing, tab = labels_of(["\n", "", "\t"])
+    last = pc.binary_join_element_wise(columns[-1], newline, nothing)
+    data, bounds = bytes_and_offsets(pc.binary_join_element_wise(*columns[:-1], last, tab))
+    return data[bounds[0] : bounds[-1]].tobytes()
+
+
+def _require_writable_labels(path: PathLike, labels: pa.StringArray, what: str, *, empty: bool = False) -> None:
+    wrong = labels.filter(pc.match_substring_regex(labels, r"[\t\n\r\x{00}]" + ("" if empty else "|^$")))
+    if len(wrong):
+        raise KgtrecError(
+            f"{path}: expected {what} labels without tabs and line breaks, not empty, found {wrong[0].as_py()!r}; "
+            "rename it before writing"
+        )
+
+
+def write_families(path: PathLike, pool: Pool, families: Mapping[str, str]) -> None:
+    """Write ``runs.tsv``: every run of the pool, and its family.
+
+    Raises
+    ------
+    KgtrecError
+        If a family is given to a run that the pool does not have, or a name has a tab or a line break.
+    """
+    for run in families:
+        if run not in pool.runs:
+            raise KgtrecError(f"expected families of the pool's runs, found {run!r}{nearest(run, pool.runs)}")
+    _require_writable_labels(path, labels_of(pool.runs), "run")
+    _require_writable_labels(path, labels_of([families.get(run, "") for run in pool.runs]), "family", empty=True)
+    lines = ["\t".join(RUN_COLUMNS), *(f"{run}\t{families.get(run, '')}" for run in pool.runs)]
+    write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def write_automatic(path: PathLike, pool: Pool, automatic: Automatic) -> None:
+    """Write ``automatic.tsv``: the triples judged N without a person, in the order of the pool, and by which rule."""
+    triples, row = pool.triples, np.flatnonzero(automatic.is_automatic)
+    rules = labels_of(automatic.rules)
+    for labels, what in (
+        (triples.entities.labels, "entity"), (triples.relations.labels, "relation"), (rules, "rule")
+    ):  # fmt: skip
+        _require_writable_labels(path, labels, what)
+    with writing(path) as stream:
+        stream.write(("\t".join(AUTOMATIC_COLUMNS) + "\n").encode())
+        for first in range(0, len(row), _ROWS_AT_A_TIME):
+            rows = row[first : first + _ROWS_AT_A_TIME]
+            stream.write(
+                _tsv(
+                    triples.entities.decode(triples.head[rows]), triples.relations.decode(triples.relation[rows]),
+                    triples.entities.decode(triples.tail[rows]),
+                    rules.take(arrow_of(automatic.rule[rows].astype(np.int32))),
+                )
+            )  # fmt: skip
+
+
+def read_pool(folder: PathLike) -> PoolFolder:
+    """The pool in a campaign's folder, and what was known of it before anybody judged.
+
+    Labels get codes in byte order here, so that triples, and with them the numbers of tasks, are sorted by the labels
+    of relation, head and tail, whatever they were sorted by when they were pooled.
+
+    Raises
+    ------
+    FormatError
+        If there is no pool, a file is missing, or not the one that was written; for the first line that is wrong.
+    """
+    path = Path(folder)
+    settings = read_settings(folder)
+    require_unchanged(folder, settings)
+    topics = read_topics(path / TOPICS)
+    lines, columns = _read_table(path / POOL, POOL_COLUMNS)
+    known_answers = _read_known_answers(path / SEEDS)
+    relations = _in_byte_order(topics.relation)
+    entities = _in_byte_order(topics.anchor, columns[1], known_answers.entities.labels)
+    questions = Questions(
+        topics.ids, values_of(pc.starts_with(topics.ids.labels, SIDES[0])), relations.encode(topics.relation),
+        entities.encode(topics.anchor), entities, relations,
+    )  # fmt: skip
+    families = read_families(path / RUNS)
+    pool = replace(_pool_of(lines, columns, questions, tuple(families)), strata=_strata_of(path, settings))
+    automatic = read_automatic(path / AUTOMATIC, pool)
+    known_answers = replace(
+        _recoded(path / SEEDS, known_answers, questions), collection=str(settings.get("fingerprint", ""))
+    )
+    return PoolFolder(pool, known_answers, automatic, families, settings)
+
+
+def read_settings(folder: PathLike) -> dict[str, Any]:
+    """What ``campaign.json`` says.
+
+    Raises
+    ------
+    FormatError
+        If there is none, or it is of another kind or version.
+    """
+    path = Path(folder)
+    require_regular(*(path / name for name in (SETTINGS, *GUARDED, RUNS)))
+    if not (path / SETTINGS).is_file():
+        found = f"no {SETTINGS} in it" if path.is_dir() else "a file" if path.exists() else "nothing"
+        raise FormatError(f"expected the folder of a campaign, found {found}; make one with kgtrec pool", path=path)
+    settings = read_json(path / SETTINGS)
+    if not isinstance(settings, dict) or not isinstance(settings.get("files"), dict):
+        raise FormatError("expected the settings of a campaign with files, found another file", path=path / SETTINGS)
+    if settings.get("campaign_format") != FORMAT_VERSION:
+        raise FormatError(
+            f"expected campaign format {FORMAT_VERSION}, found {settings.get('campaign_format')!r}; "
+            f"it was written by kgtrec {settings.get('kgtrec')}, this is {kgtrec_version()}",
+            path=path / SETTINGS,
+        )
+    return settings
+
+
+def require_unchanged(folder: PathLike, settings: Mapping[str, Any]) -> None:
+    """Refuse a pool whose files are not those of which the settings hold the sums.
+
+    Raises
+    ------
+    FormatError
+        For the first file that is missing, or another one.
+    """
+    path = Path(folder)
+    for name in (*GUARDED, RUNS):
+        if not (path / name).is_file():
+            raise FormatError("expected this file of the campaign, found none; run kgtrec pool again", path=path / name)
+        if name in GUARDED and sha256_of(path / name) != settings["files"].get(name):
+            raise FormatError(
+                "expected the file that kgtrec pool wrote, found another one; a pool never changes: put it back, or "
+                "make another campaign",
+                path=path / name,
+            )
+
+
+def read_families(path: PathLike) -> dict[str, str]:
+    r"""Run to family, of `run family` lines below a header; a line of a run alone gives it no family.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong, or names a run again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "runs.tsv")
+    >>> _ = path.write_text("run\tfamily\ncp\tfactors\ntranse\t\n")
+    >>> read_families(path)
+    {'cp': 'factors', 'transe': ''}
+    """
+    rest = Lines.read(path).below_header(RUN_COLUMNS)
+    families: dict[str, str] = {}
+    line_of: dict[str, int] = {}
+    for line, data in rest.numbered:
+        try:
+            run, *others = data.decode().split("\t")
+        except UnicodeDecodeError:
+            raise FormatError(f"expected UTF-8 text, got {shown(data)}", path=path, line=line) from None
+        if not run or len(others) > 1 or "\0" in run:
+            raise FormatError(
+                f"expected 2 columns (run family) separated by a tab, got {shown(data)}", path=path, line=line
+            )
+        if run in line_of:
+            raise FormatError(
+                f"expected each run once, found {run!r} here and on line {line_of[run]}; remove one of them",
+                path=path, line=line,
+            )  # fmt: skip
+        line_of[run] = line
+        families[run] = "".join(others)
+    return {run: families[run] for run in sorted(families, key=str.encode)}
+
+
+def read_automatic(path: PathLike, pool: Pool) -> Automatic:
+    """Which of the pool's triples are judged N without a person, of `head relation tail rule` lines.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong, names a triple that is not in the pool, or names one again.
+    """
+    lines, (head, relation, tail, rule) = _read_table(Path(path), AUTOMATIC_COLUMNS)
+    entities, relations = pool.triples.entities, pool.triples.relations
+    row = pool.rows(entities.encode(head), relations.encode(relation), entities.encode(tail))
+    if (wrong := np.flatnonzero(row < 0)).size:
+        raise lines.error(int(wrong[0]), f"expected a triple of {POOL}, got another")
+    _require_distinct(lines, row, "each triple")
+    rules, code = Vocabulary.encoding(rule)
+    if len(rules) > _MOST_RULES:
+        raise FormatError(f"expected at most {_MOST_RULES} rules, found {len(rules)}", path=path)
+    by_row = np.full(len(pool), -1, np.int8)
+    by_row[row] = code
+    return Automatic(by_row, tuple(rules))
+
+
+def _read_table(path: Path, columns: tuple[str, ...]) -> tuple[Lines, list[pa.StringArray]]:
+    """The lines below the header, and their columns."""
+    rest = Lines.read(path).below_header(columns)
+    if (place := rest.data.find(b"\0")) >= 0:
+        line = rest.first + rest.data.count(b"\n", 0, place)
+        raise FormatError("expected UTF-8 text, found a NUL byte", path=path, line=line)
+    if not rest.data.strip(b" \v\f\r\n"):
+        return rest, [labels_of([])] * len(columns)
+    return rest, read_fields(rest, len(columns), f"{len(columns)} columns ({' '.join(columns)}) separated by tabs")
+
+
+def _in_byte_order(*labels: pa.StringArray) -> Vocabulary:
+    distinct = pc.unique(pa.concat_arrays([pa.array([], pa.string()), *labels]))
+    return Vocabulary(distinct.take(pc.array_sort_indices(distinct)))
+
+
+def _pool_of(lines: Lines, columns: list[pa.StringArray], questions: Questions, runs: tuple[str, ...]) -> Pool:
+    ids, labels, names, ranks, chances = columns
+    question, entity = questions.ids.encode(ids), questions.entities.encode(labels)
+    if (wrong := np.flatnonzero(question < 0)).size:
+        raise lines.error(int(wrong[0]), f"expected a question of {TOPICS}, got {ids[int(wrong[0])].as_py()!r}")
+    run = Vocabulary.of(runs).encode(names)
+    if (wrong := np.flatnonzero(run < 0)).size:
+        raise lines.error(int(wrong[0]), f"expected a run of {RUNS}, got {names[int(wrong[0])].as_py()!r}")
+    rank = read_codes(lines, ranks, np.iinfo(np.int32).max, "rank")
+    if len(rank) and rank.min() < 1:
+        raise lines.error(int(np.argmin(rank)), "expected a rank from 1 on, got 0")
+    chance = _probabilities(lines, chances)
+    every = questions.triples(question, entity)
+    _, first, place = np.unique(every.keys(), return_index=True, return_inverse=True)
+    triple: NDArray[np.int32] = place.reshape(-1).astype(np.int32)
+    _require_distinct(
+        lines,
+        (triple * np.int64(2) + questions.is_head[question]) * max(len(runs), 1) + run,
+        "each (question, entity, run)",
+    )
+    if (wrong := np.flatnonzero(chance != chance[first][triple])).size:
+        raise lines.error(int(wrong[0]), "expected one probability for a triple, got two")
+    return Pool.of(every.take(first), triple, question, run, rank.astype(np.int32), runs, questions, chance[first])
+
+
+def _strata_of(folder: Path, settings: Mapping[str, Any]) -> tuple[int, ...]:
+    """Last ranks of the strata, as the settings have them; none of a pool that was drawn otherwise."""
+    found = settings.get("strata", [])
+    whole = isinstance(found, list) and all(isinstance(last, int) and not isinstance(last, bool) for last in found)
+    if not whole or any(later <= last for last, later in pairwise([0, *found])):
+        raise FormatError(
+            f"expected ascending last ranks, from 1 on, as strata, got {json.dumps(found)}", path=folder / SETTINGS
+        )
+    return tuple(found)
+
+
+def _probabilities(lines: Lines, column: pa.StringArray) -> NDArray[np.float64]:
+    distinct, codes = Vocabulary.encoding(column)  # few, so each is read once
+    values = np.full(len(distinct), np.nan)
+    good = values_of(pc.match_substring_regex(distinct.labels, r"^[0-9.]{1,40}(e-?[0-9]{1,3})?$"))
+    for code in np.flatnonzero(good).tolist():
+        try:
+            values[code] = float(distinct[code])
+        except ValueError:
+            continue
+    wrong = np.flatnonzero(~((values > 0) & (values <= 1))[codes]) if len(codes) else np.zeros(0, np.intp)
+    if len(wrong):
+        raise lines.error(
+            int(wrong[0]), f"expected a probability above 0 and up to 1, got {distinct[codes[wrong[0]]]!r}"
+        )
+    return values[codes]
+
+
+def _require_distinct(lines: Lines, keys: NDArray[Any], what: str) -> None:
+    order = np.argsort(keys, kind="stable")
+    same = np.flatnonzero(keys[order][1:] == keys[order][:-1])
+    if len(same):
+        place = same[np.argmin(order[same + 1])]
+        first, again = (lines.numbered[order[place + step]] for step in (0, 1))
+        raise FormatError(
+            f"expected {what} once, found {shown(again[1])} here and on line {first[0]}; remove one of them",
+            path=lines.path, line=again[0],
+        )  # fmt: skip
+
+
+def _read_known_answers(path: Path) -> Qrels:
+    if path.stat().st_size == 0:
+        none, nothing = np.zeros(0, np.int32), Vocabulary.of([])
+        return Qrels(none, none, none, nothing, nothing)
+    return read_qrels(path)
+
+
+def _recoded(path: Path, known_answers: Qrels, questions: Questions) -> Qrels:
+    """The known answers under the vocabularies of the pool's questions."""
+    row = questions.ids.encode(known_answers.questions.labels)
+    if (wrong := np.flatnonzero(row < 0)).size:
+        raise FormatError(
+            f"expected questions of {TOPICS}, found {known_answers.questions[int(wrong[0])]!r}", path=path
+        )
+    entity = questions.entities.encode(known_answers.entities.labels)
+    return Qrels.of(
+        row[known_answers.question],
+        entity[known_answers.entity],
+        known_answers.grade,
+        questions.ids,
+        questions.entities,
+    )

@@ -1,0 +1,1 @@
+"""How files and folders are written, replaced and recorded."""

@@ -1,0 +1,77 @@
+"""The names of the files in kgtrec's folders, in one place, and by which of them each kind of folder is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+# a collection, see kgtrec.formats.collections; a study has a manifest too
+MANIFEST = "manifest.json"
+TOPICS = "topics.tsv"
+QRELS = "qrels.txt"
+RELATIONS = "relations.tsv"
+KNOWN = "known.parquet"
+TRAIN = "train.parquet"
+REPORT = "report.txt"
+ENTITY_LABELS = "entities.txt"
+ENTITY_IDS = "entities.tsv"
+
+# a campaign: the pool's part, see kgtrec.formats.campaign.pools
+SETTINGS = "campaign.json"
+SEEDS = "seeds.txt"
+POOL = "pool.tsv"
+RUNS = "runs.tsv"
+AUTOMATIC = "automatic.tsv"
+# and what people edit and say, see kgtrec.formats.campaign.folder
+GUIDELINES = "guidelines.md"
+TEMPLATES = "templates.tsv"
+SOURCES = "sources.txt"
+NAMES = "names.tsv"
+PEOPLE = "people.tsv"
+ASSIGNMENTS = "assignments.tsv"
+JUDGEMENTS = "judgements.jsonl"
+EXPERT_SAMPLE = "expert_sample.tsv"
+
+# a study, see kgtrec.study.folder
+STUDY_CONFIG = "study.toml"
+STEPS = "steps"
+LOCK = ".lock"
+
+_FILES = {
+    "campaign": {
+        SETTINGS, TOPICS, SEEDS, POOL, RUNS, AUTOMATIC, GUIDELINES, TEMPLATES, SOURCES, NAMES, PEOPLE, ASSIGNMENTS,
+        JUDGEMENTS, f"{JUDGEMENTS}.torn", EXPERT_SAMPLE,
+    },
+    "collection": {MANIFEST, TOPICS, QRELS, RELATIONS, KNOWN, TRAIN, REPORT, ENTITY_LABELS, ENTITY_IDS},
+    "study": {MANIFEST, STUDY_CONFIG, STEPS, LOCK},
+}  # fmt: skip
+
+
+def owner_of(place: Path) -> str:
+    """The kind of folder of which a file or folder of this name is a part, ``""`` if it is of none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "campaign.json").write_text("{}")
+    >>> owner_of(folder / "judgements.jsonl"), owner_of(folder / "ann.csv")
+    ('campaign', '')
+    """
+    folder = place.parent
+    manifest = _manifest(folder / MANIFEST)
+    kinds = {
+        "campaign": (folder / SETTINGS).is_file(),
+        "collection": "collection_format" in manifest,
+        "study": "study_format" in manifest or (folder / STEPS / LOCK).is_file(),
+    }
+    return next((kind for kind, is_there in kinds.items() if is_there and place.name in _FILES[kind]), "")
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

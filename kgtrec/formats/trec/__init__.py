@@ -1,0 +1,1 @@
+"""Topics, qrels and runs, as TREC has them."""

@@ -1,0 +1,177 @@
+"""Qrels: TREC text (``question 0 entity grade``) and Parquet (question, entity, grade)."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.arrow import arrow_of, values_of
+from kgtrec.data.arrow import compute as pc
+from kgtrec.data.qrels import Qrels
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.json_text import read_json
+from kgtrec.formats.output.folders import MANIFEST
+from kgtrec.formats.output.outputs import writing
+from kgtrec.formats.parquet import is_parquet, label_column, read_named_columns, value_type, with_metadata
+from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of
+from kgtrec.formats.trec.text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
+
+LAYOUT = Layout(("question", "iter", "entity", "grade"), labels=("question", "entity", "grade"))
+_PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "grade": ("relevance",)}
+_WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INT32 = np.iinfo(np.int32)
+FROM_CAMPAIGN = "report.json"  # of the folder of qrels that comes out of a campaign
+_OF_COLLECTION = re.compile(r"qrels\.(?:depth\d+\.)?txt")
+
+
+@dataclass(frozen=True, slots=True)
+class QrelsFile:
+    """Qrels, and the rows of their file in file order, for line numbers; None for Parquet."""
+
+    qrels: Qrels
+    columns: TextColumns | None
+
+
+def read_qrels(path: PathLike) -> Qrels:
+    r"""The qrels in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
+
+    The second column is ignored. A grade is a whole number; trec_eval would read 0.7 as 0 and ``foo`` as 0. Of a
+    collection's own qrels its manifest tells the fingerprint.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong, a repeated (question, entity), an empty or damaged file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "qrels.txt"
+    >>> _ = path.write_text("tail0 0 paris 1\ntail0 0 rome 0\n")
+    >>> read_qrels(path).grade.tolist()
+    [1, 0]
+    """
+    return read_qrels_file(path).qrels
+
+
+def read_qrels_file(
+    path: PathLike, *, stream: BinaryIO | None = None, fast: bool = True, block_size: int = BLOCK_SIZE
+) -> QrelsFile:
+    """The same with the line numbers of the file; ``stream`` may hold the bytes of ``path``, already open."""
+    collection = "" if stream is not None or os.fspath(path) == "-" else collection_beside(path)
+    if is_parquet(path):
+        return QrelsFile(replace(_read_parquet(path), collection=collection), None)
+    with ExitStack() as stack:
+        source = stream if stream is not None else stack.enter_context(reading(path))
+        columns = read_columns(source, str(path), LAYOUT, fast=fast, block_size=block_size)
+    question, entity = columns.codes["question"], columns.codes["entity"]
+    grade = _grades(str(path), columns)
+    try:
+        qrels = Qrels.of(question, entity, grade, columns.vocabularies["question"], columns.vocabularies["entity"],
+                         collection=collection)  # fmt: skip
+    except KgtrecError:
+        raise repeated_lines(str(path), columns) from None
+    return QrelsFile(qrels, columns)
+
+
+def collection_beside(path: PathLike) -> str:
+    """The fingerprint of the collection in whose folder a file of qrels is; "" if it is in none, or not part of it."""
+    for name, key in ((MANIFEST, "fingerprint"), (FROM_CAMPAIGN, "collection")):
+        beside = Path(path).with_name(name)
+        if beside.is_file() and _OF_COLLECTION.match(Path(path).name):
+            try:
+                found: object = read_json(beside)[key]
+            except (FormatError, TypeError, KeyError, IndexError):
+                continue  # of something else, or damaged, as reading the collection tells
+            if isinstance(found, str):
+                return found
+    return ""
+
+
+def _grades(path: str, columns: TextColumns) -> NDArray[np.int32]:
+    # few distinct grades, so each is read once, exactly
+    texts = list(columns.vocabularies["grade"])
+    values = np.zeros(len(texts), np.int32)
+    for code, text in enumerate(texts):
+        if not _WHOLE.fullmatch(text) or len(text) > 20 or not _INT32.min <= int(text) <= _INT32.max:
+            raise FormatError(
+                f"expected a whole number of 32 bits as grade, got {text[:100]!r}; "
+                "1 = answer, 0 = judged wrong, negative = unjudged",
+                path=path,
+                line=columns.line(columns.first_row("grade", text)),
+            )
+        values[code] = int(text)
+    return values[columns.codes["grade"]]
+
+
+def _read_parquet(path: PathLike) -> Qrels:
+    table = read_named_columns(path, _PARQUET_NAMES)
+    questions, question = label_column(path, table, "question")
+    entities, entity = label_column(path, table, "entity")
+    kind = value_type(table, "grade")
+    try:
+        # safe: refuses 0.7, NaN and what does not fit
+        grade = values_of(table.column("grade").cast(pa.int32()))
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise pa.ArrowInvalid(str(kind))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise FormatError(
+            f"expected whole numbers of 32 bits in column grade, found {kind} ({error})", path=path
+        ) from None
+    try:
+        return Qrels.of(question, entity, grade, questions, entities)
+    except KgtrecError as error:
+        raise FormatError(str(error), path=path) from None
+
+
+def write_qrels(path: PathLike, qrels: Qrels) -> None:
+    r"""Write qrels as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
+
+    Questions keep their order; within a question, rows are sorted by the bytes of the entity's label, so that reading
+    and writing again changes nothing.
+
+    Raises
+    ------
+    KgtrecError
+        If there is no row, or a label cannot stand in a TREC file (white space, empty).
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> one = np.zeros(1, np.int32)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "qrels.txt"
+    >>> write_qrels(path, Qrels.of(one, one, one + 1, Vocabulary.of(["tail0"]), Vocabulary.of(["paris"])))
+    >>> path.read_text()
+    'tail0 0 paris 1\n'
+    """
+    if len(qrels) == 0:
+        raise KgtrecError(f"{path}: expected qrels of at least one row, found empty ones")
+    order = np.lexsort((qrels.entities.byte_order[qrels.entity], qrels.question))
+    question, entity, grade = qrels.question[order], qrels.entity[order], qrels.grade[order]
+    if is_parquet(path):
+        import pyarrow.parquet as pq
+
+        columns = [qrels.questions.columns(question), qrels.entities.columns(entity), arrow_of(grade)]
+        table = pa.table(columns, names=["question", "entity", "grade"])
+        with writing(path) as stream:
+            pq.write_table(table.cast(with_metadata(table.schema, {"format": "qrels"})), stream, compression="zstd")
+        return
+    LabelGuard(str(path), "question", first=True).check(question, qrels.questions)
+    LabelGuard(str(path), "entity").check(entity, qrels.entities)
+    with writing(path) as stream:
+        for first in range(0, len(order), ROWS_AT_A_TIME):
+            rows = slice(first, first + ROWS_AT_A_TIME)
+            grades = pc.cast(arrow_of(grade[rows]), pa.string())
+            stream.write(
+                lines_of(qrels.questions.decode(question[rows]), "0", qrels.entities.decode(entity[rows]), grades)
+            )

@@ -1,0 +1,108 @@
+"""The folder that comes out of a campaign: a published test collection, one file per part.
+
+=======================  =========================================================================================
+``topics.tsv``           ``id TAB anchor TAB relation``
+``qrels.txt``            ``question 0 entity grade``: all that was judged
+``qrels.depth0.txt``     the same with the answers known before the pool was made alone, ``qrels.depth1.txt`` with
+...                      the triples of pool depth 1 too, and so on down to the deepest
+``report.txt``           where the judgements came from, for a person; ``report.json`` for a program
+``README.md``            how it was made, in words
+``SHA256SUMS``           for ``sha256sum -c``
+=======================  =========================================================================================
+
+With a collection the folder is one, see :mod:`kgtrec.formats.collections`: the same names, and those of its other
+parts beside them. Equal inputs give equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
+from kgtrec.data.topics import Topics
+from kgtrec.formats.collections import write_collection_parts
+from kgtrec.formats.files import PathLike, sha256_of
+from kgtrec.formats.output.folders import MANIFEST, REPORT
+from kgtrec.formats.output.outputs import require_folder, write_text, writing_folder
+from kgtrec.formats.trec.qrels import FROM_CAMPAIGN, write_qrels
+from kgtrec.formats.trec.topics import write_topics
+
+SUMS = "SHA256SUMS"
+BY = "campaign qrels"  # what writes the folder
+
+
+def require_writable(folder: PathLike, *, force: bool = False) -> None:
+    """Raise FormatError if :func:`write_qrels_folder` would refuse to write to a folder."""
+    require_folder(folder, by=BY, force=force)
+
+
+def write_qrels_folder(
+    folder: PathLike,
+    questions: Questions,
+    by_depth: Sequence[Qrels],
+    *,
+    readme: str,
+    report_text: str,
+    report: Mapping[str, Any],
+    collection: Collection | None = None,
+    command: Mapping[str, Any] | None = None,
+    inputs: Sequence[Mapping[str, Any]] | None = None,
+    force: bool = False,
+) -> None:
+    """Write the folder, all of it or nothing.
+
+    Parameters
+    ----------
+    folder : path
+        Made with its parents if absent. Earlier qrels of the kind are replaced only with ``force``, and only if nothing
+        else is in the folder and nobody has changed them.
+    questions : Questions
+    by_depth : sequence of Qrels
+        At depth 0, 1, ...; the last one is ``qrels.txt`` too. A depth at which nothing is judged has an empty file.
+    readme, report_text : str
+    report : mapping
+        The same as plain numbers.
+    collection : Collection, optional
+        Of these questions and the last qrels.
+    command, inputs
+        For the collection's manifest, see :func:`kgtrec.write_collection`.
+    force : bool
+
+    Raises
+    ------
+    FormatError
+        If the folder is a file, holds something else, or earlier qrels and ``force`` is False.
+    KgtrecError
+        If a label cannot stand in a TREC file, or nothing is judged at all.
+    """
+    with writing_folder(folder, by=BY, force=force) as part:
+        if collection is not None:
+            write_collection_parts(part, collection, command=command, inputs=inputs)
+        else:
+            write_topics(part / "topics.tsv", Topics.of(questions))
+            write_qrels(part / "qrels.txt", by_depth[-1])
+        for depth, qrels in enumerate(by_depth):
+            name = part / f"qrels.depth{depth}.txt"
+            if len(qrels):
+                write_qrels(name, qrels)
+            else:
+                write_text(name, "")
+        write_text(part / REPORT, report_text)
+        if collection is not None:
+            _note_report(part)
+        write_text(part / FROM_CAMPAIGN, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        write_text(part / "README.md", readme)
+        sums = [f"{sha256_of(path)}  {path.name}\n" for path in sorted(part.iterdir())]
+        write_text(part / SUMS, "".join(sums))
+
+
+def _note_report(folder: Path) -> None:
+    """Our report has taken the place of the collection's: have the manifest tell so."""
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    manifest["files"][REPORT] = sha256_of(folder / REPORT)
+    write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

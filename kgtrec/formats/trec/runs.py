@@ -1,0 +1,408 @@
+"""Runs: TREC text (``question Q0 entity rank score tag``) and Parquet (question, entity, score)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.arrow import arrow_of, labels_of, values_of
+from kgtrec.data.arrow import compute as pc
+from kgtrec.data.collection import Collection
+from kgtrec.data.run import Run
+from kgtrec.data.triples import are_splits
+from kgtrec.errors import CollectionError, FormatError, KgtrecError, warn
+from kgtrec.formats.files import PathLike, name_as_text, reading
+from kgtrec.formats.output.outputs import is_device, writing
+from kgtrec.formats.parquet import is_parquet, label_column, metadata_of, read_named_columns, value_type, with_metadata
+from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
+from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, write_origin
+from kgtrec.formats.trec.text import BLOCK_SIZE, Layout, TextColumns, read_columns, repeated_lines
+
+LAYOUT = Layout(
+    ("question", "Q0", "entity", "rank", "score", "tag"), labels=("question", "entity", "tag"), number="score"
+)
+_WITH_RANK = replace(LAYOUT, labels=("question", "entity", "rank", "tag"))
+_WITHOUT_TAG = replace(LAYOUT, labels=("question", "entity"))
+_PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "score": ()}
+_SUFFIXES = {".gz", ".zst", ".parquet", ".run", ".ranks", ".txt", ".trec"}  # what a name says of the format
+_ROW_GROUP = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    """A run, and what its file says beyond it."""
+
+    run: Run
+    tags: dict[str, int]  # run tag -> the first line that has it; one, in a file of one system
+    columns: TextColumns | None  # the rows in file order, for line numbers; None for Parquet
+
+
+def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False) -> Run:
+    r"""The run in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
+
+    The rank column is ignored, as trec_eval does: the order is by score, then by label. Labels are opaque. Which
+    collection the run is of stands beside it, see :mod:`kgtrec.formats.trec.origins`, or in a Parquet file's metadata.
+
+    Parameters
+    ----------
+    path : path
+    name : str, optional
+        The name of the run, instead of its tag.
+    trust_ids : bool
+        Whether the question ids are taken for those of any collection, whatever the run says of its own. By which
+        splits it was filtered is believed all the same.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong, a repeated (question, entity), an empty or damaged file; or if what stands
+        beside the run is about another file.
+
+    Warns
+    -----
+    KgtrecWarning
+        If the file has several tags; the last one becomes the name, as in trec_eval.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "transe.run"
+    >>> _ = path.write_text("tail0 Q0 paris 1 0.7 transe\ntail0 Q0 rome 2 0.9 transe\n")
+    >>> run = read_run(path)
+    >>> run.name, run.entities.decode(run.entity).to_pylist(), run.score.tolist()
+    ('transe', ['rome', 'paris'], [0.9, 0.7])
+    """
+    found = read_run_file(path, name=name, trust_ids=trust_ids)
+    if len(found.tags) > 1 and name is None:
+        tags = list(found.tags)
+        warn(
+            f"{path}: expected one run tag, found {len(tags)} ({', '.join(map(repr, tags[:3]))}, ...); "
+            f"the run is named {found.run.name!r} after the last line"
+        )
+    return found.run
+
+
+def read_run_file(
+    path: PathLike,
+    *,
+    name: str | None = None,
+    stream: BinaryIO | None = None,
+    ranks: bool = False,
+    trust_ids: bool = False,
+    fast: bool = True,
+    block_size: int = BLOCK_SIZE,
+) -> RunFile:
+    """The same with the tags and line numbers of the file; ``stream`` may hold the bytes of ``path``, already open.
+
+    With ``ranks``, the columns have the rank column too, as labels; a file that is given a ``name`` is read without.
+    """
+    if is_parquet(path):
+        run = _read_parquet(path, name, trust_ids=trust_ids)
+        return RunFile(run, {run.name: 1}, None)
+    origin = None if os.fspath(path) == "-" else _origin_beside(path, trust_ids=trust_ids)
+    with ExitStack() as stack:
+        source = stream if stream is not None else stack.enter_context(reading(path))
+        layout = _WITHOUT_TAG if name is not None else _WITH_RANK if ranks else LAYOUT
+        columns = read_columns(source, str(path), layout, fast=fast, block_size=block_size)
+    tags = _first_lines_of_tags(columns) if name is None else {name: 1}
+    question, entity = columns.codes["question"], columns.codes["entity"]
+    questions, entities = columns.vocabularies["question"], columns.vocabularies["entity"]
+    try:
+        run = Run.of(name or _last_tag(columns), question, entity, columns.number, questions, entities,
+                     **_known_of(origin, trust_ids=trust_ids))  # fmt: skip
+    except KgtrecError:
+        raise repeated_lines(str(path), columns) from None
+    return RunFile(run, tags, columns)
+
+
+def _first_lines_of_tags(columns: TextColumns) -> dict[str, int]:
+    codes = columns.codes["tag"]
+    return {tag: columns.line(int(np.argmax(codes == code))) for code, tag in enumerate(columns.vocabularies["tag"])}
+
+
+def _last_tag(columns: TextColumns) -> str:
+    return columns.vocabularies["tag"][columns.codes["tag"][-1]]
+
+
+def _origin_beside(path: PathLike, *, trust_ids: bool) -> Origin | None:
+    try:
+        return read_origin(path, "run")
+    except FormatError:  # of another run, or damaged: whoever trusts the ids does not need it
+        if not trust_ids:
+            raise
+        return None
+
+
+def _known_of(origin: Origin | None, *, trust_ids: bool) -> dict[str, Any]:
+    if origin is None:
+        return {}
+    return {"collection": "" if trust_ids else origin.collection, "filtered_by": origin.filtered_by}
+
+
+def _read_parquet(path: PathLike, name: str | None, *, trust_ids: bool) -> Run:
+    table = read_named_columns(path, _PARQUET_NAMES)
+    questions, question = label_column(path, table, "question")
+    entities, entity = label_column(path, table, "entity")
+    kind = value_type(table, "score")
+    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        raise FormatError(f"expected numbers in column score, found {kind}", path=path)
+    score = values_of(table.column("score").cast(pa.float64(), safe=False))
+    metadata = metadata_of(path, table.schema)
+    if metadata.get("format") == "answer ranks":
+        raise FormatError(
+            "expected a run, found answer ranks, which hold the answers alone; give the NAME.run beside it, or read it "
+            "with kgtrec.read_answer_ranks",
+            path=path,
+        )
+    name = name or metadata.get("name") or Path(path).with_suffix("").stem
+    if not isinstance(name, str):
+        raise FormatError(f"expected a text as the run's name in the file's metadata, found {name!r}", path=path)
+    origin = _origin_in(path, metadata)
+    try:
+        return Run.of(name, question, entity, score, questions, entities, **_known_of(origin, trust_ids=trust_ids))
+    except KgtrecError as error:
+        raise FormatError(str(error), path=path) from None
+
+
+def _origin_in(path: PathLike, metadata: Mapping[str, Any]) -> Origin | None:
+    collection, splits = metadata.get("collection"), metadata.get("filtered_by")
+    if collection is None:
+        return None
+    if not isinstance(collection, str) or not (splits is None or are_splits(splits)):
+        raise FormatError("expected a collection and splits in the file's metadata, found others", path=path)
+    return Origin(collection, None if splits is None else tuple(splits))
+
+
+class RunWriter:
+    """Writes a run part by part, in bounded memory; the file appears whole when the block ends well, or not at all.
+
+    Text unless ``path`` ends in ``.parquet``; text is compressed by suffix. The rank column is the place in the
+    question's list, from 1; a score is the shortest text that reads back to the same float64.
+
+    Parameters
+    ----------
+    path : path
+        ``-`` is standard output.
+    name : str
+        The system's name: the tag of each line.
+    collection : str
+        The fingerprint of the collection that the question ids are of; it is written beside the run, or into a Parquet
+        file's metadata.
+    filtered_by : tuple of {"train", "valid", "test"}, optional
+        Splits whose known triples were removed.
+
+    Raises
+    ------
+    KgtrecError
+        If the name or a label cannot stand in a TREC file (white space, empty), a question comes twice, or no row
+        was written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> questions, entities = Vocabulary.of(["tail0"]), Vocabulary.of(["paris", "rome"])
+    >>> question, entity = np.array([0, 0], np.int32), np.array([0, 1], np.int32)
+    >>> part = Run.of("", question, entity, np.array([0.7, 0.9]), questions, entities)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "transe.run"
+    >>> with RunWriter(path, "transe") as out:
+    ...     out.write(part)
+    >>> print(path.read_text(), end="")
+    tail0 Q0 rome 1 0.9 transe
+    tail0 Q0 paris 2 0.7 transe
+    """
+
+    def __init__(
+        self, path: PathLike, name: str, *, collection: str = "", filtered_by: tuple[str, ...] | None = None
+    ) -> None:
+        self._path, self._origin = path, Origin(collection, filtered_by)
+        self._sink: _TextSink | _ParquetSink
+        self._sink = _ParquetSink(path, name, self._origin) if is_parquet(path) else _TextSink(path, name)
+        self._has_origin_beside = not is_parquet(path) and os.fspath(path) != "-" and not is_device(path)
+        self._stack = ExitStack()
+        self._written: set[str] = set()
+
+    def __enter__(self) -> Self:
+        if self._has_origin_beside and self._origin.collection:
+            require_origin_place(self._path)
+        self._sink.open(self._stack)
+        return self
+
+    def write(self, part: Run) -> None:
+        """Append the lists of further questions, each question's whole list in one part; its name is not used."""
+        if len(part) == 0:
+            return
+        starts = np.flatnonzero(np.r_[True, part.question[1:] != part.question[:-1]])
+        labels = part.questions.decode(part.question[starts]).to_pylist()
+        before = len(self._written)
+        self._written.update(labels)
+        if len(self._written) != before + len(labels):
+            raise KgtrecError(f"{self._path}: expected the whole list of a question at once, found a question again")
+        lengths = np.diff(np.r_[starts, len(part)])
+        rank = np.arange(1, len(part) + 1) - np.repeat(starts, lengths)
+        self._sink.write(part, rank)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            try:
+                if not self._written:
+                    raise KgtrecError(f"{self._path}: expected a run of at least one row, found an empty one")
+                self._sink.finish()
+            except BaseException as late:
+                if not self._stack.__exit__(type(late), late, late.__traceback__):
+                    raise
+        self._stack.__exit__(kind, error, trace)
+        if kind is None and self._has_origin_beside:
+            write_origin(self._path, "run", self._origin)
+
+
+class _TextSink:
+    def __init__(self, path: PathLike, name: str) -> None:
+        if unwritable_labels(labels_of([name])).size:
+            raise KgtrecError(refusal(str(path), "tag", [name]))
+        self._path, self._name = path, name
+        self._questions = LabelGuard(str(path), "question", first=True)
+        self._entities = LabelGuard(str(path), "entity")
+
+    def open(self, stack: ExitStack) -> None:
+        self._stream = stack.enter_context(writing(self._path))
+
+    def write(self, part: Run, rank: NDArray[np.int64]) -> None:
+        self._questions.check(part.question, part.questions)
+        self._entities.check(part.entity, part.entities)
+        for first in range(0, len(part), ROWS_AT_A_TIME):
+            rows = slice(first, first + ROWS_AT_A_TIME)
+            self._stream.write(
+                lines_of(
+                    part.questions.decode(part.question[rows]), "Q0", part.entities.decode(part.entity[rows]),
+                    pc.cast(arrow_of(rank[rows]), pa.string()), pc.cast(arrow_of(part.score[rows]), pa.string()),
+                    self._name,
+                )
+            )  # fmt: skip
+
+    def finish(self) -> None:
+        pass
+
+
+class _ParquetSink:
+    def __init__(self, path: PathLike, name: str, origin: Origin) -> None:
+        label = pa.dictionary(pa.int32(), pa.string())
+        schema = pa.schema([("question", label), ("entity", label), ("score", pa.float64())])
+        self._path = path
+        said: dict[str, Any] = {"format": "run", "name": name}
+        if origin.collection:
+            splits = None if origin.filtered_by is None else list(origin.filtered_by)
+            said |= {"collection": origin.collection, "filtered_by": splits}
+        self._schema = with_metadata(schema, said)
+        self._waiting: list[pa.Table] = []
+        self._rows = 0
+
+    def open(self, stack: ExitStack) -> None:
+        import pyarrow.parquet as pq
+
+        stream = stack.enter_context(writing(self._path))
+        self._writer = stack.enter_context(pq.ParquetWriter(stream, self._schema, compression="zstd"))
+
+    def write(self, part: Run, rank: NDArray[np.int64]) -> None:
+        columns: list[Any] = [part.questions.columns(part.question), part.entities.columns(part.entity)]
+        self._waiting.append(pa.table([*columns, arrow_of(part.score)], schema=self._schema))
+        self._rows += len(part)
+        if self._rows >= _ROW_GROUP:
+            self.finish()
+
+    def finish(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.concat_tables(self._waiting).unify_dictionaries(), row_group_size=_ROW_GROUP)
+        self._waiting, self._rows = [], 0
+
+
+def write_run(path: PathLike, run: Run, *, name: str | None = None) -> None:
+    """Write a run as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
+
+    Which collection it is of, if it says, stands in ``NAME.json`` beside the text, or in the Parquet file's metadata.
+
+    Parameters
+    ----------
+    path : path
+    run : Run
+    name : str, optional
+        The tag of each line, instead of the run's name.
+
+    Raises
+    ------
+    KgtrecError
+        As :class:`RunWriter`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> one = np.zeros(1, np.int32)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "transe.run"
+    >>> write_run(path, Run.of("transe", one, one, np.array([0.7]), Vocabulary.of(["tail0"]), Vocabulary.of(["paris"])))
+    >>> print(path.read_text(), end="")
+    tail0 Q0 paris 1 0.7 transe
+    """
+    with RunWriter(path, name or run.name, collection=run.collection, filtered_by=run.filtered_by) as out:
+        out.write(run)
+
+
+def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ...] | None = None) -> None:
+    """Note beside a run of another tool, in ``NAME.json``, that its question ids are those of a collection.
+
+    Parameters
+    ----------
+    path : path
+        TREC text.
+    collection : Collection
+    filtered_by : tuple of {"train", "valid", "test"}, optional
+        Splits whose known triples were removed; None leaves it open.
+
+    Raises
+    ------
+    FormatError
+        If the file is no run, or a Parquet file, whose metadata tells what it is of.
+    CollectionError
+        If it has a question or an entity that the collection lacks.
+    """
+    if is_parquet(path):
+        raise FormatError(
+            "expected a run as text, found a Parquet file, which says itself what it is of; convert it first (kgtrec "
+            "convert IN.parquet OUT.run.gz)",
+            path=path,
+        )
+    run = read_run(path, trust_ids=True)
+    for what, own, known in (
+        ("question", run.questions, collection.questions.ids), ("entity", run.entities, collection.entities),
+    ):  # fmt: skip
+        if (unknown := np.flatnonzero(known.encode(own.labels) < 0)).size:
+            raise CollectionError(
+                f"{os.fspath(path)}: expected a run of the collection, found the {what} {own[int(unknown[0])]!r} "
+                f"({len(unknown):,} of {len(own):,}), which it lacks"
+            )
+    write_origin(path, "run", Origin(collection.fingerprint, filtered_by))
+
+
+def default_name(path: PathLike) -> str:
+    """A system's name from its file's: ``ranks/transe.run.gz`` -> ``transe``.
+
+    Examples
+    --------
+    >>> default_name("ranks/transe.run.gz"), default_name("a.b.ranks.parquet"), default_name("run")
+    ('transe', 'a.b', 'run')
+    """
+    stem = name_as_text(Path(path).name)
+    while (suffix := Path(stem).suffix.lower()) in _SUFFIXES:
+        stem = stem[: -len(suffix)]
+    return stem

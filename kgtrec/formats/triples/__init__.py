@@ -1,0 +1,229 @@
+"""Triples of a knowledge graph, from the formats that link-prediction data sets come in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from kgtrec.data.triples import Triples
+from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.formats.files import PathLike, name_as_text, sha256_of, suffixes
+from kgtrec.formats.output.outputs import writing
+from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES, OPENKE_DICTIONARIES, beside, read_libkge, read_openke
+from kgtrec.formats.triples.rdf import LITERALS, read_ntriples
+from kgtrec.formats.triples.text import WHITESPACE, Lines, read_fields
+
+FORMATS = ("tsv", "openke", "libkge", "nt")
+SPLIT_FILES = {"train": ("train",), "valid": ("valid", "dev"), "test": ("test",)}
+_TEXT_SUFFIXES = (".tsv", ".txt", ".csv", ".nt")
+_COMPRESSIONS = ("", ".gz", ".zst")
+_ROWS_AT_A_TIME = 1 << 18  # lines formatted at once: bounds the memory of a writer
+_NAMES = {"h": "head", "r": "relation", "t": "tail"}
+
+
+def read_triples(
+    path: PathLike,
+    *,
+    columns: str = "hrt",
+    format: str | None = None,  # noqa: A002  # what every reader of several formats calls it
+    delimiter: str = "\t",
+    literals: str = "skip",
+) -> Triples:
+    r"""The triples in one file, in file order.
+
+    Labels are opaque: ``NA``, ``007`` and ``he"said`` are labels like any other, and there are no comments. Blank
+    lines are skipped. ``.gz`` and ``.zst`` files are decompressed; ``-`` is standard input.
+
+    Parameters
+    ----------
+    path : path
+    columns : str
+        What the columns of a text file are, a permutation of ``hrt`` (head, relation, tail).
+    format : {"tsv", "openke", "libkge", "nt"}, optional
+        By default the name tells: ``train2id.txt`` is OpenKE's (numbers, with ``entity2id.txt`` and
+        ``relation2id.txt`` beside it), ``train.del`` LibKGE's (with ``entity_ids.del`` and ``relation_ids.del``),
+        ``.nt`` N-Triples, anything else text with three columns.
+    delimiter : str
+        What separates the columns of a text file: one character, or "whitespace" for any run of it.
+    literals : {"skip", "keep"}
+        What to do with N-Triples whose object is a literal.
+
+    Returns
+    -------
+    Triples
+        Entities in order of first appearance, head before tail; those of OpenKE and LibKGE as their dictionaries
+        number them, also where no triple has them.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is wrong, a number out of range, an empty or damaged file.
+    KgtrecError
+        If an option is.
+
+    Warns
+    -----
+    KgtrecWarning
+        If literals were skipped.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.tsv"
+    >>> _ = path.write_text("ann\tlikes\tice cream\n")
+    >>> triples = read_triples(path)
+    >>> len(triples), list(triples.entities)
+    (1, ['ann', 'ice cream'])
+    """
+    kind = _require_options(path, columns, format, delimiter, literals)
+    if kind == "openke":
+        triples = read_openke(path)
+    elif kind == "libkge":
+        triples = read_libkge(path)
+    elif kind == "nt":
+        triples = read_ntriples(path, literals=literals)
+    else:
+        triples = _read_text(path, columns, delimiter)
+    if len(triples) == 0:
+        raise FormatError("expected at least one triple, found none", path=path)
+    return triples
+
+
+def write_triples(path: PathLike, triples: Triples) -> None:
+    r"""Write triples as ``head TAB relation TAB tail`` lines, compressed by suffix, atomically.
+
+    Raises
+    ------
+    KgtrecError
+        If a label is empty or holds a tab or a line break, so that it would not read back.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.tsv"
+    >>> write_triples(path, Triples.of([("ann", "likes", "ice cream")]))
+    >>> path.read_text()
+    'ann\tlikes\tice cream\n'
+    """
+    for vocabulary, what in ((triples.entities, "entity"), (triples.relations, "relation")):
+        wrong = vocabulary.labels.filter(pc.match_substring_regex(vocabulary.labels, r"[\t\n\r]|^$"))
+        if len(wrong):
+            raise KgtrecError(
+                f"{path}: expected {what} labels without tabs and line breaks, not empty, found {wrong[0].as_py()!r}; "
+                "replace them before writing"
+            )
+    with writing(path) as stream:
+        for first in range(0, len(triples), _ROWS_AT_A_TIME):
+            part = triples.take(np.arange(first, min(first + _ROWS_AT_A_TIME, len(triples))))
+            columns = (
+                part.entities.decode(part.head), part.relations.decode(part.relation), part.entities.decode(part.tail),
+            )  # fmt: skip
+            lines = pc.binary_join_element_wise(*columns, "\t").to_pylist()
+            stream.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def find_splits(folder: PathLike) -> tuple[Path, Path, Path]:
+    """The train, valid and test files of a data set's folder, in whichever format it has.
+
+    Raises
+    ------
+    FormatError
+        If a split has no file, or several.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in ("train2id.txt", "valid2id.txt", "test2id.txt", "test.txt"):
+    ...     (folder / name).touch()
+    >>> [path.name for path in find_splits(folder)]
+    ['train2id.txt', 'valid2id.txt', 'test2id.txt']
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise FormatError("expected a folder with train, valid and test triples, or three files", path=path)
+    endings = [
+        [f"{ending}{compression}" for ending in kind for compression in _COMPRESSIONS]
+        for kind in (("2id.txt",), (".del",), _TEXT_SUFFIXES)
+    ]
+    # numbers first: such folders often hold the same triples as text too
+    for kind in endings[:2]:
+        if any((path / f"train{ending}").is_file() for ending in kind):
+            return _one_of_each(path, kind)
+    return _one_of_each(path, endings[2])
+
+
+def input_files(path: PathLike, format: str | None = None) -> list[Path]:  # noqa: A002
+    """The files that :func:`read_triples` reads for ``path``: itself and its dictionaries; none for standard input."""
+    if os.fspath(path) == "-":
+        return []
+    names = {"openke": OPENKE_DICTIONARIES, "libkge": LIBKGE_DICTIONARIES}.get(format or format_of(path), ())
+    return [Path(path), *(beside(path, name) for name in names)]
+
+
+def describe_input(path: PathLike, **more: Any) -> dict[str, Any]:
+    """Name and SHA-256 of a file as it is stored, for a manifest; the folder is left out, since it says nothing."""
+    if os.fspath(path) == "-":
+        return {"name": "-", "sha256": None, **more}
+    return {"name": name_as_text(Path(path).name), "sha256": sha256_of(path), **more}
+
+
+def format_of(path: PathLike) -> str:
+    """The format that a file's name tells.
+
+    Examples
+    --------
+    >>> [format_of(name) for name in ("train2id.txt", "train.del", "kg.nt.gz", "train.txt", "-")]
+    ['openke', 'libkge', 'nt', 'tsv', 'tsv']
+    """
+    suffix, _ = suffixes(path)
+    if Path(path).name.partition(".")[0].endswith("2id") and suffix == ".txt":
+        return "openke"
+    return {".del": "libkge", ".nt": "nt"}.get(suffix, "tsv")
+
+
+def _require_options(path: PathLike, columns: str, kind: str | None, delimiter: str, literals: str) -> str:
+    if sorted(columns) != sorted(_NAMES):
+        raise KgtrecError(f"expected columns to be a permutation of hrt (head, relation, tail), found {columns!r}")
+    if kind is not None and kind not in FORMATS:
+        raise KgtrecError(f"expected format to be one of {', '.join(FORMATS)}, found {kind!r}{nearest(kind, FORMATS)}")
+    if delimiter != WHITESPACE and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in "\r\n\0"):
+        raise KgtrecError(f"expected delimiter to be one ASCII character or {WHITESPACE!r}, found {delimiter!r}")
+    if literals not in LITERALS:
+        raise KgtrecError(f"expected literals to be one of {', '.join(LITERALS)}, found {literals!r}")
+    kind = kind or format_of(path)
+    if kind != "tsv" and (columns != "hrt" or delimiter != "\t"):
+        raise FormatError(f"expected no columns or delimiter for format {kind}, which has its own", path=path)
+    return kind
+
+
+def _read_text(path: PathLike, columns: str, delimiter: str) -> Triples:
+    lines = Lines.read(path)
+    separator = {"\t": " separated by TAB", WHITESPACE: ""}.get(delimiter, f" separated by {delimiter!r}")
+    expected = f"3 columns ({', '.join(_NAMES[letter] for letter in columns)}){separator}"
+    if not lines.data.strip():
+        raise FormatError(f"expected lines of {expected}, found an empty file", path=path)
+    if delimiter == WHITESPACE:
+        lines, delimiter = lines.separated(), "\t"
+    found = dict(zip(columns, read_fields(lines, 3, expected, delimiter=delimiter), strict=True))
+    return Triples.of_columns(found["h"], found["r"], found["t"])
+
+
+def _one_of_each(folder: Path, endings: list[str]) -> tuple[Path, Path, Path]:
+    found = []
+    for split, stems in SPLIT_FILES.items():
+        files = [folder / f"{stem}{ending}" for stem in stems for ending in endings]
+        files = [path for path in files if path.is_file()]
+        if len(files) != 1:
+            those = ", ".join(path.name for path in files) or "none"
+            raise FormatError(
+                f"expected one file of {split} triples (such as {split}{endings[0]}), found {those}; "
+                "name the three files instead",
+                path=folder,
+            )
+        found.append(files[0])
+    return found[0], found[1], found[2]

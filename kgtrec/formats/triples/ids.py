@@ -1,0 +1,125 @@
+"""Triples as numbers, with dictionaries beside them: the folders of OpenKE and of LibKGE.
+
+The dictionaries' numbering is kept, and so are their labels that no triple has: a collection's entity codes are
+then the folder's own, and score matrices made by its models need no reordering.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.triples.text import Lines, read_codes, read_fields
+
+OPENKE_DICTIONARIES = ("entity2id.txt", "relation2id.txt")
+LIBKGE_DICTIONARIES = ("entity_ids.del", "relation_ids.del")
+
+
+def beside(path: PathLike, name: str) -> Path:
+    """The file ``name``, plain or compressed, in the folder of ``path``.
+
+    Raises
+    ------
+    FormatError
+        If there is none.
+    """
+    for suffix in ("", ".gz", ".zst"):
+        if (found := Path(path).parent / f"{name}{suffix}").is_file():
+            return found
+    raise FormatError(f"expected {name} beside it, which says what the numbers stand for, found none", path=path)
+
+
+def read_openke(path: PathLike) -> Triples:
+    """The triples of an OpenKE file such as ``train2id.txt``: a line with their number, then ``head tail relation``."""
+    entities, relations = (_openke_dictionary(beside(path, name)) for name in OPENKE_DICTIONARIES)
+    count, lines = _counted(Lines.read(path), "triples")
+    head, tail, relation = read_fields(lines, 3, "3 numbers (head tail relation)")
+    _require_count(lines, count, len(head), "triples")
+    return _triples(lines, head, relation, tail, entities, relations)
+
+
+def read_libkge(path: PathLike) -> Triples:
+    """The triples of a LibKGE file such as ``train.del``: ``head TAB relation TAB tail`` as numbers."""
+    entities, relations = (_libkge_dictionary(beside(path, name)) for name in LIBKGE_DICTIONARIES)
+    lines = Lines.read(path)
+    head, relation, tail = read_fields(lines, 3, "3 numbers (head, relation, tail) separated by TAB")
+    return _triples(lines, head, relation, tail, entities, relations)
+
+
+def _triples(
+    lines: Lines,
+    head: pa.StringArray,
+    relation: pa.StringArray,
+    tail: pa.StringArray,
+    entities: Vocabulary,
+    relations: Vocabulary,
+) -> Triples:
+    def codes(column: pa.StringArray, vocabulary: Vocabulary, what: str) -> NDArray[np.int32]:
+        return read_codes(lines, column, len(vocabulary), what).astype(np.int32)
+
+    return Triples(
+        codes(head, entities, "a head"),
+        codes(relation, relations, "a relation"),
+        codes(tail, entities, "a tail"),
+        entities,
+        relations,
+    )
+
+
+def _openke_dictionary(path: Path) -> Vocabulary:
+    count, lines = _counted(Lines.read(path), "labels")
+    # the number is what follows the last white space, so that labels may hold some
+    data = re.sub(rb"(?m)[ \t]+([0-9]+)[ \t]*(?=\r?$)", rb"\t\1", lines.data)
+    lines = Lines(lines.path, data, lines.first)
+    labels, numbers = read_fields(lines, 2, "a label and its number")
+    _require_count(lines, count, len(labels), "labels")
+    return _in_order(lines, labels, read_codes(lines, numbers, len(labels), "a number"))
+
+
+def _libkge_dictionary(path: Path) -> Vocabulary:
+    lines = Lines.read(path)
+    numbers, labels = read_fields(lines, 2, "a number and its label, separated by TAB")
+    return _in_order(lines, labels, read_codes(lines, numbers, len(labels), "a number"))
+
+
+def _in_order(lines: Lines, labels: pa.StringArray, numbers: NDArray[np.int64]) -> Vocabulary:
+    first = np.unique(numbers, return_index=True)[1]
+    if len(first) < len(numbers):
+        again = np.ones(len(numbers), bool)
+        again[first] = False
+        row = int(np.argmax(again))
+        raise lines.error(row, f"expected each number once, found {numbers[row]} again")
+    try:
+        return Vocabulary.of(pc.take(labels, pa.array(first)))
+    except KgtrecError as error:
+        raise FormatError(str(error), path=lines.path) from None
+
+
+def _counted(lines: Lines, what: str) -> tuple[int, Lines]:
+    text, rest = lines.without_first()
+    if not re.fullmatch(rb"\s*[0-9]{1,18}\s*", text):
+        shown = text[:100].decode(errors="replace")
+        raise FormatError(
+            f"expected the number of {what} alone in the first line, as OpenKE writes it, found {shown!r}",
+            path=lines.path,
+            line=1,
+        )
+    return int(text), rest if what == "labels" else rest.separated()
+
+
+def _require_count(lines: Lines, count: int, found: int, what: str) -> None:
+    if count != found:
+        raise FormatError(
+            f"expected {count:,} {what}, as the first line says, found {found:,}; the file was cut or edited",
+            path=lines.path,
+            line=1,
+        )

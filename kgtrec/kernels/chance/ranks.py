@@ -1,0 +1,518 @@
+"""What rank measures come to when every order of the candidates is equally likely (the chance model).
+
+Ranks r_i are independent and uniform on 1..N_i; weights w_i are scaled to sum to 1. Items that share N (and, for the
+geometric means, w) are computed once, so time and memory follow the number of distinct N.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kgtrec.kernels.chance.power_moments import as_candidates, log_mean_power, log_power_spread
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats, Floats], Floats]
+
+TABLE = 1024  # sums over at most this many ranks are added up; beyond, Euler-Maclaurin
+
+
+class Moments(NamedTuple):
+    """Expectation and variance of one measure under the chance model; NaN where there are no items."""
+
+    expectation: float
+    variance: float
+
+
+class Simulated(NamedTuple):
+    """Moments estimated by Monte Carlo, with the standard error of each."""
+
+    expectation: float
+    variance: float
+    expectation_error: float
+    variance_error: float
+    repeats: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupedCandidates:
+    """Candidate counts of all items, equal ones taken together; the weights sum to 1."""
+
+    n_answers: int
+    candidates: NDArray[np.int64]  # (g,) distinct N, ascending
+    weight_sum: Floats  # (g,) sum of the weights of the items with this N
+    squared_weight_sum: Floats  # (g,) sum of their squares
+    row_candidates: NDArray[np.int64]  # (m,) N of each distinct pair (N, weight), ascending by N, then weight
+    row_weight: Floats  # (m,)
+    row_count: NDArray[np.int64]  # (m,) how many items have this pair
+
+
+def group_candidates(candidates: ArrayLike, weight: ArrayLike | None = None) -> GroupedCandidates:
+    """Take equal candidate counts together.
+
+    Parameters
+    ----------
+    candidates : (n,) int array, entities
+        Size of each filtered candidate set, the true answer included.
+    weight : (n,) float array, optional
+        Any scale, at least 0; by default all equal.
+
+    Returns
+    -------
+    GroupedCandidates
+
+    Raises
+    ------
+    ValueError
+        If a count is below 1, or the weights are negative, not finite, all 0 or of another length.
+
+    Examples
+    --------
+    >>> groups = group_candidates([3, 1, 3, 3])
+    >>> groups.candidates, groups.weight_sum
+    (array([1, 3]), array([0.25, 0.75]))
+    """
+    counts = as_candidates(candidates).ravel()
+    weights = normalised_weights(weight, counts.size)
+    if weights is None:
+        distinct, sizes = _tallied(counts)
+        each = np.full(distinct.size, 1.0 / max(counts.size, 1))
+        return GroupedCandidates(
+            n_answers=counts.size,
+            candidates=distinct,
+            weight_sum=sizes * each,
+            squared_weight_sum=sizes * each**2,
+            row_candidates=distinct,
+            row_weight=each,
+            row_count=sizes,
+        )
+    distinct, code = _distinct_counts(counts)
+    values, weight_code = np.unique(weights, return_inverse=True)
+    pairs, row_count = np.unique(code * np.int64(values.size) + weight_code, return_counts=True)
+    row, row_weight = pairs // values.size, values[pairs % values.size]
+    return GroupedCandidates(
+        n_answers=counts.size,
+        candidates=distinct,
+        weight_sum=np.bincount(row, row_count * row_weight, distinct.size).astype(np.float64, copy=False),
+        squared_weight_sum=np.bincount(row, row_count * row_weight**2, distinct.size).astype(np.float64, copy=False),
+        row_candidates=distinct[row],
+        row_weight=row_weight,
+        row_count=row_count,
+    )
+
+
+def _tallied(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct counts, ascending, and how many items have each."""
+    if not _is_dense(counts):
+        return np.unique(counts, return_counts=True)
+    tally = np.bincount(counts, minlength=1)
+    distinct = np.flatnonzero(tally)
+    return distinct, tally[distinct]
+
+
+def _distinct_counts(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct counts, ascending, and the place of each item's among them."""
+    if not _is_dense(counts):
+        return np.unique(counts, return_inverse=True)
+    distinct, _ = _tallied(counts)
+    place = np.zeros(int(distinct[-1]) + 1 if distinct.size else 1, np.int64)
+    place[distinct] = np.arange(distinct.size)
+    return distinct, place[counts]
+
+
+def _is_dense(counts: NDArray[np.int64]) -> bool:
+    """Whether a tally of all numbers up to the greatest is worth its length."""
+    return counts.size == 0 or int(counts.max()) <= 4 * counts.size + 65_536
+
+
+def normalised_weights(weight: ArrayLike | None, n: int) -> Floats | None:
+    """The weights scaled to sum to 1, or None; ValueError where they cannot be."""
+    if weight is None:
+        return None
+    weights = np.asarray(weight, np.float64).ravel()
+    if weights.size != n:
+        message = f"expected one weight for each of {n} items, found {weights.size}"
+        raise ValueError(message)
+    if n == 0:
+        return weights
+    if not np.isfinite(weights).all() or weights.min() < 0 or weights.max() == 0:
+        message = f"expected finite weights of at least 0, not all 0; found {weights.min()} to {weights.max()}"
+        raise ValueError(message)
+    weights = weights / weights.max()  # before the sum, which could overflow
+    return np.asarray(weights / weights.sum())
+
+
+def expected_rank(candidates: ArrayLike) -> Floats:
+    """Expected rank, (N + 1) / 2 (Hoyt et al. 2022).
+
+    Examples
+    --------
+    >>> expected_rank([1, 4])
+    array([1. , 2.5])
+    """
+    return np.asarray((as_candidates(candidates) + 1) / 2)
+
+
+def variance_rank(candidates: ArrayLike) -> Floats:
+    """Variance of the rank, (N^2 - 1) / 12 (Hoyt et al. 2022).
+
+    Examples
+    --------
+    >>> variance_rank([1, 5])
+    array([0., 2.])
+    """
+    n = as_candidates(candidates).astype(np.float64)
+    return np.asarray((n - 1.0) * (n + 1.0) / 12.0)
+
+
+def expected_reciprocal_rank(candidates: ArrayLike) -> Floats:
+    r"""Expected 1 / rank, :math:`H_N / N` (Hoyt et al. 2022).
+
+    Examples
+    --------
+    >>> expected_reciprocal_rank([1, 2])
+    array([1.  , 0.75])
+    """
+    n = as_candidates(candidates)
+    return np.asarray(harmonic(n) / n)
+
+
+def variance_reciprocal_rank(candidates: ArrayLike) -> Floats:
+    r"""Variance of 1 / rank, :math:`(N H^{(2)}_N - H_N^2) / N^2` (Hoyt et al. 2022).
+
+    Examples
+    --------
+    >>> variance_reciprocal_rank([1, 2])
+    array([0.    , 0.0625])
+    """
+    n = as_candidates(candidates)
+    mean = harmonic(n) / n
+    return np.asarray(harmonic_squares(n) / n - mean * mean)
+
+
+def expected_hit(candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
+    """Expected [rank <= cutoff], min(cutoff / N, 1) (Hoyt et al. 2022).
+
+    Examples
+    --------
+    >>> expected_hit([1, 4], 2)
+    array([1. , 0.5])
+    """
+    n = as_candidates(candidates)
+    return np.asarray(np.minimum(_as_cutoff(cutoff), n) / n)
+
+
+def variance_hit(candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
+    """Variance of [rank <= cutoff], p (1 - p) with p = min(cutoff / N, 1) (Hoyt et al. 2022).
+
+    Examples
+    --------
+    >>> variance_hit([1, 4], 2)
+    array([0.  , 0.25])
+    """
+    n = as_candidates(candidates)
+    inside = np.minimum(_as_cutoff(cutoff), n)
+    return np.asarray((inside / n) * ((n - inside) / n))
+
+
+def _as_cutoff(cutoff: ArrayLike) -> NDArray[np.int64]:
+    cutoffs = np.asarray(cutoff, np.int64)
+    if cutoffs.size and cutoffs.min() < 1:
+        message = f"expected a cutoff of at least 1, found {cutoffs.min()}"
+        raise ValueError(message)
+    return cutoffs
+
+
+def expected_log_reciprocal_rank(candidates: ArrayLike) -> Floats:
+    """Expected 1 / log2(rank + 1), the less focus-on-top measure of Yang et al. (2022).
+
+    Up to 1,024 candidates by summation, above by the logarithmic integral and Euler-Maclaurin's corrections (first
+    left-out term below 1e-18).
+
+    Examples
+    --------
+    >>> expected_log_reciprocal_rank([1, 3]).round(6)  # (1 + 0.63093 + 0.5) / 3
+    array([1.     , 0.71031])
+    """
+    n = as_candidates(candidates)
+    return np.asarray(discount_sums(n)[0] / n)
+
+
+def variance_log_reciprocal_rank(candidates: ArrayLike) -> Floats:
+    """Variance of 1 / log2(rank + 1); see `expected_log_reciprocal_rank`.
+
+    Examples
+    --------
+    >>> variance_log_reciprocal_rank([1, 3]).round(6)
+    array([0.      , 0.044817])
+    """
+    n = as_candidates(candidates)
+    first, second = discount_sums(n)
+    mean = first / n
+    return np.asarray(np.maximum(second / n - mean * mean, 0.0))
+
+
+def expected_power_rank(candidates: ArrayLike, p: float = 0.5) -> Floats:
+    """Expected rank^-p, 0 < p <= 1 (Yang et al. 2022).
+
+    Examples
+    --------
+    >>> expected_power_rank([1, 2]).round(6)  # (1 + 2^-1/2) / 2
+    array([1.      , 0.853553])
+    """
+    return np.asarray(np.exp(log_mean_power(candidates, -_as_power(p))))
+
+
+def variance_power_rank(candidates: ArrayLike, p: float = 0.5) -> Floats:
+    """Variance of rank^-p, 0 < p <= 1.
+
+    Examples
+    --------
+    >>> variance_power_rank([1, 2]).round(6)
+    array([0.      , 0.021447])
+    """
+    mean = expected_power_rank(candidates, p)
+    return np.asarray(mean * mean * np.expm1(log_power_spread(candidates, -_as_power(p))))
+
+
+def _as_power(p: float) -> float:
+    if not 0 < p <= 1:
+        message = f"expected a power p with 0 < p <= 1, found {p}"
+        raise ValueError(message)
+    return p
+
+
+@lru_cache(maxsize=1)
+def _tables() -> NDArray[np.float64]:
+    """(4, TABLE + 1) sums over 1..n of 1/r, 1/r^2, 1/log2(r + 1) and its square; column n."""
+    rank = np.arange(1, TABLE + 1, dtype=np.longdouble)
+    discount = 1 / np.log2(rank + 1)
+    terms = np.stack([1 / rank, 1 / rank**2, discount, discount**2])
+    return np.concatenate([np.zeros((4, 1)), np.cumsum(terms, axis=1).astype(np.float64)], axis=1)
+
+
+def harmonic(n: ArrayLike) -> Floats:
+    """The harmonic numbers H_n = 1 + 1/2 + ... + 1/n, n >= 0, to float64 rounding.
+
+    Examples
+    --------
+    >>> harmonic([0, 1, 4])
+    array([0.        , 1.        , 2.08333333])
+    """
+    counts = np.asarray(n, np.int64)
+    x = np.maximum(counts, TABLE).astype(np.float64)
+    y = 1 / (x * x)
+    beyond = np.log(x) + (np.euler_gamma + (0.5 / x - y * (1 / 12 - y * (1 / 120 - y / 252))))
+    return np.where(counts <= TABLE, _tables()[0][np.minimum(counts, TABLE)], beyond)
+
+
+def harmonic_squares(n: ArrayLike) -> Floats:
+    """The sums 1 + 1/4 + ... + 1/n^2, n >= 0, to float64 rounding.
+
+    Examples
+    --------
+    >>> harmonic_squares([0, 1, 2])
+    array([0.  , 1.  , 1.25])
+    """
+    counts = np.asarray(n, np.int64)
+    x = np.maximum(counts, TABLE).astype(np.float64)
+    y = 1 / (x * x)
+    beyond = np.pi**2 / 6 - (1 - 0.5 / x + y * (1 / 6 - y * (1 / 30 - y / 42))) / x
+    return np.where(counts <= TABLE, _tables()[1][np.minimum(counts, TABLE)], beyond)
+
+
+def discount_sums(n: ArrayLike) -> tuple[Floats, Floats]:
+    """The sums over ranks 1..n, n >= 0, of 1 / log2(rank + 1) and of its square.
+
+    Examples
+    --------
+    >>> [float(total) for total in discount_sums(1)]
+    [1.0, 1.0]
+    """
+    counts = np.asarray(n, np.int64)
+    inside = np.minimum(counts, TABLE)
+    first, second = _tables()[2][inside], _tables()[3][inside]
+    if counts.size and counts.max() > TABLE:
+        upper = np.maximum(counts, TABLE) + 1.0
+        lower = np.array(TABLE + 1.0)
+        steps = zip(_discount_antidifference(upper), _discount_antidifference(lower), strict=True)
+        more, more_squared = (np.where(counts > TABLE, above - below, 0.0) for above, below in steps)
+        log2 = np.log(2.0)
+        first, second = first + more * log2, second + more_squared * log2**2
+    return first, second
+
+
+def _discount_antidifference(x: Floats) -> tuple[Floats, Floats]:
+    """Integral, half the value, and derivatives at x by Euler-Maclaurin, of 1 / ln and of 1 / ln^2."""
+    from scipy.special import expi
+
+    log = np.log(x)
+    integral = expi(log)
+    cube = x * x * x
+    first = integral + 0.5 / log - 1 / (12 * x * log**2) + (2 * log**2 + 6 * log + 6) / (720 * cube * log**4)
+    second = (
+        (integral - x / log)
+        + 0.5 / log**2
+        - 1 / (6 * x * log**3)
+        + (4 * log**2 + 18 * log + 24) / (720 * cube * log**5)
+    )
+    return first, second
+
+
+def geometric_mean_moments(groups: GroupedCandidates, sign: Literal[1, -1] = 1) -> Moments:
+    r"""Exact expectation and variance of the weighted geometric mean rank, or of its reciprocal.
+
+    :math:`E = \prod E[r_i^{w_i}]` and :math:`Var = \prod E[r_i^{2 w_i}] - E^2 = E^2 (e^B - 1)`, where
+    :math:`B = \sum \ln (E[r_i^{2 w_i}] / E[r_i^{w_i}]^2)` is added up from terms free of cancellation
+    (`log_power_spread`), so that the variance holds its digits at any weight.
+
+    Parameters
+    ----------
+    groups : GroupedCandidates
+    sign : 1 or -1
+        1 for GMR (and WMR, whose weights are 1 / frequency), -1 for IGMR.
+
+    Returns
+    -------
+    Moments
+        Both NaN without items.
+
+    References
+    ----------
+    The moments are products of those in Hoyt et al. (2022), arXiv:2203.07544.
+
+    Examples
+    --------
+    >>> moments = geometric_mean_moments(group_candidates([2, 2]))  # ((1 + sqrt 2) / 2)^2 and (3/2)^2 less its square
+    >>> round(moments.expectation, 6), round(moments.variance, 6)
+    (1.457107, 0.12684)
+    """
+    if groups.n_answers == 0:
+        return Moments(float("nan"), float("nan"))
+    alike = groups.row_weight.min() == groups.row_weight.max()
+    exponent = sign * (groups.row_weight[0] if alike else groups.row_weight)
+    log_mean = np.sum(groups.row_count * log_mean_power(groups.row_candidates, exponent))
+    spread = np.sum(groups.row_count * log_power_spread(groups.row_candidates, exponent))
+    mean = float(np.exp(log_mean))
+    return Moments(mean, mean * mean * float(np.expm1(spread)))
+
+
+def inverse_mean_rank(ranks: Floats, weight: Floats) -> Floats:
+    """1 / weighted mean rank, along the last axis; the weights sum to 1."""
+    return np.asarray(1.0 / np.sum(ranks * weight, axis=-1))
+
+
+def harmonic_mean_rank(ranks: Floats, weight: Floats) -> Floats:
+    """1 / weighted mean of 1 / rank, along the last axis; the weights sum to 1."""
+    return np.asarray(1.0 / np.sum(weight / ranks, axis=-1))
+
+
+def median_rank(ranks: Floats, weight: Floats) -> Floats:
+    """Weighted median rank, along the last axis; the weights sum to 1.
+
+    The least rank with at least half of the weight at or below it; where that is half to within rounding, the mean of
+    it and the next rank that has weight, so that equal weights give the common median.
+
+    Examples
+    --------
+    >>> median_rank(np.array([[4.0, 1.0, 2.0]]), np.array([0.5, 0.25, 0.25]))
+    array([3.])
+    """
+    if np.ptp(weight) == 0:
+        return np.asarray(np.median(ranks, axis=-1))
+    ranks, weight = ranks[..., weight > 0], weight[weight > 0]
+    order = np.argsort(ranks, axis=-1, kind="stable")
+    ordered = np.take_along_axis(ranks, order, axis=-1)
+    below = np.cumsum(weight[order], axis=-1)
+    slack = 1e-12
+    last = ranks.shape[-1] - 1
+    low = np.minimum(np.sum(below < 0.5 - slack, axis=-1, keepdims=True), last)
+    high = np.minimum(np.sum(below <= 0.5 + slack, axis=-1, keepdims=True), last)
+    middle = np.take_along_axis(ordered, low, axis=-1) + np.take_along_axis(ordered, high, axis=-1)
+    return np.asarray(middle[..., 0] / 2)
+
+
+STATISTICS: dict[str, Statistic] = {"IMR": inverse_mean_rank, "HMR": harmonic_mean_rank, "MedianRank": median_rank}
+
+
+def monte_carlo(
+    statistic: Statistic | str,
+    candidates: ArrayLike,
+    weight: ArrayLike | None = None,
+    *,
+    seed: int,
+    repeats: int = 1000,
+    block: int = 1 << 22,
+) -> Simulated:
+    """Expectation and variance under the chance model by simulation, for measures without a closed form.
+
+    Parameters
+    ----------
+    statistic : callable or {"IMR", "HMR", "MedianRank"}
+        Of ``(ranks, weight)``, (b, n) and (n,) float arrays, weights summing to 1; yields (b,).
+    candidates : (n,) int array, entities
+    weight : (n,) float array, optional
+    seed : int
+        Equal seeds give equal bytes, whatever the order of the items and whatever the block.
+    repeats : int
+        How often all ranks are drawn, at least 4; the standard errors fall with its root.
+    block : int
+        How many ranks are held at once (at least those of one repeat).
+
+    Returns
+    -------
+    Simulated
+        NaN without items.
+
+    Raises
+    ------
+    ValueError
+        If the statistic is unknown, or the repeats are too few, or the counts or weights are not legal.
+
+    Examples
+    --------
+    >>> found = monte_carlo("HMR", [2], seed=0, repeats=4000)  # the mean of 1 and 2
+    >>> abs(found.expectation - 1.5) < 4 * found.expectation_error
+    True
+    """
+    counts = as_candidates(candidates).ravel()
+    weights = normalised_weights(weight, counts.size)
+    if isinstance(statistic, str):
+        if statistic not in STATISTICS:
+            message = f"expected a statistic among {', '.join(STATISTICS)}, or a function, found {statistic!r}"
+            raise ValueError(message)
+        statistic = STATISTICS[statistic]
+    if repeats < 4:
+        message = f"expected at least 4 repeats, without which the variance has no error, found {repeats}"
+        raise ValueError(message)
+    n = counts.size
+    if n == 0:
+        nan = float("nan")
+        return Simulated(nan, nan, nan, nan, repeats)
+    if weights is None:
+        counts, weights = np.sort(counts), np.full(n, 1.0 / n)
+    else:
+        order = np.lexsort((weights, counts))
+        counts, weights = counts[order], weights[order]
+    rng = np.random.default_rng(seed)
+    values = np.empty(repeats)
+    step = max(1, block // n)
+    for start in range(0, repeats, step):
+        rows = min(step, repeats - start)
+        ranks = rng.random((rows, n))  # one draw of the generator per rank, so blocks do not shift the stream
+        ranks *= counts
+        np.floor(ranks, out=ranks)
+        ranks += 1.0
+        np.minimum(ranks, counts, out=ranks)
+        values[start : start + rows] = statistic(ranks, weights)
+    mean = values.mean()
+    deviation = values - mean
+    variance = float(np.sum(deviation**2) / (repeats - 1))
+    fourth = float(np.mean(deviation**4))
+    variance_of_variance = max(fourth - variance**2 * (repeats - 3) / (repeats - 1), 0.0) / repeats
+    return Simulated(float(mean), variance, (variance / repeats) ** 0.5, variance_of_variance**0.5, repeats)

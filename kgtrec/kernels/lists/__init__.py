@@ -1,0 +1,1 @@
+"""Measures of ranked lists, and what ties do to them."""

@@ -1,0 +1,358 @@
+"""Measures in expectation over all orders of tied candidates, every order equally likely, in closed form.
+
+The functions over answers take the ranks of an answer when it comes first and last among those it ties with; its rank
+is uniform between the two. What is averaged by way of a link, such as the logarithm, comes back as the item whose
+linked value is the mean one: exp(E[ln r]), 1 / E[1 / r].
+
+The functions over questions take a :class:`TiedRanking` and give what the function of the same name in
+:mod:`list_measures` or :mod:`gain` yields on average over the orders. A group of tied candidates is never written out:
+the work grows with the relevant candidates, not with how many tie.
+
+References
+----------
+McSherry, Najork (2008), ECIR: Computing information retrieval performance measures efficiently in the presence of tied
+scores, for precision, recall, average precision, reciprocal rank and discounted cumulative gain.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.kernels.lists import gain, list_measures
+from kgtrec.kernels.lists.first_of_tied import mean_first, reciprocal_of_first, share_with
+from kgtrec.kernels.lists.gain import Dcg
+from kgtrec.kernels.lists.place_sums import (
+    sum_log_discounts,
+    sum_logs,
+    sum_places_behind,
+    sum_powers,
+    sum_reciprocals,
+)
+from kgtrec.kernels.lists.relevant_rows import ratio
+from kgtrec.kernels.lists.tied_ranking import TiedGroups, TiedRanking, groups_of
+
+Values = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+# over answers
+
+
+def rank(best: Counts, worst: Counts) -> Values:
+    """E[r], which is the realistic rank.
+
+    Parameters
+    ----------
+    best, worst : (n,) int arrays
+        The optimistic and the pessimistic rank, from 1.
+
+    Examples
+    --------
+    >>> rank(np.array([1]), np.array([4]))
+    array([2.5])
+    """
+    mean: Values = (best + worst) / 2.0
+    return mean
+
+
+def reciprocal(best: Counts, worst: Counts) -> Values:
+    """E[1 / r], (H(worst) - H(best - 1)) / (worst - best + 1).
+
+    Examples
+    --------
+    >>> reciprocal(np.array([1, 2]), np.array([4, 2]))
+    array([0.52083333, 0.5       ])
+    """
+    return _mean_over_places(sum_reciprocals(best - 1, worst - best + 1), best, worst)
+
+
+def geometric_rank(best: Counts, worst: Counts) -> Values:
+    """exp(E[ln r]): the rank whose logarithm is the mean logarithm.
+
+    Examples
+    --------
+    >>> geometric_rank(np.array([1, 3]), np.array([4, 3])).round(6)  # 24 ** (1 / 4)
+    array([2.213364, 3.      ])
+    """
+    return np.exp(_mean_over_places(sum_logs(best - 1, worst - best + 1), best, worst))
+
+
+def harmonic_rank(best: Counts, worst: Counts) -> Values:
+    """1 / E[1 / r]: the rank whose reciprocal is the mean reciprocal.
+
+    Examples
+    --------
+    >>> harmonic_rank(np.array([1, 3]), np.array([2, 3])).round(6)
+    array([1.333333, 3.      ])
+    """
+    inverted: Values = 1.0 / reciprocal(best, worst)
+    return inverted
+
+
+def hit(best: Counts, worst: Counts, cutoff: int) -> Values:
+    """P(r <= cutoff).
+
+    Examples
+    --------
+    >>> hit(np.array([1, 3]), np.array([4, 3]), cutoff=3)
+    array([0.75, 1.  ])
+    """
+    places = worst - best + 1
+    return _mean_over_places(np.clip(cutoff - best + 1, 0, places).astype(np.float64), best, worst)
+
+
+def log_reciprocal(best: Counts, worst: Counts) -> Values:
+    """E[1 / log2(r + 1)].
+
+    Examples
+    --------
+    >>> log_reciprocal(np.array([1, 3]), np.array([1, 3]))
+    array([1. , 0.5])
+    """
+    return _mean_over_places(sum_log_discounts(best - 1, worst - best + 1), best, worst)
+
+
+def power(best: Counts, worst: Counts, p: float) -> Values:
+    """E[r ** -p]; p above 0.
+
+    Examples
+    --------
+    >>> power(np.array([1, 4]), np.array([1, 4]), p=0.5)
+    array([1. , 0.5])
+    """
+    return _mean_over_places(sum_powers(best - 1, worst - best + 1, p), best, worst)
+
+
+def _mean_over_places(total: Values, best: Counts, worst: Counts) -> Values:
+    mean: Values = total / (worst - best + 1)
+    return mean
+
+
+# over questions: the best relevant candidate
+
+
+def best_rank(ranking: TiedRanking, rel: int = 1) -> Values:
+    """Rank of the best relevant candidate; inf where none was retrieved.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> best_rank(tied_ranking_of([[[None], [1, 1, None]]]))
+    array([2.33333333])
+    """
+    top = _best_groups(ranking, rel)
+    return _scattered(ranking, top, top.before + mean_first(top.size, top.members), np.inf)
+
+
+def reciprocal_rank(ranking: TiedRanking, rel: int = 1, cutoff: int | None = None) -> Values:
+    """1 / rank of the best relevant candidate, 0 if it is below the cutoff.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> reciprocal_rank(tied_ranking_of([[[1, None]], [[None], [1]], [[None]]]))
+    array([0.75, 0.5 , 0.  ])
+    """
+    top = _best_groups(ranking, rel)
+    return _scattered(ranking, top, reciprocal_of_first(top.before, top.size, top.members, cutoff), 0.0)
+
+
+def success(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
+    """1 if a relevant candidate ranks at ``cutoff`` or better.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> success(tied_ranking_of([[[1, None, 1, None]]]), cutoff=1)
+    array([0.5])
+    """
+    top = _best_groups(ranking, rel)
+    return _scattered(ranking, top, share_with(top.size, top.up_to(cutoff), top.members), 0.0)
+
+
+def _best_groups(ranking: TiedRanking, rel: int) -> TiedGroups:
+    """Of each question with a relevant candidate, the first group that holds one."""
+    groups = groups_of(ranking, (ranking.grade >= rel).astype(np.float64))
+    first = np.ones(len(groups.question), np.bool_)
+    first[1:] = groups.question[1:] != groups.question[:-1]
+    return TiedGroups(
+        groups.question[first], groups.before[first], groups.size[first], groups.members[first], groups.worth[first]
+    )
+
+
+def _scattered(ranking: TiedRanking, top: TiedGroups, value: Values, otherwise: float) -> Values:
+    values = np.full(ranking.n_questions, otherwise)
+    values[top.question] = value
+    return values
+
+
+# over questions: all relevant candidates
+
+
+def average_precision(ranking: TiedRanking, rel: int = 1, cutoff: int | None = None) -> Values:
+    """Mean over all relevant candidates, retrieved or not, of the precision at their places down to ``cutoff``.
+
+    In a group of s candidates, r of them relevant, with b candidates and c relevant ones above it, place b + j holds a
+    relevant one with probability r / s, and then c + 1 + (j - 1) (r - 1) / (s - 1) of the first b + j are relevant.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> average_precision(tied_ranking_of([[[1, None]], [[1], [None, 1]]]))
+    array([0.75      , 0.91666667])
+    """
+    groups = groups_of(ranking, (ranking.grade >= rel).astype(np.float64))
+    found = np.cumsum(groups.members) - groups.members
+    per_question = _total(ranking, groups, groups.members.astype(np.float64)).astype(np.int64)
+    above = found - (np.cumsum(per_question) - per_question)[groups.question]
+    places = groups.up_to(cutoff)
+    total = (above + 1) * sum_reciprocals(groups.before, places)
+    total += ratio(groups.members - 1, groups.size - 1) * sum_places_behind(groups.before, places)
+    return ratio(_total(ranking, groups, total * groups.members / groups.size), _num_relevant(ranking, rel))
+
+
+def precision(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
+    """Relevant candidates at the first ``cutoff`` places, by ``cutoff``.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> precision(tied_ranking_of([[[1], [1, None, None]]]), cutoff=2).round(4)
+    array([0.6667])
+    """
+    return _count(ranking, rel, cutoff) / cutoff
+
+
+def recall(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
+    """Share of the relevant candidates that stand at the first ``cutoff`` places.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> recall(tied_ranking_of([[[1, None]]], [[1]]), cutoff=1)
+    array([0.25])
+    """
+    return ratio(_count(ranking, rel, cutoff), _num_relevant(ranking, rel))
+
+
+def relative_precision(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
+    """Precision by the greatest precision that any list could have at ``cutoff``.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> relative_precision(tied_ranking_of([[[1, None]]]), cutoff=1)
+    array([0.5])
+    """
+    return ratio(_count(ranking, rel, cutoff), np.minimum(_num_relevant(ranking, rel), cutoff))
+
+
+def r_precision(ranking: TiedRanking, rel: int = 1) -> Values:
+    """Precision at place R, R = number of relevant candidates.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> r_precision(tied_ranking_of([[[1, None]]]))
+    array([0.5])
+    """
+    place = _num_relevant(ranking, rel)
+    return ratio(_count(ranking, rel, place), place)
+
+
+def r_precision_multiple(ranking: TiedRanking, multiple: float, rel: int = 1) -> Values:
+    """Precision at place ``multiple`` x R, the place cut off to a whole one after adding 0.9.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> r_precision_multiple(tied_ranking_of([[[1, None]]]), multiple=2.0)
+    array([0.5])
+    """
+    place = (multiple * _num_relevant(ranking, rel) + list_measures.ALMOST_UP).astype(np.int64)
+    return ratio(_count(ranking, rel, place), place)
+
+
+def judged_share(ranking: TiedRanking, cutoff: int | None = None) -> Values:
+    """Share of the first ``cutoff`` places, as far as the list goes, that hold a judged candidate.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> judged_share(tied_ranking_of([[[0, None, None, None]]]), cutoff=2)
+    array([0.25])
+    """
+    return ratio(_count(ranking, 0, cutoff), _length(ranking, cutoff))
+
+
+def unjudged(ranking: TiedRanking, cutoff: int) -> Values:
+    """Unjudged candidates at the first ``cutoff`` places, by ``cutoff``.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> unjudged(tied_ranking_of([[[0, None, None, None]]]), cutoff=2)
+    array([0.75])
+    """
+    return (_length(ranking, cutoff) - _count(ranking, 0, cutoff)) / cutoff
+
+
+# over questions: grades
+
+
+def ndcg(ranking: TiedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
+    """Discounted cumulative gain by that of the best possible list; every place of a group is worth its mean gain.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> ndcg(tied_ranking_of([[[1, None, None]]]), cutoff=2).round(4)
+    array([0.5436])
+    """
+    worth = np.where(ranking.grade > 0, gain.gain_of(ranking.grade, dcg), 0.0)
+    groups = groups_of(ranking, worth)
+    places = groups.up_to(cutoff)
+    total = _total(ranking, groups, groups.worth / groups.size * sum_log_discounts(groups.before, places))
+    return ratio(total, gain.ideal_dcg(ranking.in_some_order(), cutoff, dcg))
+
+
+def rank_biased_precision(
+    ranking: TiedRanking, p: float = 0.8, rel: int | None = None, cutoff: int | None = None
+) -> Values:
+    """(1 - p) times the sum of p ** (place - 1) x gain; every place of a group is worth its mean gain.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.tied_ranking import tied_ranking_of
+    >>> rank_biased_precision(tied_ranking_of([[[1, None]]]), p=0.5)
+    array([0.375])
+    """
+    groups = groups_of(ranking, list_measures.rank_biased_gain(ranking.in_some_order(), rel))
+    places = groups.up_to(cutoff)
+    # the weights (1 - p) p ** (place - 1) of a group's places add up to p ** before - p ** (before + places)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = np.where(places > 0, p**groups.before * -np.expm1(places * np.log(p)), 0.0)
+    return _total(ranking, groups, groups.worth / groups.size * weight)
+
+
+def _num_relevant(ranking: TiedRanking, rel: int) -> Counts:
+    """(n_questions,) candidates of grade ``rel`` or more in the qrels."""
+    relevant = ranking.judged_question[ranking.judged_grade >= rel]
+    return np.bincount(relevant, minlength=ranking.n_questions).astype(np.int64, copy=False)
+
+
+def _count(ranking: TiedRanking, rel: int, place: Counts | int | None) -> Values:
+    """(n_questions,) candidates of grade ``rel`` or more down to ``place``, one for all questions or each its own."""
+    groups = groups_of(ranking, (ranking.grade >= rel).astype(np.float64))
+    places = groups.up_to(place[groups.question] if isinstance(place, np.ndarray) else place)
+    return _total(ranking, groups, places * groups.members / groups.size)
+
+
+def _length(ranking: TiedRanking, cutoff: int | None) -> Counts:
+    return ranking.num_retrieved if cutoff is None else np.minimum(ranking.num_retrieved, cutoff)
+
+
+def _total(ranking: TiedRanking, groups: TiedGroups, value: Values) -> Values:
+    """(n_questions,) the sum of ``value`` over the groups of each question."""
+    return np.bincount(groups.question, weights=value, minlength=ranking.n_questions).astype(np.float64, copy=False)

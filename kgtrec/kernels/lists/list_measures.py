@@ -1,0 +1,458 @@
+"""Measures over questions that ask which places hold relevant candidates: precision, recall, reciprocal rank, sets.
+
+Every function takes a :class:`JudgedRanking` and gives one value per question, 0 for a question without what is
+measured. ``rel`` is the least grade that counts as relevant. "trec_eval" with a file name cites
+https://github.com/usnistgov/trec_eval, whose values these are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.kernels.lists.judged_ranking import JudgedRanking
+from kgtrec.kernels.lists.relevant_rows import ratio, relevant_rows
+
+Values = NDArray[np.float64]
+RECALL_POINTS = tuple(tenth / 10 for tenth in range(11))
+# recall points and multiples of R become whole counts by adding this and cutting off: almost upwards for multiples, and
+# in trec_eval 9 (so in pytrec_eval and ir-measures) for recall points too; trec_eval 10 takes those to the nearest
+ALMOST_UP = 0.9
+NEAREST = 0.5
+
+
+def average_precision(ranking: JudgedRanking, rel: int = 1, cutoff: int | None = None) -> Values:
+    """Mean over all relevant candidates, retrieved or not, of the precision at their places.
+
+    A cutoff ignores what is below it; the divisor stays the number of all relevant candidates.
+
+    References
+    ----------
+    trec_eval, m_map.c and m_map_cut.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> average_precision(ranking_of([[1, None, 1]], [[1]]))
+    array([0.55555556])
+    """
+    rows = relevant_rows(ranking, rel, cutoff)
+    return ratio(ranking.total(rows.question, rows.nth / rows.position), ranking.num_relevant(rel))
+
+
+def precision(ranking: JudgedRanking, cutoff: int, rel: int = 1) -> Values:
+    """Relevant candidates at the first ``cutoff`` places, by ``cutoff``; a shorter list is not excused.
+
+    References
+    ----------
+    trec_eval, m_P.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> precision(ranking_of([[1, None, 1]]), cutoff=5)
+    array([0.4])
+    """
+    return _count(ranking, rel, cutoff) / cutoff
+
+
+def recall(ranking: JudgedRanking, cutoff: int | None = None, rel: int = 1) -> Values:
+    """Share of the relevant candidates that stand at the first ``cutoff`` places, or anywhere in the list.
+
+    References
+    ----------
+    trec_eval, m_recall.c and m_set_recall.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> recall(ranking_of([[1, None, 1]], [[1, 1]]), cutoff=2)
+    array([0.25])
+    """
+    return ratio(_count(ranking, rel, cutoff), ranking.num_relevant(rel))
+
+
+def relative_precision(ranking: JudgedRanking, cutoff: int, rel: int = 1) -> Values:
+    """Precision by the greatest precision that any list could have at ``cutoff``.
+
+    References
+    ----------
+    trec_eval, m_rel_P.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> relative_precision(ranking_of([[1, None, None]], [[1]]), cutoff=3)
+    array([0.5])
+    """
+    return ratio(_count(ranking, rel, cutoff), np.minimum(ranking.num_relevant(rel), cutoff))
+
+
+def success(ranking: JudgedRanking, cutoff: int, rel: int = 1) -> Values:
+    """1 if a relevant candidate ranks at ``cutoff`` or better.
+
+    References
+    ----------
+    trec_eval, m_success.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> success(ranking_of([[None, 1], [None, None, 1]]), cutoff=2)
+    array([1., 0.])
+    """
+    return (ranking.best_rank(rel) <= cutoff).astype(np.float64)
+
+
+def reciprocal_rank(ranking: JudgedRanking, rel: int = 1, cutoff: int | None = None) -> Values:
+    """1 / rank of the best relevant candidate, 0 if it is below the cutoff.
+
+    References
+    ----------
+    trec_eval, m_recip_rank.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> reciprocal_rank(ranking_of([[None, 1], [None, None]]))
+    array([0.5, 0. ])
+    """
+    best = ranking.best_rank(rel)
+    if cutoff is not None:
+        best = np.where(best <= cutoff, best, np.inf)
+    return 1.0 / best
+
+
+def r_precision(ranking: JudgedRanking, rel: int = 1) -> Values:
+    """Precision at place R, R = number of relevant candidates.
+
+    References
+    ----------
+    Buckley, Voorhees (2005), Retrieval System Evaluation, in TREC: Experiment and Evaluation in Information
+    Retrieval; trec_eval, m_Rprec.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> r_precision(ranking_of([[1, None, 1]]))
+    array([0.5])
+    """
+    return _precision_at(ranking, ranking.num_relevant(rel), rel)
+
+
+def r_precision_multiple(ranking: JudgedRanking, multiple: float, rel: int = 1) -> Values:
+    """Precision at place ``multiple`` x R, the place cut off to a whole one after adding 0.9.
+
+    References
+    ----------
+    trec_eval, m_Rprec_mult.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> r_precision_multiple(ranking_of([[1, None, 1]]), multiple=2.0)
+    array([0.5])
+    """
+    return _precision_at(ranking, (multiple * ranking.num_relevant(rel) + ALMOST_UP).astype(np.int64), rel)
+
+
+def interpolated_precision(ranking: JudgedRanking, recall: float, rel: int = 1, rounding: float = ALMOST_UP) -> Values:
+    """Greatest precision at or below the place where ``recall`` is reached; 0 if it never is.
+
+    Parameters
+    ----------
+    ranking : JudgedRanking
+    recall : float
+        From 0 to 1.
+    rel : int
+    rounding : float
+        ``recall`` times the number of relevant candidates is cut off to a whole number after adding this: 0.9 in
+        trec_eval 9, pytrec_eval and ir-measures, 0.5 in trec_eval 10.
+
+    References
+    ----------
+    trec_eval, m_iprec_at_recall.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> interpolated_precision(ranking_of([[None, 1, 1]]), recall=0.5)
+    array([0.66666667])
+    """
+    needed = (recall * ranking.num_relevant(rel) + rounding).astype(np.int64)
+    rows = relevant_rows(ranking, rel)
+    reached = rows.nth >= needed[rows.question]
+    best = np.zeros(ranking.n_questions)
+    np.maximum.at(best, rows.question[reached], rows.nth[reached] / rows.position[reached])
+    return best
+
+
+def eleven_point_average(ranking: JudgedRanking, rel: int = 1, rounding: float = NEAREST) -> Values:
+    """Mean of the interpolated precision at recall 0, 0.1, ..., 1; for ``rounding`` see there.
+
+    References
+    ----------
+    trec_eval, m_11pt_avg.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> eleven_point_average(ranking_of([[None, 1]]))
+    array([0.5])
+    """
+    total = np.zeros(ranking.n_questions)
+    for point in RECALL_POINTS:
+        total += interpolated_precision(ranking, point, rel, rounding)
+    return total / len(RECALL_POINTS)
+
+
+def set_precision(ranking: JudgedRanking, rel: int = 1, relative: bool = False) -> Values:
+    """Relevant candidates by length of the list; ``relative``: by the greatest number that this length allows.
+
+    References
+    ----------
+    trec_eval, m_set_P.c and m_set_rel_P.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> set_precision(ranking_of([[1, None, None, None]])), set_precision(ranking_of([[1, None]]), relative=True)
+    (array([0.25]), array([1.]))
+    """
+    whole = ranking.num_retrieved
+    if relative:
+        whole = np.minimum(whole, ranking.num_relevant(rel))
+    return ratio(_count(ranking, rel), whole)
+
+
+def set_average_precision(ranking: JudgedRanking, rel: int = 1) -> Values:
+    """Precision times recall of the whole list.
+
+    References
+    ----------
+    trec_eval, m_set_map.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> set_average_precision(ranking_of([[1, None]], [[1]]))
+    array([0.25])
+    """
+    return ratio(_count(ranking, rel) ** 2, ranking.num_retrieved * ranking.num_relevant(rel))
+
+
+def set_f(ranking: JudgedRanking, rel: int = 1, beta: float = 1.0) -> Values:
+    """Weighted harmonic mean of the precision and recall of the whole list, (b + 1) P R / (b P + R).
+
+    As in trec_eval, ``beta`` is the weight itself; in van Rijsbergen's measure it would be squared.
+
+    References
+    ----------
+    trec_eval, m_set_F.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> set_f(ranking_of([[1, None, None, None]], [[1]]))
+    array([0.33333333])
+    """
+    p, r = set_precision(ranking, rel), recall(ranking, rel=rel)
+    return ratio((beta + 1) * p * r, beta * p + r)
+
+
+def set_utility(
+    ranking: JudgedRanking, rel: int = 1, relevant: float = 1.0, nonrelevant: float = -1.0, missed: float = 0.0
+) -> Values:
+    """Weighted count of the retrieved that are relevant, the retrieved that are not, and the relevant that are missed.
+
+    References
+    ----------
+    trec_eval, m_utility.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> set_utility(ranking_of([[1, None, 0]]))
+    array([-1.])
+    """
+    found = _count(ranking, rel)
+    value: Values = relevant * found
+    value += nonrelevant * (ranking.num_retrieved - found)
+    value += missed * (ranking.num_relevant(rel) - found)
+    return value
+
+
+def rank_biased_precision(
+    ranking: JudgedRanking, p: float = 0.8, rel: int | None = None, cutoff: int | None = None
+) -> Values:
+    """(1 - p) times the sum of p ** (place - 1) x gain, for a reader who goes on to the next place with probability p.
+
+    The gain is 1 from grade ``rel`` on; without ``rel`` it is the grade, as a share of the question's highest grade.
+
+    References
+    ----------
+    Moffat, Zobel (2008), ACM TOIS 27(1); trec_eval, m_rbp.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> rank_biased_precision(ranking_of([[2, 1]]), p=0.5), rank_biased_precision(ranking_of([[2, 1]]), p=0.5, rel=1)
+    (array([0.625]), array([0.75]))
+    """
+    gain = rank_biased_gain(ranking, rel)
+    seen = np.ones(len(gain)) if cutoff is None else ranking.position <= cutoff
+    return (1.0 - p) * ranking.total(ranking.question, seen * gain * p ** (ranking.position - 1.0))
+
+
+def rank_biased_gain(ranking: JudgedRanking, rel: int | None = None) -> Values:
+    """(m,) what each judged candidate of the list is worth to :func:`rank_biased_precision`.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> rank_biased_gain(ranking_of([[2, 1]])), rank_biased_gain(ranking_of([[2, 1]]), rel=1)
+    (array([1. , 0.5]), array([1., 1.]))
+    """
+    if rel is not None:
+        return (ranking.grade >= rel).astype(np.float64)
+    highest = np.zeros(ranking.n_questions, np.int64)
+    np.maximum.at(highest, ranking.judged_question, ranking.judged_grade)
+    return ratio(np.maximum(ranking.grade, 0), highest[ranking.question])
+
+
+def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
+    """How much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.
+
+    0 where the list holds no unjudged candidate, as in trec_eval.
+
+    References
+    ----------
+    Moffat, Zobel (2008), ACM TOIS 27(1); trec_eval, m_rbp_resid.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> rank_biased_residual(ranking_of([[1, None], [1, 0]]), p=0.5)
+    array([0.5, 0. ])
+    """
+    judged = ranking.grade >= 0
+    question = ranking.question[judged]
+    weight = (1.0 - p) * p ** (ranking.position[judged] - 1.0)
+    # the weights of all places add up to 1
+    rest = 1.0 - ranking.total(question, weight)
+    return np.where(ranking.num_retrieved > ranking.per_question(question), rest, 0.0)
+
+
+def judged_share(ranking: JudgedRanking, cutoff: int | None = None) -> Values:
+    """Share of the first ``cutoff`` places, as far as the list goes, that hold a judged candidate.
+
+    References
+    ----------
+    ir-measures, Judged.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> judged_share(ranking_of([[1, None, 0, None]]), cutoff=3)
+    array([0.66666667])
+    """
+    return ratio(_count(ranking, 0, cutoff), _length(ranking, cutoff))
+
+
+def unjudged(ranking: JudgedRanking, cutoff: int) -> Values:
+    """Unjudged candidates at the first ``cutoff`` places, by ``cutoff``.
+
+    References
+    ----------
+    trec_eval, m_unjudged.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> unjudged(ranking_of([[1, None, -1]]), cutoff=4)
+    array([0.5])
+    """
+    return (_length(ranking, cutoff) - _count(ranking, 0, cutoff)) / cutoff
+
+
+def num_retrieved(ranking: JudgedRanking, rel: int | None = None) -> Values:
+    """Length of the list; with ``rel``, how many relevant candidates are in it.
+
+    References
+    ----------
+    trec_eval, m_num_ret.c and m_num_rel_ret.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> num_retrieved(ranking_of([[1, None]])), num_retrieved(ranking_of([[1, None]]), rel=1)
+    (array([2.]), array([1.]))
+    """
+    return ranking.num_retrieved.astype(np.float64) if rel is None else _count(ranking, rel)
+
+
+def num_relevant(ranking: JudgedRanking, rel: int = 1) -> Values:
+    """How many relevant candidates the qrels have.
+
+    References
+    ----------
+    trec_eval, m_num_rel.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> num_relevant(ranking_of([[1, None]], [[1, 0]]))
+    array([2.])
+    """
+    return ranking.num_relevant(rel).astype(np.float64)
+
+
+def num_nonrelevant_retrieved(ranking: JudgedRanking, rel: int = 1) -> Values:
+    """How many candidates of the list are judged not relevant.
+
+    References
+    ----------
+    trec_eval, m_num_nonrel_judged_ret.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> num_nonrelevant_retrieved(ranking_of([[1, None, 0, -1]]))
+    array([1.])
+    """
+    return _count(ranking, 0) - _count(ranking, rel)
+
+
+def num_questions(ranking: JudgedRanking) -> Values:
+    """1 for every question, so that the sum counts them.
+
+    References
+    ----------
+    trec_eval, m_num_q.c.
+
+    Examples
+    --------
+    >>> from kgtrec.kernels.lists.relevant_rows import ranking_of
+    >>> num_questions(ranking_of([[1], []]))
+    array([1., 1.])
+    """
+    return np.ones(ranking.n_questions)
+
+
+def _count(ranking: JudgedRanking, rel: int, cutoff: int | None = None) -> Values:
+    """(n_questions,) retrieved candidates of grade ``rel`` or more, down to ``cutoff``."""
+    counted = ranking.grade >= rel
+    if cutoff is not None:
+        counted &= ranking.position <= cutoff
+    return ranking.per_question(ranking.question[counted]).astype(np.float64)
+
+
+def _length(ranking: JudgedRanking, cutoff: int | None) -> NDArray[np.int64]:
+    """(n_questions,) length of the list, or of its part down to ``cutoff``."""
+    return ranking.num_retrieved if cutoff is None else np.minimum(ranking.num_retrieved, cutoff)
+
+
+def _precision_at(ranking: JudgedRanking, place: NDArray[np.int64], rel: int) -> Values:
+    """(n_questions,) precision at a place of each question's own; 0 at place 0."""
+    relevant = (ranking.grade >= rel) & (ranking.position <= place[ranking.question])
+    return ratio(ranking.per_question(ranking.question[relevant]), place)

@@ -1,0 +1,1 @@
+"""Moments and simulation of scores under missing labels."""

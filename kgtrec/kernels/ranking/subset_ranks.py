@@ -1,0 +1,103 @@
+"""Where entities stand among many subsets of the candidates at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.kernels.ranking.answer_ranks import Rows, Scores, contiguous
+
+_PAIRS_AT_A_TIME = 256
+_CACHED_BYTES = 4 << 20  # of products of flags and members: they are made, counted and let go in the cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubsetCounts:
+    """What :func:`count_within_subsets` finds; rows are pairs, columns subsets."""
+
+    above: NDArray[np.int32]  # (n, k) counted members that score higher
+    tied: NDArray[np.int32]  # (n, k) counted members that score the same
+    n_other: NDArray[np.int32]  # (n, k) counted members in all
+
+
+def count_within_subsets(
+    scores: Scores, row: Rows, entity: Rows, aside_row: Rows, aside_entity: Rows, members: NDArray[np.bool_]
+) -> SubsetCounts:
+    """How many are above and tied, among the members of each of many subsets of entities.
+
+    Each score is compared with the pair's own once. The flags that come of it, and the members of each subset, are
+    packed 64 to a word; the set bits that a pair's words and a subset's have in common are then counted. That is exact,
+    and took an eighth of the time of a float32 matrix product of the two.
+
+    Parameters
+    ----------
+    scores : (n_rows, n_entities) float or integer array
+        A block of scores without NaN, higher is better.
+    row, entity : (n,) int arrays
+        The pairs to place. A pair never counts itself.
+    aside_row, aside_entity : (m,) int arrays, sorted by (row, entity), each pair once
+        Entities that are not counted in their row: known ones and other answers.
+    members : (n_entities, k) bool array
+        Whether an entity is a member of the subset.
+
+    Returns
+    -------
+    SubsetCounts
+
+    Examples
+    --------
+    >>> none, members = np.zeros(0, np.intp), np.array([[1, 1], [1, 0], [1, 1]]) == 1
+    >>> counts = count_within_subsets(
+    ...     np.array([[1.0, 3.0, 2.0]]), np.array([0]), np.array([2]), none, none, members
+    ... )
+    >>> counts.above.tolist(), counts.n_other.tolist()
+    ([[1, 0]], [[2, 1]])
+    """
+    n, k = len(row), members.shape[1]
+    above, tied, n_other = (np.zeros((n, k), np.int32) for _ in range(3))
+    sizes = members.sum(axis=0, dtype=np.int32)
+    words = _words(members.T)
+    low, high = (np.searchsorted(aside_row, row, side=side) for side in ("left", "right"))
+    for first in range(0, n, _PAIRS_AT_A_TIME):
+        part = slice(first, first + _PAIRS_AT_A_TIME)
+        count = high[part] - low[part]
+        pair = np.repeat(np.arange(len(count)), count)
+        place = np.arange(len(pair)) + np.repeat(low[part] - (np.cumsum(count) - count), count)
+        pair = np.concatenate([pair, np.arange(len(count))])
+        uncounted = np.concatenate([aside_entity[place], entity[part]])
+        strip, own = contiguous(scores[row[part]]), contiguous(scores[row[part], entity[part]])
+        above[part] = _counted(strip > own[:, None], pair, uncounted, words)
+        tied[part] = _counted(strip == own[:, None], pair, uncounted, words)
+        n_other[part] = sizes - _members_aside(pair, uncounted, members, len(count))
+    return SubsetCounts(above, tied, n_other)
+
+
+def _counted(flags: NDArray[np.bool_], pair: Rows, uncounted: Rows, members: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """(n, k) how many flags of each row are set at members of each subset, the uncounted ones aside."""
+    flags[pair, uncounted] = False
+    some = np.flatnonzero(flags.any(axis=1))  # ties are rare: most rows need no counting
+    words = _words(flags[some])
+    counts = np.zeros((len(flags), members.shape[1]), np.int32)
+    step = max(1, _CACHED_BYTES // max(members.nbytes, 1))
+    for first in range(0, len(some), step):
+        common = words[:, first : first + step, None] & members[:, None, :]
+        counts[some[first : first + step]] = np.add.reduce(np.bitwise_count(common), axis=0, dtype=np.int32)
+    return counts
+
+
+def _words(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """(n_words, n_rows): the flags of each row, 64 to a word, with zeros behind them."""
+    packed = np.packbits(flags, axis=1)
+    padded = np.zeros((len(flags), -(-packed.shape[1] // 8) * 8), np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return np.ascontiguousarray(padded.view(np.uint64).T)
+
+
+def _members_aside(pair: Rows, uncounted: Rows, members: NDArray[np.bool_], n: int) -> NDArray[np.int32]:
+    """(n, k) how many of what a pair does not count are members; what it names twice is one."""
+    keys = np.unique(pair.astype(np.int64) * len(members) + uncounted)
+    pair, uncounted = np.divmod(keys, len(members))
+    # every pair names itself at least, so that no group is empty
+    return np.add.reduceat(members[uncounted], np.searchsorted(pair, np.arange(n)), axis=0, dtype=np.int32)

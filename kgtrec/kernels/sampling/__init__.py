@@ -1,0 +1,1 @@
+"""Drawing, fusing and estimating from samples."""

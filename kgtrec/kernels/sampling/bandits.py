@@ -1,0 +1,117 @@
+"""Which run to ask next, one judgement after the other: every strategy gives each run a number, and the highest asks.
+
+The arms of a bandit are the runs that answer one question; to pull one is to have the next unjudged candidate of its
+list judged, and the reward is 1 if it is an answer. ``hits`` and ``misses`` count an arm's rewards, ``prior`` is a Beta
+distribution over the chance of one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.kernels.sampling.random_order import Keys, mixed
+
+Values = NDArray[np.float64]
+
+
+def move_to_front(hits: Values, misses: Values, prior: tuple[float, float], key: Keys) -> Values:
+    """Fewest misses first: a run is asked as long as it answers, and steps back behind the others when it does not.
+
+    Runs start with one priority, and one is taken off for each miss.
+
+    References
+    ----------
+    Cormack, Palmer, Clarke (1998), SIGIR: Efficient construction of large test collections, local Move-to-Front.
+
+    Examples
+    --------
+    >>> move_to_front(np.array([4.0, 0.0]), np.array([2.0, 1.0]), (1, 1), np.zeros(2, np.uint64))
+    array([-2., -1.])
+    """
+    return -misses
+
+
+def max_mean(hits: Values, misses: Values, prior: tuple[float, float], key: Keys) -> Values:
+    """The mean of each run's Beta posterior.
+
+    References
+    ----------
+    Losada, Parapar, Barreiro (2016), SAC: Feeling lucky? Multi-armed bandits for ordering judgements in pooling-based
+    evaluation.
+
+    Examples
+    --------
+    >>> max_mean(np.array([2.0, 0.0]), np.array([0.0, 2.0]), (1, 1), np.zeros(2, np.uint64))
+    array([0.75, 0.25])
+    """
+    won = hits + prior[0]
+    return won / (won + misses + prior[1])
+
+
+def thompson(hits: Values, misses: Values, prior: tuple[float, float], key: Keys) -> Values:
+    """A draw from each run's Beta posterior: the better a run does, and the less is known of it, the likelier it asks.
+
+    Parameters
+    ----------
+    hits, misses : (n,) float arrays
+    prior : two floats above 0
+    key : (n,) uint64 array
+        What is random about each draw; it goes through the inverse of the distribution, so equal keys give equal draws.
+
+    References
+    ----------
+    Thompson (1933), Biometrika 25; Losada, Parapar, Barreiro (2016), SAC.
+
+    Examples
+    --------
+    >>> middle = np.full(2, 2**63, np.uint64)
+    >>> thompson(np.array([2.0, 0.0]), np.array([0.0, 2.0]), (1, 1), middle).round(4)
+    array([0.7937, 0.2063])
+    """
+    from scipy.special import betaincinv
+
+    share = ((key >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    return betaincinv(hits + prior[0], misses + prior[1], share).astype(np.float64, copy=False)
+
+
+BANDITS = {"mtf": move_to_front, "max-mean": max_mean, "thompson": thompson}
+
+
+def best_arm(value: Values, is_open: NDArray[np.bool_], tie: Keys) -> int:
+    """The open arm of the highest value, of several the one with the lowest ``tie``; -1 where none is open.
+
+    Examples
+    --------
+    >>> best_arm(np.array([0.5, 0.5, 0.9]), np.array([True, True, False]), np.array([7, 3, 1], np.uint64))
+    1
+    """
+    arms = np.flatnonzero(is_open)
+    if len(arms) == 0:
+        return -1
+    best = arms[value[arms] == value[arms].max()]
+    return int(best[np.argmin(tie[best])])
+
+
+def rewarded(count: float, reward: float, decay: float) -> float:
+    """An arm's hits (misses) after one more reward of 1 or 0, older ones weighing ``decay`` times as much as before.
+
+    With 1 all count alike; with 0 only the last one counts.
+
+    References
+    ----------
+    Losada, Parapar, Barreiro (2017), Information Processing & Management 53, for bandits that forget.
+
+    Examples
+    --------
+    >>> rewarded(2.0, 1.0, decay=1.0), rewarded(2.0, 1.0, decay=0.5)
+    (3.0, 2.0)
+    """
+    return decay * count + reward
+
+
+def arm_keys(seed: int, question: Any, runs: Keys, step: int) -> Keys:
+    """(n_runs,) what is random about each arm of a question at a step; hashes of labels stand for question and runs."""
+    return mixed(mixed(seed, int(question)), runs, step)

@@ -1,0 +1,1 @@
+"""Agreement, correlation, tests, intervals."""

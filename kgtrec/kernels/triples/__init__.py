@@ -1,0 +1,1 @@
+"""Categories and types of relations."""

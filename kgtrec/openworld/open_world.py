@@ -1,0 +1,131 @@
+"""A world in which some true answers have no label, and what systems scored in simulations of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.frames import frame_of
+from kgtrec.errors import KgtrecError, is_number, whole_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: what simulated systems have in common
+Shared = Literal["everything", "labels", "nothing"]
+#: over labelled answers (micro); over the questions that have any, of the mean over their labels
+AVERAGES = ("labels", "questions")
+_MOST_ANSWERS = 10_000_000  # an array of that length is 80 MB
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWorld:
+    """How many true answers a question has, and how they come to lack their labels.
+
+    Parameters
+    ----------
+    n_answers : int
+        N, true answers of a question, from 1 to 10 million.
+    missing : float
+        beta, the probability that one lacks its label, in [0, 1).
+    correlation : float
+        rho, between an answer's label being missing and its being found by the system: above 0 if systems find what is
+        missing more easily than what is labelled. What is possible depends on the system's strength.
+
+    Raises
+    ------
+    KgtrecError
+        If a parameter is out of its domain.
+
+    Examples
+    --------
+    >>> OpenWorld(43, 0.2)
+    OpenWorld(n_answers=43, missing=0.2, correlation=0.0)
+    """
+
+    n_answers: int
+    missing: float
+    correlation: float = 0.0
+
+    def __post_init__(self) -> None:
+        whole_number("n_answers", self.n_answers, 1, _MOST_ANSWERS)
+        if not is_number(self.missing) or not 0 <= self.missing < 1:
+            raise KgtrecError(
+                f"expected the share of missing labels from 0 to below 1, found {self.missing!r}; with no label at all "
+                "there is nothing to score"
+            )
+        if not is_number(self.correlation) or not -1 <= self.correlation <= 1:
+            raise KgtrecError(f"expected a correlation from -1 to 1, found {self.correlation!r}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenWorldSimulation:
+    """Scores of systems of given strengths in simulated worlds; see :func:`kgtrec.openworld.simulate`.
+
+    The first axis of the arrays is ``AVERAGES``. NaN where no question had a label.
+    """
+
+    world: OpenWorld
+    measures: tuple[str, ...]  # (m,)
+    strength: NDArray[np.float64]  # (s,)
+    n_questions: int  # of one repeat
+    n_entities: int | None  # None: what is not found is ranked nowhere and counts 0
+    seed: int
+    shared: Shared  # by the systems
+    scored: NDArray[np.int64]  # (s,) questions that had a label, of all repeats
+    mean: NDArray[np.float64]  # (2, m, s) over all repeats together
+    variance: NDArray[np.float64]  # (2, m, s) of one question, which over `scored` is the squared error of the mean
+    repeats: NDArray[np.float64]  # (2, m, s, repeats) the score of each repeat
+
+    def __repr__(self) -> str:
+        return (
+            f"<OpenWorldSimulation: {len(self.measures)} measures x {len(self.strength)} strengths, "
+            f"{self.repeats.shape[3]:,} x {self.n_questions:,} questions>"
+        )
+
+    def interval(
+        self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper ends for every mean.
+
+        Parameters
+        ----------
+        kind : str
+            "normal": where the expected score lies, by the error of the mean over everything simulated.
+            "percentile": where the score of a single set of ``n_questions`` questions lies, by those of the repeats.
+        confidence : float
+            In (0, 1).
+
+        Returns
+        -------
+        two (2, m, s) float arrays
+        """
+        if not 0 < confidence < 1:
+            raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence!r}")
+        if kind == "normal":
+            with np.errstate(divide="ignore", invalid="ignore"):
+                half = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(self.variance / self.scored)
+            return self.mean - half, self.mean + half
+        if kind != "percentile":
+            raise KgtrecError(f"expected an interval of kind normal or percentile, found {kind!r}")
+        if self.repeats.shape[3] < 2:
+            raise KgtrecError("expected at least 2 repeats for an interval by percentiles, found 1; raise repeats=")
+        low, high = np.quantile(self.repeats, [(1 - confidence) / 2, (1 + confidence) / 2], axis=3)
+        return low, high
+
+    def to_frame(self, kind: Literal["normal", "percentile"] = "normal", confidence: float = 0.95) -> pd.DataFrame:
+        """The long form: average, measure, strength, mean, low, high; strengths innermost."""
+        low, high = self.interval(kind, confidence)
+        averages, n_measures, n_strengths = self.mean.shape
+        return frame_of(
+            average=np.repeat(np.array(AVERAGES, object), n_measures * n_strengths),
+            measure=np.tile(np.repeat(np.array(self.measures, object), n_strengths), averages),
+            strength=np.tile(self.strength, averages * n_measures),
+            mean=self.mean.ravel(),
+            low=low.ravel(),
+            high=high.ravel(),
+        )

@@ -1,0 +1,11 @@
+from kgtrec.data.entity_types import EntityTypes as EntityTypes
+from kgtrec.data.entity_types import RelationTypes as RelationTypes
+from kgtrec.formats.entity_types import read_entity_types as read_entity_types
+from kgtrec.formats.entity_types import read_relation_types as read_relation_types
+from kgtrec.pooling.interactive import Asker as Asker
+from kgtrec.pooling.interactive import asking as asking
+from kgtrec.pooling.interactive import replay as replay
+from kgtrec.pooling.pool_runs import known_answers_of_triples as known_answers_of_triples
+from kgtrec.pooling.pool_runs import pool_runs as pool_runs
+from kgtrec.pooling.summary import summarise_pool as summarise_pool
+from kgtrec.pooling.trivial import judge_trivial as judge_trivial

@@ -1,0 +1,394 @@
+"""Pools that grow by what has been judged so far: the strategy asks for one judgement at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES
+from kgtrec.data.label_hashes import label_hashes
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.run import Run
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError, nearest
+from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys, best_arm, rewarded
+from kgtrec.kernels.sampling.random_order import mixed
+from kgtrec.pooling.pool_runs import Cut, pool_runs
+
+TURNS = ("each", "best")
+_UNASKED = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One triple to be judged next, and why it."""
+
+    number: int  # from 1: the how-manieth it is
+    head: str
+    relation: str
+    tail: str
+    question: str  # id of the question whose turn it is
+    run: str  # which puts it forward
+    rank: int  # in that run, from 1
+
+
+class _Pending(NamedTuple):
+    triple: int
+    question: int
+    arm: int
+    contribution: int
+
+
+class Asker:
+    """Asks for one judgement at a time, and takes the next triple from the run that the answers so far speak for.
+
+    Every question is a bandit of its own, whose arms are the runs. Questions take turns, in an order drawn from the
+    seed and their ids, or the question of the best arm is next (``turns``). A run puts forward the best-ranked triple
+    that has not been seen at this question. One that was judged already, at the triple's other question, is not asked
+    about again: its verdict counts for the run at once and costs nothing. A doubt ("unsure") counts neither for nor
+    against the run.
+
+    What is asked next depends on the seed, labels, ranks and verdicts alone. So an asker with the same arguments that
+    is given the verdicts (``judged``) stands where the first one stood.
+
+    Parameters
+    ----------
+    pool : Pool
+        Everything that may be asked about: a depth pool, as deep as the strategy may go.
+    strategy : {"mtf", "max-mean", "thompson"}
+    budget : int, optional
+        How many triples to ask about; default all.
+    seed : int
+    prior : two floats above 0
+        Beta distribution over the chance that a run's next triple is an answer; not for Move-to-Front.
+    decay : float in [0, 1]
+        How much the past weighs after each verdict on a run's triple: 1 all of it, 0 nothing but the last verdict; not
+        for Move-to-Front.
+    turns : {"each", "best"}
+        "each": one triple of each question before the second of any. "best": the question whose best run has the
+        highest value, of several the one that was asked least, so that questions with many answers get more of the
+        budget than those with none.
+    judged : Qrels, optional
+        Verdicts to take instead of asking, where there is one. They count towards the budget.
+
+    References
+    ----------
+    Cormack, Palmer, Clarke (1998), SIGIR; Losada, Parapar, Barreiro (2016), SAC, and (2017), IP&M 53.
+
+    Examples
+    --------
+    See :func:`asking`.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        strategy: str = "max-mean",
+        budget: int | None = None,
+        seed: int = 0,
+        prior: tuple[float, float] = (1.0, 1.0),
+        decay: float = 1.0,
+        turns: str = "each",
+        judged: Qrels | None = None,
+    ) -> None:
+        _require_options(strategy, budget, prior, decay, turns)
+        self._all, self._strategy, self._seed, self._prior = pool, BANDITS[strategy], seed, prior
+        # priorities of Move-to-Front are counts, and only counts make it the strategy of the paper
+        self._decay = 1.0 if strategy == "mtf" else decay
+        self._budget = len(pool) if budget is None else min(budget, len(pool))
+        n_questions, n_runs = len(pool.questions), len(pool.runs)
+        # contributions by question, run and rank: each (question, run) is a stretch that is read from its beginning
+        arm = pool.question.astype(np.int64) * n_runs + pool.run
+        self._rows = np.lexsort((pool.rank, arm))
+        bounds = np.append(0, np.cumsum(np.bincount(arm, minlength=n_questions * n_runs)))
+        self._next, self._end = bounds[:-1].copy(), bounds[1:]
+        self._hits, self._misses = np.zeros(len(self._next)), np.zeros(len(self._next))
+        self._steps = np.zeros(n_questions, np.int64)
+        self._seen = np.zeros((len(pool), 2), np.bool_)  # at the tail question, at the head question
+        self._verdict = np.full(len(pool), _UNASKED, np.int8)
+        self._recorded = _recorded(pool, judged)
+        self._question_hash, self._run_hash = label_hashes(pool.questions.ids), label_hashes(Vocabulary.of(pool.runs))
+        pooled = np.unique(pool.question)
+        ordered = pooled[np.argsort(mixed(seed, self._question_hash[pooled]), kind="stable")].tolist()
+        self._by_best = turns == "best"
+        # whose turn it is, the lowest first: by worth, then by steps so far, then by place in the order
+        self._turns = [(self._worth(question), 0, place, question) for place, question in enumerate(ordered)]
+        heapify(self._turns)
+        self._pending: _Pending | None = None
+        self._n_asked = 0
+
+    def __len__(self) -> int:
+        """How many triples have a verdict so far."""
+        return self._n_asked
+
+    def __repr__(self) -> str:
+        return f"<Asker: {len(self):,} of {self._budget:,} triples judged>"
+
+    def __iter__(self) -> Iterator[Asked]:
+        """One triple after the other; each must be answered before the next."""
+        while (asked := self.next()) is not None:
+            yield asked
+            if self._pending is not None:
+                raise KgtrecError(f"expected an answer to triple {asked.number} before the next one is asked about")
+
+    def next(self) -> Asked | None:
+        """What to judge next, the same until it is answered; None when the budget is spent or nothing is left."""
+        if self._pending is None:
+            self._pending = self._find()
+        if self._pending is None:
+            return None
+        triple, question, arm, contribution = self._pending
+        triples = self._all.triples
+        return Asked(
+            self._n_asked + 1, triples.entities[triples.head[triple]], triples.relations[triples.relation[triple]],
+            triples.entities[triples.tail[triple]], self._all.questions.ids[question], self._all.runs[arm],
+            int(self._all.rank[contribution]),
+        )  # fmt: skip
+
+    def answer(self, verdict: str | bool) -> None:
+        """The verdict on what :meth:`next` gave last: "Y", "N", "unsure", or whether it is true.
+
+        Raises
+        ------
+        KgtrecError
+            If it is another thing, or nothing was asked.
+        """
+        if isinstance(verdict, bool | np.bool_):
+            verdict = VERDICTS[YES if verdict else NO]
+        if verdict not in VERDICTS:
+            raise KgtrecError(f"expected a verdict of {', '.join(VERDICTS)}, found {verdict!r}")
+        if self._pending is None:
+            raise KgtrecError("expected a triple to be asked about before it is answered; call next()")
+        self._settle(self._pending, VERDICTS.index(verdict))
+        self._pending = None
+
+    @property
+    def pool(self) -> Pool:
+        """The triples that have a verdict, with all that the runs contributed to them."""
+        return self._all.where(self._verdict[self._all.triple] != _UNASKED)
+
+    @property
+    def verdicts(self) -> NDArray[np.int8]:
+        """(n,) per triple of :attr:`pool`: 0 = N, 1 = Y, 2 = unsure."""
+        settled: NDArray[np.int8] = self._verdict[self._verdict != _UNASKED]
+        return settled
+
+    def _find(self) -> _Pending | None:
+        while self._turns and self._n_asked < self._budget:
+            found = self._put_forward(self._turns[0][3])
+            if found is None:
+                heappop(self._turns)
+            elif self._verdict[found.triple] != _UNASKED:
+                self._credit(found, int(self._verdict[found.triple]))
+            elif self._recorded[found.triple] != _UNASKED:
+                self._settle(found, int(self._recorded[found.triple]))
+            else:
+                return found
+        return None
+
+    def _put_forward(self, question: int) -> _Pending | None:
+        """The triple that the best run for the question puts forward, None when all lists are at their ends."""
+        best, _ = self._best(question)
+        if best < 0:
+            return None
+        contribution = int(self._rows[self._next[question * len(self._all.runs) + best]])
+        return _Pending(int(self._all.triple[contribution]), question, best, contribution)
+
+    def _best(self, question: int) -> tuple[int, float]:
+        """The best run for the question, and its value; -1 when all lists are at their ends."""
+        n_runs = len(self._all.runs)
+        arms = slice(question * n_runs, (question + 1) * n_runs)
+        for arm in range(arms.start, arms.stop):
+            self._skip_seen(arm, question)
+        keys = arm_keys(self._seed, self._question_hash[question], self._run_hash, int(self._steps[question]) + 1)
+        value = self._strategy(self._hits[arms], self._misses[arms], self._prior, keys)
+        tie = arm_keys(self._seed, self._question_hash[question], self._run_hash, 0)
+        best = best_arm(value, self._next[arms] < self._end[arms], tie)
+        return best, float(value[best])
+
+    def _worth(self, question: int) -> float:
+        """Minus the value of the question's best run, where that decides whose turn it is."""
+        return -self._best(question)[1] if self._by_best else 0.0
+
+    def _skip_seen(self, arm: int, question: int) -> None:
+        side = int(self._all.questions.is_head[question])
+        place, end = self._next[arm], self._end[arm]
+        while place < end and self._seen[self._all.triple[self._rows[place]], side]:
+            place += 1
+        self._next[arm] = place
+
+    def _settle(self, pending: _Pending, verdict: int) -> None:
+        """A verdict on a triple that had none."""
+        self._verdict[pending.triple] = verdict
+        self._n_asked += 1
+        self._credit(pending, verdict)
+        if not self._by_best:
+            worth, rounds, place, question = self._turns[0]
+            heapreplace(self._turns, (worth, rounds + 1, place, question))
+
+    def _credit(self, pending: _Pending, verdict: int) -> None:
+        """What the verdict says of the run that put the triple forward."""
+        self._seen[pending.triple, int(self._all.questions.is_head[pending.question])] = True
+        self._steps[pending.question] += 1
+        if verdict != UNSURE:
+            arm = pending.question * len(self._all.runs) + pending.arm
+            self._hits[arm] = rewarded(self._hits[arm], float(verdict == YES), self._decay)
+            self._misses[arm] = rewarded(self._misses[arm], float(verdict == NO), self._decay)
+        if self._by_best:
+            # the question's own steps are all that changes its value, so the others' stay as they are
+            _, steps, place, question = self._turns[0]
+            heapreplace(self._turns, (self._worth(question), steps + 1, place, question))
+
+
+def asking(
+    collection: Collection,
+    runs: Run | Iterable[Run],
+    *,
+    strategy: str = "max-mean",
+    budget: int | None = None,
+    depth: int = 100,
+    cut: Cut = "filtered",
+    seed: int = 0,
+    prior: tuple[float, float] = (1.0, 1.0),
+    decay: float = 1.0,
+    turns: str = "each",
+    questions: NDArray[np.int32] | None = None,
+    known_answers: Qrels | None = None,
+    judged: Qrels | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Asker:
+    """An asker over the first ``depth`` candidates of each run, without the known and the answers.
+
+    Parameters
+    ----------
+    collection : Collection
+    runs : iterable of Run
+        Of different names; their order does not matter.
+    depth : int
+        How far down a run may be read.
+    cut, questions, known_answers, progress
+        As in :func:`kgtrec.pool_runs`.
+    strategy, budget, seed, prior, decay, turns, judged
+        As in :class:`Asker`.
+
+    Raises
+    ------
+    KgtrecError
+        If an option is out of range, or a run does not belong to the collection.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.collection.questions import build_questions
+    >>> none, test = Triples.of([]), Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
+    >>> collection = build_questions(Triples.of([("jam", "with", "pie")]), none, test)
+    >>> tail0 = collection.questions.ids.encode(["tail0"])
+    >>> listed = collection.entities.encode(["pie", "tea", "jam"])
+    >>> score, zeros = np.array([3.0, 2.0, 1.0]), np.zeros(3, np.int32)
+    >>> run = Run.of("mine", zeros, listed, score, Vocabulary.of(["tail0"]), collection.entities)
+    >>> asker = asking(collection, [run], strategy="mtf", questions=tail0)
+    >>> for asked in asker:
+    ...     print(asked.head, asked.relation, asked.tail, asked.rank)
+    ...     asker.answer("N")
+    ann likes pie 1
+    ann likes jam 3
+    """
+    _require_options(strategy, budget, prior, decay, turns)
+    pool = pool_runs(
+        collection, runs, strategy="depth", depth=depth, cut=cut, questions=questions, known_answers=known_answers,
+        seed=seed, progress=progress,
+    )  # fmt: skip
+    return Asker(
+        pool, strategy=strategy, budget=budget, seed=seed, prior=prior, decay=decay, turns=turns, judged=judged
+    )  # fmt: skip
+
+
+def replay(
+    collection: Collection,
+    runs: Run | Iterable[Run],
+    judged: Qrels,
+    *,
+    strategy: str = "max-mean",
+    budget: int | None = None,
+    depth: int = 100,
+    cut: Cut = "filtered",
+    seed: int = 0,
+    prior: tuple[float, float] = (1.0, 1.0),
+    decay: float = 1.0,
+    turns: str = "each",
+    questions: NDArray[np.int32] | None = None,
+    known_answers: Qrels | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Pool:
+    """The pool that a strategy would have asked for, had people said what ``judged`` says; N of what it does not hold.
+
+    Parameters
+    ----------
+    judged : Qrels
+        Grades of 1 and more are Y, 0 is N; a triple that either of its questions has as Y is one.
+    collection, runs, strategy, budget, depth, cut, seed, prior, decay, turns, questions, known_answers,
+    progress
+        As in :func:`asking`.
+
+    Returns
+    -------
+    Pool
+        The triples asked about, with all that the runs contributed to them down to ``depth``.
+
+    Raises
+    ------
+    KgtrecError
+        As :func:`asking`.
+    """
+    asker = asking(
+        collection, runs, strategy=strategy, budget=budget, depth=depth, cut=cut, seed=seed, prior=prior, decay=decay,
+        turns=turns, questions=questions, known_answers=known_answers, judged=judged, progress=progress,
+    )  # fmt: skip
+    return replayed(asker)
+
+
+def replayed(asker: Asker) -> Pool:
+    """What an asker asks about, to its end, if everything that it has no recorded verdict on is N."""
+    for _ in asker:
+        asker.answer("N")
+    return asker.pool
+
+
+def _require_options(strategy: str, budget: int | None, prior: tuple[float, float], decay: float, turns: str) -> None:
+    if strategy not in BANDITS:
+        raise KgtrecError(
+            f"expected a strategy of {', '.join(BANDITS)}, found {strategy!r}{nearest(str(strategy), BANDITS)}"
+        )
+    if budget is not None and budget < 1:
+        raise KgtrecError(f"expected a budget of at least 1 triple, found {budget}")
+    if len(prior) != 2 or not all(0 < value < np.inf for value in prior):
+        raise KgtrecError(f"expected two numbers above 0 as prior, found {prior}")
+    if not 0 <= decay <= 1:
+        raise KgtrecError(f"expected a decay from 0 to 1, found {decay}")
+    if turns not in TURNS:
+        raise KgtrecError(f"expected turns of {' or '.join(TURNS)}, found {turns!r}")
+
+
+def _recorded(pool: Pool, judged: Qrels | None) -> NDArray[np.int8]:
+    """(n,) recorded verdict on each triple of the pool, -1 where there is none."""
+    recorded = np.full(len(pool), _UNASKED, np.int8)
+    if judged is None:
+        return recorded
+    questions = pool.questions
+    question = questions.ids.encode(judged.questions.labels)[judged.question]
+    entity = pool.triples.entities.encode(judged.entities.labels)[judged.entity]
+    kept = (question >= 0) & (entity >= 0) & (judged.grade >= 0)
+    question, entity = question[kept], entity[kept]
+    asked = questions.triples(question, entity)
+    row = pool.rows(asked.head, asked.relation, asked.tail)
+    np.maximum.at(recorded, row[row >= 0], (judged.grade[kept][row >= 0] >= 1).astype(np.int8))
+    return recorded

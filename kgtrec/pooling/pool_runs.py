@@ -1,0 +1,667 @@
+"""Runs to a pool: which triples people are asked to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.identity import entity_names
+from kgtrec.data.label_hashes import label_hashes, triple_keys
+from kgtrec.data.pair_set import PairSet
+from kgtrec.data.pool import Pool, home_questions
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
+from kgtrec.data.run import Run
+from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import CollectionError, KgtrecError, nearest, warn, whole_number
+from kgtrec.evaluation.belonging import Belonging, tell_mixed_runs
+from kgtrec.kernels.integer_keys import distinct, is_among_sorted
+from kgtrec.kernels.sampling import fusion
+from kgtrec.kernels.sampling.pooling import first_candidates, first_distinct, in_turns, sampled, stratum_of
+from kgtrec.kernels.sampling.random_order import mixed, places_by_key
+
+Cut = Literal["filtered", "raw"]
+CUTS: tuple[Cut, ...] = get_args(Cut)
+DEFAULT_STRATA = ((10, 1.0), (100, 0.1))
+DEFAULT_LEAST = 2  # of each question and stratum; of one alone nobody knows how much it could vary
+_LAST_RANK = int(np.iinfo(np.int32).max)  # that a pool can hold; no run is longer
+
+
+@dataclass(frozen=True, slots=True)
+class Contributions:
+    """What the runs put in, one row per (run, question, entity), in no particular order."""
+
+    run: NDArray[np.int32]  # (c,) place in the runs
+    question: NDArray[np.int32]  # (c,) row in the collection's questions
+    entity: NDArray[np.int32]  # (c,) row in its entities
+    rank: NDArray[np.int32]  # (c,) from 1
+    score: NDArray[np.float64]  # (c,) in the run; empty where no strategy asks for it
+    is_open: NDArray[np.bool_]  # (c,) False: known already, so that nobody need judge it
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+    def where(self, kept: NDArray[np.bool_]) -> Contributions:
+        """Some of them, by a mask."""
+        score = self.score[kept] if len(self.score) else self.score
+        return Contributions(
+            self.run[kept], self.question[kept], self.entity[kept], self.rank[kept], score, self.is_open[kept]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """All contributions to the distinct (question, entity) pairs of a pool, for a strategy to score the pairs."""
+
+    found: Contributions
+    pair: NDArray[np.intp]  # (c,) which pair each contribution is to
+    pair_question: NDArray[np.int32]  # (n_pairs,)
+    options: Mapping[str, float]  # k and p
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.pair_question)
+
+    def list_codes(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """(c,) which list, of a run for a question, each contribution is in; and (n_lists,) how long each is."""
+        span = int(self.found.question.max(initial=0)) + 1
+        key = self.found.run.astype(np.int64) * span + self.found.question
+        _, code, size = np.unique(key, return_inverse=True, return_counts=True)
+        return code.reshape(-1), size
+
+
+Rule = Callable[[Lists], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One way to choose the triples that people judge; CLI choices, help, docs and tests read it."""
+
+    name: str
+    description: str  # one sentence
+    source: str  # citation
+    needs_budget: bool = False  # whether it takes a number of triples, or all down to the depth
+    depth: int = 10  # ranks that are looked at unless the user says
+    # (n_pairs,) score of each pair, higher first; None where all down to the depth are taken
+    score: Rule | None = None
+    parameters: tuple[str, ...] = ()  # of pool_runs, that it alone reads
+    takes_turns: bool = True  # whether questions take turns to give their best; else the best of all of them are first
+    interactive: bool = False  # asks for one judgement at a time: kgtrec.pooling.interactive
+
+
+def _take(lists: Lists) -> NDArray[np.int64]:
+    return fusion.least_rank(lists.found.rank, lists.pair, lists.n_pairs)
+
+
+def _rrf(lists: Lists) -> NDArray[np.int64]:
+    return fusion.fused(lists.pair, fusion.reciprocal_rank_points(lists.found.rank, lists.options["k"]), lists.n_pairs)
+
+
+def _rbp(lists: Lists) -> NDArray[np.int64]:
+    return fusion.fused(lists.pair, fusion.rank_biased_points(lists.found.rank, lists.options["p"]), lists.n_pairs)
+
+
+def _borda(lists: Lists) -> NDArray[np.int64]:
+    code, size = lists.list_codes()
+    candidates = np.bincount(lists.pair_question)
+    points = fusion.borda_points(lists.found.rank, size[code], candidates[lists.found.question])
+    return fusion.fused(lists.pair, points, lists.n_pairs)
+
+
+def _combsum(lists: Lists) -> NDArray[np.int64]:
+    code, size = lists.list_codes()
+    return fusion.fused(lists.pair, fusion.min_max_points(lists.found.score, code, len(size)), lists.n_pairs)
+
+
+_STRATEGIES = (
+    Strategy("depth", "All candidates down to a depth, of every run and question.", "Zhou et al. 2022, section 4"),
+    Strategy(
+        "take", "A budget of triples, those of the least rank first; by question, if wanted.",
+        "Cormack, Palmer, Clarke 1998", needs_budget=True, depth=100, score=_take, parameters=("by_question",),
+        takes_turns=False,
+    ),
+    Strategy(
+        "rrf", "A budget of triples, by the sum of 1 / (k + rank) over the runs.", "Cormack, Clarke, Buettcher 2009",
+        needs_budget=True, depth=100, score=_rrf, parameters=("k",),
+    ),
+    Strategy(
+        "borda", "A budget of triples, by the sum of Borda's points over the runs.", "Aslam, Montague 2001",
+        needs_budget=True, depth=100, score=_borda,
+    ),
+    Strategy(
+        "combsum", "A budget of triples, by the sum of the scores, stretched to 0..1 in each list.",
+        "Fox, Shaw 1994; Lee 1997", needs_budget=True, depth=100, score=_combsum,
+    ),
+    Strategy(
+        "rbp", "A budget of triples, by the sum of the weights that rank-biased precision gives the ranks.",
+        "Moffat, Webber, Zobel 2007, method A", needs_budget=True, depth=100, score=_rbp, parameters=("p",),
+    ),
+    Strategy(
+        "stratified", "A random sample of each question's strata of ranks, with known probabilities.",
+        "Yilmaz, Kanoulas, Aslam 2008", depth=100, parameters=("strata", "least"),
+    ),
+    Strategy(
+        "mtf", "A budget of triples, asked for one at a time: the run that last found an answer goes on.",
+        "Cormack, Palmer, Clarke 1998", needs_budget=True, depth=100, interactive=True,
+    ),
+    Strategy(
+        "thompson", "A budget of triples, asked for one at a time: the run of the best random draw goes on.",
+        "Losada, Parapar, Barreiro 2016", needs_budget=True, depth=100, interactive=True,
+    ),
+    Strategy(
+        "max-mean", "A budget of triples, asked for one at a time: the run with the best record goes on.",
+        "Losada, Parapar, Barreiro 2016", needs_budget=True, depth=100, interactive=True,
+    ),
+)  # fmt: skip
+STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _STRATEGIES}
+
+
+def strategy_of(name: str) -> Strategy:
+    """The strategy of that name.
+
+    Raises
+    ------
+    KgtrecError
+        If there is none.
+    """
+    if name not in STRATEGIES:
+        raise KgtrecError(f"expected a strategy of {', '.join(STRATEGIES)}, found {name!r}{nearest(name, STRATEGIES)}")
+    return STRATEGIES[name]
+
+
+def pool_runs(
+    collection: Collection,
+    runs: Run | Iterable[Run],
+    *,
+    strategy: str = "depth",
+    depth: int | None = None,
+    budget: int | None = None,
+    cut: Cut = "filtered",
+    questions: NDArray[np.int32] | None = None,
+    known_answers: Qrels | None = None,
+    seed: int = 0,
+    by_question: bool = False,
+    k: float = 60,
+    p: float = 0.8,
+    strata: Sequence[tuple[int, float]] = DEFAULT_STRATA,
+    least: int = DEFAULT_LEAST,
+    progress: Callable[[int], None] | None = None,
+) -> Pool:
+    """The triples to be judged, and which run put each in at which rank.
+
+    Every run is ranked by score, equal scores by a hash of seed, question and entity label, so that a pool hangs
+    neither on the order of runs or lines nor on how entities are sorted. Known triples are never in, and neither are
+    the answers, which are judged already; but answers keep their rank.
+
+    Parameters
+    ----------
+    collection : Collection
+    runs : Run or iterable of Run
+        Of different names; read one at a time, and only what is put in is kept.
+    strategy : {"depth", "take", "rrf", "borda", "combsum", "rbp", "stratified"}
+        See ``STRATEGIES``. With a budget, each question's candidates are ordered by the strategy's score, the questions
+        take turns, and the first distinct triples are pooled; ``take`` goes down the ranks of all questions together
+        instead. The interactive strategies need judgements: see :mod:`kgtrec.pooling.interactive`.
+    depth : int, optional
+        Last rank that is looked at. Default: 10 for ``depth``, 100 for others.
+    budget : int, optional
+        How many triples; for the strategies that need it.
+    cut : {"filtered", "raw"}
+        Whether known triples leave the lists before ranks are given, or only afterwards: Zhou et al. (2022) did the
+        latter, which leaves questions with little or nothing in the pool where the runs know their training data well.
+    questions : (n,) int array, optional
+        Rows of the collection's questions that are pooled for. Default: all.
+    known_answers : Qrels, optional
+        The answers known before, under the collection's vocabularies. Default: those of its qrels. If these are only
+        some of them, the others count as known.
+    seed : int
+        Of ties, of the turns of questions and of samples.
+    by_question : bool
+        Of ``take``: the questions take turns, so that one with few candidates of low rank gives as many as others.
+    k : float
+        Of reciprocal rank fusion.
+    p : float
+        Of rank-biased precision.
+    strata : sequence of (last rank, fraction)
+        Of ``stratified``: what share of each question's triples of least rank so far is sampled. A triple of two
+        questions is drawn with the one where its rank is the least.
+    least : int
+        Of ``stratified``: how many triples of each question and stratum are sampled at least.
+    progress : function, optional
+        Is called with 1 after each run.
+
+    Returns
+    -------
+    Pool
+
+    Raises
+    ------
+    KgtrecError
+        If an option is wrong, there is no run, or two share a name.
+    CollectionError
+        If a run has no question or no entity of the collection.
+
+    Warns
+    -----
+    KgtrecWarning
+        If a run has some questions or entities that the collection lacks; they are left out. With a raw cut, if some
+        runs list known triples down to the depth and others none.
+
+    References
+    ----------
+    Zhou et al. (2022), SIGIR, section 4, for pools of triples; ``STRATEGIES`` names the others.
+
+    Examples
+    --------
+    >>> from kgtrec.collection.questions import build_questions
+    >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "likes", "tea")])
+    >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
+    >>> list(collection.questions.ids), list(collection.entities)
+    (['head0', 'tail0'], ['ann', 'tea', 'bob', 'jam', 'cid'])
+    >>> import pandas as pd
+    >>> rows = {"query_id": ["tail0"] * 3, "doc_id": ["tea", "jam", "cid"], "score": [3.0, 2.0, 1.0]}
+    >>> pool = pool_runs(collection, [Run.from_frame(pd.DataFrame(rows), "mine")])
+    >>> [(collection.entities[entity], rank) for entity, rank in zip(pool.entity, pool.rank.tolist())]
+    [('cid', 2)]
+    """
+    chosen = strategy_of(strategy)
+    if chosen.interactive:
+        raise KgtrecError(f"strategy {strategy} asks for judgements one at a time: see kgtrec.pooling.interactive")
+    depth = _require_options(chosen, depth, budget, cut, k, p, seed)
+    strata = tuple((int(last), float(fraction)) for last, fraction in strata)
+    if strategy == "stratified":
+        depth = _require_strata(strata, depth)
+        least = whole_number("least", least, 1)
+    gathered = gather(
+        collection, runs, depth=depth, cut=cut, questions=questions, known_answers=known_answers, seed=seed,
+        keep_scores=strategy == "combsum", only_open=chosen.score is None, progress=progress,
+    )  # fmt: skip
+    found, candidates = gathered.found, gathered.candidates
+    if chosen.score is not None:
+        pairs = _scored_pairs(gathered, chosen.score, {"k": k, "p": p})
+        kept = _first_triples(gathered, pairs, seed, int(budget or 0), chosen.takes_turns or by_question)
+        found = found.where(is_among_sorted(candidates.keys(found), kept) & found.is_open)
+    elif strategy == "stratified":
+        found, probability = _sample(gathered, strata, least, seed)
+        return gathered.pool(found, probability, tuple(last for last, _ in strata))
+    return gathered.pool(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Which candidates of the collection's questions are open, and what their labels hash to."""
+
+    collection: Collection
+    rows: NDArray[np.int32]  # (n,) the questions pooled for, ascending
+    known: PairSet  # pairs that are no candidates
+    answers: NDArray[np.int64]  # (m,) keys of the triples that are answers, ascending
+    question_hash: NDArray[np.uint64]  # (questions,) of the labels
+    entity_hash: NDArray[np.uint64]  # (entities,)
+
+    def triples(self, question: NDArray[np.int32], entity: NDArray[np.int32]) -> Triples:
+        """(n,) what each (question, entity) says."""
+        return self.collection.questions.triples(question, entity)
+
+    def keys(self, found: Contributions) -> NDArray[np.int64]:
+        """(c,) one integer per triple."""
+        return self.triples(found.question, found.entity).keys()
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What all runs put in, down to a depth, before a strategy chooses."""
+
+    candidates: Candidates
+    names: tuple[str, ...]  # of the runs, in byte order
+    found: Contributions
+
+    def pool(
+        self,
+        found: Contributions,
+        probability: NDArray[np.float64] | None = None,
+        strata: tuple[int, ...] = (),
+    ) -> Pool:
+        """The pool of some contributions; ``probability`` of each of them, all 1 by default."""
+        collection = self.candidates.collection
+        every = self.candidates.triples(found.question, found.entity)
+        # by relation, then head, then tail, which is the order of a pool
+        n_entities = len(collection.entities)
+        key = (every.relation.astype(np.int64) * n_entities + every.head) * n_entities + every.tail
+        order = np.argsort(key, kind="stable")
+        ordered = key[order]
+        is_first = np.ones(len(order), np.bool_)
+        np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+        triple = (np.cumsum(is_first) - 1).astype(np.int32)
+        first = order[is_first]
+        row_of = np.full(len(collection.questions), -1, np.int32)
+        row_of[self.candidates.rows] = np.arange(len(self.candidates.rows), dtype=np.int32)
+        return Pool.of(
+            every.take(first), triple, row_of[found.question[order]], found.run[order], found.rank[order], self.names,
+            _part_of(collection.questions, self.candidates.rows),
+            None if probability is None else probability[first], strata,
+        )  # fmt: skip
+
+
+def gather(
+    collection: Collection,
+    runs: Run | Iterable[Run],
+    *,
+    depth: int,
+    cut: Cut = "filtered",
+    questions: NDArray[np.int32] | None = None,
+    known_answers: Qrels | None = None,
+    seed: int = 0,
+    keep_scores: bool = False,
+    only_open: bool = True,
+    progress: Callable[[int], None] | None = None,
+) -> Gathered:
+    """What each run puts in down to ``depth``; see :func:`pool_runs` for the parameters.
+
+    Parameters
+    ----------
+    keep_scores : bool
+        Keep the scores of runs too.
+    only_open : bool
+        Leave out what is known or answered; otherwise it is marked, and takes part in the lists.
+    """
+    rows = _require_rows(questions, len(collection.questions))
+    candidates = _candidates(collection, rows, collection.qrels if known_answers is None else known_answers)
+    known = PairSet(collection.known.question, collection.known.entity, len(collection.entities))
+    known_listed: dict[str, int] = {}
+    belongs = Belonging(collection)
+    names: list[str] = []
+    parts: list[Contributions] = []
+    for run in [runs] if isinstance(runs, Run) else runs:
+        if run.name in names:
+            raise KgtrecError(f"expected runs of different names, found {run.name!r} more than once; rename one")
+        names.append(run.name)
+        belongs.check_collection(run)
+        if cut == "raw":
+            belongs.check_filter(run)
+        part = _contributions(run, candidates, depth, cut, seed)
+        if cut == "raw":
+            known_listed[run.name] = int(known.holds(part.question, part.entity).sum())
+        if only_open:
+            part = part.where(part.is_open)
+        parts.append(part if keep_scores else _without_scores(part))
+        if progress is not None:
+            progress(1)
+    if not names:
+        raise KgtrecError("expected at least one run, found none")
+    tell_mixed_runs(known_listed)
+    ordered = sorted(range(len(names)), key=lambda place: names[place].encode())
+    columns = [_joined([getattr(parts[place], name) for place in ordered]) for name in Contributions.__slots__[1:]]
+    sizes = [len(parts[place]) for place in ordered]
+    found = Contributions(np.repeat(np.arange(len(names), dtype=np.int32), sizes), *columns)
+    return Gathered(candidates, tuple(names[place] for place in ordered), found)
+
+
+def _joined(columns: Sequence[NDArray]) -> NDArray:  # type: ignore[type-arg]
+    return np.concatenate(columns)
+
+
+def _without_scores(part: Contributions) -> Contributions:
+    return Contributions(part.run, part.question, part.entity, part.rank, np.empty(0), part.is_open)
+
+
+def _contributions(run: Run, candidates: Candidates, depth: int, cut: Cut, seed: int) -> Contributions:
+    """One run's first candidates for the questions pooled for; their ``run`` is 0."""
+    collection = candidates.collection
+    question_of = _codes(run, run.questions, collection.questions.ids, "question")
+    entity_of = _codes(run, run.entities, collection.entities, "entit", one="y", more="ies")
+    is_asked = np.zeros(len(collection.questions) + 1, np.bool_)
+    is_asked[candidates.rows] = True  # the last place is that of code -1
+    first = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]])[: len(run)]
+    length = np.diff(np.append(first, len(run)))
+    kept = is_asked[question_of[run.question[first]]]
+
+    def pairs(row: NDArray[np.intp]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        return question_of[run.question[row]], entity_of[run.entity[row]]
+
+    def left_out(row: NDArray[np.intp]) -> NDArray[np.bool_]:
+        question, entity = pairs(row)
+        unknown = entity < 0
+        return unknown if cut == "raw" else unknown | candidates.known.holds(question, entity)
+
+    def key(row: NDArray[np.intp]) -> NDArray[np.uint64]:
+        question, entity = pairs(row)
+        return mixed(seed, candidates.question_hash[question], candidates.entity_hash[entity])
+
+    row, rank = first_candidates(first[kept], length[kept], run.score, depth, left_out, key)
+    question, entity = pairs(row)
+    is_open = ~is_among_sorted(candidates.triples(question, entity).keys(), candidates.answers)
+    if cut == "raw":
+        is_open &= ~candidates.known.holds(question, entity)
+    return Contributions(np.zeros(len(row), np.int32), question, entity, rank, run.score[row], is_open)
+
+
+def _codes(
+    run: Run, own: Vocabulary, others: Vocabulary, what: str, one: str = "", more: str = "s"
+) -> NDArray[np.int32]:
+    """Codes of a run's labels in the collection, -1 where it lacks them."""
+    code = np.arange(len(own), dtype=np.int32) if own.same_as(others) else others.encode(own.labels)
+    missing = np.flatnonzero(code < 0)
+    if len(missing) == len(own) and len(own):
+        raise CollectionError(
+            f"{run.name} has no {what}{one} of the collection (its first is {own[0]!r}, the collection's "
+            f"{others[0]!r}): they are of different collections"
+        )
+    if len(missing):
+        shown = ", ".join(own[int(place)] for place in missing[:3]) + (", ..." if len(missing) > 3 else "")
+        warn(
+            f"{run.name}: {len(missing)} of its {len(own)} {what}{more} are not in the collection and are left out "
+            f"({shown})"
+        )
+    return code
+
+
+def _candidates(collection: Collection, rows: NDArray[np.int32], known_answers: Qrels) -> Candidates:
+    asked, qrels, known = collection.questions, collection.qrels, collection.known
+    n_entities = len(asked.entities)
+    hashes = label_hashes(asked.ids), label_hashes(asked.entities)
+    answer, own = qrels.grade >= 1, known_answers.grade >= 1
+    known_pairs = PairSet(known_answers.question[own], known_answers.entity[own], n_entities)
+    # answers that are no known answers are positive already, though not of this campaign: they are known
+    others = answer & ~known_pairs.holds(qrels.question, qrels.entity)
+    pairs = PairSet(
+        np.concatenate([known.question, qrels.question[others]]), np.concatenate([known.entity, qrels.entity[others]]),
+        n_entities,
+    )  # fmt: skip
+    bare = Candidates(collection, rows, pairs, np.empty(0, np.int64), *hashes)
+    answers = np.concatenate(
+        [
+            bare.triples(qrels.question[answer], qrels.entity[answer]).keys(),
+            bare.triples(known_answers.question[own], known_answers.entity[own]).keys(),
+        ]
+    )
+    return Candidates(collection, rows, pairs, distinct(answers), *hashes)
+
+
+def _part_of(questions: Questions, rows: NDArray[np.int32]) -> Questions:
+    if len(rows) == len(questions):
+        return questions
+    return Questions(
+        Vocabulary(questions.ids.decode(rows)), questions.is_head[rows], questions.relation[rows],
+        questions.anchor[rows], questions.entities, questions.relations,
+    )  # fmt: skip
+
+
+def known_answers_of(pool: Pool, collection: Collection, known_answers: Qrels | None = None) -> Qrels:
+    """The answers known before anybody is asked, of the pool's questions and under their ids.
+
+    Parameters
+    ----------
+    pool : Pool
+    collection : Collection
+        That the pool was made for.
+    known_answers : Qrels, optional
+        As :func:`pool_runs` was given.
+    """
+    known_answers = collection.qrels if known_answers is None else known_answers
+    row = pool.questions.ids.encode(collection.questions.ids.labels)[known_answers.question]
+    kept = (row >= 0) & (known_answers.grade >= 1)
+    return Qrels.of(
+        row[kept], known_answers.entity[kept], known_answers.grade[kept], pool.questions.ids, pool.questions.entities
+    )
+
+
+def known_answers_of_triples(collection: Collection, triples: Triples) -> tuple[NDArray[np.int32], Qrels]:
+    """The questions that some triples answer, and these answers as qrels: what a pool for those triples begins with.
+
+    Parameters
+    ----------
+    collection : Collection
+    triples : Triples
+        Each once or more, under any vocabularies, with labels of entities also where the collection has ids for them.
+
+    Returns
+    -------
+    questions : (n,) int array
+        Rows of the collection's questions, ascending.
+    known_answers : Qrels
+        Under the collection's vocabularies, every grade 1.
+
+    Raises
+    ------
+    CollectionError
+        If a triple's head or tail question is not the collection's.
+    """
+    asked = collection.questions
+    names = asked.entities if triples.entities is asked.entities else entity_names(collection)
+    entity = names.encode(triples.entities.labels)
+    relation = asked.relations.encode(triples.relations.labels)[triples.relation]
+    head, tail = entity[triples.head], entity[triples.tail]
+    unknown = np.flatnonzero((head < 0) | (tail < 0) | (relation < 0))
+    row = np.full((2, len(triples)), -1, np.int32)
+    if not len(unknown):
+        yes = np.ones(len(triples), np.bool_)
+        row[0], row[1] = asked.rows(yes, relation, tail), asked.rows(~yes, relation, head)
+        unknown = np.flatnonzero((row < 0).any(axis=0))
+    if len(unknown):
+        place = int(unknown[0])
+        labels = (
+            triples.entities[triples.head[place]], triples.relations[triples.relation[place]],
+            triples.entities[triples.tail[place]],
+        )  # fmt: skip
+        raise CollectionError(
+            f"expected known answers whose head and tail questions are the collection's, found {' '.join(labels)!r} "
+            "and "
+            f"{len(unknown) - 1} more; build the collection with them among its test triples"
+        )
+    pair = distinct(np.concatenate([row[0].astype(np.int64) * len(asked.entities) + head,
+                                    row[1].astype(np.int64) * len(asked.entities) + tail]))  # fmt: skip
+    question, answer = (part.astype(np.int32) for part in np.divmod(pair, len(asked.entities)))
+    known_answers = Qrels.of(question, answer, np.ones(len(pair), np.int32), asked.ids, asked.entities)
+    return distinct(question.astype(np.int64)).astype(np.int32), known_answers
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Open (question, entity) pairs with their scores."""
+
+    question: NDArray[np.int32]
+    entity: NDArray[np.int32]
+    score: NDArray[np.int64]
+
+
+def _scored_pairs(gathered: Gathered, rule: Rule, options: Mapping[str, float]) -> _Pairs:
+    found = gathered.found
+    n_entities = len(gathered.candidates.collection.entities)
+    key = found.question.astype(np.int64) * n_entities + found.entity
+    every, first, pair = np.unique(key, return_index=True, return_inverse=True)
+    score = rule(Lists(found, pair.reshape(-1), found.question[first], options))
+    is_open = found.is_open[first]
+    question, entity = (part.astype(np.int32) for part in np.divmod(every[is_open], n_entities))
+    return _Pairs(question, entity, score[is_open])
+
+
+def _first_triples(gathered: Gathered, pairs: _Pairs, seed: int, budget: int, takes_turns: bool) -> NDArray[np.int64]:
+    """Keys of the first ``budget`` distinct triples, ascending: the best of all, or the questions' best in turns."""
+    candidates = gathered.candidates
+    tie = mixed(seed, candidates.question_hash[pairs.question], candidates.entity_hash[pairs.entity])
+    if takes_turns:
+        order = np.lexsort((tie, -pairs.score, pairs.question))
+        question = pairs.question[order]
+        place = places_by_key(question, np.arange(len(question), dtype=np.uint64))
+        order = order[in_turns(question, place, mixed(seed, candidates.question_hash))]
+    else:
+        order = np.lexsort((tie, -pairs.score))
+    return first_distinct(candidates.triples(pairs.question[order], pairs.entity[order]).keys(), budget)
+
+
+def _sample(
+    gathered: Gathered, strata: tuple[tuple[int, float], ...], least: int, seed: int
+) -> tuple[Contributions, NDArray[np.float64]]:
+    """The contributions to a stratified sample of the triples, and each one's probability."""
+    found = gathered.found
+    every = gathered.candidates.triples(found.question, found.entity)
+    _, first, triple = np.unique(every.keys(), return_index=True, return_inverse=True)
+    triple = triple.reshape(-1)
+    depth = np.full(len(first), np.iinfo(np.int32).max, np.int32)
+    np.minimum.at(depth, triple, found.rank)
+    bounds, fractions = zip(*strata, strict=True)
+    home = home_questions(triple, found.question, found.rank, gathered.candidates.collection.questions)
+    cell = home.astype(np.int64) * len(strata) + stratum_of(depth, bounds)
+    cells, stratum = np.unique(cell, return_inverse=True)
+    share = np.array(fractions)[cells % len(strata)]
+    is_in, probability = sampled(stratum.reshape(-1), share, least, triple_keys(every.take(first), seed))
+    kept = is_in[triple]
+    return found.where(kept), probability[triple[kept]]
+
+
+def _require_options(
+    strategy: Strategy, depth: int | None, budget: int | None, cut: str, k: float, p: float, seed: int
+) -> int:
+    """The depth, once all options are found to be right."""
+    if cut not in CUTS:
+        raise KgtrecError(f"expected cut to be one of {', '.join(CUTS)}, found {cut!r}{nearest(cut, CUTS)}")
+    depth = strategy.depth if depth is None else depth
+    depth = whole_number("depth", depth, 1)
+    if strategy.needs_budget:
+        if budget is None:
+            raise KgtrecError(f"strategy {strategy.name} needs a budget: how many triples to pool")
+        whole_number("budget", budget, 1)
+    elif budget is not None:
+        others = ", ".join(other.name for other in STRATEGIES.values() if other.needs_budget)
+        raise KgtrecError(f"strategy {strategy.name} takes no budget; the ones that do are {others}")
+    if not 0 <= k < np.inf:
+        raise KgtrecError(f"expected k of reciprocal rank fusion to be 0 or more, found {k}")
+    if not 0 <= p < 1:
+        raise KgtrecError(f"expected p of rank-biased precision in 0 to 1, 1 excluded, found {p}")
+    whole_number("seed", seed, least=None)
+    return min(depth, _LAST_RANK)
+
+
+def _require_strata(strata: tuple[tuple[int, float], ...], depth: int) -> int:
+    """The last rank of the last stratum."""
+    lasts = [last for last, _ in strata]
+    if not strata or lasts[0] < 1 or any(later <= last for last, later in pairwise(lasts)):
+        raise KgtrecError(f"expected strata that end at ever greater ranks from 1 on, found {lasts}")
+    if lasts[-1] > _LAST_RANK:
+        raise KgtrecError(f"expected strata that end at rank {_LAST_RANK} at most, found {lasts}")
+    for last, fraction in strata:
+        if not 0 < fraction <= 1:
+            raise KgtrecError(
+                f"expected a fraction above 0 and up to 1 of the stratum to rank {last}, found {fraction}"
+            )
+    return lasts[-1]
+
+
+def _require_rows(questions: NDArray[np.int32] | None, n: int) -> NDArray[np.int32]:
+    if questions is None:
+        return np.arange(n, dtype=np.int32)
+    rows = np.asarray(questions)
+    if rows.dtype == np.bool_ or not np.issubdtype(rows.dtype, np.integer) or rows.ndim != 1 or not len(rows):
+        raise KgtrecError(
+            f"expected rows of questions, at least one, found an array of {rows.dtype}, shape {rows.shape}"
+        )
+    if rows.min() < 0 or rows.max() >= n:
+        raise KgtrecError(f"expected rows of questions in 0 to {n - 1}, found {rows.min()} to {rows.max()}")
+    return distinct(rows.astype(np.int64)).astype(np.int32)

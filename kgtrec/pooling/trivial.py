@@ -1,0 +1,342 @@
+"""Pooled triples that nobody need be asked about: of the wrong types, or second answers where there is only one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.campaign import Automatic
+from kgtrec.data.collection import CATEGORIES, Collection
+from kgtrec.data.entity_types import EntityTypes, RelationTypes
+from kgtrec.data.pool import Pool
+from kgtrec.data.table import Column, Table
+from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import CollectionError, KgtrecError, nearest, warn
+from kgtrec.kernels.triples.types import UNFIT, UNKNOWN_ENTITY, UNKNOWN_SLOT, fits_observed, fits_types
+
+WAYS = ("types", "category")
+#: what `automatic.tsv` calls each rule, in the order in which they are tried: a triple has the first that takes it
+RULES = (
+    "head type", "tail type", "observed head type", "observed tail type", "1-1 head question", "1-N head question",
+    "1-1 tail question", "N-1 tail question",
+)  # fmt: skip
+_BY_FILES, _BY_TRAIN, _BY_CATEGORY = RULES[:2], RULES[2:4], RULES[4:]
+
+
+def judge_trivial(
+    pool: Pool,
+    collection: Collection,
+    *,
+    by: Sequence[str] = ("types",),
+    entity_types: EntityTypes | None = None,
+    relation_types: RelationTypes | None = None,
+    observed: bool = False,
+    share: float = 0.0,
+) -> Automatic:
+    r"""Which triples of a pool are judged N without a person, and by which rule.
+
+    ``head type``, ``tail type``
+        The entity has known types, and none of them is one that this side of the relation takes.
+    ``observed head type``, ``observed tail type``
+        The entity stands in train, but nowhere where those stand too that stand at this side of the relation:
+        with :math:`F(s)` the entities that train has at side s of a relation, there is no side a of any relation that
+        the entity fills with :math:`|F(a) \cap F(s)| > \text{share} \cdot |F(s)|`.
+    ``1-1 head question``, ``1-N head question``, ``1-1 tail question``, ``N-1 tail question``
+        The triple would be a second answer to a question that its relation's category says has one. The question must
+        be one that was pooled for, and have an answer already, judged or known. From which of its two questions the
+        triple was pooled does not matter: that it would be a second answer is said of the triple.
+
+    A triple that several rules take has the first of :data:`RULES`.
+
+    Parameters
+    ----------
+    pool : Pool
+    collection : Collection
+        The one that was pooled for.
+    by : sequence of {"types", "category"}
+    entity_types, relation_types : EntityTypes, RelationTypes, optional
+        For "types"; both or neither. Their entities are named as in the triples that the collection was made of.
+    observed : bool
+        For "types": take the types that train shows, instead of those of files or, if there are any, as well.
+    share : float, 0 <= share < 1
+        Of the observed types: how many of those that stand at this side of the relation must also stand where the
+        entity does. At 0 one of them will do.
+
+    Returns
+    -------
+    Automatic
+        One rule, or none, per triple of the pool. An entity or a relation without types is never the reason; how many
+        there are is warned of (see :func:`count_untyped`).
+
+    Raises
+    ------
+    KgtrecError
+        If a way is unknown, or types are asked for and none are given.
+    CollectionError
+        If the pool is not of this collection, or the types have no entity, relation or type in common with it or with
+        each other.
+
+    References
+    ----------
+    Zhou et al. (2022), SIGIR, section 4, for rules by type and by category.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kgtrec.collection.questions import build_questions
+    >>> train = Triples.of([("fr", "capital", "paris"), ("it", "capital", "rome"), ("ann", "likes", "tea")])
+    >>> collection = build_questions(train, Triples.of([]), Triples.of([("es", "capital", "madrid")]))
+    >>> es = collection.entities.encode(["es", "es"])
+    >>> pooled = Triples(
+    ...     es, np.zeros(2, np.int32), collection.entities.encode(["tea", "rome"]),
+    ...     collection.entities, collection.relations,
+    ... )
+    >>> two, none = np.arange(2), np.zeros(2, np.int32)
+    >>> pool = Pool.of(pooled, two, none + 1, none, two + 1, ["mine"], collection.questions)
+    >>> automatic = judge_trivial(pool, collection, by=["types", "category"], observed=True)
+    >>> [automatic.rules[code] for code in automatic.rule]  # rome comes before tea: it has the smaller code
+    ['1-1 tail question', 'observed tail type']
+    """
+    ways = _checked_ways(by, observed=observed, given=(entity_types, relation_types))
+    if not 0 <= share < 1:
+        raise KgtrecError(f"expected a share from 0 to below 1, found {share}")
+    triples = _under(collection, pool)
+    rule = np.full(len(triples), -1, np.int8)
+
+    def apply(names: Sequence[str], taken: NDArray[np.bool_]) -> None:
+        """(len(names), n) which triples each rule takes; earlier rules have taken theirs."""
+        for name, mask in zip(names, taken, strict=True):
+            rule[mask & (rule < 0)] = RULES.index(name)
+
+    fits, unknown = [], []
+    if "types" in ways and entity_types is not None and relation_types is not None:
+        fits.append((_BY_FILES, _fits_files(triples, collection, entity_types, relation_types)))
+    if observed:
+        fits.append((_BY_TRAIN, _fits_train(triples, collection.train, share)))
+    for names, answers in fits:
+        apply(names, answers == UNFIT)
+        unknown.append(_untyped(triples, answers))
+    if "category" in ways:
+        apply(_BY_CATEGORY, _second_answers(triples, pool, collection))
+    for found, (names, _) in zip(unknown, fits, strict=True):
+        if found.triples:
+            what = "observed types" if names == _BY_TRAIN else "known types"
+            warn(
+                f"{found.triples:,} of {len(pool):,} triples could not be held against {what} at both ends, which is "
+                f"no reason to judge them N: {found.entities:,} entities and {found.relations:,} relations have none"
+            )
+    used = np.unique(rule[rule >= 0])
+    return Automatic(_recoded(rule, used), tuple(RULES[code] for code in used))
+
+
+@dataclass(frozen=True, slots=True)
+class Untyped:
+    """How much of a pool could not be held against types, for want of them."""
+
+    triples: int  # with an entity or a side of the relation without types
+    entities: int  # pooled ones without types
+    relations: int  # pooled ones with a side without types
+
+
+def count_untyped(
+    pool: Pool,
+    collection: Collection,
+    *,
+    entity_types: EntityTypes | None = None,
+    relation_types: RelationTypes | None = None,
+) -> Untyped:
+    """How much of a pool has no types, out of files, or as train shows them where there are no files."""
+    triples = _under(collection, pool)
+    if entity_types is not None and relation_types is not None:
+        return _untyped(triples, _fits_files(triples, collection, entity_types, relation_types))
+    return _untyped(triples, _fits_train(triples, collection.train, 0.0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrivialCounts:
+    """How many triples of a pool each rule takes: what a dry run shows."""
+
+    pooled: int  # triples in the pool
+    counts: pa.Table  # see :func:`trivial_counts`
+
+    def tables(self) -> tuple[Table, ...]:
+        """``rules``, how many triples each of them takes, and ``relations``, how many of each relation.
+
+        Examples
+        --------
+        >>> counts = pa.table({"rule": ["head type"], "relation": ["likes"], "triples": [3], "pooled": [4]})
+        >>> TrivialCounts(12, counts).tables()[0].data.to_pylist()[0]
+        {'rule': 'head type', 'triples': 3, 'share': 0.25}
+        """
+        taken: dict[str, int] = {}
+        for rule, triples in zip(*(self.counts.column(name).to_pylist() for name in ("rule", "triples")), strict=True):
+            taken[rule] = taken.get(rule, 0) + triples
+        total = sum(taken.values())
+        taken |= {"all rules": total, "left to judge": self.pooled - total}
+        share = np.array([*taken.values()]) / (self.pooled or np.nan)
+        rules = pa.table({"rule": [*taken], "triples": [*taken.values()], "share": share})
+        by_rule = (Column("rule"), Column("triples"), Column("share", form="share", digits=2))
+        by_relation = (Column("rule"), Column("relation"), Column("triples"), Column("pooled", "of pooled"))
+        relations = [Table("relations", "", "", self.counts, by_relation)] if self.counts.num_rows else []
+        return Table("rules", "", "", rules, by_rule), *relations
+
+
+def trivial_counts(pool: Pool, automatic: Automatic) -> TrivialCounts:
+    """How many triples each rule takes of each relation.
+
+    Returns
+    -------
+    TrivialCounts
+        Its ``counts`` with columns ``rule``, ``relation``, ``triples`` (taken), ``pooled`` (of that relation, in all);
+        one row per rule and relation of which it takes any; rules in their order, then most triples first, then by
+        label.
+    """
+    relation = pool.triples.relation
+    pooled = np.bincount(relation, minlength=len(pool.triples.relations))
+    taken = automatic.is_automatic
+    key = automatic.rule[taken].astype(np.int64) * len(pooled) + relation[taken]
+    keys, count = np.unique(key, return_counts=True)
+    rule, code = np.divmod(keys, len(pooled))
+    order = np.lexsort((pool.triples.relations.byte_order[code], -count, rule))
+    counts = pa.table(
+        {
+            "rule": pa.array([automatic.rules[place] for place in rule[order]], pa.string()),
+            "relation": pool.triples.relations.decode(code[order]),
+            "triples": pa.array(count[order].tolist(), pa.int64()),
+            "pooled": pa.array(pooled[code[order]].tolist(), pa.int64()),
+        }
+    )
+    return TrivialCounts(len(pool), counts)
+
+
+def _checked_ways(
+    by: Sequence[str], *, observed: bool, given: tuple[EntityTypes | None, RelationTypes | None]
+) -> tuple[str, ...]:
+    named = (by,) if isinstance(by, str) else tuple(by)
+    for way in named:
+        if way not in WAYS:
+            raise KgtrecError(f"expected ways among {', '.join(WAYS)}, found {way!r}{nearest(str(way), WAYS)}")
+    some = [types is not None for types in given]
+    if some[0] != some[1]:
+        missing = "relations" if some[0] else "entities"
+        raise KgtrecError(f"expected types of both entities and relations, found none of {missing}; give both")
+    if "types" in named and not some[0] and not observed:
+        raise KgtrecError(
+            "expected types of entities and relations, found none; give both, or take the types observed in train"
+        )
+    if "types" not in named and (some[0] or observed):
+        raise KgtrecError(f"expected types only where triples are judged by types, found them with {list(named)}")
+    return named
+
+
+def _under(collection: Collection, pool: Pool) -> Triples:
+    """The pool's triples under the vocabularies of the collection."""
+    triples = pool.triples
+    if triples.entities.same_as(collection.entities) and triples.relations.same_as(collection.relations):
+        return triples
+    recoded = triples.recoded(collection.entities, collection.relations)
+    columns = (
+        ("entity", triples.entities, triples.head, recoded.head),
+        ("entity", triples.entities, triples.tail, recoded.tail),
+        ("relation", triples.relations, triples.relation, recoded.relation),
+    )
+    for what, vocabulary, before, after in columns:
+        if np.any(after < 0):
+            label = vocabulary[int(before[np.argmin(after)])]
+            raise CollectionError(f"expected a pool of this collection, found the {what} {label!r}, which it lacks")
+    return recoded
+
+
+def _slots(triples: Triples) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(n,) one number per relation and side: that of the head, and that of the tail."""
+    head = triples.relation.astype(np.int64) * 2
+    return head, head + 1
+
+
+def _fits_files(
+    triples: Triples, collection: Collection, entity_types: EntityTypes, relation_types: RelationTypes
+) -> NDArray[np.int8]:
+    """(2, n) whether head and tail fit by the types of files, as `kgtrec.kernels.triples.types` answers."""
+    labels = collection.entities if collection.labels is None else collection.labels
+    entity = labels.encode(entity_types.entities.labels)[entity_types.entity]
+    relation = collection.relations.encode(relation_types.relations.labels)[relation_types.relation]
+    kind = entity_types.types.encode(relation_types.types.labels)[relation_types.type]
+    _require_common(entity, "an entity", entity_types.entities, "the types of entities", "the collection", labels)
+    _require_common(relation, "a relation", relation_types.relations, "the types of relations", "the collection",
+                    collection.relations)  # fmt: skip
+    _require_common(kind, "a type", relation_types.types, "the types of relations", "the types of entities",
+                    entity_types.types)  # fmt: skip
+    slot = relation.astype(np.int64) * 2 + ~relation_types.is_head
+    ours, wanted = entity >= 0, (relation >= 0) & (kind >= 0)
+    shape = len(collection.entities), 2 * len(collection.relations), len(entity_types.types)
+    head, tail = _slots(triples)
+    answers = fits_types(
+        np.concatenate([triples.head, triples.tail]),
+        np.concatenate([head, tail]),
+        types_of_entities=(entity[ours], entity_types.type[ours]),
+        types_of_slots=(slot[wanted], kind[wanted]),
+        shape=shape,
+    )
+    return answers.reshape(2, -1)
+
+
+def _require_common(
+    codes: NDArray[np.int32], what: str, theirs: Vocabulary, name: str, other: str, ours: Vocabulary
+) -> None:
+    if not np.any(codes >= 0) and len(theirs) and len(ours):
+        raise CollectionError(
+            f"expected {name} and {other} to have {what} in common, found {theirs[0]!r} in the one and {ours[0]!r} "
+            "in the other"
+        )
+
+
+def _fits_train(triples: Triples, train: Triples, share: float) -> NDArray[np.int8]:
+    """(2, n) whether head and tail fit by the types that train shows, as `kgtrec.kernels.triples.types` answers."""
+    head, tail = _slots(triples)
+    seen = np.concatenate([train.head, train.tail]), np.concatenate(_slots(train))
+    answers = fits_observed(
+        np.concatenate([triples.head, triples.tail]), np.concatenate([head, tail]),
+        seen=seen, shape=(len(train.entities), 2 * len(train.relations)), share=share,
+    )  # fmt: skip
+    return answers.reshape(2, -1)
+
+
+def _untyped(triples: Triples, answers: NDArray[np.int8]) -> Untyped:
+    """``answers`` is (2, n), of head and tail."""
+    ends = np.array([triples.head, triples.tail])
+    no_slot = np.any(answers == UNKNOWN_SLOT, axis=0)
+    return Untyped(
+        int(np.any(answers < 0, axis=0).sum()),
+        len(np.unique(ends[answers == UNKNOWN_ENTITY])),
+        len(np.unique(triples.relation[no_slot])),
+    )
+
+
+def _second_answers(triples: Triples, pool: Pool, collection: Collection) -> NDArray[np.bool_]:
+    """(4, n) whether each triple is a further answer to a question that has one, per rule of `_BY_CATEGORY`."""
+    questions, answered = collection.questions, np.zeros(len(collection.questions), np.bool_)
+    answered[collection.qrels.question[collection.qrels.grade >= 1]] = True
+    answered[collection.known.question] = True
+    category = collection.categories.category[triples.relation]
+    taken = []
+    for name in _BY_CATEGORY:
+        kind, side, _ = name.split()
+        is_head = np.full(len(triples), side == "head")
+        anchors = (triples.tail, triples.head) if side == "head" else (triples.head, triples.tail)
+        own = pool.triples.tail if side == "head" else pool.triples.head
+        was_asked = pool.questions.rows(is_head, pool.triples.relation, own) >= 0
+        row = questions.rows(is_head, triples.relation, anchors[0])
+        has_answer = np.append(answered, False)[row]  # -1, where there is no such question, is the last
+        taken.append((category == CATEGORIES.index(kind)) & was_asked & has_answer)
+    return np.array(taken).reshape(len(_BY_CATEGORY), -1)
+
+
+def _recoded(rule: NDArray[np.int8], used: NDArray[np.int8]) -> NDArray[np.int8]:
+    place = np.full(len(RULES) + 1, -1, np.int8)
+    place[used] = np.arange(len(used), dtype=np.int8)
+    return place[rule]  # -1 is the last place, which stays -1

@@ -1,0 +1,16 @@
+"""From scores to answer ranks and runs."""
+
+from __future__ import annotations
+
+from kgtrec.lazy import offer
+
+__all__ = offer(
+    __name__,
+    {
+        "ranking.rank": (
+            "rank_scores",
+            "ranked_blocks",
+        ),
+        "ranking.write": ("write_ranked",),
+    },
+)

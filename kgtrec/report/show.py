@@ -1,0 +1,133 @@
+"""Any result as text for a terminal, CSV, JSON or LaTeX: by its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.table import Result, Table
+from kgtrec.errors import legible
+from kgtrec.report.cells import is_number_column, table_cells
+from kgtrec.report.records import table_csv, table_json, tables_json
+from kgtrec.report.tables import aligned, booktabs, text_width
+
+
+def shown(
+    result: Result, form: str, names: Sequence[str] | None = None, *, width: int | None = None, bold: bool = False
+) -> str:
+    r"""A result in one of the forms of text.
+
+    Parameters
+    ----------
+    result : Result
+    form : {"table", "csv", "json", "latex"}
+        Aligned text; the data of one table, values at full precision; all data, a list of records or, of several
+        tables and a result that says what was asked, an object; ``\\usepackage{booktabs}`` tables.
+    names : sequence of str, optional
+        Keys of the tables that are printed, in their order. Default: the first for ``csv``, all for ``json``, else
+        all that have rows to show.
+    width : int, optional
+        Of the terminal: a table that does not fit, and has more measures than rows, has them one below the other.
+    bold : bool
+        Whether best values are bold in a terminal.
+    """
+    tables = {table.key: table for table in result.tables()}
+    chosen = list(tables.values()) if names is None else [tables[name] for name in names]
+    if names is None and form in ("table", "latex"):
+        chosen = [table for table in chosen if table.shown.num_rows] or chosen[:1]
+    if form == "csv":
+        return table_csv(chosen[0].data, is_short=chosen[0].is_short)
+    if form == "json":
+        about: Mapping[str, Any] = getattr(result, "about", dict)()
+        if len(chosen) == 1 and not about:
+            return table_json(chosen[0].data)
+        return tables_json(about, {table.key: table.data for table in chosen})
+    if form == "latex":
+        return "\n".join(map(table_latex, chosen))
+    return "\n".join(table_text(table, width=width, bold=bold) for table in chosen)
+
+
+def table_text(table: Table, *, width: int | None = None, bold: bool = False) -> str:
+    """A table for a terminal: its caption, or its title where it has none, if any, and aligned columns.
+
+    The header is left out where all headings are blank.
+
+    ``width`` and ``bold`` are as in :func:`shown`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from kgtrec.data.table import Column
+    >>> data = pa.table({"system": ["a", "b"], "RR": [0.25, 1.0]})
+    >>> print(table_text(Table("scores", "Scores", "", data)), end="")
+    Scores
+    system      RR
+    a       0.2500
+    b       1.0000
+    >>> data = pa.table({"what": ["triples", "head type"], "count": [3, 1], "is_part": [False, True]})
+    >>> columns = Column("what", " ", parts="is_part"), Column("count", " ")
+    >>> print(table_text(Table("size", "", "", data, columns)), end="")
+    triples      3
+      head type  1
+    """
+    head = [*table.caption.splitlines(), ""] if table.caption else filter(None, [table.title])
+    cells, left, best = _texts(table, typeset=False)
+    spread = next((column.across for column in table.columns if column.across), "")
+    is_narrow = width is not None and spread and left == 1 and text_width(cells) > width
+    if is_narrow and len(cells) < len(cells[0]):
+        cells = [list(column) for column in zip(*cells, strict=True)]
+        cells[0][0], best = spread, best.T
+    if not any(cell.strip() for cell in cells[0]):
+        cells, best = cells[1:], best[1:]
+    return "".join(f"{legible(line)}\n" for line in head) + aligned(cells, left, best if bold else None)
+
+
+def table_latex(table: Table, *, with_intervals: bool = True) -> str:
+    r"""A booktabs table (``\usepackage{booktabs}``); best values bold, letters of groups as superscripts.
+
+    Parameters
+    ----------
+    table : Table
+    with_intervals : bool
+        Whether intervals stand beside the values; a paper's column seldom has room for them.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> print(table_latex(Table("t", "T", "", pa.table({"system": ["<a_b>"], "tau": [-0.5]}))), end="")
+    \begin{tabular}{lr}
+    \toprule
+    system & tau \\
+    \midrule
+    \textless{}a\_b\textgreater{} & $-$0.5000 \\
+    \bottomrule
+    \end{tabular}
+    """
+    note = f"% {legible(table.note)}\n" if table.note else ""
+    texts = _texts(table, typeset=True, with_groups=False, with_intervals=with_intervals)
+    raised = [[""] * len(table.wide.columns), *([cell.groups for cell in row] for row in table_cells(table))]
+    return note + booktabs(*texts, [list(row) for row in zip(*raised, strict=True)] if table.upright else raised)
+
+
+def _texts(
+    table: Table, *, typeset: bool, with_groups: bool = True, with_intervals: bool = True
+) -> tuple[list[list[str]], int, NDArray[np.bool_]]:
+    """The cells with their header, how many leading columns are labels, and which cells are best."""
+    rows, table = table_cells(table, typeset=typeset), table.wide
+    numbers = [is_number_column(table, column) for column in table.columns]
+    left = numbers.index(True) if True in numbers else len(numbers)
+    texts = [
+        [column.label or column.name for column in table.columns],
+        *(
+            [
+                " ".join(filter(None, (cell.text, cell.groups * with_groups, cell.interval * with_intervals)))
+                for cell in row
+            ]
+            for row in rows
+        ),
+    ]
+    best = np.array([[False] * len(table.columns), *([cell.is_best for cell in row] for row in rows)], np.bool_)
+    return ([list(column) for column in zip(*texts, strict=True)], 1, best.T) if table.upright else (texts, left, best)

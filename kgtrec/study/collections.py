@@ -1,0 +1,79 @@
+"""The collections of a study: all test triples, and the samples that label sets judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kgtrec.data.collection import Collection
+from kgtrec.errors import KgtrecError
+from kgtrec.study.bench import Bench
+from kgtrec.study.config import WHOLE, LabelSet
+from kgtrec.study.folder import COLLECTION
+
+
+class Collections:
+    """Builds each collection once."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench, self._data = bench, bench.config.data
+        self.steps: dict[str, Path] = {}
+        self._read: dict[str, Collection] = {}
+
+    def step(self, name: str) -> Path:
+        """The step's folder."""
+        if name in self.steps:
+            return self.steps[name]
+        from kgtrec.formats.triples import input_files
+
+        data = self._data
+        labels = None if name == WHOLE else self._bench.config.label_set(name)
+        options: dict[str, Any] = {"columns": data.columns, **data.options}
+        if data.splits is None:
+            if labels is not None:
+                raise KgtrecError(
+                    f"label set {name!r} is a sample of test triples: expected train, valid and test in [data], found "
+                    "a collection"
+                )
+            ready = data.ready
+            files = [ready.within(path.name) for path in sorted(ready.path.iterdir()) if path.is_file()]
+        else:
+            files = [split.beside(path) for split in data.splits for path in input_files(split.path)]
+        if labels is not None:
+            if labels.source is not None:
+                files += [labels.source.beside(path) for path in input_files(labels.source.path)]
+            else:
+                options |= {"size": labels.size, "seed": labels.seed}
+
+        def make(folder: Path) -> None:
+            from kgtrec.formats.collections import write_collection
+
+            write_collection(folder / COLLECTION, self._built(labels), command={"name": "study", **options})
+
+        step = self._bench.do(f"collection-{name}", make, inputs=self._bench.inputs.sums_of(files), options=options)
+        self.steps[name] = step
+        return step
+
+    def _built(self, labels: LabelSet | None) -> Collection:
+        from kgtrec.collection.questions import build_questions
+        from kgtrec.formats.collections import read_collection
+        from kgtrec.formats.triples import read_triples
+
+        data = self._data
+        if data.splits is None:
+            return read_collection(data.ready.path)
+        train, valid, test = (read_triples(source.path, columns=data.columns) for source in data.splits)
+        sample: Any = None
+        if labels is not None:
+            sample = labels.size if labels.source is None else read_triples(labels.source.path, columns=data.columns)
+        seed = 0 if labels is None else labels.seed
+        return build_questions(train, valid, test, sample=sample, seed=seed, **data.options)
+
+    def __getitem__(self, name: str) -> Collection:
+        """The collection of a sample, or of all test triples."""
+        from kgtrec.formats.collections import read_collection
+
+        step = self.step(name)
+        if name not in self._read:
+            self._read[name] = read_collection(step / COLLECTION)
+        return self._read[name]

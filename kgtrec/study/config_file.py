@@ -1,0 +1,524 @@
+"""The TOML file that says what a study is made of."""
+
+from __future__ import annotations
+
+import glob
+import math
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from kgtrec.data.table import REPORT_FORMATS
+from kgtrec.data.triples import POLICIES, SPLITS
+from kgtrec.errors import FormatError, nearest
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.triples import find_splits
+from kgtrec.meta.coefficients import COEFFICIENTS
+from kgtrec.meta.power import POWER_TESTS, RESAMPLES
+from kgtrec.meta.stability import MACRO_READINGS, MICRO_READINGS
+from kgtrec.study.config import (
+    LABEL_KINDS,
+    POOLED_KINDS,
+    WHOLE,
+    LabelSet,
+    Source,
+    StudyConfig,
+    StudyData,
+    StudyOptions,
+    StudySystems,
+)
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # two of them stand in the name of one folder
+_SYNTAX = re.compile(r"(.*) \(at line (\d+), column \d+\)")
+# those of kgtrec.kernels.ranking.positions, which no format may import; a test holds them together
+_TIES = ("trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic")
+_MOST = 1_000_000  # repeats and resamples
+_MOST_SEED = 2**63 - 1
+_LONGEST = 200  # characters of a value that a message quotes
+
+_Check = tuple[str, Callable[[Any], bool]]  # what is expected, and whether a value is that
+
+
+def _is_whole(value: Any, least: int = 0, most: float = math.inf) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, float) and 0 < value < 1
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_list(value: Any, of: Callable[[Any], bool], least: int = 1) -> bool:
+    return isinstance(value, list) and len(value) >= least and all(map(of, value))
+
+
+def _are_names(value: Any, of: Callable[[Any], bool], least: int = 1) -> bool:
+    return _is_list(value, lambda each: isinstance(each, str) and of(each), least) and len(set(value)) == len(value)
+
+
+def _one_of(choices: Sequence[str]) -> _Check:
+    return f"one of {', '.join(choices)}", lambda value: isinstance(value, str) and value in choices
+
+
+def _some_of(choices: Sequence[str]) -> _Check:
+    return (
+        f"a list of {', '.join(choices)}, each once at most",
+        lambda value: _are_names(value, lambda each: each in choices),
+    )
+
+
+_TEXT: _Check = ("a text", _is_text)
+_TEXTS: _Check = ("a list of texts", lambda value: _is_list(value, _is_text))
+_FLAG: _Check = ("true or false", lambda value: isinstance(value, bool))
+_SEED: _Check = (f"a whole number from 0 to {_MOST_SEED:,}", lambda value: _is_whole(value, 0, _MOST_SEED))
+_COUNT: _Check = (f"a whole number from 1 to {_MOST:,}", lambda value: _is_whole(value, 1, _MOST))
+_RESAMPLES: _Check = (f"a whole number from 2 to {_MOST:,}", lambda value: _is_whole(value, 2, _MOST))
+_SHARE: _Check = ("a number between 0 and 1", _is_share)
+_LABELS: _Check = ("a list of names of label sets, each once", lambda value: _are_names(value, _is_text, 0))
+
+_TOP: Mapping[str, _Check] = {
+    "title": _TEXT, "subtitle": _TEXT, "about": _TEXTS, "seed": _SEED, "out": _TEXT,
+}  # fmt: skip
+_SECTIONS: Mapping[str, Mapping[str, _Check]] = {
+    "data": {
+        "folder": _TEXT, "train": _TEXT, "valid": _TEXT, "test": _TEXT, "collection": _TEXT,
+        "columns": ("the order of the columns, such as hrt", lambda value: sorted(str(value)) == ["h", "r", "t"]),
+        "repeated": _one_of(POLICIES), "leaked": _one_of(POLICIES), "unseen_entities": _one_of(POLICIES),
+        "unseen_relations": _one_of(POLICIES), "ids": _FLAG,
+        "threshold": ("a number above 1", lambda value: _is_whole(value, 2) or (isinstance(value, float)
+                                                                                 and 1 < value < math.inf)),
+        "categories_from": _some_of(SPLITS),
+    },
+    "systems": {
+        "scores": _TEXTS, "baselines": _TEXTS, "ranks": _TEXTS, "runs": _TEXTS,
+        "filter": ("a list of train, valid, test, each once at most",
+                   lambda value: _are_names(value, lambda each: each in SPLITS, 0)),
+        "mixed": _FLAG, "trust_ids": _FLAG,
+    },
+    "labels": {
+        "name": ("a name of letters, digits, dots and dashes, at most 64,",
+                 lambda value: isinstance(value, str) and bool(_NAME.fullmatch(value))),
+        "kind": _one_of(LABEL_KINDS), "about": _TEXT, "on": _TEXT, "triples": _TEXT, "folder": _TEXT, "file": _TEXT,
+        "size": ("a number of triples, or a fraction of them", lambda value: _is_whole(value, 1) or _is_share(value)),
+        "seed": _SEED,
+        "depths": ("true, false or a list of depths",
+                   lambda value: isinstance(value, bool) or _is_list(value, _is_whole)),
+    },
+    "measures": {
+        "names": _TEXTS, "main": _TEXTS, "ties": _one_of(_TIES), "confidence": _SHARE, "resamples": _RESAMPLES,
+    },
+    "correlation": {
+        "pairs": ("a list of pairs of label sets",
+                  lambda value: _is_list(value, lambda pair: _is_list(pair, _is_text) and len(pair) == 2, 0)),
+        "coefficients": _some_of(COEFFICIENTS), "fixed_relations": _FLAG,
+    },
+    "stability": {
+        "labels": _LABELS, "measures": _TEXTS, "repeats": _COUNT, "micro": _one_of(MICRO_READINGS),
+        "macro": _one_of(MACRO_READINGS), "coefficient": _one_of(COEFFICIENTS),
+        "sizes": ("a list of numbers of triples, or of shares of them",
+                  lambda value: _is_list(value, lambda each: _is_whole(each, 1) or each == 1 or _is_share(each))),
+    },
+    "power": {
+        "labels": _LABELS, "measures": _TEXTS, "tests": _some_of(POWER_TESTS), "alpha": _SHARE, "repeats": _COUNT,
+        "resample": _one_of(RESAMPLES),
+    },
+    "ties": {"labels": _LABELS, "measures": _TEXTS, "policies": _some_of(_TIES)},
+    "report": {"formats": _some_of(REPORT_FORMATS)},
+}  # fmt: skip
+#: kind of label set -> the option that says where it comes from, if it needs one
+_SOURCES = {"test": None, "sample": "triples", "qrels": "file", "campaign": "folder", "published": "folder"}
+
+
+def read_study_config(path: PathLike, *, environment: Mapping[str, str] | None = None) -> StudyConfig:
+    """What a study is made of.
+
+    Parameters
+    ----------
+    path : path
+        TOML; docs/study.md tells its options. Paths in it are relative to its folder, and ``${NAME}`` in them stands
+        for a variable of the environment.
+    environment : mapping, optional
+        The variables. Default: those of the process.
+
+    Raises
+    ------
+    FormatError
+        If the file is no TOML, an option is unknown or not what it should be, a variable is not set, or a file that it
+        names is not there; with the line where it is known.
+    """
+    return _Reader(Path(path), os.environ if environment is None else environment).config()
+
+
+class _Reader:
+    def __init__(self, path: Path, environment: Mapping[str, str]) -> None:
+        self.path, self.environment = path, environment
+        try:
+            self.written = path.read_bytes()
+            self.text = self.written.decode("utf-8-sig").replace("\r\n", "\n")
+            self.found = tomllib.loads(self.text)
+        except UnicodeDecodeError:
+            raise FormatError("expected TOML in UTF-8, found other bytes", path=path) from None
+        except OSError as error:
+            raise FormatError(f"cannot read it: {error.strerror}", path=path) from None
+        except tomllib.TOMLDecodeError as error:
+            match = _SYNTAX.fullmatch(str(error))
+            line = int(match[2]) if match else None
+            raise FormatError(f"expected TOML, found: {match[1] if match else error}", path=path, line=line) from None
+        except ValueError as error:
+            raise FormatError(f"expected TOML with numbers of a usual size, found: {error}", path=path) from None
+        except RecursionError:
+            raise FormatError("expected TOML, found brackets nested too deeply", path=path) from None
+
+    def config(self) -> StudyConfig:
+        self._check()
+        found = self.found
+        if "title" not in found:
+            raise self._wrong('expected a title, found none: title = "..."')
+        measures, correlation = self._section("measures"), self._section("correlation")
+        data, systems = self._data(), self._systems()
+        labels = self._label_sets()
+        self._check_systems(systems, labels)
+        names = [each.name for each in labels]
+        parts = {name: self._section(name) for name in ("stability", "power", "ties")}
+        for name, options in parts.items():
+            self._check_names(options.get("labels", ()), names, name)
+        pairs = correlation.get("pairs", list(combinations(names, 2)))
+        for pair in pairs:
+            self._check_names(pair, names, "correlation", "pairs")
+            if pair[0] == pair[1]:
+                raise self._wrong(f"expected two label sets, found {pair[0]!r} twice", "correlation", "pairs")
+        return StudyConfig(
+            found["title"], self._own_folder(found.get("out", self.path.stem)), data, systems, labels,
+            found.get("subtitle", ""), tuple(found.get("about", ())), found.get("seed", 0),
+            tuple(measures.get("names", ())), tuple(measures.get("main", ())), measures.get("ties"),
+            measures.get("resamples", 1000), tuple((one, other) for one, other in pairs),
+            correlation.get("fixed_relations", True), self._options(), parts,
+            tuple(self._section("report").get("formats", ())), found, self.written,
+        )  # fmt: skip
+
+    def _options(self) -> StudyOptions:
+        """Those that the report tells too; the usual ones are in one place."""
+        homes = {"confidence": "measures", "alpha": "power", "coefficients": "correlation", "coefficient": "stability"}
+        given = {name: self._section(home)[name] for name, home in homes.items() if name in self._section(home)}
+        if "coefficients" in given:
+            given["coefficients"] = tuple(given["coefficients"])
+        return StudyOptions(**given)
+
+    # what is there
+
+    def _check(self) -> None:
+        """Every option is known, and is what it should be."""
+        for key, value in self.found.items():
+            if key in _TOP:
+                self._check_value(_TOP[key], value, None, key)
+            elif key not in _SECTIONS:
+                known = [*_TOP, *(f"[{name}]" for name in _SECTIONS)]
+                there = f"[{key}]" if isinstance(value, dict | list) else key
+                raise self._wrong(
+                    f"unknown option {there}{nearest(there, known)}; there are {', '.join(known)}", None, key
+                )
+            elif key == "labels":
+                if not (isinstance(value, list) and all(isinstance(each, dict) for each in value)):
+                    raise self._wrong("expected label sets under [[labels]], each with a name and a kind", None, key)
+                for place, each in enumerate(value):
+                    self._check_section(key, each, place)
+            elif not isinstance(value, dict):
+                raise self._wrong(f"expected a section [{key}], found {_quoted(value)}", None, key)
+            else:
+                self._check_section(key, value)
+
+    def _check_section(self, section: str, options: Mapping[str, Any], place: int | None = None) -> None:
+        known = _SECTIONS[section]
+        for key, value in options.items():
+            if key not in known:
+                raise self._wrong(
+                    f"unknown option {key!r} of [{section}]{nearest(key, known)}; there are {', '.join(known)}",
+                    section, key, place,
+                )  # fmt: skip
+            self._check_value(known[key], value, section, key, place)
+
+    def _check_value(self, check: _Check, value: Any, section: str | None, key: str, place: int | None = None) -> None:
+        expected, fits = check
+        if not fits(value):
+            choices = expected.removeprefix("one of ").split(", ")
+            near = nearest(value, choices) if isinstance(value, str) and expected.startswith("one of") else ""
+            raise self._wrong(f"expected {key} to be {expected}, found {_quoted(value)}{near}", section, key, place)
+
+    def _section(self, name: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.found.get(name, {})
+        return found
+
+    def _check_names(self, found: Iterable[str], names: Sequence[str], section: str, key: str = "labels") -> None:
+        for name in found:
+            if name not in names:
+                raise self._wrong(
+                    f"expected a label set of {', '.join(names)}, found {name!r}{nearest(name, names)}", section, key
+                )
+
+    # data and systems
+
+    def _data(self) -> StudyData:
+        options = dict(self._section("data"))
+        if not options:
+            raise self._wrong("expected a section [data] with train, valid and test, a folder of them, or a collection")
+        ways = [name for name in ("folder", "collection") if name in options]
+        named = [name for name in SPLITS if name in options]
+        if len(ways) + bool(named) != 1 or (named and len(named) < len(SPLITS)):
+            raise self._wrong(
+                "expected train, valid and test, or a folder that holds the three, or a collection; found "
+                + (" and ".join([*ways, *named]) or "none of them"), "data",
+            )  # fmt: skip
+        columns = options.pop("columns", "hrt")
+        splits: tuple[Source, Source, Source] | None = None
+        if "collection" in options:
+            collection = self._folder(options.pop("collection"), "data", "collection")
+            if options:
+                raise self._wrong(
+                    f"expected no {next(iter(options))} beside a collection, which is built already", "data"
+                )
+            return StudyData(None, collection, columns)
+        if "folder" in options:
+            folder = self._folder(options.pop("folder"), "data", "folder")
+            train, valid, test = (folder.within(path.name) for path in find_splits(folder.path))
+        else:
+            train, valid, test = (self._file(options.pop(name), "data", name) for name in SPLITS)
+        splits = (train, valid, test)
+        return StudyData(splits, None, columns, options)
+
+    def _systems(self) -> StudySystems:
+        options = self._section("systems")
+        if not any(options.get(name) for name in ("scores", "baselines", "ranks", "runs")):
+            raise self._wrong("expected a section [systems] with scores, baselines, ranks or runs, found none")
+        found = {
+            "scores": self._files(options, "scores", (".npz", ".npy")),
+            "ranks": self._files(options, "ranks", (".ranks.parquet",)),
+            "runs": self._files(options, "runs", (".run", ".run.gz", ".run.zst")),
+        }
+        return StudySystems(
+            **found, baselines=tuple(options.get("baselines", ())), filtered_by=tuple(options.get("filter", SPLITS)),
+            mixed=options.get("mixed", False), trust_ids=options.get("trust_ids", False),
+        )  # fmt: skip
+
+    def _check_systems(self, systems: StudySystems, labels: Sequence[LabelSet]) -> None:
+        ready = [*systems.ranks, *systems.runs]
+        if ready and systems.are_ranked:
+            raise self._wrong("expected scores and baselines, or ranks and runs, found both: the former are ranked on "
+                              "every collection of the study", "systems")  # fmt: skip
+        others = sorted({each.collection for each in labels} - {WHOLE})
+        if ready and others:
+            raise self._wrong(
+                f"expected scores or baselines, which can be ranked on the collection of label set {others[0]} too, "
+                f"found {ready[0].shown}", "systems",
+            )  # fmt: skip
+
+    def _label_sets(self) -> tuple[LabelSet, ...]:
+        tables = self.found.get("labels", [{"name": WHOLE, "kind": "test"}])
+        found: list[LabelSet] = []
+        for place, options in enumerate(tables):
+            for key in ("name", "kind"):
+                if key not in options:
+                    raise self._wrong(f"expected a {key} of each label set, found none", "labels", None, place)
+            found.append(self._label_set(options, found, place))
+        if not found:
+            raise self._wrong("expected at least one label set under [[labels]], found none")
+        return tuple(found)
+
+    def _label_set(self, options: Mapping[str, Any], before: Sequence[LabelSet], place: int) -> LabelSet:
+        name, kind = options["name"], options["kind"]
+        names = [each.name for each in before]
+        if name in names or (name == WHOLE and kind == "sample"):
+            raise self._wrong(f"expected a name of its own for each label set, found {name!r} again", "labels", "name",
+                              place)  # fmt: skip
+        where = _SOURCES[kind]
+        allowed = {"name", "kind", "about", *([where] if where else [])}
+        allowed |= {"size", "seed"} if kind == "sample" else {"on"} if kind not in ("test", "sample") else set()
+        allowed |= {"depths"} if kind in POOLED_KINDS else set()
+        for key in options:
+            if key not in allowed:
+                raise self._wrong(f"expected no {key} of a label set of kind {kind!r}", "labels", key, place)
+        drawn = options.get("size")
+        if where and (where in options) == (drawn is not None):
+            more = " or a size" if kind == "sample" else ""
+            found = "both" if where in options else "none"
+            expected = f"{where}{more} of a label set of kind {kind!r}"
+            raise self._wrong(f"expected {expected}, found {found}", "labels", "kind", place)
+        source = None
+        if where and where in options:
+            get = self._folder if where == "folder" else self._file
+            source = get(options[where], "labels", where, place)
+        return LabelSet(
+            name, kind, self._base(options.get("on", WHOLE), before, place), options.get("about", ""), source, drawn,
+            options.get("seed", self.found.get("seed", 0)), _depths(options.get("depths", True)),
+        )  # fmt: skip
+
+    def _base(self, on: str, before: Sequence[LabelSet], place: int) -> str:
+        """The collection that a label set judges."""
+        if on == WHOLE:
+            return WHOLE
+        for each in before:
+            if each.name == on:
+                return each.collection
+        names = [WHOLE, *(each.name for each in before)]
+        raise self._wrong(
+            f"expected on to name a label set above, of {', '.join(names)}, found {on!r}{nearest(on, names)}", "labels",
+            "on", place,
+        )  # fmt: skip
+
+    # paths
+
+    def _own_folder(self, text: str) -> Path:
+        return self.path.parent / self._expanded(text, None, "out")
+
+    def _expanded(
+        self, text: str, section: str | None, key: str, place: int | None = None, each: Callable[[str], str] = str
+    ) -> str:
+        """A path with the variables in it put in; a variable's path may be relative to where the program runs."""
+
+        def value(match: re.Match[str]) -> str:
+            name = match[1]
+            found = self.environment.get(name)
+            if not name.isidentifier():
+                raise self._wrong(f"expected the name of an environment variable in ${{...}} of {key}, found {name!r}",
+                                  section, key, place)  # fmt: skip
+            if not found:
+                raise self._wrong(
+                    f"{key} needs the environment variable {name}, which is not set; set it to a folder: "
+                    f"export {name}=...", section, key, place,
+                )  # fmt: skip
+            return str(Path(found).absolute()) if match.start() == 0 else found
+
+        found = _VARIABLE.sub(lambda match: each(value(match)), text)
+        if not _can_be_told(found):
+            raise self._wrong(f"expected a path in UTF-8 without NUL for {key}, found {found!r}", section, key, place)
+        return found
+
+    def _shown(self, text: str, path: Path) -> str:
+        """What a file that was found for ``text`` is called."""
+        start = _VARIABLE.match(text)
+        if start:
+            root = Path(self.environment[start[1]]).absolute()
+            if path.is_relative_to(root):
+                return f"{start[0]}/{path.relative_to(root).as_posix()}"
+        own = self.path.parent
+        return path.relative_to(own).as_posix() if path.is_relative_to(own) else path.as_posix()
+
+    def _source(self, text: str, section: str, key: str, place: int | None) -> Source:
+        return Source(text, self.path.parent / self._expanded(text, section, key, place))
+
+    def _file(self, text: str, section: str, key: str, place: int | None = None) -> Source:
+        found = self._source(text, section, key, place)
+        if (what := _kind_of(found.path)) != "a file":
+            raise self._wrong(f"expected a file for {key}, found {what}: {_cut(str(found.path))}", section, key, place)
+        return found
+
+    def _folder(self, text: str, section: str, key: str, place: int | None = None) -> Source:
+        found = self._source(text.rstrip("/") or text, section, key, place)
+        if (what := _kind_of(found.path)) != "a folder":
+            raise self._wrong(
+                f"expected a folder for {key}, found {what}: {_cut(str(found.path))}", section, key, place
+            )
+        return found
+
+    def _files(self, options: Mapping[str, Any], key: str, endings: Sequence[str]) -> tuple[Source, ...]:
+        """The files that paths, folders and patterns lead to, in the order of these, then of names."""
+        found: dict[Path, Source] = {}
+        for text in options.get(key, ()):
+            if "*" in text:
+                fitting = self._fitting(text, key)
+            elif _kind_of(whole := self._source(text, "systems", key, None).path) == "a folder":
+                fitting = sorted(path for path in whole.iterdir() if path.is_file())
+            else:
+                fitting = [self._file(text, "systems", key).path]
+            kept = [path for path in fitting if path.name.lower().endswith(tuple(endings))]
+            if not kept:
+                raise self._wrong(
+                    f"expected {key} to lead to files that end in {', '.join(endings)}, found none: {text}", "systems",
+                    key,
+                )  # fmt: skip
+            for path in kept:
+                if not _can_be_told(path.name):
+                    raise self._wrong(f"expected names of files in UTF-8 for {key}, found {path.name!r}; rename it",
+                                      "systems", key)  # fmt: skip
+            found |= {path: Source(self._shown(text, path), path) for path in kept}
+        return tuple(found.values())
+
+    def _fitting(self, text: str, key: str) -> list[Path]:
+        """The files that a pattern fits; only what the configuration says is a pattern, not where it lies."""
+        pattern = Path(self._expanded(text, "systems", key, each=glob.escape))
+        start = Path(pattern.anchor) if pattern.anchor else self.path.parent
+        try:
+            found = start.glob(str(pattern.relative_to(pattern.anchor)))
+            return sorted(path for path in found if path.is_file())
+        except (ValueError, NotImplementedError) as error:
+            raise self._wrong(f"expected a pattern of files for {key}, found {text!r}: {error}", "systems", key
+                              ) from None  # fmt: skip
+
+    # where an option stands
+
+    def _wrong(
+        self, message: str, section: str | None = None, key: str | None = None, place: int | None = None
+    ) -> FormatError:
+        return FormatError(message, path=self.path, line=self._line(section, key, place))
+
+    def _line(self, section: str | None, key: str | None, place: int | None) -> int | None:
+        """The line of an option, as far as plain reading finds it; that of its section if not."""
+        if section is None and key is None:
+            return None
+        current: str | None = None
+        nth, at_section = -1, None
+        for number, line in enumerate(self.text.split("\n"), start=1):
+            text = line.strip()
+            if match := re.match(r"\[\[?\s*([\w.-]+)\s*\]", text):
+                current = match[1]
+                nth += current == section
+                if section in (current, None) and key == current:
+                    return number
+                if current == section and place in (None, nth):
+                    at_section = number
+            elif (
+                current == section
+                and (section is None or place in (None, nth))
+                and key is not None
+                and re.match(rf"(\"?){re.escape(key)}\1\s*[.=]", text)
+            ):
+                return number
+        return at_section
+
+
+def _quoted(value: Any) -> str:
+    """A value as a message shows it."""
+    return _cut(repr(value))
+
+
+def _depths(value: bool | Sequence[int]) -> tuple[int, ...] | None:
+    """None: all depths of the pool; none: the deepest only."""
+    if isinstance(value, bool):
+        return None if value else ()
+    return tuple(sorted({0, *value}))
+
+
+def _kind_of(path: Path) -> str:
+    """What is found at a path."""
+    try:
+        if path.is_file() or path.is_dir():
+            return "a file" if path.is_file() else "a folder"
+        return "no file and no folder" if path.exists() else "nothing there"
+    except OSError as error:
+        return f"what cannot be looked at ({error.strerror})"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _can_be_told(path: str) -> bool:
+    """Whether a path can be written to a file of text, and be one."""
+    return "\0" not in path and not any("\ud800" <= character <= "\udfff" for character in path)

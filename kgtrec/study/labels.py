@@ -1,0 +1,158 @@
+"""The label sets of a study: what each judges, at every depth of its pool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from kgtrec.data.decisions import Decisions
+from kgtrec.data.identity import require_same_ids
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.errors import CollectionError, FormatError
+from kgtrec.formats.output.outputs import write_text
+from kgtrec.study.bench import Bench
+from kgtrec.study.collections import Collections
+from kgtrec.study.config import POOLED_KINDS, LabelFacts, LabelSet, Source
+from kgtrec.study.folder import COLLECTION, FACTS, step_table, write_step_table
+from kgtrec.study.steps import Steps
+
+
+class Labels:
+    """Writes the judgements of each label set once."""
+
+    def __init__(self, bench: Bench, collections: Collections) -> None:
+        self._bench, self._collections = bench, collections
+        self.steps: dict[str, Path] = {}
+        self._pools: dict[str, tuple[Pool, Decisions, Qrels]] = {}
+
+    def do(self, labels: LabelSet) -> None:
+        """Write the judgements of a label set, and what the report tells of them."""
+        base = self._collections.step(labels.collection)
+        inputs = {"collection": Steps.key_of(base), **self._bench.inputs.sums_of(_files_of(labels))}
+        depths = None if labels.depths is None else list(labels.depths)
+        options = {"kind": labels.kind, "depths": depths, "about": labels.about, "collection": labels.collection}
+        if labels.kind == "qrels" and not self._bench.config.systems.trust_ids:
+            self._require_own(labels)
+
+        def make(folder: Path) -> None:
+            from kgtrec.formats.trec.qrels import write_qrels
+
+            by_depth = self._judged(labels)
+            for depth, qrels in by_depth.items():
+                write_qrels(folder / qrels_name(depth), qrels)
+            self._write_facts(folder, labels, by_depth)
+
+        step = self._bench.do(f"labels-{labels.name}", make, inputs=inputs, options=options)
+        self.steps[labels.name] = step
+        if (step / step_table("growth")).is_file():
+            self._bench.add_table(step, "growth", labels.name)
+
+    def _require_own(self, labels: LabelSet) -> None:
+        """Refuse a file of qrels that is known to be of another collection, also where the step is there already."""
+        from kgtrec.formats.trec.qrels import collection_beside
+
+        found, expected = collection_beside(labels.path), self._collections[labels.collection].fingerprint
+        if found not in ("", expected):
+            raise CollectionError(
+                f"{labels.path}: expected qrels of collection {expected}, found those of collection {found}, where "
+                "the same ids may stand for other questions; build them for this one, or say that they stand for the "
+                "same (trust_ids = true under [systems])"
+            )
+
+    def _judged(self, labels: LabelSet) -> dict[int | None, Qrels]:
+        """The judgements, and those at each depth of a pool; None stands for all."""
+        from kgtrec.campaign.qrels import deepest_rank, question_level
+
+        collection = self._collections[labels.collection]
+        if labels.kind in POOLED_KINDS:
+            pool, decisions, known_answers = self._pool(labels)
+            whole = question_level(pool, known_answers, decisions)
+            require_same_ids(collection, pool.questions, where=f"label set {labels.name!r}")
+            deepest = deepest_rank(pool)
+            depths = range(deepest + 1) if labels.depths is None else [at for at in labels.depths if at <= deepest]
+            found: dict[int | None, Qrels] = {None: whole}
+            return found | {depth: question_level(pool, known_answers, decisions, depth) for depth in depths}
+        if labels.kind == "qrels":
+            from kgtrec.formats.trec.qrels import read_qrels
+
+            qrels = read_qrels(labels.path)
+            try:
+                collection.topics_of(qrels.questions)
+            except CollectionError as error:
+                raise FormatError(str(error), path=labels.path) from None
+            return {None: qrels}
+        return {None: collection.qrels}
+
+    def _pool(self, labels: LabelSet) -> tuple[Pool, Decisions, Qrels]:
+        if labels.name not in self._pools:
+            from kgtrec.campaign.decide import decide, decisions_of
+
+            if labels.kind == "campaign":
+                from kgtrec.formats.campaign.folder import read_campaign
+
+                read = read_campaign(labels.path)
+                self._pools[labels.name] = read.pool, decisions_of(read), read.known_answers
+            else:
+                from kgtrec.formats.campaign.kgc_sparsity import read_kgc_sparsity
+
+                topics = self._collections.step(labels.collection) / COLLECTION / "topics.tsv"
+                published = read_kgc_sparsity(labels.path, topics=topics)
+                decisions = decide(published.pool, published.automatic, published.judgements, per_triple=1)
+                self._pools[labels.name] = published.pool, decisions, published.known_answers
+        return self._pools[labels.name]
+
+    def _write_facts(self, folder: Path, labels: LabelSet, by_depth: Mapping[int | None, Qrels]) -> None:
+        qrels = by_depth[None]
+        triples = depth = None
+        if labels.kind in POOLED_KINDS:
+            pool, decisions, _ = self._pool(labels)
+            triples, depth = len(pool), int(pool.depth.max(initial=0))
+            at = np.arange(1, depth + 1)
+            positive = np.sort(pool.depth[decisions.verdict == 1])
+            write_step_table(folder, "growth", pa.table({
+                "depth": at, "triples": np.searchsorted(np.sort(pool.depth), at, side="right"),
+                "positives": np.searchsorted(positive, at, side="right"),
+            }))  # fmt: skip
+        facts = LabelFacts(
+            labels.name, labels.kind, labels.collection, labels.about,
+            len(np.unique(qrels.question[qrels.grade >= 1])), int((qrels.grade >= 1).sum()),
+            int((qrels.grade == 0).sum()), triples, depth,
+        )  # fmt: skip
+        write_text(folder / FACTS, json.dumps(asdict(facts), ensure_ascii=False, indent=1) + "\n")
+
+    def depths(self, labels: LabelSet) -> list[int]:
+        """The pool depths that there are judgements of."""
+        names = (path.name for path in self.steps[labels.name].glob("qrels.depth*.txt"))
+        return sorted(int(name.removeprefix("qrels.depth").removesuffix(".txt")) for name in names)
+
+    def qrels(self, name: str, depth: int | None = None) -> Qrels:
+        """The judgements of a label set, all or down to a depth."""
+        from kgtrec.formats.trec.qrels import read_qrels
+
+        return read_qrels(self.steps[name] / qrels_name(depth))
+
+
+def _files_of(labels: LabelSet) -> list[Source]:
+    """What a label set is read from, its collection aside."""
+    if labels.source is None or labels.kind == "sample":
+        return []
+    if labels.source.path.is_file():
+        return [labels.source]
+    if labels.kind == "published":
+        from kgtrec.formats.campaign.kgc_sparsity import DEPTHS, FILTERED, FINAL, HUMAN, POSITIVE, SEED_LINES, SEEDS
+
+        folder = labels.source.within("data") if (labels.source.path / "data").is_dir() else labels.source
+        named = [folder.within(name) for name in (SEEDS, SEED_LINES, FINAL, POSITIVE, DEPTHS, HUMAN, FILTERED)]
+        return [source for source in named if source.path.is_file()]
+    return [labels.source.within(path.name) for path in sorted(labels.source.path.iterdir()) if path.is_file()]
+
+
+def qrels_name(depth: int | None) -> str:
+    """The file of the judgements down to a depth; None: of all."""
+    return "qrels.txt" if depth is None else f"qrels.depth{depth}.txt"

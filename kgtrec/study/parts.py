@@ -1,0 +1,262 @@
+"""The parts of a study that a report shows: scores, power, correlation, depths, ties and stability of label sets."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kgtrec.data.score_table import ScoreTable
+from kgtrec.errors import KgtrecWarning
+from kgtrec.evaluation.item_scores import ItemScores
+from kgtrec.study.bench import Bench
+from kgtrec.study.collections import Collections
+from kgtrec.study.config import LabelSet
+from kgtrec.study.folder import write_step_table
+from kgtrec.study.labels import Labels
+from kgtrec.study.ranks import Ranks
+
+_PARTS = ("side", "category")  # what the systems are ranked on apart
+
+
+class Parts:
+    """Each method is a step: it computes the tables of one part for a label set, or two, unless they are there."""
+
+    def __init__(self, bench: Bench, collections: Collections, labels: Labels, ranks: Ranks) -> None:
+        self._bench, self._collections, self._labels, self._ranks = bench, collections, labels, ranks
+        self._items: dict[tuple[str, int | None], dict[str, ItemScores]] = {}
+
+    def items(self, labels: LabelSet, depth: int | None = None) -> dict[str, ItemScores]:
+        """What each system scores on each item."""
+        from kgtrec.evaluation.item_scores import item_scores
+
+        key = labels.name, depth
+        if key not in self._items:
+            if len(self._items) > 2:  # those of a large collection are large
+                self._items.clear()
+            self._items[key] = item_scores(
+                self._labels.qrels(*key), self._ranks[labels.collection], list(self._bench.measures),
+                collection=self._collections[labels.collection],
+                ties=self._bench.config.ties, seed=self._bench.config.seed,
+                mixed=self._bench.config.systems.mixed,
+            )  # fmt: skip
+        return self._items[key]
+
+    def _scoring(self) -> dict[str, Any]:
+        return {
+            "measures": list(self._bench.measures),
+            "ties": self._bench.config.ties,
+            "seed": self._bench.config.seed,
+        } | self._mixture()
+
+    def _mixture(self) -> dict[str, bool]:
+        """What the options of a step say of what is allowed: nothing, where mixtures are refused and ids checked."""
+        allowed = {"mixed": self._bench.config.systems.mixed, "trust_ids": self._bench.config.systems.trust_ids}
+        return {name: True for name, is_allowed in allowed.items() if is_allowed}
+
+    def _bootstrap(self) -> dict[str, Any]:
+        return {"confidence": self._bench.config.options.confidence, "resamples": self._bench.config.resamples}
+
+    def _table(self, labels: LabelSet, measures: Sequence[str], **options: Any) -> ScoreTable:
+        from kgtrec.meta.sparsity import label_scores
+
+        table = label_scores(
+            {labels.name: self._labels.qrels(labels.name)}, self._ranks[labels.collection], list(measures),
+            collection=self._collections[labels.collection], ties=self._bench.config.ties, seed=self._bench.config.seed,
+            mixed=self._bench.config.systems.mixed, **options,
+        )  # fmt: skip
+        return replace(table.at(labels=labels.name), name=labels.name)
+
+    def scores(self, labels: LabelSet) -> None:
+        """Score the systems, as a whole and by parts of the questions."""
+        confidence = self._bench.config.options.confidence
+        options = self._scoring() | {"confidence": confidence, "main": list(self._bench.main)}
+
+        def make(folder: Path) -> None:
+            from kgtrec.evaluation.evaluate import evaluate
+
+            scores = evaluate(
+                self._labels.qrels(labels.name), self._ranks[labels.collection], list(self._bench.measures),
+                collection=self._collections[labels.collection],
+                ties=self._bench.config.ties, seed=self._bench.config.seed,
+                mixed=self._bench.config.systems.mixed, confidence=confidence,
+            )  # fmt: skip
+            write_step_table(folder, "scores", scores.to_table())
+            with _quiet():
+                parts = self._table(labels, self._bench.main, per=_PARTS).to_table()
+            write_step_table(folder, "parts", parts)
+
+        self._tables_step("scores", [labels], make, options, ("scores", "parts"))
+
+    def power(self, labels: LabelSet) -> None:
+        """Test all pairs of systems."""
+        options = self._bench.options(
+            "power", "tests", "repeats", "resample",
+            tests=["t", "clustered"], alpha=self._bench.config.options.alpha, repeats=1000,
+        )  # fmt: skip
+        measures = self._bench.measures_of("power", self._bench.measures)
+
+        def make(folder: Path) -> None:
+            from kgtrec.evaluation.item_scores import item_scores
+            from kgtrec.meta.power import power
+
+            items = (
+                self.items(labels)
+                if measures == list(self._bench.measures)
+                else item_scores(
+                    self._labels.qrels(labels.name), self._ranks[labels.collection], measures,
+                    collection=self._collections[labels.collection],
+                    ties=self._bench.config.ties, seed=self._bench.config.seed,
+                    mixed=self._bench.config.systems.mixed,
+                )
+            )  # fmt: skip
+            total = len(items) * len(options["tests"])
+            with self._bench.progress(f"power {labels.name}", total, "tests") as advance:
+                found = power(
+                    items, seed=self._bench.config.seed, workers=self._bench.workers, progress=advance, **options
+                )
+            write_step_table(folder, "power", found.summary_table())
+            write_step_table(folder, "pairs", found.to_table())
+            write_step_table(folder, "p-values", found.curve_table())
+
+        everything = self._scoring() | options | {"measures": measures}
+        self._tables_step("power", [labels], make, everything, ("power", "pairs", "p-values"))
+
+    def correlation(self, one: LabelSet, other: LabelSet) -> None:
+        """Correlate the orders of systems under two label sets."""
+        names = (one.name, other.name)
+        coefficients = list(self._bench.config.options.coefficients)
+        options = self._scoring() | self._bootstrap() | {
+            "coefficients": coefficients, "fixed_relations": self._bench.config.fixed_relations,
+            "main": list(self._bench.main),
+        }  # fmt: skip
+
+        def make(folder: Path) -> None:
+            from kgtrec.meta.correlation import correlate, swaps
+            from kgtrec.meta.sparsity import relation_shares, sparsity
+
+            first, second = self.items(one), self.items(other)
+            found = correlate(
+                first, second, coefficients=coefficients, names=names, seed=self._bench.config.seed,
+                paired=one.collection == other.collection, **self._bootstrap(),
+            )  # fmt: skip
+            write_step_table(folder, "correlation", found.to_table())
+            write_step_table(folder, "swaps", swaps(first, second).to_table())
+            with _quiet():
+                parts = sparsity(
+                    [self._table(each, self._bench.main, per=_PARTS) for each in (one, other)], coefficients="tau"
+                )
+            write_step_table(folder, "correlation-parts", _second_only(parts.to_table(), other.name))
+            if self._bench.config.fixed_relations:
+                shares = relation_shares(self._labels.qrels(one.name), self._collections[one.collection])
+                tables = [
+                    self._table(one, self._bench.measures),
+                    self._table(other, self._bench.measures, relations=shares),
+                ]
+                fixed = sparsity(tables, coefficients=coefficients)
+                write_step_table(folder, "correlation-fixed", _second_only(fixed.to_table(), other.name))
+
+        tables = ["correlation", "swaps", "correlation-parts"]
+        tables += ["correlation-fixed"] if self._bench.config.fixed_relations else []
+        self._tables_step("correlation", [one, other], make, options, tables)
+
+    def depths(self, labels: LabelSet) -> None:
+        """Correlate each pool depth with the first."""
+        depths = self._labels.depths(labels)
+        coefficients = list(self._bench.config.options.coefficients)
+        options = self._scoring() | self._bootstrap() | {"coefficients": coefficients, "depths": depths}
+
+        def make(folder: Path) -> None:
+            from kgtrec.meta.correlation import correlate
+
+            first, tables = self.items(labels, depths[0]), []
+            with self._bench.progress(f"depths {labels.name}", len(depths), "depths") as advance:
+                for depth in depths:
+                    found = correlate(
+                        first, self.items(labels, depth), coefficients=coefficients, seed=self._bench.config.seed,
+                        **self._bootstrap(),
+                    ).to_table()  # fmt: skip
+                    at = pa.array([depth] * found.num_rows, pa.int64())
+                    tables.append(found.drop_columns(["first", "second"]).add_column(1, "depth", at))
+                    self._items = {(labels.name, depths[0]): first}
+                    advance(1)
+            write_step_table(folder, "depths", pa.concat_tables(tables))
+
+        self._tables_step("depths", [labels], make, options, ["depths"])
+
+    def ties(self, labels: LabelSet) -> None:
+        """Compare the policies for ties."""
+        measures = self._bench.measures_of("ties", self._bench.main)
+        policies = self._bench.config.parts["ties"].get("policies")
+
+        def make(folder: Path) -> None:
+            from kgtrec.evaluation.ties import compare_ties
+
+            found = compare_ties(
+                self._labels.qrels(labels.name), self._ranks[labels.collection], measures, policies=policies,
+                seed=self._bench.config.seed, mixed=self._bench.config.systems.mixed,
+            )  # fmt: skip
+            write_step_table(folder, "ties", found.to_table())
+
+        options = {"measures": measures, "policies": policies, "seed": self._bench.config.seed} | self._mixture()
+        self._tables_step("ties", [labels], make, options, ["ties"])
+
+    def stability(self, labels: LabelSet) -> None:
+        """Subsample the test set."""
+        options = self._bench.options(
+            "stability", "sizes", "repeats", "micro", "macro",
+            repeats=50, coefficient=self._bench.config.options.coefficient,
+        )  # fmt: skip
+        measures = self._bench.measures_of("stability", self._bench.measures)
+
+        def make(folder: Path) -> None:
+            from kgtrec.meta.stability import SIZES, stability
+
+            sizes = options.get("sizes", SIZES)
+            with self._bench.progress(
+                f"stability {labels.name}", len(sizes) * options["repeats"], "subsamples"
+            ) as advance:
+                found = stability(
+                    self._labels.qrels(labels.name), self._ranks[labels.collection], measures,
+                    collection=self._collections[labels.collection],
+                    ties=self._bench.config.ties, seed=self._bench.config.seed,
+                    mixed=self._bench.config.systems.mixed,
+                    workers=self._bench.workers, progress=advance, **options,
+                )  # fmt: skip
+            write_step_table(folder, "stability", found.to_table())
+            write_step_table(folder, "stability-scores", found.scores_table())
+
+        everything = self._scoring() | options | {"measures": measures}
+        self._tables_step("stability", [labels], make, everything, ("stability", "stability-scores"))
+
+    def _tables_step(
+        self,
+        name: str,
+        several: Sequence[LabelSet],
+        make: Callable[[Path], None],
+        options: Mapping[str, Any],
+        tables: Iterable[str],
+    ) -> None:
+        """A step that makes tables of scores under one label set, or under two."""
+        names = [labels.name for labels in several]
+        step = self._bench.do("-".join([name, *names]), make, inputs=self._ranks.inputs(*several), options=options)
+        for table in tables:
+            self._bench.add_table(step, table, *names)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Warn of nothing: a category may well be empty, and of the whole a step of its own warns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)
+        yield
+
+
+def _second_only(table: pa.Table, name: str) -> pa.Table:
+    """The rows that compare with the second label set, and not the first with itself."""
+    return table.filter(pa.array([label == name for label in table.column("second").to_pylist()]))

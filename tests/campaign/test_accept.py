@@ -1,0 +1,481 @@
+"""What is taken of incoming verdicts, and every reason for which one is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtrec.campaign.accept import Accepted, RefusedError, accept
+from kgtrec.campaign.verdict_rules import LONGEST_NOTE, LONGEST_SOURCE, Refusal, wrong_link
+from kgtrec.data.campaign import Automatic
+from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import ROLES
+from kgtrec.errors import KgtrecError
+from tests.campaign_folders import people_of, said
+from tests.campaigns_by_hand import campaign_of
+
+NOW = "2026-11-22T08:00:00Z"
+WIKI = "https://en.wikipedia.org/wiki/Paris"
+PEOPLE = people_of(
+    ("ann", "annotator", True), ("bob", "annotator", True), ("cleo", "annotator", False), ("eve", "adjudicator", True),
+    ("bob", "adjudicator", True), ("ivy", "expert", True),
+)  # fmt: skip
+CONFLICT = [(0, "ann", "annotator", "Y", WIKI, ""), (0, "bob", "annotator", "N", WIKI, "")]
+
+
+def campaign(events=(), **changes):
+    return replace(campaign_of(events), people=PEOPLE, **changes)
+
+
+def row(task=1, person="ann", verdict="Y", source=WIKI, note="", role="annotator", place="a.csv:2", labels=None):
+    return Incoming(place, person, verdict, task, *(labels or (None, None, None)), source, note, role)
+
+
+def refusal(given_campaign, *rows: Incoming, **policies) -> str:
+    with pytest.raises(RefusedError) as caught:
+        accept(given_campaign, rows, time=NOW, **policies)
+    assert [str(one) for one in caught.value.refused] == str(caught.value).split("\n")
+    return str(caught.value)
+
+
+def taken(given_campaign, *rows: Incoming, **policies) -> Accepted:
+    return accept(given_campaign, rows, time=NOW, **policies)
+
+
+def labels_of_task(task):
+    triples = campaign_of().pool.triples
+    return (
+        triples.entities[triples.head[task - 1]], triples.relations[triples.relation[task - 1]],
+        triples.entities[triples.tail[task - 1]],
+    )  # fmt: skip
+
+
+def test_a_verdict_becomes_an_event():
+    """By task number, by labels, or by both."""
+    for one in (row(3), row(None, labels=labels_of_task(3)), row(3, labels=labels_of_task(3))):
+        accepted = taken(campaign(), one)
+        assert said(accepted.judgements) == [(2, "ann", "annotator", 1, WIKI, "", NOW)]
+        assert (accepted.repeated, accepted.corrections, accepted.refused) == (0, 0, ())
+
+
+def test_events_keep_the_order_of_the_rows():
+    """Those of adjudicators come last, since they are looked at last: so the record is in the order of the rules."""
+    rows = [row(1, "eve", role="adjudicator"), row(2, "bob"), row(2, "ann", "unsure", ""), row(1, "ivy", role="expert")]
+    assert [event[:3] for event in said(taken(campaign(CONFLICT), *rows).judgements)] == [
+        (1, "bob", "annotator"), (1, "ann", "annotator"), (0, "ivy", "expert"), (0, "eve", "adjudicator"),
+    ]  # fmt: skip
+
+
+def test_unsure_needs_no_link_and_no_note_is_needed():
+    """Notes hold any text, line breaks and markup too."""
+    note = '<script>\n"x"\t=1+1 é'
+    assert said(taken(campaign(), row(verdict="unsure", source="", note=note)).judgements)[0][3:6] == (2, "", note)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"person": None}, "expected the name of the person who judged, found none; give it with --person"),
+        ({"person": ""}, "expected the name of the person who judged, found none; give it with --person"),
+        ({"person": "Ann"}, "expected one of the campaign's people, found 'Ann'; did you mean ann?"),
+        ({"person": " ann"}, "expected one of the campaign's people, found ' ann'; did you mean ann?"),
+        ({"person": "\ud800"}, "expected one of the campaign's people, found '\\ud800'"),
+        ({"person": "x\ny"}, "expected one of the campaign's people, found 'x\\ny'"),
+        ({"role": "Annotator"}, "{roles}, found 'Annotator'; did you mean annotator?"),
+        (
+            {"person": "eve"},
+            "expected somebody who is annotator, found 'eve', who is adjudicator; kgtrec campaign adjudicate --import "
+            "takes these in",
+        ),
+        ({"role": "expert"}, "expected somebody who is expert, found 'ann', who is annotator"),
+        ({"person": "cleo"}, "expected an active annotator, found 'cleo', who has left"),
+        ({"task": 0}, "expected a task of 1 to 6, found 0"),
+        ({"task": 7}, "expected a task of 1 to 6, found 7"),
+        ({"task": -1}, "expected a task of 1 to 6, found -1"),
+        ({"task": 10**30}, f"expected a task of 1 to 6, found {10**30}"),
+        ({"task": None}, "expected a task number, or head, relation and tail, found neither"),
+        ({"task": None, "labels": ("fr", "capital", None)},
+         "expected all of head, relation and tail, or a task number alone, found some of them"),
+        ({"task": None, "labels": ("paris", "capital", "fr")},
+         "expected a triple of the pool's 6, found 'paris' 'capital' 'fr'"),
+        ({"task": None, "labels": ("\ud800", "capital", "")},
+         "expected a triple of the pool's 6, found '\\ud800' 'capital' ''"),
+        ({"task": 9, "labels": labels_of_task(1)}, "expected a triple of the pool's 6, found {1} as task 9"),
+        ({"task": 2, "labels": labels_of_task(1)}, "expected task 2 to be {2}, found {1}"),
+        ({"task": 2, "labels": ("x", "y", "z")}, "expected task 2 to be {2}, found 'x' 'y' 'z'"),
+        ({"verdict": " Y"}, "expected one of N, Y, unsure, found ' Y'; did you mean Y?"),
+        ({"verdict": "y"}, "expected one of N, Y, unsure, found 'y'; did you mean Y?"),
+        ({"verdict": "Unsure"}, "expected one of N, Y, unsure, found 'Unsure'; did you mean unsure?"),
+        ({"verdict": ""}, "expected one of N, Y, unsure, found ''"),
+        ({"verdict": "Y\n"}, "expected one of N, Y, unsure, found 'Y\\n'; did you mean Y?"),
+        ({"verdict": "1"}, "expected one of N, Y, unsure, found '1'"),
+        ({"source": ""}, "expected a link to the source of a Y, found none"),
+        ({"source": "", "verdict": "N"}, "expected a link to the source of a N, found none"),
+        ({"source": "x", "verdict": "unsure"}, "expected a link that begins with https://, found 'x'"),
+        ({"source": "https://en.wikipedia.org/" + "x" * LONGEST_SOURCE},
+         f"expected a link of at most 2,048 characters, found 2,073: 'https://en.wikipedia.org/{'x' * 75}...'"),
+        ({"note": "x" * (LONGEST_NOTE + 1)},
+         f"expected a note of at most 10,000 characters, found 10,001: '{'x' * 100}...'"),
+        ({"note": "half \udfff"}, "expected a note of Unicode text, found half a surrogate pair in 'half \\udfff'"),
+        ({"note": "\x1b[2J"}, "expected a note without control characters, found '\\x1b' in '\\x1b[2J'"),
+        ({"note": "a\0"}, "expected a note without control characters, found '\\x00' in 'a\\x00'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_refused_with_its_place(wrong, message):
+    """One message on one line, and nothing is accepted."""
+    message = message.replace("{roles}", "expected a role of annotator, adjudicator, expert")
+    shown = {task: " ".join(map(repr, labels_of_task(task))) for task in (1, 2)}
+    for task, text in shown.items():
+        message = message.replace(f"{{{task}}}", text)
+    assert refusal(campaign(), row(**{"place": "a.csv:17", **wrong})) == f"a.csv:17: {message}"
+
+
+def test_a_triple_that_a_rule_judged_is_refused():
+    """The rule is named; an expert may tell how good the rules are."""
+    automatic = Automatic(np.array([0, -1, -1, -1, -1, -1], np.int8), ("types",))
+    assert refusal(campaign(automatic=automatic), row(1)) == (
+        "a.csv:2: expected a triple for people to judge, found one that a rule has judged N (types)"
+    )
+    assert len(taken(campaign(automatic=automatic), row(1, "ivy", role="expert"))) == 1
+
+
+def test_all_refusals_are_told_and_none_is_stored():
+    """In the order of the rows; with keep_going the others are taken."""
+    rows = [row(1), row(2, source="", place="a.csv:3"), row(3, place="a.csv:4"), row(9, place="a.csv:5")]
+    told = [
+        "a.csv:3: expected a link to the source of a Y, found none",
+        "a.csv:5: expected a task of 1 to 6, found 9",
+    ]
+    assert refusal(campaign(), *rows) == "\n".join(told)
+    accepted = taken(campaign(), *rows, keep_going=True)
+    assert [event[0] for event in said(accepted.judgements)] == [0, 2]
+    assert [str(one) for one in accepted.refused] == told
+
+
+def test_what_is_stored_already_changes_nothing():
+    """Word for word, by the same person in the same role; also after the person has left or the triple is settled."""
+    stored = [*CONFLICT, (0, "eve", "adjudicator", "Y", WIKI, "x")]
+    accepted = taken(campaign(stored), row(1, "ann"), row(1, "eve", note="x", role="adjudicator"))
+    assert (len(accepted), accepted.repeated) == (0, 2)
+    left = people_of(("ann", "annotator", False), ("eve", "adjudicator", False))
+    nobody = campaign(stored, sources=("example.org",))
+    accepted = taken(replace(nobody, people=left), row(1, "ann"), row(1, "eve", note="x", role="adjudicator"))
+    assert (len(accepted), accepted.repeated) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verdict": "N"}, "verdict 'Y' of 2026-11-21T20:00:00Z, found 'N'"),
+        ({"source": WIKI + "#x"}, f"link '{WIKI}' of 2026-11-21T20:00:00Z, found '{WIKI}#x'"),
+        ({"note": "x"}, "note '' of 2026-11-21T20:00:00Z, found 'x'"),
+    ],
+)
+def test_a_second_opinion_of_one_person_is_a_correction(change, message):
+    """It is refused unless it is said to be one; then it is one more event, and a third time changes nothing."""
+    before = campaign(CONFLICT)
+    assert refusal(before, row(1, **change)) == (
+        f"a.csv:2: expected what 'ann' has said before, {message}; give --correct if this is to take its place"
+    )
+    accepted = taken(before, row(1, **change), correct=True)
+    assert (len(accepted), accepted.corrections) == (1, 1)
+    (event,) = said(accepted.judgements)
+    after = campaign([*CONFLICT, (0, "ann", "annotator", "NY"[event[3]], event[4], event[5])])
+    again = taken(after, row(1, **change), correct=True)
+    assert (len(again), again.repeated) == (0, 1)
+    assert "expected what 'ann' has said before" in refusal(after, row(1))
+
+
+ALL_ROLES = [(name, role, True) for name in ("ann", "bob", "eve") for role in ROLES]
+
+
+@pytest.mark.parametrize("later", ROLES)
+@pytest.mark.parametrize("earlier", ROLES)
+def test_one_person_judges_a_triple_in_one_role(earlier, later):
+    """Whichever came first, recorded or among the same rows; other triples are free."""
+    versatile = people_of(*ALL_ROLES)
+    message = {
+        ("annotator", "adjudicator"): "an annotator who judges blind, found 'eve', who has adjudicated this triple",
+        ("annotator", "expert"): "an annotator who judges blind, found 'eve', who has judged this triple as expert",
+    }.get((later, earlier), f"an {later} who has not judged the triple, found 'eve', its {earlier}")
+    before = replace(campaign([*CONFLICT, (0, "eve", earlier, "Y", WIKI, "")]), people=versatile)
+    if earlier == later:
+        assert taken(before, row(1, "eve", role=later)).repeated == 1
+    else:
+        assert refusal(before, row(1, "eve", role=later)) == f"a.csv:2: expected {message}"
+    assert len(taken(before, row(2, "eve", role="expert"))) == 1
+
+
+def test_one_person_judges_a_triple_in_one_role_of_the_same_file():
+    """The first row counts; an adjudicator's comes last wherever it stands."""
+    versatile = replace(campaign(CONFLICT), people=people_of(*ALL_ROLES))
+    rows = [row(1, "eve", role="adjudicator"), row(1, "eve", role="expert"), row(1, "eve", role="annotator")]
+    accepted = taken(versatile, *rows, keep_going=True)
+    assert [event[:3] for event in said(accepted.judgements)] == [(0, "eve", "expert")]
+    assert [str(one).rpartition(", ")[2] for one in accepted.refused] == [
+        "its expert", "who has judged this triple as expert"
+    ]  # fmt: skip
+
+
+def test_a_correction_is_not_older_than_what_it_corrects():
+    """Equal times will do; what is not new at all may have any time."""
+    before = campaign(CONFLICT)  # of 2026-11-21T20:00:00Z
+    with pytest.raises(RefusedError) as caught:
+        accept(before, [row(1, verdict="N")], time="1999-12-31T23:59:59Z", correct=True)
+    assert str(caught.value) == (
+        "a.csv:2: expected a correction no older than what 'ann' has said before, of 2026-11-21T20:00:00Z, found one "
+        "of 1999-12-31T23:59:59Z"
+    )
+    assert len(accept(before, [row(1, verdict="N")], time="2026-11-21T20:00:00Z", correct=True)) == 1
+    assert accept(before, [row(1)], time="1999-12-31T23:59:59Z").repeated == 1
+    assert len(accept(before, [row(2)], time="1999-12-31T23:59:59Z")) == 1
+
+
+def test_rows_that_contradict_each_other_are_all_refused():
+    """Nothing tells which is meant, also with correct; the same words twice are one verdict."""
+    rows = [row(1), row(1, verdict="N", place="b.csv:7"), row(2, "bob"), row(2, "bob", place="b.csv:9")]
+    for policy in ({}, {"correct": True}):
+        assert refusal(campaign(), *rows, **policy) == (
+            "a.csv:2: expected one verdict of 'ann' on this triple, found another one at b.csv:7\n"
+            "b.csv:7: expected one verdict of 'ann' on this triple, found another one at a.csv:2"
+        )
+    accepted = taken(campaign(), *rows, keep_going=True)
+    assert said(accepted.judgements)[0][:2] == (1, "bob")
+    assert (len(accepted), accepted.repeated, accepted.again) == (1, 0, 1)
+
+
+def test_a_row_that_comes_twice_was_not_stored_before():
+    """One that is stored already counts as such however often it comes."""
+    stored = campaign([(0, "ann", "annotator", "Y", WIKI, "")])
+    accepted = taken(stored, row(1), row(1), row(2), row(2), row(2))
+    assert (len(accepted), accepted.repeated, accepted.again) == (1, 2, 2)
+
+
+def test_a_row_that_cannot_be_read_is_refused_like_others():
+    """With what is wrong, and without holding it against a row of the same triple."""
+    wrong = replace(row(None, labels=labels_of_task(1), verdict="N"), wrong="expected a task's number, found 'x'")
+    assert refusal(campaign(), wrong) == "a.csv:2: expected a task's number, found 'x'"
+    accepted = taken(campaign(), wrong, row(1), keep_going=True)
+    assert (len(accepted), len(accepted.refused)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("expected a link to the source of a Y, found none", "expected a link to the source of a Y"),
+        ("expected one of the campaign's people, found 'x, y'", "expected one of the campaign's people"),
+        ("expected one verdict of 'a, b' on this triple, found", "expected one verdict of ..."),
+        ("expected task 12 to be 'a' 'r' 'b', found 'a'", "expected task N to be ..."),
+        ("expected what \"o'n\" has said before, verdict 'Y'", "expected what ..."),
+    ],
+)
+def test_refusals_are_of_kinds(message, reason):
+    """Whatever was found in the row."""
+    assert Refusal("a.csv:2", message).reason == reason
+
+
+def test_what_was_not_assigned_is_refused():
+    """Unless that is wanted; without any assignments everything is open to all; corrections are of one's own."""
+    full = campaign(CONFLICT)
+    own = full.assignments
+    fewer = replace(own, annotator=own.annotator[1:6], triple=np.arange(1, 6, dtype=np.int32))
+    some = replace(full, assignments=fewer)
+    refused = "a.csv:2: expected a task that is assigned to 'bob', found another; give --unassigned to take it"
+    assert refusal(some, row(2, "bob")) == refused
+    assert len(taken(some, row(2, "bob"), unassigned=True)) == 1
+    nothing = replace(own, annotator=own.annotator[:0], triple=own.triple[:0])
+    assert len(taken(replace(full, assignments=nothing), row(2, "bob"))) == 1
+    assert len(taken(some, row(1, "ann", verdict="unsure"), correct=True)) == 1
+    assert len(taken(some, row(1, "eve", role="adjudicator"), row(2, "ivy", role="expert"))) == 2
+
+
+def test_an_adjudicator_judges_only_what_waits():
+    """Conflicts, doubts and what was adjudicated before; not what is open, agreed, or their own."""
+    doubted = [(1, "ann", "annotator", "unsure", "", ""), (1, "bob", "annotator", "N", WIKI, "")]
+    agreed = [(2, "ann", "annotator", "N", WIKI, ""), (2, "bob", "annotator", "N", WIKI, "")]
+    now = campaign([*CONFLICT, *doubted, *agreed])
+    assert len(taken(now, row(1, "eve", role="adjudicator"), row(2, "eve", role="adjudicator"))) == 2
+    refused = "expected a triple in conflict or doubted, found one that is"
+    assert refusal(now, row(3, "eve", role="adjudicator")) == f"a.csv:2: {refused} agreed"
+    assert refusal(now, row(4, "eve", role="adjudicator")) == f"a.csv:2: {refused} open"
+    assert refusal(now, row(1, "bob", role="adjudicator")) == (
+        "a.csv:2: expected an adjudicator who has not judged the triple, found 'bob', its annotator"
+    )
+    for verdict, source in (("Y", WIKI), ("unsure", "")):
+        later = campaign([*CONFLICT, (0, "eve", "adjudicator", verdict, source, "")])
+        assert len(taken(later, row(1, "eve", verdict="N", role="adjudicator"), correct=True)) == 1
+
+
+def test_an_adjudicator_is_no_annotator_of_the_same_triple():
+    """Who has seen what others said does not judge blind."""
+    now = campaign([(0, "ann", "annotator", "Y", WIKI, ""), (0, "bob", "adjudicator", "N", WIKI, "")])
+    assert refusal(now, row(1, "bob")) == (
+        "a.csv:2: expected an annotator who judges blind, found 'bob', who has adjudicated this triple"
+    )
+
+
+def test_annotators_of_the_same_file_come_before_the_adjudicator():
+    """So that one file of a whole campaign can be taken; its roles are checked against each other too."""
+    rows = [row(1, "eve", role="adjudicator"), row(1, "ann"), row(1, "bob", verdict="N")]
+    assert len(taken(campaign(), *rows)) == 3
+    assert "its annotator" in refusal(campaign(), *rows, row(1, "bob", role="adjudicator"))
+
+
+def test_a_time_of_another_form_is_refused():
+    """A store with times of several forms could not be sorted."""
+    for time in ("now", "2026-11-22 08:00:00", NOW + "\n", "2026-11-22T08:00:00+00:00", "2026-02-30T08:00:00Z", ""):
+        with pytest.raises(KgtrecError, match="expected a time in UTC such as 2026-11-21T20:00:00Z, got"):
+            accept(campaign(), [row()], time=time)
+
+
+HOSTS = ("wikipedia.org", "imdb.com")
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://wikipedia.org",
+        "https://wikipedia.org/",
+        "https://en.wikipedia.org/wiki/Z%C3%BCrich?action=raw&x=1#History",
+        "https://de.wikipedia.org/wiki/Zürich",
+        "https://EN.Wikipedia.ORG/wiki/Paris",
+        "HTTPS://en.wikipedia.org/",
+        "https://a.b.c.imdb.com?x",
+        "https://imdb.com#x",
+        "https://imdb.com/@user:443/https://evil.org",
+        "https://xn--bcher-kva.wikipedia.org/",
+    ],
+)
+def test_a_link_to_a_verified_source_is_taken(link):
+    """The host itself or one under it, in any case of letters."""
+    assert wrong_link(link, HOSTS) == ""
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ("http://en.wikipedia.org/", "expected a link that begins with https://, found 'http://en.wikipedia.org/'"),
+        ("en.wikipedia.org", "expected a link that begins with https://"),
+        ("//en.wikipedia.org", "expected a link that begins with https://"),
+        ("https:/en.wikipedia.org", "expected a link that begins with https://"),
+        ("https:en.wikipedia.org", "expected a link that begins with https://"),
+        ("http\u017f://en.wikipedia.org", "expected a link that begins with https://"),
+        ("javascript://en.wikipedia.org/%0aalert(1)", "expected a link that begins with https://"),
+        ("ftp://wikipedia.org", "expected a link that begins with https://"),
+        ("data:text/html,https://wikipedia.org", "expected a link that begins with https://"),
+        ("view-source:https://wikipedia.org", "expected a link that begins with https://"),
+        (" https://wikipedia.org", "expected a link without white space and special characters, found ' '"),
+        ("https://wikipedia.org/a b", "expected a link without white space and special characters, found ' '"),
+        ("https://wikipedia.org/\n", "expected a link without white space and special characters, found '\\n'"),
+        ("https://wiki\tpedia.org/", "expected a link without white space and special characters, found '\\t'"),
+        ("java\nscript:x", "expected a link without white space and special characters, found '\\n'"),
+        ("https://wikipedia.org/\x00", "expected a link without white space and special characters, found '\\x00'"),
+        ("https://wikipedia.org/\u200b", "expected a link without white space and special characters, found '\\u200b'"),
+        ("https://wikipedia.org/\u202e", "expected a link without white space and special characters, found '\\u202e'"),
+        ("https://wikipedia.org/\xa0", "expected a link without white space and special characters, found '\\xa0'"),
+        ("https://wikipedia.org/\"><script>", "expected a link without white space and special characters, found '\"'"),
+        ("https://wikipedia.org/<script>", "expected a link without white space and special characters, found '<'"),
+        ("https://evil.org\\@wikipedia.org/", "expected a link without white space and special characters, found '\\"),
+        ("https:\\\\wikipedia.org/", "expected a link without white space and special characters, found '\\\\'"),
+        ("https://", "expected a link with the plain name of a host after https://, found '' in 'https://'"),
+        ("https:///wikipedia.org", "expected a link with the plain name of a host after https://, found ''"),
+        ("https://?wikipedia.org", "expected a link with the plain name of a host"),
+        ("https://wikipedia.org:443/", "expected a link with the plain name of a host after https://"),
+        ("https://wikipedia.org:/", "expected a link with the plain name of a host"),
+        ("https://wikipedia.org@evil.org/", "expected a link with the plain name of a host"),
+        ("https://evil.org@wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://user:pass@wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://wikipedia.org./", "expected a link with the plain name of a host"),
+        ("https://.wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://en..wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://en.-.wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://evil.org%2f.wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://evil.org%00.wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://evil.org;.wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://evil.org,.wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://en\u3002wikipedia\u3002org/", "expected a link with the plain name of a host"),
+        ("https://\uff57ikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://wi\u212aipedia.org/", "expected a link with the plain name of a host"),
+        ("https://w\u0131kipedia.org/", "expected a link with the plain name of a host"),
+        ("https://wikiped\u0131a.wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://bücher.wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://evil.org\u2044.wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://[::1]/", "expected a link with the plain name of a host"),
+        ("https://" + "a." * 130 + "wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://" + "a" * 64 + ".wikipedia.org/", "expected a link with the plain name of a host"),
+        ("https://notwikipedia.org/", "expected a link to one of the campaign's sources (wikipedia.org, imdb.com)"),
+        ("https://wikipedia.org.evil.org/", "expected a link to one of the campaign's sources"),
+        ("https://evil.org/https://wikipedia.org/", "expected a link to one of the campaign's sources"),
+        ("https://evil.org?wikipedia.org", "expected a link to one of the campaign's sources"),
+        ("https://evil.org#.wikipedia.org", "expected a link to one of the campaign's sources"),
+        ("https://xn--wikipedi-86g.org/", "expected a link to one of the campaign's sources"),
+        ("https://wikipedia.com/", "expected a link to one of the campaign's sources"),
+        ("https://ikipedia.org/", "expected a link to one of the campaign's sources"),
+        ("https://org/", "expected a link with the plain name of a host"),
+    ],
+)  # fmt: skip
+def test_any_other_link_is_refused(link, message):
+    """Whatever a browser might make of it; the message is one line."""
+    found = wrong_link(link, HOSTS)
+    assert found.startswith(message)
+    assert "\n" not in found
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["https://localhost/", "https://127.0.0.1/", "https://2130706433/", "https://0x7f.1/", "https://127.0.0.0x1/",
+     "https://10.1/", "https://[::1]/", "http://example.org/", "https://a.b:80/"],
+)  # fmt: skip
+def test_without_a_list_any_named_host_will_do(link):
+    """But not an address, nor a host without a dot."""
+    assert wrong_link("https://example.org/x", []) == ""
+    assert wrong_link(link, []).startswith("expected a link")
+
+
+def test_a_long_list_of_sources_is_shortened():
+    """Five are named."""
+    hosts = [f"h{i}.org" for i in range(9)]
+    assert "sources (h0.org, h1.org, h2.org, h3.org, h4.org and 4 more)" in wrong_link("https://x.org/", hosts)
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_no_prefix_leads_away_from_the_host(before, after):
+    """Whatever stands before or behind a verified host, what is accepted has it as its host by urllib's reading too."""
+    from urllib.parse import urlsplit
+
+    for link in (f"https://{before}wikipedia.org{after}", f"https://wikipedia.org{before}/{after}"):
+        if not wrong_link(link, HOSTS):
+            host = urlsplit(link).hostname
+            assert host is not None
+            assert host == "wikipedia.org" or host.endswith(".wikipedia.org")
+            assert urlsplit(link).port is None
+
+
+texts = st.sampled_from(["", "x", "y\nz", "<b>"])
+rows = st.builds(
+    row,
+    task=st.integers(0, 7), person=st.sampled_from(["ann", "bob", "cleo", "eve", "dan", "ivy"]),
+    verdict=st.sampled_from(["Y", "N", "unsure", "y"]), source=st.sampled_from([WIKI, "", "https://evil.org/"]),
+    note=texts, role=st.sampled_from(ROLES),
+)  # fmt: skip
+
+
+@given(st.lists(rows, max_size=8), st.booleans(), st.booleans())
+def test_accepting_again_changes_nothing(incoming, correct, unassigned):
+    """None is new the second time, and the same are refused; each of the others was stored before.
+
+    Also a row that stood twice in the file, of which the second was `again` the first time: by now both are stored.
+    """
+    before = campaign(CONFLICT)
+    policies = {"correct": correct, "unassigned": unassigned, "keep_going": True}
+    first = taken(before, *incoming, **policies)
+    assert len(first) + first.again + first.repeated + len(first.refused) == len(incoming)
+    events = [(e[0], e[1], e[2], ("N", "Y", "unsure")[e[3]], e[4], e[5]) for e in said(first.judgements)]
+    again = taken(campaign([*CONFLICT, *events]), *incoming, **policies)
+    assert (len(again), again.again) == (0, 0)
+    assert again.repeated == len(first) + first.repeated + first.again
+    assert again.refused == first.refused

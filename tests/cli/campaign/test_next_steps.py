@@ -1,0 +1,39 @@
+"""How far a campaign is, and how much work it makes, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from kgtrec.cli.campaign.import_kgc_sparsity import findings_text
+from kgtrec.cli.campaign.next_steps import much_text, work_text
+
+
+@pytest.mark.parametrize(
+    ("triples", "per_triple", "expected"),
+    [
+        (58918, 2, "58,918 triples for people to judge, 117,836 verdicts with two annotators each"),
+        (1, 1, "1 triple for people to judge, 1 verdict with one annotator each"),
+        (10, 5, "10 triples for people to judge, 50 verdicts with 5 annotators each"),
+    ],
+)
+def test_the_work_is_told(triples: int, per_triple: int, expected: str):
+    """In triples and in verdicts."""
+    assert work_text(triples, per_triple) == expected
+
+
+def test_a_pool_that_nobody_can_judge_is_told_of():
+    """With the two ways to a smaller one; from 20,000 triples on."""
+    assert much_text(20_000) == ""
+    told = much_text(20_001)
+    assert "--budget" in told
+    assert "--known" in told
+
+
+def test_findings_are_told_by_kind():
+    """How many, and the first three of each."""
+    found = [("padded", f"a.txt:{line}: blanks") for line in range(1, 6)]
+    text = findings_text({"seeds": 7}, [*found, ("empty", "b.txt:1: no label")], "all.txt")
+    assert text == (
+        "5 findings: padded\n  a.txt:1: blanks\n  a.txt:2: blanks\n  a.txt:3: blanks\n  ... and 2 more in all.txt\n"
+        "1 finding: empty\n  b.txt:1: no label\n\nseeds  7\n"
+    )

@@ -1,0 +1,366 @@
+"""The file of judgements: what goes in comes out, and nothing that was acknowledged is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtrec.data.arrow import labels_of
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.formats.campaign import judgements as judgements_module
+from kgtrec.formats.campaign.judgements import KEYS, JudgementWriter, append_judgements, read_judgements
+from kgtrec.formats.output import locks
+from tests.campaign_folders import said
+from tests.campaigns_by_hand import campaign_of
+
+POOL = campaign_of().pool
+TAILS = POOL.triples.entities.decode(POOL.triples.tail).to_pylist()
+PARIS, SCRIPT = (TAILS.index(label) for label in ("paris", "<script>alert(1)</script>"))
+GOOD = {
+    "time": "2026-11-21T20:00:00Z", "person": "ann", "role": "annotator", "head": "fr", "relation": "capital",
+    "tail": "paris", "verdict": "Y", "source": "https://en.wikipedia.org/", "note": "",
+}  # fmt: skip
+LINE = json.dumps(GOOD).encode()
+
+
+def events_of(*events, time="2026-11-21T20:00:00Z"):
+    judgements = campaign_of(events).judgements
+    return replace(judgements, time=labels_of([time] * len(events)))
+
+
+def lines_of(path: Path) -> list[bytes]:
+    return path.read_bytes().split(b"\n")
+
+
+texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=8) | st.sampled_from(
+    [
+        "line\nbreak\r\n",
+        '"',
+        "\\",
+        "\\n",
+        "<script>",
+        "NA",
+        "null",
+        "\u2028\x85",
+        "{}",
+        '"}{"',
+        "\0",
+        "\ufeff",
+        "é" * 30,
+    ]
+)
+
+
+@given(
+    events=st.lists(
+        st.tuples(
+            st.integers(0, len(POOL) - 1), texts.filter(bool), st.sampled_from(["annotator", "adjudicator", "expert"]),
+            st.sampled_from(["Y", "N", "unsure"]), texts, texts,
+        ),
+        max_size=6,
+    ),
+    cut=st.integers(0, 6),
+    block_size=st.sampled_from([40, 1 << 20]),
+)  # fmt: skip
+def test_events_come_back_as_they_went_in(events, cut, block_size, tmp_path_factory):
+    """In one call or two, by either way of reading, whatever the blocks; no text adds a line of its own."""
+    path = tmp_path_factory.mktemp("store") / "judgements.jsonl"
+    for part in (events[:cut], events[cut:]):
+        append_judgements(path, POOL, campaign_of(part).judgements)
+    data = path.read_bytes().decode()
+    assert data.count("\n") == len(data.splitlines()) == len(events)
+    expected = said(campaign_of(events).judgements)
+    assert said(read_judgements(path, POOL)) == expected
+    assert said(read_judgements(path, POOL, fast=False, block_size=block_size)) == expected
+    assert said(read_judgements(path, POOL, block_size=block_size)) == expected
+
+
+def test_a_line_is_an_object_with_its_keys_in_order(tmp_path):
+    """The form that docs and other programs rely on, byte for byte."""
+    path = tmp_path / "judgements.jsonl"
+    append_judgements(path, POOL, events_of((SCRIPT, "ann", "annotator", "unsure", "", 'é "x"\n')))
+    assert path.read_bytes().decode() == (
+        '{"time": "2026-11-21T20:00:00Z", "person": "ann", "role": "annotator", "head": "fr", "relation": "capital", '
+        '"tail": "<script>alert(1)</script>", "verdict": "unsure", "source": "", "note": "é \\"x\\"\\n"}\n'
+    )
+
+
+def test_both_ways_of_reading_are_in_use(tmp_path, monkeypatch):
+    """Arrow reads a regular file; lines that it might take otherwise go one by one, and give the same."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(LINE + b"\n" + LINE + b"\n")
+    asked = []
+    monkeypatch.setattr(judgements_module, "_event", lambda *given: asked.append(given))
+    assert len(read_judgements(path, POOL)) == 2
+    assert asked == []
+    monkeypatch.undo()
+    path.write_bytes(b"\xef\xbb\xbf" + LINE + b"\r\n  " + LINE + b"\r\n")
+    assert len(read_judgements(path, POOL)) == 2
+
+
+def changed(**values) -> bytes:
+    return json.dumps({**GOOD, **values}).encode()
+
+
+ALL_KEYS = ", ".join(KEYS)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (b"", f"expected a JSON object with {ALL_KEYS}, got a blank line"),
+        (b"{}{}", f"expected a JSON object with {ALL_KEYS}, got '{{}}{{}}'"),
+        (LINE + LINE, f"expected a JSON object with {ALL_KEYS}, got '{{\"time\": "),
+        (LINE[:-9], f"expected a JSON object with {ALL_KEYS}, got '{{\"time\": "),
+        (b"[]", f"expected a JSON object with {ALL_KEYS}, got '[]'"),
+        (b'[["time", "x"]]', f"expected a JSON object with {ALL_KEYS}, got '[["),
+        (b"[" * 100_000, f"expected a JSON object with {ALL_KEYS}, got '[[["),
+        (b"1" * 10_000, f"expected a JSON object with {ALL_KEYS}, got '111"),
+        (b"{}", f"expected the keys {ALL_KEYS}, found no time: '{{}}'"),
+        (changed(more="x"), f"expected only the keys {ALL_KEYS}, each once, found 'more'"),
+        (LINE[:-1] + b', "verdict": "N"}', f"expected only the keys {ALL_KEYS}, each once, found a second 'verdict'"),
+        (changed(verdict=1), "expected text as verdict, found '1'"),
+        (changed(note=None), "expected text as note, found 'null'"),
+        (changed(note={"a": "b"}), "expected text as note, found '{\"a\": \"b\"}'"),
+        (changed(note="\ud800"), "expected Unicode text as note, found half a surrogate pair in '\\ud800'"),
+        (LINE.replace(b"ann", b"caf\xe9"), "expected UTF-8 text, got '"),
+        (changed(verdict="yes"), "expected N, Y, unsure as verdict, found 'yes'"),
+        (changed(verdict="y"), "expected N, Y, unsure as verdict, found 'y'; did you mean Y?"),
+        (changed(role="Expert"), "expected annotator, adjudicator, expert as role, found 'Expert'; did you mean ex"),
+        (changed(person=""), "expected the name of a person, found an empty one"),
+        (changed(time="yesterday"), "expected a time in UTC such as 2026-11-21T20:00:00Z, found 'yesterday'"),
+        (changed(time=GOOD["time"] + "\n"), "expected a time in UTC such as 2026-11-21T20:00:00Z, found '2026"),
+        (changed(head="paris", tail="fr"), "expected a triple of the pool, found 'paris capital fr'; is it the"),
+        (changed(head="nowhere"), "expected a triple of the pool, found 'nowhere capital paris'; is it the"),
+        (LINE.replace(b'"note": ""', b'"note": "\x01"'), f"expected a JSON object with {ALL_KEYS}, got '{{"),
+        (LINE[:20] + b"\x00" + LINE[20:], f"expected a JSON object with {ALL_KEYS}, got '{{"),
+    ],
+)  # fmt: skip
+def test_a_wrong_line_is_named(wrong, message, fast, tmp_path):
+    """By its number, by either way of reading; the lines before it are right."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(LINE + b"\n" + LINE + b"\n" + wrong + b"\n" + LINE + b"\n")
+    for block_size in (1 << 20, 100):
+        with pytest.raises(FormatError) as caught:
+            read_judgements(path, POOL, fast=fast, block_size=block_size)
+        assert str(caught.value).startswith(f"{path}:3: {message}")
+        assert "\n" not in str(caught.value)
+
+
+def test_the_first_wrong_line_is_named_whatever_is_wrong(tmp_path):
+    """Not the one whose column is looked at first."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(b"\n".join([LINE, changed(verdict="?"), changed(time="?"), b""]))
+    with pytest.raises(FormatError, match=r"jsonl:2: expected N, Y, unsure as verdict"):
+        read_judgements(path, POOL)
+
+
+def test_a_missing_file_is_an_error_and_an_empty_one_is_not(tmp_path):
+    """A campaign that lost its judgements must not pass for one that nobody has judged."""
+    with pytest.raises(FormatError, match="no such file"):
+        read_judgements(tmp_path / "judgements.jsonl", POOL)
+    (tmp_path / "judgements.jsonl").touch()
+    assert len(read_judgements(tmp_path / "judgements.jsonl", POOL)) == 0
+
+
+@settings(max_examples=30)
+@given(cut=st.integers(1, len(LINE) - 1), alone=st.booleans())
+def test_a_torn_last_line_is_left_out_and_then_moved_aside(cut, alone, tmp_path_factory):
+    """Wherever it is torn; nothing of it is thrown away, and what was whole stays."""
+    path = tmp_path_factory.mktemp("store") / "judgements.jsonl"
+    before = b"" if alone else LINE + b"\n"
+    path.write_bytes(before + LINE[:cut])
+    with pytest.warns(KgtrecWarning, match="the last line is not whole and is left out"):
+        assert len(read_judgements(path, POOL)) == (not alone)
+    event = events_of((PARIS, "ann", "annotator", "Y", "https://en.wikipedia.org/", ""))
+    with pytest.warns(KgtrecWarning, match=r"the last line was not whole.*judgements.jsonl.torn"):
+        append_judgements(path, POOL, event)
+    assert path.read_bytes() == before + LINE.replace(b"}", b"}\n")
+    assert path.with_name("judgements.jsonl.torn").read_bytes() == LINE[:cut] + b"\n"
+    assert len(read_judgements(path, POOL)) == 1 + (not alone)
+
+
+@pytest.mark.parametrize("tail", [b"\0" * 5000, b"   ", b"\xc3", b"{", b"[]", b"7"])
+def test_what_a_crash_may_leave_counts_as_torn(tail, tmp_path):
+    """Zeros of blocks that were never written, too."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(LINE + b"\n" + tail)
+    with pytest.warns(KgtrecWarning, match="not whole"):
+        assert len(read_judgements(path, POOL)) == 1
+
+
+def test_a_last_line_that_lacks_only_its_line_feed_counts(tmp_path):
+    """An editor may have saved the file without it; the next line begins on a line of its own."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(LINE + b"\n" + LINE)
+    assert len(read_judgements(path, POOL)) == 2
+    append_judgements(path, POOL, events_of((0, "bob", "annotator", "Y", "", "")))
+    assert lines_of(path)[:2] == [LINE, LINE]
+    assert len(read_judgements(path, POOL)) == 3
+    assert not path.with_name("judgements.jsonl.torn").exists()
+
+
+def test_no_events_change_nothing(tmp_path):
+    """Not even a torn line is moved."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(LINE + b"\n" + LINE[:20])
+    append_judgements(path, POOL, events_of())
+    assert path.read_bytes() == LINE + b"\n" + LINE[:20]
+
+
+@pytest.mark.parametrize("failing", ["write", "fsync"])
+def test_a_failed_write_leaves_nothing_behind(failing, tmp_path, monkeypatch):
+    """What could not be acknowledged is taken back, and the error names the file."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(LINE + b"\n")
+    real, calls = getattr(os, failing), []
+
+    def full(descriptor, *rest):
+        calls.append(descriptor)
+        if failing == "write" and len(calls) == 1:
+            return real(descriptor, rest[0][:17])  # the disk takes a part of it
+        if len(calls) > 2:
+            return real(descriptor, *rest)
+        raise OSError(28, "No space left on device")
+
+    with JudgementWriter(path) as writer:
+        monkeypatch.setattr(judgements_module.os, failing, full)
+        with pytest.raises(OSError, match="No space left") as caught:
+            writer.append(POOL, events_of((0, "bob", "annotator", "Y", "", "")))
+        monkeypatch.undo()
+        assert caught.value.filename == str(path)
+        assert path.read_bytes() == LINE + b"\n"
+        writer.append(POOL, events_of((0, "bob", "annotator", "Y", "", "")))
+    assert len(read_judgements(path, POOL)) == 2
+
+
+def test_events_are_on_the_disk_before_they_are_acknowledged(tmp_path, monkeypatch):
+    """All bytes are written, in one write, then file and folder synced, then the call returns."""
+    path = tmp_path / "judgements.jsonl"
+    done = []
+    real_write, real_sync = os.write, os.fsync
+    monkeypatch.setattr(os, "write", lambda d, data: (done.append(("write", len(data))), real_write(d, data))[1])
+    monkeypatch.setattr(os, "fsync", lambda d: (done.append(("sync", os.fstat(d).st_mode >> 12)), real_sync(d))[1])
+    append_judgements(path, POOL, events_of(*[(row, "ann", "annotator", "Y", "", "x") for row in range(5)]))
+    assert done == [("write", path.stat().st_size), ("sync", 0o10), ("sync", 0o04)]
+
+
+def test_a_file_that_was_replaced_meanwhile_acknowledges_nothing(tmp_path):
+    """An editor that saves a file puts another one in its place; events that went to the old one must not be lost."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(LINE + b"\n")
+    with JudgementWriter(path) as writer:
+        path.replace(tmp_path / "old")
+        path.write_bytes(LINE + b"\n")
+        with pytest.raises(KgtrecError, match="another file has taken its place"):
+            writer.append(POOL, events_of((0, "bob", "annotator", "Y", "", "")))
+
+
+def test_a_writer_that_waited_takes_the_file_that_is_there_now(tmp_path, monkeypatch):
+    """What it had locked of the file that was replaced while it waited is worth nothing."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(LINE + b"\n")
+    told = threading.Event()
+    monkeypatch.setattr(locks, "_PATIENCE", 0.0)
+    monkeypatch.setattr(locks, "warn", lambda *_, **__: told.set())
+    with JudgementWriter(path):
+        waiting = threading.Thread(
+            target=append_judgements, args=(path, POOL, events_of((0, "bob", "annotator", "Y", "", "")))
+        )
+        waiting.start()
+        assert told.wait(30)
+        path.replace(tmp_path / "old")
+        path.write_bytes(LINE + b"\n" + LINE + b"\n")
+    waiting.join()
+    assert len(read_judgements(path, POOL)) == 3
+
+
+def test_who_waits_long_is_told(tmp_path, monkeypatch):
+    """And gets the lock when the other is done."""
+    monkeypatch.setattr(locks, "_PATIENCE", 0.0)
+    path = tmp_path / "judgements.jsonl"
+    path.touch()
+    with JudgementWriter(path) as writer:
+        told = threading.Event()
+        monkeypatch.setattr(locks, "warn", lambda text, *_, **__: (told.set(), seen.append(text)))
+        seen: list[str] = []
+        waiting = threading.Thread(
+            target=append_judgements, args=(path, POOL, events_of((0, "b", "annotator", "Y", "", "")))
+        )
+        waiting.start()
+        assert told.wait(30)
+        writer.append(POOL, events_of((0, "a", "annotator", "Y", "", "")))
+    waiting.join()
+    assert seen == [f"{tmp_path}: another program is changing it; waiting"]
+    assert [event[1] for event in said(read_judgements(path, POOL))] == ["a", "b"]
+
+
+def test_without_locks_nothing_is_taken(tmp_path, monkeypatch):
+    """Reading is possible all the same."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(LINE + b"\n")
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with pytest.raises(KgtrecError, match=r"cannot be locked .* has no fcntl"):
+        append_judgements(path, POOL, events_of((0, "bob", "annotator", "Y", "", "")))
+    assert len(read_judgements(path, POOL)) == 1
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    """A folder in its place, or none around it."""
+    for path in (tmp_path, tmp_path / "none" / "judgements.jsonl"):
+        with pytest.raises(FormatError, match="cannot be opened for adding judgements"):
+            append_judgements(path, POOL, events_of((0, "bob", "annotator", "Y", "", "")))
+    with pytest.raises(KgtrecError, match="use it in a with block"):
+        JudgementWriter(tmp_path / "judgements.jsonl").append(POOL, events_of((0, "b", "annotator", "Y", "", "")))
+
+
+APPENDS = """
+import sys
+from tests.formats.campaign.test_judgements import POOL, append_judgements, events_of
+path, name, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
+for i in range(n):
+    events = [(row, name, "annotator", "Y", "", f"{i}:{'x' * 3000}") for row in range(3)]
+    append_judgements(path, POOL, events_of(*events))
+"""
+
+
+@pytest.mark.parametrize("n_processes", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_processes_that_append_at_once_lose_nothing(n_processes, tmp_path):
+    """Every event of each is there once, those of one call together; it reads well all the while."""
+    path = tmp_path / "judgements.jsonl"
+    path.touch()
+    names = [f"p{place}" for place in range(n_processes)]
+    processes = [subprocess.Popen([sys.executable, "-c", APPENDS, str(path), name, "40"]) for name in names]
+    seen = 0
+    while any(process.poll() is None for process in processes):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KgtrecWarning)  # a line may be half written just now
+            now = len(read_judgements(path, POOL))
+        assert now >= seen
+        seen = now
+    assert [process.wait() for process in processes] == [0] * n_processes
+    events = [(event[1], int(event[5].split(":")[0]), event[0]) for event in said(read_judgements(path, POOL))]
+    assert sorted(events) == sorted((name, i, row) for name in names for i in range(40) for row in range(3))
+    calls = [tuple(events[first : first + 3]) for first in range(0, len(events), 3)]
+    assert all(len({event[:2] for event in call}) == 1 for call in calls)
+
+
+def test_columns_of_the_types_that_the_rest_relies_on(tmp_path):
+    """Codes of the widths that Judgements states."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(LINE + b"\n")
+    read = read_judgements(path, POOL)
+    kinds = [column.dtype for column in (read.triple, read.annotator, read.role, read.verdict)]
+    assert kinds == [np.int32, np.int32, np.int8, np.int8]

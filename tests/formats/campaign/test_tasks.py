@@ -1,0 +1,282 @@
+"""Tasks out and back: spreadsheets' formulas, separators and line ends; JSON Lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtrec.campaign.tasks import tasks_for
+from kgtrec.data.arrow import labels_of
+from kgtrec.data.tasks import Tasks
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.campaign.tasks import (
+    guarded,
+    read_tasks,
+    read_tasks_csv,
+    read_tasks_jsonl,
+    unguarded,
+    write_tasks,
+    write_tasks_csv,
+    write_tasks_jsonl,
+)
+from tests.campaigns_by_hand import campaign_of
+from tests.formats.trec_files import written
+
+HEADER = "task,head,relation,tail,verdict,source,note\n"
+# every text that Arrow can hold, but NUL; often one that a spreadsheet would act upon
+texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=8)
+signs = st.text(st.sampled_from("=+-@\t\r\n '\";,;\uff1d\uff0b\uff0d\uff20a1\ufeff\u3000\xa0"), max_size=6)
+cells = st.one_of(
+    texts, signs, st.sampled_from(["007", "1e5", "NA", "null", "MAR1", "1/2", "TRUE", "''", "'=1", "sep=;"])
+)
+
+
+def tasks_of(rows) -> Tasks:
+    """Tasks of (task, head, relation, tail, verdict, source, note), with names and question of the same texts."""
+    task, head, relation, tail, verdict, source, note = zip(*rows, strict=True)
+    columns = [labels_of(column) for column in (head, relation, tail)]
+    filled = [labels_of(column) for column in (verdict, source, note)]
+    return Tasks(
+        np.array(task, np.int32),
+        (("ann",),) * len(rows),
+        columns[0],
+        *columns,
+        columns[0],
+        columns[2],
+        columns[1],
+        *filled,
+    )
+
+
+def rows_of(returned):
+    return [
+        (one.task, one.head, one.relation, one.tail, one.verdict, one.source, one.note) for one in returned.incoming
+    ]
+
+
+@given(cells)
+def test_guarding_is_undone_exactly(cell):
+    """Whatever the cell begins with, an apostrophe included."""
+    assert unguarded(guarded(cell)) == cell
+
+
+@given(cells)
+def test_nothing_guarded_is_a_formula(cell):
+    """Nor is what stands behind a sign that another program takes for the end of a cell."""
+    for part in re.split("[;\t\r\n]", guarded(cell)):
+        assert not part.lstrip(" \xa0\u3000").startswith(
+            ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+        ), part
+    assert not guarded(cell).startswith(("\t", "\r", "\n"))
+
+
+@pytest.mark.parametrize("cell", ["007", "1e5", "1/2", "10:30", "MAR1", "Sept 2", "1-Dec-20", "TRUE", ".5", "12%"])
+def test_labels_that_look_like_numbers_are_kept_from_becoming_some(cell):
+    """007 comes back as 007, MAR1 not as a date."""
+    assert guarded(cell) == f"'{cell}"
+
+
+@pytest.mark.parametrize(
+    "cell", ["Paris", "", "/m/02mjmr", "Q64", "e-mail", "a=b", "3rd Rock", "NA", "null", "'tis", "Mars"]
+)
+def test_ordinary_cells_stay_as_they_are(cell):
+    """And one that somebody typed with an apostrophe is read as typed."""
+    assert unguarded(cell) == cell
+    assert guarded(cell) == (cell if not cell.startswith("'") else f"'{cell}")
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(1, 10**9), cells, cells, cells, st.sampled_from(["Y", "N", "unsure"]), texts, cells),
+        min_size=1, max_size=5,
+    ),
+    suffix=st.sampled_from([".csv", ".jsonl", ".csv.gz"]),
+)  # fmt: skip
+def test_labels_round_trip_to_the_letter(rows, suffix, tmp_path_factory):
+    """In either format, and so do notes; a link loses the blanks around it."""
+    path = tmp_path_factory.mktemp("tasks") / f"ann{suffix}"
+    write_tasks(path, tasks_of(rows))
+    assert rows_of(read_tasks(path)) == [(*row[:5], row[5].strip(), row[6]) for row in rows]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+def test_what_spreadsheets_save_is_read(delimiter, ending, encoding, quoting, tmp_path):
+    """The standard library's own writer in each of its forms, columns in another order and one more among them."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=ending, quoting=quoting)
+    writer.writerow(["tail", "my own", "task", "note", "head", "relation", "source", "verdict"])
+    writer.writerow(["a,b;c\td", "?", "3", f"two{ending}lines", "é", "NA", " https://a.b/ ", " yes "])
+    writer.writerow(["'=x", "", "4", "", "null", "r", "", "N"])
+    path = written(tmp_path, "ann.csv", text.getvalue().encode(encoding))
+    returned = read_tasks_csv(path, person="ann")
+    assert rows_of(returned) == [
+        (3, "é", "NA", "a,b;c\td", "Y", "https://a.b/", f"two{ending}lines"),
+        (4, "null", "r", "=x", "N", "", ""),
+    ]
+    assert returned.incoming[1].place == f"{path}:4"
+    assert {one.person for one in returned.incoming} == {"ann"}
+
+
+def test_a_row_is_placed_where_it_begins(tmp_path):
+    """Quoted line breaks before it count as lines, and so do blank lines."""
+    path = written(tmp_path, "x.csv", HEADER + '1,a,r,b,Y,https://a.b/,"one\ntwo\n"\n\n2,a,r,c,N,,\n')
+    assert [one.place for one in read_tasks_csv(path).incoming] == [f"{path}:2", f"{path}:6"]
+
+
+def test_a_separator_line_is_understood(tmp_path):
+    """It is the first line of some files, and counts as one."""
+    path = written(tmp_path, "x.csv", "sep=;\r\ntask;head;relation;tail;verdict\r\n1;a;r;b;Y\r\n")
+    assert [one.place for one in read_tasks_csv(path).incoming] == [f"{path}:3"]
+
+
+def test_rows_without_verdict_are_counted(tmp_path):
+    """Blank ones are no rows; one with a link but no verdict is told apart."""
+    path = written(tmp_path, "x.csv", HEADER + "1,a,r,b, ,,\n,,,,,,\n2,a,r,c,,https://a.b/,\n3,a,r,d,Perhaps,,\n")
+    returned = read_tasks_csv(path)
+    assert (returned.not_done, returned.begun) == (2, (f"{path}:4",))
+    assert [one.verdict for one in returned.incoming] == ["Perhaps"]
+    lines = [{"task": n, "head": "a", "relation": "r", "tail": "b"} for n in (1, 2, 3)]
+    lines[1]["verdict"], lines[2] = None, {**lines[2], "verdict": "", "note": "?"}
+    path = written(tmp_path, "x.jsonl", "\n".join(map(json.dumps, lines)))
+    returned = read_tasks_jsonl(path)
+    assert (returned.incoming, returned.not_done, returned.begun) == ([], 3, (f"{path}:3",))
+
+
+def test_who_judged_is_told_by_file_or_caller(tmp_path):
+    """A task given to somebody else is refused; a file that names nobody leaves it open."""
+    named = written(tmp_path, "x.csv", "task,annotator,head,relation,tail,verdict\n1,ann,a,r,b,Y\n")
+    assert read_tasks(named).incoming[0].person == "ann"
+    assert read_tasks(named, person="ann", role="expert").incoming[0].role == "expert"
+    with pytest.raises(FormatError, match=r"x\.csv:2: expected a task of 'bob', found one of 'ann'"):
+        read_tasks(named, person="bob")
+    assert read_tasks(written(tmp_path, "y.csv", HEADER + "1,a,r,b,Y,,\n")).incoming[0].person is None
+
+
+def test_the_file_of_a_campaign(tmp_path):
+    """What ann gets, to the byte."""
+    write_tasks_csv(tmp_path / "ann.csv", tasks_for(campaign_of(), "ann"))
+    data = (tmp_path / "ann.csv").read_bytes()
+    assert data.decode("utf-8-sig").split("\r\n") == [
+        "task,annotator,question,head,relation,tail,head_name,tail_name,search,verdict,source,note",
+        "1,ann,Is this true: Paris | @near | Germany {tail}?,paris,'@near,de,Paris,Germany {tail},Paris @near,,,",
+        "2,ann,Is 'n the capital of Germany {tail}?,de,capital,''n,Germany {tail},''n,Germany {tail} capital,,,",
+        "3,ann,Is berlin the capital of Germany {tail}?,de,capital,berlin,Germany {tail},berlin,"
+        "Germany {tail} capital,,,",
+        "4,ann,Is <script>alert(1)</script> the capital of France?,fr,capital,<script>alert(1)</script>,France,"
+        "<script>alert(1)</script>,France capital,,,",
+        "5,ann,Is =lyon the capital of France?,fr,capital,'=lyon,France,'=lyon,France capital,,,",
+        "6,ann,Is Paris the capital of France?,fr,capital,paris,France,Paris,France capital,,,",
+        "",
+    ]
+    assert data.startswith(b"\xef\xbb\xbf")
+    write_tasks_jsonl(tmp_path / "ann.jsonl", tasks_for(campaign_of(), "ann"))
+    records = [json.loads(line) for line in (tmp_path / "ann.jsonl").read_text().splitlines()]
+    assert (records[4]["task"], records[4]["tail"], records[4]["verdict"]) == (5, "=lyon", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ": expected a table with the columns task, head, relation, tail, verdict, found an empty file"),
+        ("a,b\n", ":1: expected a header line with the columns task, head, relation, tail, verdict, separated by"),
+        ("task;head;relation;tail;verdct\n", "found no 'verdict'; did you mean verdct?: 'task | head | relation | "),
+        ("task,task,head,relation,tail,verdict\n", ":1: expected each column once, found 'task' 2 times"),
+        (HEADER + "1,a,r,b,Y\n", ":2: expected 7 columns as in the header, got 5: '1 | a | r | b | Y'"),
+        (HEADER + "1,a,r,b,Y,,,x\n", ":2: expected 7 columns as in the header, got 8: "),
+        (HEADER + '1,a,r,b,Y,,\n2,"a,r,b,Y,,\n3,a,r,b,Y,,\n', ":3: expected cells separated by commas, with quotes"),
+        (HEADER + '1,"a"b,r,b,Y,,\n', ":2: expected cells separated by commas, with quotes doubled inside quotes"),
+        (HEADER + "1,a\0,r,b,Y,,\n", ":2: expected text, found NUL: "),
+        (HEADER.encode() + b"1,caf\xe9,r,b,Y,\n", ":2: expected UTF-8 text, got '1,caf\\xe9,r,b,Y,'; in a spreadsheet"),
+        (HEADER + f"1,{'a' * 140_000},r,b,Y,,\n", ":2: expected cells separated by commas"),
+    ],
+)  # fmt: skip
+def test_what_is_no_table_of_tasks_is_refused(text, expected, tmp_path):
+    """With file, line, and what to do."""
+    path = written(tmp_path, "ann.csv", text)
+    with pytest.raises(FormatError) as caught:
+        read_tasks_csv(path)
+    assert str(path) in str(caught.value)
+    assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("cell", "task"),
+    [("72088", 72088), (" 72088.0 ", 72088), ("7.0", 7), ("one", None), ("1.5", None), ("72.088", None), ("1e3", None),
+     ("", None), ("-1", None), ("\u0661", None), ("7.00", None), ("1" * 11, None)],
+)  # fmt: skip
+def test_a_number_that_a_spreadsheet_made_is_read_and_no_other(cell, task, tmp_path):
+    """A wrong one is told with the row, so that all are told at once, and stops nothing without a verdict."""
+    path = written(tmp_path, "ann.csv", HEADER + f"{cell},a,r,b,Y,,\n{cell},a,r,b,,,\n3,a,r,b,N,,\n")
+    back = read_tasks_csv(path)
+    assert ([row.task for row in back.incoming], back.not_done) == ([task, 3], 1)
+    found = "" if task else f"expected a task's number, found {cell.strip()!r}; do not edit it"
+    assert [row.wrong for row in back.incoming] == [found, ""]
+
+
+@pytest.mark.parametrize(("number", "task"), [("7", 7), ("7.0", 7), ("7.5", None), ('"7"', None), ("true", None),
+                                              ("-1", None), ("1e999", None), ("null", None)])  # fmt: skip
+def test_a_number_in_json_is_whole(number, task, tmp_path):
+    """Text or a truth value is none."""
+    line = f'{{"task": {number}, "head": "a", "relation": "r", "tail": "b", "verdict": "Y"}}\n'
+    (row,) = read_tasks_jsonl(written(tmp_path, "ann.jsonl", line)).incoming
+    assert (row.task, bool(row.wrong)) == (task, task is None)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("[1]", "expected a JSON object, got '[1]'"),
+        ("{", "expected one JSON object a line in UTF-8, got '{'"),
+        (b'{"task": "\xff"}', "expected one JSON object a line in UTF-8"),
+        ('{"task": 1, "task": 2}', "expected each key once, found 'task' again"),
+        ('{"task": 1, "relation": "r", "tail": "b"}', "expected 'head' in every object, found none"),
+        ('{"task": 1, "head": null, "relation": "r", "tail": "b"}', "expected text as 'head', got 'None'"),
+        ('{"task": 1, "head": "a", "relation": "r", "tail": 7}', "expected text as 'tail', got '7'"),
+        ('{"task": 1, "head": "\\ud800", "relation": "r", "tail": "b"}', "expected one JSON object a line in UTF-8"),
+        ("[" * 100_000, "expected one JSON object a line in UTF-8"),
+        ('{"task": ' + "1" * 5000 + "}", "expected one JSON object a line in UTF-8"),
+    ],
+)
+def test_what_is_no_task_in_json_is_refused(line, expected, tmp_path):
+    """On its line, behind a good one."""
+    good = b'{"task": 1, "head": "a", "relation": "r", "tail": "b", "verdict": "Y"}\r\n'
+    path = written(tmp_path, "ann.jsonl", good + (line if isinstance(line, bytes) else line.encode()))
+    with pytest.raises(FormatError) as caught:
+        read_tasks_jsonl(path)
+    assert str(caught.value).startswith(f"{path}:2: {expected}")
+
+
+def test_suffixes_decide(tmp_path):
+    """And another one is refused, in writing and reading; no file appears."""
+    with pytest.raises(KgtrecError, match=r"expected a name that ends in \.csv or \.jsonl"):
+        write_tasks(tmp_path / "ann.xlsx", tasks_for(campaign_of(), "ann"))
+    with pytest.raises(FormatError, match=r"ann\.xlsx: expected a name that ends in \.csv, "):
+        read_tasks(written(tmp_path, "ann.xlsx", "x"))
+    with pytest.raises(KgtrecError, match=r"expected text without NUL, found 'a\\x00'; write \.jsonl instead"):
+        write_tasks(tmp_path / "ann.csv", tasks_of([(1, "a\0", "r", "b", "", "", "")]))
+    assert [path.name for path in tmp_path.iterdir()] == ["ann.xlsx"]
+
+
+def test_more_columns_can_be_shown(tmp_path):
+    """Between what is asked and what is to be filled in; reading skips them."""
+    tasks = tasks_for(campaign_of(), "ann")
+    from dataclasses import replace
+
+    shown = replace(tasks, shown={"said": labels_of(["=ann: Y"] * 6)})
+    write_tasks_csv(tmp_path / "x.csv", shown)
+    header, first, *_ = (tmp_path / "x.csv").read_text("utf-8-sig").splitlines()
+    assert header.endswith("search,said,verdict,source,note")
+    assert first.endswith(",'=ann: Y,,,")
+    assert read_tasks(tmp_path / "x.csv").not_done == 6
+    with pytest.raises(KgtrecError, match="under names of their own, found 'verdict'"):
+        write_tasks_csv(tmp_path / "y.csv", replace(tasks, shown={"verdict": labels_of(["Y"] * 6)}))

@@ -1,0 +1,84 @@
+"""The best k of each row against a full sort."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtrec.kernels.ranking import top_k as module
+from kgtrec.kernels.ranking.top_k import top_k
+
+NONE = np.zeros(0, np.intp)
+
+
+def obvious(scores, k, left_out, tie_order):
+    """Sort each row's candidates and cut."""
+    found = []
+    for r in range(len(scores)):
+        candidates = [e for e in range(scores.shape[1]) if not left_out[r, e]]
+        candidates.sort(key=lambda e, r=r: (scores[r, e], tie_order[e]), reverse=True)
+        found += [(r, e, scores[r, e]) for e in candidates[:k]]
+    return found
+
+
+def listed(best):
+    return list(zip(best.row.tolist(), best.entity.tolist(), best.score, strict=True))
+
+
+@settings(max_examples=3 * settings.default.max_examples, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    shape=st.tuples(st.integers(0, 4), st.sampled_from([1, 5, 64, 200])),
+    k=st.integers(1, 60),
+    levels=st.sampled_from([1, 3, 1000]),
+    dtype=st.sampled_from([np.float16, np.float32, np.float64, ">f4", np.int16, np.int64]),
+    share=st.sampled_from([0.0, 0.3, 0.97, 1.0]),
+)
+def test_lists_equal_a_full_sort(seed, shape, k, levels, dtype, share):
+    """Any type, constant rows, ties at the cut, rows with fewer candidates than k or none, sampled or not."""
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(-levels, levels, shape).astype(dtype)
+    if scores.dtype.kind == "f":
+        scores[rng.random(shape) < 0.2] = -np.inf
+    left_out, tie_order = rng.random(shape) < share, rng.permutation(shape[1]).astype(np.int32)
+    expected = obvious(scores, k, left_out, tie_order)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_LEAST_WIDTH", 32)
+        assert listed(top_k(scores, k, *np.nonzero(left_out), tie_order)) == expected
+
+
+@pytest.mark.parametrize("k", [1, 10, 100, 499, 1000, 5000])
+def test_a_shorter_list_is_a_prefix(k):
+    """Rows of 3,000 with coarse scores, so that the cut falls into ties: a list is the start of the longest one."""
+    rng = np.random.default_rng(2)
+    scores = rng.integers(0, 30, (5, 3000)).astype(np.float32)
+    left_out, tie_order = rng.random(scores.shape) < 0.1, rng.permutation(3000).astype(np.int32)
+    whole = listed(top_k(scores, 3000, *np.nonzero(left_out), tie_order))
+    cut = listed(top_k(scores, k, *np.nonzero(left_out), tie_order))
+    by_row = [[row for row in whole if row[0] == r][:k] for r in range(5)]
+    assert cut == [row for rows in by_row for row in rows]
+
+
+def test_a_sample_that_misleads_does_not_change_the_list():
+    """All sampled entities score high and are left out, or all score low: the list is still exact."""
+    rng = np.random.default_rng(3)
+    scores = rng.random((4, 4096)).astype(np.float32)
+    scores[:2, ::16] += 10  # every sampled entity above all others
+    scores[2:, ::16] -= 10  # every sampled entity below all others
+    left_out = np.zeros(scores.shape, bool)
+    left_out[0, ::16] = True
+    tie_order = np.arange(4096, dtype=np.int32)
+    assert listed(top_k(scores, 50, *np.nonzero(left_out), tie_order)) == obvious(scores, 50, left_out, tie_order)
+
+
+def test_zeros_of_both_signs_tie():
+    """-0.0 and 0.0 are equal, so the tie order decides."""
+    best = top_k(np.array([[0.0, -0.0]], np.float32), 1, NONE, NONE, np.array([0, 1], np.int32))
+    assert best.entity.tolist() == [1]
+
+
+def test_no_rows():
+    """An empty block gives empty lists."""
+    assert len(top_k(np.zeros((0, 3)), 2, NONE, NONE, np.arange(3, dtype=np.int32)).row) == 0

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtrec.kernels.statistics.compact_letters import compact_letters
+
+
+@st.composite
+def pairs_apart(draw: st.DrawFn) -> np.ndarray:
+    n = draw(st.integers(0, 7))
+    differ = np.zeros((n, n), np.bool_)
+    for i, j in combinations(range(n), 2):
+        differ[i, j] = differ[j, i] = draw(st.booleans())
+    return differ
+
+
+def test_all_alike_share_one_group():
+    """No pair apart: one letter for all."""
+    assert compact_letters(np.zeros((4, 4), np.bool_)).tolist() == [[True]] * 4
+
+
+def test_all_apart_have_a_group_each():
+    """Every pair apart: as many letters as things, in their order."""
+    assert np.array_equal(compact_letters(~np.eye(4, dtype=np.bool_)), np.eye(4, dtype=np.bool_))
+
+
+def test_no_things_no_groups():
+    """An empty table of pairs has no rows and no groups."""
+    assert compact_letters(np.zeros((0, 0), np.bool_)).shape == (0, 0)
+
+
+def test_asymmetric_pairs_are_refused():
+    """a apart from b, but b not from a, is no table of pairs."""
+    differ = np.zeros((2, 2), np.bool_)
+    differ[0, 1] = True
+    with pytest.raises(ValueError, match="square symmetric"):
+        compact_letters(differ)
+
+
+@given(pairs_apart())
+def test_two_share_a_group_exactly_if_they_are_not_apart(differ: np.ndarray):
+    """The law that letters are read by."""
+    member = compact_letters(differ)
+    share = (member.astype(int) @ member.T.astype(int)) > 0
+    assert np.array_equal(share, ~differ | np.eye(len(differ), dtype=np.bool_))
+
+
+@given(pairs_apart())
+def test_groups_are_the_largest_sets_without_a_pair_apart(differ: np.ndarray):
+    """Against all subsets: those that hold no pair apart and lie within no other such set."""
+    n = len(differ)
+    free = [
+        set(chosen)
+        for size in range(1, n + 1)
+        for chosen in combinations(range(n), size)
+        if not differ[np.ix_(chosen, chosen)].any()
+    ]
+    largest = {frozenset(group) for group in free if not any(group < other for other in free)}
+    found = compact_letters(differ)
+    assert {frozenset(np.flatnonzero(column).tolist()) for column in found.T} == largest
+    assert found.shape[1] == len(largest)
+
+
+@given(pairs_apart())
+def test_groups_stand_in_the_order_of_their_first_members(differ: np.ndarray):
+    """So that the best system's first letter is a."""
+    firsts = [column.argmax() for column in compact_letters(differ).T]
+    assert firsts == sorted(firsts)

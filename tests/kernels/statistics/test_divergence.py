@@ -1,0 +1,52 @@
+"""Kullback-Leibler divergence of counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import entropy
+
+from kgtrec.kernels.statistics.divergence import kl_divergence
+
+counts = st.lists(st.integers(0, 50), min_size=5, max_size=5).filter(any)
+
+
+def test_half_and_half_against_a_quarter_and_three():
+    """0.5 ln 2 + 0.5 ln(2/3) = 0.143841."""
+    assert kl_divergence(np.array([1, 1]), np.array([1, 3])) == pytest.approx(0.14384103622589045)
+
+
+@given(counts, counts, st.sampled_from([0.0, 0.5, 1.0]))
+def test_equals_scipy(p, q, smoothing):
+    """scipy.stats.entropy with a reference, smoothed the same way over the classes that either has."""
+    p, q = np.array(p), np.array(q)
+    some = (p > 0) | (q > 0)
+    expected = entropy(p[some] + smoothing, q[some] + smoothing)
+    assert kl_divergence(p, q, smoothing=smoothing) == pytest.approx(expected, abs=1e-12)
+
+
+@given(counts, st.integers(1, 9))
+def test_zero_for_the_same_distribution_at_any_size(p, times):
+    """Only shares count."""
+    assert kl_divergence(np.array(p), np.array(p) * times) == pytest.approx(0, abs=1e-12)
+
+
+@given(counts, st.data())
+def test_finite_and_not_negative_for_a_sample_of_the_reference(q, data):
+    """So no smoothing is needed there."""
+    p = np.array([data.draw(st.integers(0, n)) for n in q])
+    if p.any():
+        assert 0 <= kl_divergence(p, np.array(q)) < np.inf
+
+
+def test_infinite_where_the_reference_lacks_a_class():
+    """p > 0 and q = 0."""
+    assert kl_divergence(np.array([1, 1]), np.array([1, 0])) == np.inf
+
+
+def test_nothing_observed_is_an_error():
+    """There is no distribution."""
+    with pytest.raises(ValueError, match="expected at least one observation on both sides"):
+        kl_divergence(np.zeros(2, int), np.ones(2, int))

@@ -1,0 +1,192 @@
+"""Tests of the difference between systems, against scipy and statsmodels, and held to their level."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from kgtrec.kernels.statistics.paired_tests import (
+    achieved_significance,
+    clustered_errors,
+    differences,
+    effect_sizes,
+    holm,
+    pairs,
+    randomised_tukey,
+    t_test,
+)
+
+
+def scores(seed, systems=4, n=60, shift=0.0):
+    rng = np.random.default_rng(seed)
+    quality = rng.random(n)
+    value = quality + rng.normal(0, 0.2, (systems, n))
+    value[0] += shift
+    return value
+
+
+def test_every_pair_comes_once_in_the_order_of_the_systems():
+    first, second = pairs(4)
+    assert list(zip(first.tolist(), second.tolist(), strict=True)) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+
+
+@given(st.integers(0, 10_000), st.integers(2, 6), st.integers(2, 40))
+def test_t_tests_are_those_of_scipy(seed, systems, n):
+    """scipy.stats.ttest_rel, pair by pair."""
+    value = scores(seed, systems, n)
+    mean, deviation = differences(value)
+    t, p = t_test(mean, deviation / np.sqrt(n), n - 1)
+    for pair, (one, other) in enumerate(zip(*pairs(systems), strict=True)):
+        expected = stats.ttest_rel(value[one], value[other])
+        assert t[pair] == pytest.approx(expected.statistic, rel=1e-9)
+        assert p[pair] == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_p_is_undefined_without_variance():
+    """Equal systems, and systems that differ by the same on every item, give no test; 0.1 + 0.2 does not hide it."""
+    base = np.array([0.1, 0.2, 0.3])
+    mean, deviation = differences(np.array([base, base, np.full(3, 0.3), np.full(3, 0.1)]))
+    assert deviation[0] == 0
+    assert deviation[5] == 0
+    assert np.isnan(t_test(mean, deviation, 2)[1][[0, 5]]).all()
+
+
+def test_one_item_has_no_deviation():
+    assert np.isnan(differences(np.array([[1.0], [0.0]]))[1]).all()
+    assert np.isnan(t_test(np.array([1.0]), np.array([np.nan]), 0)[1]).all()
+
+
+@pytest.mark.slow
+@given(st.integers(0, 10_000), st.integers(2, 12))
+def test_clustered_errors_are_those_of_statsmodels(seed, n_clusters):
+    """A regression on a constant with cluster-robust covariance."""
+    api = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(seed)
+    value = scores(seed, 3, 50)
+    cluster = np.append(np.arange(n_clusters), rng.integers(0, n_clusters, 50 - n_clusters))
+    error, found = clustered_errors(value, cluster)
+    assert found == n_clusters
+    for pair, (one, other) in enumerate(zip(*pairs(3), strict=True)):
+        fit = api.OLS(value[one] - value[other], np.ones(50)).fit(cov_type="cluster", cov_kwds={"groups": cluster})
+        assert error[pair] == pytest.approx(fit.bse[0], rel=1e-9)
+
+
+@given(st.integers(0, 10_000))
+def test_clusters_of_one_item_give_the_plain_error(seed):
+    value = scores(seed, 3, 20)
+    error, n_clusters = clustered_errors(value, np.random.default_rng(seed).permutation(20) * 7)
+    assert n_clusters == 20
+    np.testing.assert_allclose(error, differences(value)[1] / np.sqrt(20))
+
+
+def test_items_repeated_within_clusters_add_no_certainty():
+    """Every item twice: the plain error shrinks by the root of 2, the clustered one stays."""
+    value = scores(3, 2, 40)
+    twice = np.repeat(value, 2, axis=1)
+    error, _ = clustered_errors(twice, np.repeat(np.arange(40), 2))
+    np.testing.assert_allclose(error, differences(value)[1] / np.sqrt(40))
+    assert differences(twice)[1][0] / np.sqrt(80) < 0.72 * error[0]
+
+
+@pytest.mark.slow
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_is_that_of_statsmodels(p):
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    np.testing.assert_allclose(holm(np.array(p)), multitest.multipletests(p, method="holm")[1], atol=1e-15)
+
+
+def test_holm_leaves_undefined_values_out():
+    np.testing.assert_allclose(holm(np.array([0.01, np.nan, 0.04])), [0.02, np.nan, 0.04])
+
+
+def test_significance_level_is_that_of_a_slow_bootstrap():
+    """Sakai's figure 2 sample by sample, on the same draws."""
+    value = scores(5, 3, 30, shift=0.06)
+    repeats = 200
+    rng = np.random.default_rng(9)
+    draws = [rng.integers(0, 30, 30) for _ in range(repeats)]
+    expected = []
+    for one, other in zip(*pairs(3), strict=True):
+        z = value[one] - value[other]
+        observed = abs(z.mean()) / (z.std(ddof=1) / np.sqrt(30))
+        w = z - z.mean()
+        samples = [w[draw] for draw in draws]
+        t = [abs(sample.mean()) / (sample.std(ddof=1) / np.sqrt(30)) for sample in samples]
+        expected.append(np.mean(np.array(t) >= observed))
+    np.testing.assert_allclose(achieved_significance(value, None, repeats, seed=9), expected)
+
+
+def test_significance_level_is_undefined_where_systems_do_not_differ():
+    base = np.linspace(0, 1, 10)
+    assert np.isnan(achieved_significance(np.array([base, base, base + 1]), None, 50, seed=0)).all()
+
+
+@pytest.mark.parametrize("test", [achieved_significance, randomised_tukey])
+def test_resampling_tests_hold_their_level_and_reach_power(test):
+    """Of 200 pairs of equal systems about 5% come out below 0.05 (within 4 standard errors); of shifted ones most."""
+    null = [test(scores(seed, 2, 50), None, 200, seed)[0] for seed in range(200)]
+    assert 0.05 - 4 * np.sqrt(0.05 * 0.95 / 200) <= np.mean(np.array(null) < 0.05)
+    assert np.mean(np.array(null) < 0.05) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 200)
+    shifted = [test(scores(seed, 2, 50, shift=0.2), None, 200, seed)[0] for seed in range(40)]
+    assert np.mean(np.array(shifted) < 0.05) > 0.9
+
+
+def test_tukey_keeps_the_chance_of_any_false_alarm_among_many_systems():
+    """Six equal systems, 15 pairs: all pairs together are wrong at most about 5% of the time."""
+    alarms = [randomised_tukey(scores(seed, 6, 30), None, 100, seed).min() < 0.05 for seed in range(150)]
+    assert np.mean(alarms) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 150)
+
+
+def test_clusters_are_shuffled_and_drawn_as_one():
+    """Each item ten times over: the p-values of the items once."""
+    value = scores(2, 3, 25, shift=0.1)
+    often = np.repeat(value, 10, axis=1)
+    cluster = np.repeat(np.arange(25), 10)
+    for test in (achieved_significance, randomised_tukey):
+        np.testing.assert_allclose(test(often, cluster, 100, 4), test(value, None, 100, 4))
+
+
+@pytest.mark.parametrize("n", [50, 2_000])
+def test_tukey_counts_a_tie_with_the_data_whatever_rounding_says(n):
+    """Two systems that differ on one item are as far apart however their names are shuffled: p is 1."""
+    value = np.tile(np.random.default_rng(1).random(n), (2, 1))
+    value[1, 3] += 1e-3
+    assert randomised_tukey(value, None, 100, seed=0).tolist() == [1.0]
+    assert randomised_tukey(np.repeat(value, 2, axis=1), np.repeat(np.arange(n), 2), 100, seed=0).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("test", [achieved_significance, randomised_tukey])
+def test_a_seed_gives_the_same_p_values(test):
+    value = scores(1, 3, 30)
+    np.testing.assert_array_equal(test(value, None, 50, seed=5), test(value, None, 50, seed=5))
+    assert not np.array_equal(test(value, None, 200, seed=5), test(value, None, 200, seed=6))
+
+
+def test_questions_that_cancel_out_leave_no_variance():
+    """Differences of +0.1 and -0.1 (or 0.3 and 0.1) in every question: each says the same, and rounding is no proof."""
+    cluster = np.repeat(np.arange(30), 2)
+    base = np.random.default_rng(0).random(60)
+    for swing in (0.0, 0.2):
+        value = np.array([base + np.tile([0.1 + swing, -0.1 + swing], 30), base])
+        error, n_clusters = clustered_errors(value, cluster)
+        assert error[0] == 0
+        assert np.isnan(t_test(differences(value)[0], error, n_clusters - 1)[1]).all()
+        assert np.isnan(achieved_significance(value, cluster, 20, seed=0)).all()
+
+
+def test_effect_sizes_of_one_shift():
+    """Shifted by 0.5 with no noise: d_z has nothing to divide by, d pooled is the shift over the spread."""
+    base = np.random.default_rng(0).random(50)
+    d_z, d_pooled = effect_sizes(np.array([base + 0.5, base]))
+    assert np.isnan(d_z[0])
+    assert d_pooled[0] == pytest.approx(0.5 / base.std(ddof=1))
+
+
+@given(st.integers(0, 10_000), st.integers(2, 30))
+def test_d_z_is_t_over_the_root_of_n(seed, n):
+    value = scores(seed, 3, n)
+    mean, deviation = differences(value)
+    np.testing.assert_allclose(effect_sizes(value)[0] * np.sqrt(n), t_test(mean, deviation / np.sqrt(n), n - 1)[0])

@@ -1,0 +1,41 @@
+"""The report of a pool: counts by hand, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from kgtrec.data.campaign import Automatic
+from kgtrec.pooling.pool_runs import pool_runs
+from kgtrec.pooling.summary import summarise_pool
+from kgtrec.report.show import shown
+from tests.pooling.test_pool_runs import ranked, world_of
+
+
+def test_a_pool_of_two_runs():
+    """e2 e3 and e3 e4: three triples, one in common; head0 has nothing."""
+    world = world_of({"a": ranked("e2", "e3"), "b": ranked("e3", "e4")})
+    pool = pool_runs(world.collection, world.runs())
+    found = summarise_pool(pool, {"a": "one"}, Automatic(np.array([-1, 0, -1], np.int8), ("head type",)))
+    assert (found.triples, found.contributions, found.questions, found.empty_questions) == (3, 4, 2, 1)
+    assert found.per_question == (0, 1.5, 3)
+    assert found.new_by_depth.tolist() == [2, 1]
+    assert (found.size.tolist(), found.unique.tolist(), found.by_runs.tolist()) == ([2, 2], [1, 1], [2, 1])
+    assert found.shared.tolist() == [[2, 1], [1, 2]]
+    text = shown(found, "table")
+    lines = [line.split() for line in text.splitlines()]
+    assert ["a", "one", "2", "1", "50.0%"] in lines
+    assert ["head", "type", "1"] in lines
+    assert ["for", "people", "to", "judge", "2"] in lines
+    read = json.loads(json.dumps(found.to_dict()))
+    assert read["runs"][0] == {"run": "a", "family": "one", "triples": 2, "unique": 1, "shared": {"a": 2, "b": 1}}
+    assert read["triples_per_question"] == {"min": 0, "median": 1.5, "max": 3}
+
+
+def test_the_runs_of_an_empty_pool():
+    """Everything is 0, and nothing is divided by it."""
+    world = world_of({"a": ranked("e1")})
+    found = summarise_pool(pool_runs(world.collection, world.runs()))
+    assert (found.triples, found.empty_questions, found.per_question) == (0, 2, (0, 0.0, 0))
+    assert "a    -             0               0   0.0%\n" in shown(found, "table")

@@ -1,0 +1,227 @@
+"""What a study's configuration may say, and how a mistake in it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kgtrec.errors import FormatError
+from kgtrec.kernels.ranking.positions import TIE_POLICIES
+from kgtrec.study.config import StudyOptions
+from kgtrec.study.config_file import _TIES, read_study_config
+
+ROOT = Path(__file__).parents[2]
+GOOD = """title = "T"
+[data]
+folder = "${HERE}/kg"
+[systems]
+baselines = ["rules", "popularity"]
+[[labels]]
+name = "all"
+kind = "test"
+[[labels]]
+name = "some"
+kind = "sample"
+size = 0.5
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "kg").mkdir()
+    for name in ("train", "valid", "test"):
+        (tmp_path / "kg" / f"{name}.tsv").write_text("a\tr\tb\n")
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "one.run").write_text("")
+    return tmp_path
+
+
+def read(folder: Path, text: str, **environment: str):
+    (folder / "s.toml").write_text(text)
+    return read_study_config(folder / "s.toml", environment={"HERE": str(folder), **environment})
+
+
+def test_a_small_configuration(folder: Path):
+    """Its folder has the name of the file; all pairs of label sets are compared; variables are shown as written."""
+    found = read(folder, GOOD)
+    assert found.out == folder / "s"
+    assert found.pairs == (("all", "some"),)
+    assert [source.shown for source in found.data.splits] == [
+        f"${{HERE}}/kg/{n}.tsv" for n in ("train", "valid", "test")
+    ]
+    assert found.data.splits[0].path == folder / "kg" / "train.tsv"
+    assert [labels.collection for labels in found.labels] == ["test", "some"]
+
+
+def test_paths_are_relative_to_the_file(folder: Path):
+    found = read(folder, GOOD.replace("${HERE}/kg", "kg"))
+    assert found.data.splits[2].path == folder / "kg" / "test.tsv"
+    assert found.data.splits[2].shown == "kg/test.tsv"
+
+
+def test_systems_come_from_folders_and_patterns_each_once(folder: Path):
+    (folder / "runs" / "two.run").write_text("")
+    (folder / "runs" / "notes.txt").write_text("")
+    text = GOOD.replace('baselines = ["rules", "popularity"]', 'runs = ["runs/one.run", "runs", "${HERE}/runs/t*.run"]')
+    found = read(folder, text.split('[[labels]]\nname = "some"')[0])
+    assert [source.path.name for source in found.systems.runs] == ["one.run", "two.run"]
+
+
+def test_a_label_set_may_judge_the_questions_of_a_sample(folder: Path):
+    (folder / "q.txt").write_text("head0 0 a 1\n")
+    found = read(folder, GOOD + '[[labels]]\nname = "more"\nkind = "qrels"\nfile = "q.txt"\non = "some"\n')
+    assert found.label_set("more").collection == "some"
+
+
+@pytest.mark.parametrize(
+    ("change", "to", "message"),
+    [
+        ('title = "T"\n', "", "s.toml: expected a title, found none"),
+        ('title = "T"', "title = 3", "s.toml:1: expected title to be a text, found 3"),
+        ('title = "T"', 'title = "T', "s.toml:1: expected TOML, found"),
+        ("[data]", "[dta]", "s.toml:2: unknown option [dta]; did you mean [data]?"),
+        ("baselines", "baseline", "s.toml:5: unknown option 'baseline' of [systems]; did you mean baselines?"),
+        (
+            'baselines = ["rules", "popularity"]',
+            "",
+            "expected a section [systems] with scores, baselines, ranks or runs",
+        ),
+        (
+            'baselines = ["rules", "popularity"]',
+            'runs = ["runs"]',
+            "expected scores or baselines, which can be ranked on",
+        ),
+        (
+            'baselines = ["rules", "popularity"]',
+            'scores = ["runs"]',
+            "s.toml:5: expected scores to lead to files that end",
+        ),
+        ("${HERE}", "${THERE}", "s.toml:3: folder needs the environment variable THERE, which is not set"),
+        ("${HERE}/kg", "nowhere", "s.toml:3: expected a folder for folder, found nothing there"),
+        ("folder = ", 'collection = "kg"\nfolder = ', "found folder and collection"),
+        ("folder = ", "train = ", "expected train, valid and test, or a folder"),
+        (
+            '"test"',
+            '"tset"',
+            "s.toml:8: expected kind to be one of test, sample, qrels, campaign, published, found 'tset'; "
+            "did you mean test?",
+        ),
+        (
+            'name = "some"',
+            'name = "all"',
+            "s.toml:10: expected a name of its own for each label set, found 'all' again",
+        ),
+        ('name = "some"', 'name = "a b"', "s.toml:10: expected name to be a name of letters, digits, dots and dashes"),
+        ('name = "some"\n', "", "s.toml:9: expected a name of each label set, found none"),
+        ("size = 0.5", "", "expected triples or a size of a label set of kind 'sample', found none"),
+        (
+            "size = 0.5",
+            "size = 1.5",
+            "s.toml:12: expected size to be a number of triples, or a fraction of them, found 1.5",
+        ),
+        ("size = 0.5", 'size = 0.5\non = "all"', "s.toml:13: expected no on of a label set of kind 'sample'"),
+        (
+            "size = 0.5",
+            'size = 0.5\n[power]\nlabels = ["al"]',
+            "s.toml:14: expected a label set of all, some, found 'al'",
+        ),
+        (
+            "size = 0.5",
+            "size = 0.5\n[power]\nalpha = 5",
+            "s.toml:14: expected alpha to be a number between 0 and 1, found 5",
+        ),
+        (
+            "size = 0.5",
+            'size = 0.5\n[correlation]\npairs = [["all", "all"]]',
+            "expected two label sets, found 'all' twice",
+        ),
+        ('name = "some"', f'name = "{"s" * 65}"', "s.toml:10: expected name to be a name of letters"),
+        ("${HERE}/kg", "${A=B}", "s.toml:3: expected the name of an environment variable in ${...} of folder"),
+        ("${HERE}/kg", "k\\u0000g", "s.toml:3: expected a path in UTF-8 without NUL for folder"),
+        ("${HERE}/kg", "x" * 5000, "s.toml:3: expected a folder for folder, found what cannot be looked at"),
+        (
+            'baselines = ["rules", "popularity"]',
+            'runs = ["r**/*.run"]',
+            "s.toml:5: expected a pattern of files for runs",
+        ),
+        ('title = "T"', f"title = {'9' * 5000}", "s.toml: expected TOML with numbers of a usual size"),
+        ('title = "T"', f"title = {'[' * 5000}", "s.toml: expected TOML, found brackets nested too deeply"),
+        ('/kg"', '/kg"\nthreshold = inf', "s.toml:4: expected threshold to be a number above 1, found inf"),
+        ('title = "T"', f'title = "T"\nabout = [{"3, " * 5000}]', "3, 3..."),
+        (
+            "size = 0.5",
+            'size = 0.5\n[correlation]\ncoefficients = ["tau", "tau"]',
+            "s.toml:14: expected coefficients to be a list of tau, tau_ap, spearman, rbo, each once at most",
+        ),
+        (
+            "size = 0.5",
+            "size = 0.5\n[stability]\nrepeats = true",
+            "expected repeats to be a whole number from 1 to 1,000,000",
+        ),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(folder: Path, change: str, to: str, message: str):
+    assert change in GOOD
+    with pytest.raises(FormatError) as told:
+        read(folder, GOOD.replace(change, to, 1))
+    assert message in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"title = 'x'\0", b""])
+def test_other_bytes_are_no_configuration(tmp_path: Path, content: bytes):
+    (tmp_path / "s.toml").write_bytes(content)
+    with pytest.raises(FormatError):
+        read_study_config(tmp_path / "s.toml")
+
+
+def test_a_byte_order_mark_and_carriage_returns_are_read_over(folder: Path):
+    (folder / "s.toml").write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    assert read_study_config(folder / "s.toml", environment={"HERE": str(folder)}).title == "T"
+
+
+def test_a_whole_number_is_a_threshold(folder: Path):
+    assert read(folder, GOOD.replace('/kg"', '/kg"\nthreshold = 2')).data.options == {"threshold": 2}
+
+
+def test_a_folder_whose_name_looks_like_a_pattern_is_none(tmp_path: Path):
+    """Only what the configuration says is a pattern; where it lies is a place."""
+    folder = tmp_path / "a[1]*"
+    (folder / "kg").mkdir(parents=True)
+    for name in ("train", "valid", "test"):
+        (folder / "kg" / f"{name}.tsv").write_text("a\tr\tb\n")
+    (folder / "one.run").write_text("")
+    for pattern in ("*.run", "${HERE}/*.run"):
+        text = GOOD.split('[[labels]]\nname = "some"')[0]
+        found = read(folder, text.replace('baselines = ["rules", "popularity"]', f'runs = ["{pattern}"]'))
+        assert [source.path for source in found.systems.runs] == [folder / "one.run"]
+
+
+def test_a_name_that_no_text_can_hold_is_refused(folder: Path):
+    (folder / "runs" / "a\udcff.run").write_text("")
+    with pytest.raises(FormatError, match="expected names of files in UTF-8"):
+        read(folder, GOOD.replace('baselines = ["rules", "popularity"]', 'runs = ["runs"]'))
+
+
+def test_policies_for_ties_are_those_that_there_are():
+    """A format imports no kernel, so it has a list of its own."""
+    assert _TIES == TIE_POLICIES
+
+
+def test_options_that_the_report_tells_come_from_their_sections(folder: Path):
+    text = GOOD + (
+        '[measures]\nconfidence = 0.9\n[power]\nalpha = 0.01\n[correlation]\ncoefficients = ["rbo", "tau"]\n'
+        '[stability]\ncoefficient = "spearman"\n'
+    )
+    assert read(folder, text).options == StudyOptions(0.9, 0.01, ("rbo", "tau"), "spearman")
+    assert read(folder, GOOD).options == StudyOptions(0.95, 0.05, ("tau", "tau_ap", "spearman", "rbo"), "tau")
+
+
+def test_what_was_read_is_kept_byte_by_byte(folder: Path):
+    """Whatever somebody does to the file afterwards."""
+    content = b"\xef\xbb\xbf# \xc3\xa9\r\n" + GOOD.encode()
+    (folder / "s.toml").write_bytes(content)
+    found = read_study_config(folder / "s.toml", environment={"HERE": str(folder)})
+    (folder / "s.toml").write_bytes(b"")
+    assert found.written == content
