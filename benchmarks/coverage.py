@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from kgtrec.evaluation.evaluate import breakdown_of, measured_items
 from kgtrec.evaluation.intervals import DRAWN, Drawn, answer_triples, interval_of, least_effective, units_of_lists
-from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.summarise import fraction
 from kgtrec.evaluation.weighting import Weighting
 from kgtrec.formats.answer_ranks import read_answer_ranks
@@ -68,7 +68,7 @@ def population(folder: str, path: str) -> Population:
     """What the collection and the answer ranks hold."""
     collection = read_collection(folder)
     qrels = collection.qrels
-    seen = judge(read_answer_ranks(path), qrels)
+    seen = match(read_answer_ranks(path), qrels)
     measures = tuple(measure for measure in parse_measures(MEASURES) if isinstance(measure, ParsedMeasure))
     whole, weighting = breakdown_of(None, qrels, collection, measures), Weighting(None, qrels, collection)
     triple = answer_triples(qrels, collection)

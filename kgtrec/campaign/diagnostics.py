@@ -23,7 +23,7 @@ from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation.belonging import Belonging
 from kgtrec.evaluation.evaluate import System, evaluate, tell_lacking
 from kgtrec.evaluation.given import each_system
-from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.kernels.integer_keys import is_among
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
@@ -523,7 +523,7 @@ def _run_scores(
     their own row numbers, which then tell which rows of what was found to leave out.
     """
     numbered = replace(qrels, grade=np.arange(len(qrels), dtype=np.int32))
-    found = judge(run, numbered).ranking
+    found = match(run, numbered).ranking
     order = np.argsort(qrels.questions.byte_order).astype(np.int32)
     none = np.zeros(len(order), np.int32)
     values = np.empty((len(kept), len(measures)))

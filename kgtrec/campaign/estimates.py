@@ -19,7 +19,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.scores import Scores
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation.belonging import different_systems
-from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.matching import match
 from kgtrec.kernels.sampling.inverse_probability import estimated_totals
 from kgtrec.kernels.sampling.pooling import stratum_of
 from kgtrec.kernels.sampling.sampled_precision import (
@@ -306,7 +306,7 @@ class _JudgedRows:
         """(n_questions,) average precision of a run."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KgtrecWarning)  # of questions that were not pooled for
-            ranking = judge(run, self.qrels).ranking
+            ranking = match(run, self.qrels).ranking
         position = np.full(len(self.qrels), np.inf)
         position[ranking.grade] = ranking.position
         position = position[self.qrels.grade]  # in the order of the qrels

@@ -18,7 +18,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, legible
-from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.plausibility import (
     against_chance,
     check_ranks,
@@ -366,7 +366,7 @@ def _check_against_chance(read: _Input) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", KgtrecWarning)
                 try:
-                    found = against_chance(judge(system, collection.qrels), len(collection.entities))
+                    found = against_chance(match(system, collection.qrels), len(collection.entities))
                 except KgtrecError:
                     continue  # told already
             if found is not None:

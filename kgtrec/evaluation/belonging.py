@@ -57,7 +57,7 @@ class Belonging:
 
     Answer ranks belong together if they are of one collection and were filtered by the same splits: the candidates are
     others otherwise, and with them every measure. What was an answer when each was ranked does not matter, since
-    :func:`kgtrec.evaluation.matching.judge` counts as ranking again with the qrels would; and an answer of the qrels
+    :func:`kgtrec.evaluation.matching.match` counts as ranking again with the qrels would; and an answer of the qrels
     without a rank is an error there. Candidates that are judged wrong need a rank for the measures that look at them
     (bpref, infAP, Judged, unj, ...): if one of those is asked for, all systems must have the same ones; for infAP also
     of those with a negative grade, which were pooled and not sampled.

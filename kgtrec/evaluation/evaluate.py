@@ -21,7 +21,7 @@ from kgtrec.errors import KgtrecError, MeasureError, nearest, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.given import each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
-from kgtrec.evaluation.matching import JudgedSystem, judge
+from kgtrec.evaluation.matching import MatchedSystem, match
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
 from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.evaluation.weighting import Weighting
@@ -152,10 +152,10 @@ def evaluate(
     set_against: list[AgainstChance] = []
     over_questions = any(measure.items == "questions" for measure in parsed)
 
-    def seen_systems() -> Iterator[JudgedSystem]:
+    def seen_systems() -> Iterator[MatchedSystem]:
         for system in found:
             compared = _in_float32(system) if float32 and isinstance(system, Run) else system
-            seen = judge(compared, judgements, ties, seed)
+            seen = match(compared, judgements, ties, seed)
             n_entities = len(system.entities) if collection is None else len(collection.entities)
             if (found_by_chance := against_chance(seen, n_entities)) is not None:
                 set_against.append(found_by_chance)
@@ -163,7 +163,7 @@ def evaluate(
                 tell_lacking(seen.name, int(np.sum(seen.ranking.num_retrieved == 0)), judgements, missing)
             yield seen
 
-    def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: JudgedSystem) -> ItemValues:
+    def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: MatchedSystem) -> ItemValues:
         return measured_items(measure, seen, judgements, breakdown, weighting, missing)
 
     scores = _scored(seen_systems(), parsed, items_of, breakdown, weighting, intervals)
@@ -218,9 +218,9 @@ def prepared(
 
 
 def _scored(
-    systems: Iterable[JudgedSystem],
+    systems: Iterable[MatchedSystem],
     measures: Sequence[ParsedMeasure | ProvidedMeasure],
-    items_of: Callable[[ParsedMeasure | ProvidedMeasure, JudgedSystem], ItemValues],
+    items_of: Callable[[ParsedMeasure | ProvidedMeasure, MatchedSystem], ItemValues],
     breakdown: Breakdown,
     weighting: Weighting,
     intervals: Intervals | None,
@@ -339,7 +339,7 @@ def _by_topic(per: str, qrels: Qrels, collection: Collection | None) -> Breakdow
 
 def measured_items(
     measure: ParsedMeasure | ProvidedMeasure,
-    seen: JudgedSystem,
+    seen: MatchedSystem,
     qrels: Qrels,
     breakdown: Breakdown,
     weighting: Weighting,
@@ -382,7 +382,7 @@ def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None)
     warn(f"{name} lacks {lacking:,} of the {len(qrels.questions):,} questions of the qrels; {then}")
 
 
-def _items_of_answers(measure: ParsedMeasure, seen: JudgedSystem, breakdown: Breakdown) -> ItemValues:
+def _items_of_answers(measure: ParsedMeasure, seen: MatchedSystem, breakdown: Breakdown) -> ItemValues:
     answers = seen.answers
     if answers is None:
         over_questions = measure.label.replace("micro.", "macro.", 1)
@@ -401,7 +401,7 @@ def _items_of_answers(measure: ParsedMeasure, seen: JudgedSystem, breakdown: Bre
 
 def _items_of_questions(
     measure: ParsedMeasure | ProvidedMeasure,
-    seen: JudgedSystem,
+    seen: MatchedSystem,
     qrels: Qrels,
     breakdown: Breakdown,
     missing: Missing,

@@ -13,7 +13,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import CollectionError, MeasureError
 from kgtrec.evaluation.evaluate import Missing, System, breakdown_of, measured_items, prepared
-from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, tell_undefined
 from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.aggregate import LINKS, aggregate_groups
@@ -130,7 +130,7 @@ def item_scores(
     names: list[str] = []
     gathered: dict[str, list[ItemValues]] = {measure.label: [] for measure in parsed}
     for system in found:
-        seen = judge(system, judgements, ties, seed)
+        seen = match(system, judgements, ties, seed)
         names.append(seen.name)
         for measure in parsed:
             items = measured_items(measure, seen, judgements, breakdown, weighting, missing)

@@ -53,7 +53,7 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JudgedSystem:
+class MatchedSystem:
     """One system, seen through one set of qrels and one rule for ties."""
 
     name: str
@@ -71,7 +71,7 @@ class JudgedSystem:
         return float(np.mean(self.group_size > 1)) if len(self.group_size) else 0.0
 
 
-def judge(system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None, seed: int = 0) -> JudgedSystem:
+def match(system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None, seed: int = 0) -> MatchedSystem:
     """Hold one system against qrels.
 
     Answer ranks stand where ranking the scores again with these qrels would have them, whatever was an answer when
@@ -117,7 +117,7 @@ def _by_counts(ties: str) -> Ties:
     return next((rule for rule in TIES if rule == ties), "realistic")
 
 
-def _judge_run(run: Run, qrels: Qrels, ties: str, seed: int) -> JudgedSystem:
+def _judge_run(run: Run, qrels: Qrels, ties: str, seed: int) -> MatchedSystem:
     question = _question_codes(run.name, run.questions, qrels)
     _report_questions(run, question)
     row, judged = _pairs_found(question, run.question, run.entity, run.entities, qrels)
@@ -139,7 +139,7 @@ def _judge_run(run: Run, qrels: Qrels, ties: str, seed: int) -> JudgedSystem:
     ranking = _ranking(qrels, num_retrieved, judged, position)
     tied_ranking = _tied_ranking(qrels, num_retrieved, judged, first, size) if ties == "expected" else None
     group_size, places = size[qrels.grade[judged] >= 1], Places(judged, first, size, position)
-    return JudgedSystem(run.name, ties, ranking, tied_ranking, None, group_size, run, places)
+    return MatchedSystem(run.name, ties, ranking, tied_ranking, None, group_size, run, places)
 
 
 def _tied_groups(
@@ -189,7 +189,7 @@ def _keys(system: Run | AnswerRanks, rows: NDArray[np.intp] | slice, seed: int) 
     return mixed(seed, question[system.question[rows]], entity[system.entity[rows]])
 
 
-def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> JudgedSystem:
+def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> MatchedSystem:
     question = _question_codes(ranks.name, ranks.questions, qrels)
     row, judged = _pairs_found(question, ranks.question, ranks.entity, ranks.entities, qrels)
     _require_relevant(ranks, qrels, judged)
@@ -232,7 +232,7 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> Judg
         (above + 1)[answers], (above + tied + 1)[answers],
     )  # fmt: skip
     places = Places(judged, counts.listed_above + 1, counts.listed_tied + 1, position)
-    return JudgedSystem(
+    return MatchedSystem(
         ranks.name, ties, ranking, tied_ranking, micro, counts.listed_tied[relevant] + 1, None, places
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.pair_set import PairSet
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS, Triples
-from kgtrec.evaluation.matching import JudgedSystem
+from kgtrec.evaluation.matching import MatchedSystem
 from kgtrec.kernels.integer_keys import is_among_sorted
 from kgtrec.kernels.ranking.rank_column import OffPlace, off_place
 
@@ -125,12 +125,12 @@ class AgainstChance:
     z: float  # standard deviations better than chance
 
 
-def against_chance(seen: JudgedSystem, n_entities: int) -> AgainstChance | None:
+def against_chance(seen: MatchedSystem, n_entities: int) -> AgainstChance | None:
     """Set a system against chance: exact ranks by their mean, a cut run by how many answers it lists.
 
     Parameters
     ----------
-    seen : JudgedSystem
+    seen : MatchedSystem
     n_entities : int
         How many candidates a question has at the most, of which a run lists some.
 

@@ -21,7 +21,7 @@ from kgtrec.errors import KgtrecError, KgtrecWarning, warn
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import Missing, System, default_measures, evaluate
 from kgtrec.evaluation.given import each_system
-from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.matching import match
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 
@@ -150,7 +150,7 @@ def compare_ties(
         values.append(_values(qrels, system, parsed, asked, seed, missing))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KgtrecWarning)  # told when the system was evaluated
-            sizes.append(judge(system, judgements).group_size)
+            sizes.append(match(system, judgements).group_size)
     shown = [place for place, policy in enumerate(asked) if policy != "trec" or True in kinds or policies is not None]
     return TieComparison(
         tuple(names), tuple(measure.label for measure in parsed), tuple(asked[place] for place in shown),

@@ -22,7 +22,7 @@ from kgtrec.data.table import Column, Table, lower_text
 from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest, warn
 from kgtrec.evaluation.evaluate import Missing
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
-from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.matching import match
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.paired_outcomes import outcomes
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
@@ -568,7 +568,7 @@ def _of_ranks(system: AnswerRanks, qrels: Qrels, row: NDArray[np.intp], ties: st
     """(n,) micro ranks of some of the relevant rows of the qrels."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)  # told when the system was scored
-        answers = judge(system, qrels, ties, seed).answers
+        answers = match(system, qrels, ties, seed).answers
     if answers is None:
         return np.full(len(row), np.nan)
     ranks: Floats = answers.rank[np.cumsum(qrels.grade >= 1)[row] - 1]

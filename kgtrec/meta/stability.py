@@ -25,7 +25,7 @@ from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.evaluate import Missing, System, default_measures
 from kgtrec.evaluation.given import each_system
 from kgtrec.evaluation.item_scores import higher_is_better
-from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.kernels.ranking.positions import TIES, Ties
 from kgtrec.kernels.sampling.kept_patterns import KeptPatterns
@@ -484,7 +484,7 @@ class _System:
 
 
 def _listed(system: Run | AnswerRanks, qrels: Qrels, test_set: _TestSet, ties: str | None, seed: int) -> _System:
-    seen = judge(system, qrels, ties, seed)
+    seen = match(system, qrels, ties, seed)
     rule: Ties | None = next((rule for rule in TIES if rule == seen.ties), None)
     if seen.ties == "expected":
         rule = "realistic"  # whose ranks are the mean ranks

@@ -17,7 +17,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.given import each_system
-from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.matching import match
 from kgtrec.kernels.openworld.moments import Weights
 from kgtrec.kernels.ranking.positions import higher_and_equal
 
@@ -110,7 +110,7 @@ class Placings:
         for system in different_systems(each_system(systems), None, qrels=qrels, mixed=mixed):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", KgtrecWarning)  # of non-answers without a rank, and questions not asked
-                seen = judge(system, qrels)
+                seen = match(system, qrels)
             places = seen.places
             rank, key = np.full((2, len(qrels)), np.inf)
             if seen.ties == "trec":

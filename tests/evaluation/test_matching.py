@@ -11,7 +11,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
-from kgtrec.evaluation.matching import judge
+from kgtrec.evaluation.matching import match
 from kgtrec.ranking.rank import rank_scores
 from tests.collections_by_hand import collection_of
 from tests.worlds import World, worlds
@@ -29,7 +29,7 @@ def obvious_rank(score: float, others: list[float], rule: str) -> float:
 @given(worlds(regraded=True), st.sampled_from(RULES))
 def test_micro_ranks_leave_out_every_other_answer(world: World, rule: str):
     """Filtered: an answer is ranked among the candidates that the qrels do not call an answer now."""
-    answers = judge(world.answer_ranks(), world.qrels(), rule).answers
+    answers = match(world.answer_ranks(), world.qrels(), rule).answers
     relevant = sorted(pair for pair, grade in world.grades.items() if grade >= 1)
     assert list(zip(answers.question.tolist(), answers.entity.tolist(), strict=True)) == relevant
     for (question, entity), rank, n in zip(relevant, answers.rank, answers.candidates, strict=True):
@@ -42,7 +42,7 @@ def test_micro_ranks_leave_out_every_other_answer(world: World, rule: str):
 @given(worlds(regraded=True), st.sampled_from(RULES), st.sampled_from([(), ("train", "valid")]))
 def test_micro_ranks_without_the_test_filter_keep_the_other_answers(world: World, rule: str, filtered_by: tuple):
     """Raw and partial filters: an answer is ranked among all candidates of the question."""
-    answers = judge(world.answer_ranks(filtered_by), world.qrels(), rule).answers
+    answers = match(world.answer_ranks(filtered_by), world.qrels(), rule).answers
     for question, entity, rank, n in zip(*(getattr(answers, c) for c in ("question", "entity", "rank", "candidates")),
                                          strict=True):  # fmt: skip
         others = [world.scores[question][e] for e in world.candidates(question) if e != entity]
@@ -53,7 +53,7 @@ def test_micro_ranks_without_the_test_filter_keep_the_other_answers(world: World
 @given(worlds(regraded=True))
 def test_lists_hold_every_candidate(world: World):
     """Macro: the list of a judged question is as long as it has candidates, the other answers included."""
-    ranking = judge(world.answer_ranks(), world.qrels()).ranking
+    ranking = match(world.answer_ranks(), world.qrels()).ranking
     for question in {q for q, _ in world.grades}:
         assert ranking.num_retrieved[question] == len(world.candidates(question))
 
@@ -61,7 +61,7 @@ def test_lists_hold_every_candidate(world: World):
 @given(worlds(regraded=True), st.sampled_from(["optimistic", "pessimistic"]))
 def test_places_are_those_of_an_order_that_could_be(world: World, rule: str):
     """Optimistic: sort by (score, relevant first); pessimistic: (score, relevant last); wrong ones the other way."""
-    ranking = judge(world.answer_ranks(), world.qrels(), rule).ranking
+    ranking = match(world.answer_ranks(), world.qrels(), rule).ranking
     for question, scores in enumerate(world.scores):
         best_first = 1 if rule == "optimistic" else -1
 
@@ -82,7 +82,7 @@ def test_places_are_those_of_an_order_that_could_be(world: World, rule: str):
 @given(worlds(regraded=True))
 def test_realistic_places_lie_midway(world: World):
     """The i-th relevant place of a question under the realistic rule is the mean of the other two rules' i-th."""
-    by_rule = {rule: judge(world.answer_ranks(), world.qrels(), rule).ranking for rule in RULES}
+    by_rule = {rule: match(world.answer_ranks(), world.qrels(), rule).ranking for rule in RULES}
     for question in range(len(world.scores)):
         places = {rule: np.sort(r.position[(r.question == question) & (r.grade >= 1)]) for rule, r in by_rule.items()}
         np.testing.assert_array_equal(places["realistic"], (places["optimistic"] + places["pessimistic"]) / 2)
@@ -91,8 +91,8 @@ def test_realistic_places_lie_midway(world: World):
 @given(worlds(regraded=True), st.sampled_from(RULES))
 def test_an_uncut_run_and_the_answer_ranks_agree(world: World, rule: str):
     """The same system read from its uncut run or from its answer ranks stands in the same places."""
-    from_run = judge(world.run(), world.qrels(), rule).ranking
-    from_ranks = judge(world.answer_ranks(), world.qrels(), rule).ranking
+    from_run = match(world.run(), world.qrels(), rule).ranking
+    from_ranks = match(world.answer_ranks(), world.qrels(), rule).ranking
     for column in ("question", "grade", "position"):
         np.testing.assert_array_equal(getattr(from_run, column), getattr(from_ranks, column))
     asked = np.unique(from_ranks.judged_question)
@@ -102,7 +102,7 @@ def test_an_uncut_run_and_the_answer_ranks_agree(world: World, rule: str):
 @given(worlds(regraded=True))
 def test_runs_stand_in_trec_evals_order(world: World):
     """Score descending, then label descending."""
-    ranking = judge(world.run(), world.qrels()).ranking
+    ranking = match(world.run(), world.qrels()).ranking
     found = {
         (int(q), float(p), int(g)) for q, p, g in zip(ranking.question, ranking.position, ranking.grade, strict=True)
     }
@@ -120,8 +120,8 @@ def test_runs_stand_in_trec_evals_order(world: World):
 def test_the_share_of_tied_answers_is_told():
     """One of two answers ties with a wrong entity."""
     world = World([[1.0, 1.0, 0.0]], [set()], [{0, 2}], {(0, 0): 1, (0, 2): 1})
-    assert judge(world.answer_ranks(), world.qrels()).tied == 0.5
-    assert judge(world.run(), world.qrels()).tied == 0.5
+    assert match(world.answer_ranks(), world.qrels()).tied == 0.5
+    assert match(world.run(), world.qrels()).tied == 0.5
 
 
 def test_a_relevant_judgement_without_a_rank_stops():
@@ -131,7 +131,7 @@ def test_a_relevant_judgement_without_a_rank_stops():
     with pytest.raises(
         CollectionError, match=r"w has no rank for 1 of the qrels' 2 relevant judgements, such as \(q0, e1\)"
     ):
-        judge(world.answer_ranks(), newer.qrels())
+        match(world.answer_ranks(), newer.qrels())
 
 
 def test_a_judged_wrong_entity_without_a_rank_is_told():
@@ -139,7 +139,7 @@ def test_a_judged_wrong_entity_without_a_rank_is_told():
     world = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1})
     newer = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1, (0, 1): 0})
     with pytest.warns(KgtrecWarning, match="w has no rank for 1 judged non-answers"):
-        judge(world.answer_ranks(), newer.qrels())
+        match(world.answer_ranks(), newer.qrels())
 
 
 def test_an_unsampled_entity_without_a_rank_is_told():
@@ -147,7 +147,7 @@ def test_an_unsampled_entity_without_a_rank_is_told():
     world = World([[1.0, 0.5, 0.2]], [set()], [{0}], {(0, 0): 1})
     newer = World([[1.0, 0.5, 0.2]], [set()], [{0}], {(0, 0): 1, (0, 1): -1, (0, 2): -1})
     with pytest.warns(KgtrecWarning, match=r"no rank for 2 pairs of a negative grade .*; infAP counts them as not ret"):
-        judge(world.answer_ranks(), newer.qrels())
+        match(world.answer_ranks(), newer.qrels())
 
 
 def test_a_run_of_another_collection_stops():
@@ -155,23 +155,23 @@ def test_a_run_of_another_collection_stops():
     world = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1})
     other = Qrels.of(*(np.zeros(1, np.int32),) * 2, np.ones(1, np.int32), Vocabulary.of(["x"]), world.entities)
     with pytest.raises(CollectionError, match="w has no question of the qrels; it has 'q0', the qrels have 'x'"):
-        judge(world.run(), other)
+        match(world.run(), other)
 
 
 def test_the_trec_rule_needs_a_run():
     """An answer-rank table does not know who the tied candidates are."""
     world = World([[1.0, 0.5]], [set()], [{0}], {(0, 0): 1})
     with pytest.raises(KgtrecError, match="has no tie rule 'trec'"):
-        judge(world.answer_ranks(), world.qrels(), "trec")
+        match(world.answer_ranks(), world.qrels(), "trec")
     with pytest.raises(KgtrecError, match="expected a tie rule of trec, realistic"):
-        judge(world.run(), world.qrels(), "best")
+        match(world.run(), world.qrels(), "best")
 
 
 @given(worlds(regraded=True), st.integers(0, 3), st.booleans())
 def test_a_random_order_is_one_that_could_be(world: World, seed: int, of_run: bool):
     """Each judged entity stands among those of its score, each at a place of its own, under every seed."""
     system = world.run() if of_run else world.answer_ranks()
-    ranking = judge(system, world.qrels(), "nondeterministic", seed).ranking
+    ranking = match(system, world.qrels(), "nondeterministic", seed).ranking
     for question, scores in enumerate(world.scores):
         candidates = world.candidates(question)
         own = ranking.question == question
@@ -193,7 +193,7 @@ def test_a_random_order_is_one_that_could_be(world: World, seed: int, of_run: bo
 @given(worlds(regraded=True), st.integers(0, 3))
 def test_micro_ranks_of_a_random_order_leave_the_other_answers_out(world: World, seed: int):
     """One order serves micro and macro: a micro rank is the place less the answers above, in the same list."""
-    seen = judge(world.answer_ranks(), world.qrels(), "nondeterministic", seed)
+    seen = match(world.answer_ranks(), world.qrels(), "nondeterministic", seed)
     assert np.all((seen.answers.best <= seen.answers.rank) & (seen.answers.rank <= seen.answers.worst))
     for question in range(len(world.scores)):
         relevant = (seen.ranking.question == question) & (seen.ranking.grade >= 1)
@@ -238,7 +238,7 @@ def test_answer_ranks_stand_where_ranking_again_has_them(worlds, rule: str, seed
         old, scores, questions=old, entities=old, depth=0, filtered_by=filtered_by, judged=new.qrels
     ).answer_ranks
     again = rank_scores(new, scores, questions=new, entities=new, depth=0, filtered_by=filtered_by).answer_ranks
-    found, expected = (judge(ranks, new.qrels, rule, seed) for ranks in (given_then, again))
+    found, expected = (match(ranks, new.qrels, rule, seed) for ranks in (given_then, again))
     for column in ("question", "entity", "rank", "candidates", "best", "worst"):
         np.testing.assert_array_equal(getattr(found.answers, column), getattr(expected.answers, column))
     for column in ("question", "position", "grade"):
@@ -251,7 +251,7 @@ def test_answer_ranks_stand_where_ranking_again_has_them(worlds, rule: str, seed
 def test_an_answer_that_left_the_qrels_is_a_candidate_again():
     """Of two answers the better one is taken out of the qrels: the other has rank 2 of 3, as ranking again has it."""
     world = World([[1.0, 0.5, 0.0]], [set()], [{0, 1}], {(0, 1): 1})
-    answers = judge(world.answer_ranks(), world.qrels()).answers
+    answers = match(world.answer_ranks(), world.qrels()).answers
     assert (answers.rank.tolist(), answers.candidates.tolist()) == ([2.0], [3])
 
 
@@ -264,7 +264,7 @@ def test_a_filtered_entity_that_is_judged_wrong_is_not_in_the_list():
     ranks = rank_scores(
         world, np.array([[1.0, 2.0, 0.0]]), questions=world, entities=world, depth=0, judged=wrong
     ).answer_ranks
-    assert judge(ranks, wrong).ranking.grade.tolist() == [1]
+    assert match(ranks, wrong).ranking.grade.tolist() == [1]
 
 
 def recoded(world: World) -> tuple[AnswerRanks, Qrels]:
@@ -288,7 +288,7 @@ def test_a_random_order_hangs_on_seed_and_labels_alone(world: World, seed: int):
     """Other codes and another order of questions and rows: the same ranks."""
 
     def by_label(ranks: AnswerRanks, qrels: Qrels) -> dict[tuple[str, str], float]:
-        answers = judge(ranks, qrels, "nondeterministic", seed).answers
+        answers = match(ranks, qrels, "nondeterministic", seed).answers
         pairs = zip(qrels.questions.decode(answers.question).to_pylist(),
                     qrels.entities.decode(answers.entity).to_pylist(), strict=True)  # fmt: skip
         return dict(zip(pairs, answers.rank.tolist(), strict=True))
@@ -300,14 +300,14 @@ def test_seeds_differ():
     """Ten candidates that all tie: some seed puts the answer elsewhere."""
     world = World([[1.0] * 10], [set()], [{0}], {(0, 0): 1})
     for system in (world.answer_ranks(), world.run()):
-        places = {judge(system, world.qrels(), "nondeterministic", s).ranking.position[0] for s in range(200)}
+        places = {match(system, world.qrels(), "nondeterministic", s).ranking.position[0] for s in range(200)}
         assert places == set(range(1, 11))
 
 
 @given(worlds(regraded=True), st.booleans())
 def test_an_open_order_keeps_groups(world: World, of_run: bool):
     """Under "expected" each judged entity has the first place and the size of its group, from a run as from ranks."""
-    tied = judge(world.run() if of_run else world.answer_ranks(), world.qrels(), "expected").tied_ranking
+    tied = match(world.run() if of_run else world.answer_ranks(), world.qrels(), "expected").tied_ranking
     found = sorted(zip(tied.question.tolist(), tied.first.tolist(), tied.size.tolist(), tied.grade.tolist(),
                        strict=True))  # fmt: skip
     expected = []
