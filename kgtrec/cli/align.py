@@ -11,7 +11,7 @@ import click
 
 from kgtrec.alignment.align import CANDIDATES, Candidates, align, alignment_collection
 from kgtrec.cli.common import progress, say
-from kgtrec.cli.options import COUNT, SEED, measure_option, samples
+from kgtrec.cli.options import COUNT, SEED, listed, measure_option, samples
 from kgtrec.data.alignments import Alignments, AlignmentStudy
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
@@ -32,14 +32,14 @@ def _sizes(_: click.Context, __: click.Parameter, text: str | None) -> list[int 
     if text is None:
         return None
     sizes: list[int | float] = []
-    for part in (part.strip() for part in text.split(",")):
+    for part in listed(text):
         try:
             size = float(part) if set(part) & set(".eE") else int(part)
         except ValueError:
             size = math.nan
         if not size > 0 or (isinstance(size, float) and size > 1):
             raise KgtrecError(
-                f"--study: expected sizes separated by commas, numbers of test alignments (500) or fractions of them "
+                f"--by-size: expected sizes separated by commas, numbers of test alignments (500) or fractions of them "
                 f"(0.1, 1.0), found {part!r}"
             )
         sizes.append(size)
@@ -65,12 +65,12 @@ _STUDY = ("study.csv", "study-summary.csv")
               help="Labels of the left rows, one per line (or the first of tab-separated columns). "
               "Default: row numbers, left0, left1, ...")  # fmt: skip
 @click.option("--right-labels", type=click.Path(), help="The same of the right rows or columns.")
-@click.option("--study", "sizes", metavar="SIZES", callback=_sizes,
+@click.option("--by-size", "--study", "sizes", metavar="SIZES", callback=_sizes,
               help="Also score test sets of these sizes, drawn from the test alignments: numbers (500) or fractions "
               "(0.1,0.5,1.0).")  # fmt: skip
 @click.option("--repeats", type=samples(1), default=10, show_default=True,
-              help="Test sets per size of --study.")  # fmt: skip
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --study.")
+              help="Test sets per size of --by-size.")  # fmt: skip
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --by-size.")
 @measure_option("Measure of --study; may be repeated. Default: MR, Hits@1, MRR and AMRI (micro).")
 @click.option("--block", type=COUNT,
               help="Questions at a time, which bounds memory. Default: as many as fill 64 MiB.")  # fmt: skip
@@ -96,17 +96,17 @@ def command(
     SYSTEMS are vectors (an .npz with left, right and perhaps is_test, or a folder with left.npy and right.npy),
     similarity matrices (.npy, left x right entities, higher is more alike), or folders of .npz and .npy files. Writes a
     collection, whose tail questions go from left to right and whose head questions go from right to left, and answer
-    ranks, for kgtrec evaluate. With --study also study.csv (system, size, repeat, measure, value) and
+    ranks, for kgtrec evaluate. With --by-size also study.csv (system, size, repeat, measure, value) and
     study-summary.csv (mean, and the interval of the middle 95% of the repeats), which is printed.
 
     \b
     kgtrec align gcn.npz --similarity neg-l1 --out aligned
     kgtrec evaluate aligned/collection aligned/*.ranks.parquet --per side
     kgtrec align similarities.npy --alignments test.tsv --left-labels zh.txt --right-labels en.txt --out aligned
-    kgtrec align gcn.npz --study 0.1,0.25,0.5,1.0 --repeats 20 --out aligned
+    kgtrec align gcn.npz --by-size 0.1,0.25,0.5,1.0 --repeats 20 --out aligned
     """
     if measures and sizes is None:
-        raise KgtrecError("expected --study with -m, found -m alone; kgtrec evaluate scores the ranks by any measure")
+        raise KgtrecError("expected --by-size with -m, found -m alone; kgtrec evaluate scores the ranks by any measure")
     study = _study(sizes, repeats, seed, measures, candidates) if sizes is not None else None
     paths = _system_paths(systems)
     for name in [*(f"{system}.ranks.parquet" for system in paths), *(_STUDY if study is not None else ())]:
@@ -232,7 +232,9 @@ def _study(
     from kgtrec.alignment.by_size import study_alignment
 
     if candidates != "test":
-        raise KgtrecError("expected --candidates test with --study (all entities are the same for any size), found all")
+        raise KgtrecError(
+            "expected --candidates test with --by-size (all entities are the same for any size), found all"
+        )
     if measures:
         from kgtrec.measures.names import parse_measures
 

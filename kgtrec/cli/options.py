@@ -12,6 +12,8 @@ from kgtrec.errors import KgtrecError, legible
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from kgtrec.meta.known_measures import Better
 
 Command = Callable[..., Any]
@@ -93,6 +95,47 @@ def at_least(least: int) -> Whole:
 def samples(least: int) -> Whole:
     """A number of repeats or resamples."""
     return Whole(least, MOST_SAMPLES)
+
+
+def listed(text: str | None) -> list[str]:
+    """The items of a list on the command line, which commas or spaces separate.
+
+    Examples
+    --------
+    >>> listed("0.1, 0.5 0.9")
+    ['0.1', '0.5', '0.9']
+    """
+    return (text or "").replace(",", " ").split()
+
+
+class _Chosen(click.ParamType[Any]):
+    """One or several of some names, as :func:`listed` has them."""
+
+    name = "names"
+
+    def __init__(self, choices: Sequence[str]) -> None:
+        self._choice = click.Choice(choices)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return f"[{'|'.join(self._choice.choices)}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        names = listed(value) or [value]
+        return tuple(self._choice.convert(name, param, ctx) for name in names)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return self._choice.shell_complete(ctx, param, incomplete)
+
+
+def choices_option(*names: str, choices: Sequence[str], help: str) -> Callable[[Command], Command]:  # noqa: A002
+    """An option of one or several of ``choices``: as a list, or repeated; told to the command as one tuple."""
+
+    def joined(_: click.Context, __: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for value in values for name in value))
+
+    return click.option(*names, multiple=True, type=_Chosen(choices), callback=joined, help=help)
 
 
 out_option = click.option("--out", type=click.Path(), help="File to write instead of standard output.")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kgtrec.cli.campaign.next_steps import much_text, work_text
 from kgtrec.cli.common import progress, say
-from kgtrec.cli.options import COUNT, SEED, Real, trust_ids_option, trusts_ids
+from kgtrec.cli.options import COUNT, SEED, Real, listed, trust_ids_option, trusts_ids
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.collection import Collection
@@ -55,14 +55,14 @@ def _strata(_: click.Context, __: click.Parameter, text: str | None) -> tuple[tu
     if text is None:
         return None
     try:
-        pairs = [part.split(":") for part in text.split(",")]
+        pairs = [part.split(":") for part in listed(text)]
         return tuple((int(last), float(fraction)) for last, fraction in pairs)
     except ValueError:
         raise click.BadParameter(f"expected last ranks and fractions such as 10:1,100:0.1, got {text!r}") from None
 
 
 def _ways(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip()))
+    names = tuple(dict.fromkeys(listed(text)))
     for name in names:
         if name not in WAYS:
             raise click.BadParameter(f"expected {' or '.join(WAYS)}, or both, got {name!r}{nearest(name, WAYS)}")

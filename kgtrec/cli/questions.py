@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import SEED, Number
+from kgtrec.cli.options import SEED, Number, listed
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import POLICIES, SPLITS, Triples
@@ -37,7 +37,7 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
 
 
 def _splits(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in text.split(","))
+    names = tuple(listed(text))
     if wrong := [name for name in names if name not in SPLITS]:
         raise KgtrecError(f"--categories-from: expected splits among {','.join(SPLITS)}, found {wrong[0]!r}")
     return names
@@ -61,7 +61,11 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     help="Separator of columns: tab, space, comma, whitespace (any amount) or a character.",
 )
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), help="Format of the triples; by default from the file name."
+    "--input-format",
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Format of the triples; by default from the file name.",
 )
 @click.option(
     "--literals",

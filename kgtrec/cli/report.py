@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.common import say
+from kgtrec.cli.options import listed
 from kgtrec.errors import KgtrecError, nearest
 
 _UNITS = {"in": 1, "cm": 2.54, "mm": 25.4, "pt": 72.27}  # how many make an inch; points as LaTeX has them
@@ -16,9 +17,9 @@ _NARROWEST, _WIDEST = 2, 20  # inches
 
 
 def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
-    from kgtrec.data.table import REPORT_FORMATS
+    from kgtrec.data.table import FORMER_FORMATS, REPORT_FORMATS
 
-    names = tuple(dict.fromkeys((value or "").replace(",", " ").split()))
+    names = tuple(dict.fromkeys(FORMER_FORMATS.get(name, name) for name in listed(value)))
     for name in names:
         if name not in REPORT_FORMATS:
             raise click.BadParameter(
@@ -48,7 +49,7 @@ def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float |
     "--formats",
     callback=_formats,
     metavar="FORMATS",
-    help="html, svg, pdf, png (figures), tex, csv (tables), separated by commas. Default: html.",
+    help="html, svg, pdf, png (figures), latex, csv (tables), a list. Default: html.",
 )
 @click.option(
     "--width",
@@ -66,8 +67,8 @@ def command(study: str, out: str, formats: tuple[str, ...], width: float | None,
 
     \b
     kgtrec report study --out report.html
-    kgtrec report study --out paper/report.html --formats html,pdf,tex
-    kgtrec report study --out paper/report.html --formats pdf,tex --width 3.3in
+    kgtrec report study --out paper/report.html --formats html,pdf,latex
+    kgtrec report study --out paper/report.html --formats pdf,latex --width 3.3in
     """
     from kgtrec.study.write_report import write_report
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from kgtrec.cli.options import COUNT, at_least
+from kgtrec.cli.options import COUNT, at_least, listed
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError, nearest
@@ -20,7 +20,7 @@ def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     """The splits named in a text; an empty tuple for ``raw``, None for no text."""
     if value is None:
         return None
-    names = [name.strip() for name in value.split(",") if name.strip()]
+    names = listed(value)
     if names == [_RAW]:
         return ()
     expected = f"expected {', '.join(SPLITS)} separated by commas, or {_RAW}"

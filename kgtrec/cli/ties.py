@@ -10,6 +10,7 @@ import numpy as np
 from kgtrec.cli.evaluate import report_half_places
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
+    choices_option,
     measure_option,
     missing_option,
     mixed_option,
@@ -30,11 +31,10 @@ _WORTH_TELLING = 0.00005  # what four decimals show
 @click.argument("qrels", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
 @measure_option("Measure to compute; may be repeated, or hold several. Default: those of kgtrec evaluate.")
-@click.option(
+@choices_option(
     "--ties",
     "policies",
-    multiple=True,
-    type=click.Choice(TIE_POLICIES),
+    choices=TIE_POLICIES,
     help="Policy to show besides optimistic and pessimistic; may be repeated. Default: all.",
 )
 @seed_option("Of the nondeterministic order.")

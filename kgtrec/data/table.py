@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: what a report can be written as: the page, its figures, its tables, the data of both
-REPORT_FORMATS = ("html", "svg", "pdf", "tex", "csv", "png")
+REPORT_FORMATS = ("html", "svg", "pdf", "latex", "csv", "png")
+#: names that they have had
+FORMER_FORMATS = {"tex": "latex"}
 _KEY = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 
 

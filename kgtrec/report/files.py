@@ -11,7 +11,7 @@ from kgtrec.report.html import data_file, is_too_large, to_html
 from kgtrec.report.records import table_csv
 from kgtrec.report.show import table_latex
 
-USUAL_FORMATS = ("html", "svg", "pdf", "tex", "csv")
+USUAL_FORMATS = ("html", "svg", "pdf", "latex", "csv")
 PAGE = "report.html"
 
 
@@ -27,7 +27,7 @@ def report_files(
     Parameters
     ----------
     report : Report
-    formats : collection of {"html", "svg", "pdf", "tex", "csv", "png"}
+    formats : collection of {"html", "svg", "pdf", "latex", "csv", "png"}
         Which files to make: the page, with the CSV of what is too large to be saved from it; figures as SVG, PDF, PNG;
         tables as LaTeX; the data of both as CSV.
     width : float, optional
@@ -55,7 +55,7 @@ def report_files(
     for block in blocks:
         if "csv" in formats or ("html" in formats and is_too_large(block)):
             found[data_file(block)] = table_csv(block.data).encode()
-    if "tex" in formats:
+    if "latex" in formats:
         found |= {
             f"tables/{table.key}.tex": table_latex(table, with_intervals=with_intervals).encode()
             for table in report.tables

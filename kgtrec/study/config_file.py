@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from kgtrec.data.table import REPORT_FORMATS
+from kgtrec.data.table import FORMER_FORMATS, REPORT_FORMATS
 from kgtrec.data.triples import POLICIES, SPLITS
 from kgtrec.errors import FormatError, nearest
 from kgtrec.formats.files import PathLike
@@ -131,7 +131,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "resample": _one_of(RESAMPLES),
     },
     "ties": {"labels": _LABELS, "measures": _TEXTS, "policies": _some_of(_TIES)},
-    "report": {"formats": _some_of(REPORT_FORMATS)},
+    "report": {"formats": _some_of((*REPORT_FORMATS, *FORMER_FORMATS))},
 }  # fmt: skip
 #: kind of label set -> the option that says where it comes from, if it needs one
 _SOURCES = {"test": None, "sample": "triples", "qrels": "file", "campaign": "folder", "published": "folder"}
@@ -201,7 +201,8 @@ class _Reader:
             tuple(measures.get("names", ())), tuple(measures.get("main", ())), measures.get("ties"),
             measures.get("resamples", 1000), tuple((one, other) for one, other in pairs),
             correlation.get("fixed_relations", True), self._options(), parts,
-            tuple(self._section("report").get("formats", ())), found, self.written,
+            tuple(FORMER_FORMATS.get(each, each) for each in self._section("report").get("formats", ())), found,
+            self.written,
         )  # fmt: skip
 
     def _options(self) -> StudyOptions:

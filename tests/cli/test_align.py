@@ -96,7 +96,7 @@ def test_alignments_labels_and_other_forms(tmp_path, vectors):
 def test_a_study_writes_tables_and_prints_the_summary(tmp_path, vectors, capsys):
     """study.csv has a row per system, set and measure; the largest size gives what evaluate gives."""
     out = tmp_path / "out"
-    code = run(tmp_path / "a.npz", tmp_path / "b.npz", "--out", out, "--study", "2,0.5,1.0", "--repeats", 3, "-m",
+    code = run(tmp_path / "a.npz", tmp_path / "b.npz", "--out", out, "--by-size", "2,0.5,1.0", "--repeats", 3, "-m",
                "micro.MR", "-m", "macro.MRR")  # fmt: skip
     assert code == 0
     rows = records(out / "study.csv")
@@ -116,7 +116,7 @@ def test_a_study_writes_tables_and_prints_the_summary(tmp_path, vectors, capsys)
 
 def test_a_study_has_measures_of_its_own(tmp_path, vectors):
     """Without -m, the mean rank and Hits@1 are among them."""
-    assert run(tmp_path / "a.npz", "--out", tmp_path / "o", "--study", "1.0") == 0
+    assert run(tmp_path / "a.npz", "--out", tmp_path / "o", "--by-size", "1.0") == 0
     measures = {row["measure"] for row in records(tmp_path / "o" / "study.csv")}
     assert {"micro.MR", "micro.Hits@1"} <= measures
 
@@ -124,7 +124,7 @@ def test_a_study_has_measures_of_its_own(tmp_path, vectors):
 def test_same_input_same_bytes(tmp_path, vectors):
     """Ranks and studies are equal to the byte; another seed draws other sets."""
     for folder, seed, block in (("x", 1, 100), ("y", 1, 3), ("z", 2, 100)):
-        run(tmp_path / "a.npz", "--out", tmp_path / folder, "--study", "4", "--seed", seed, "--block", block, "-m",
+        run(tmp_path / "a.npz", "--out", tmp_path / folder, "--by-size", "4", "--seed", seed, "--block", block, "-m",
             "micro.MR")  # fmt: skip
     names = ("a.ranks.parquet", "study.csv", "study-summary.csv")
     x, y, z = ({name: (tmp_path / folder / name).read_bytes() for name in names} for folder in "xyz")
@@ -154,12 +154,12 @@ WRONG = {
     "empty": (lambda f: (f / "e").mkdir(), ["e"], "e: expected .npz or .npy files in this folder, found none"),
     "others": (other_alignments, ["a.npz", "b.npz"], "b.npz: expected the alignments of"),
     "names": (None, ["a.npz", "a.npz"], "expected systems of different names, found 'a' twice"),
-    "sizes": (None, ["a.npz", "--study", "0.5,x"], "--study: expected sizes separated by commas"),
-    "zero": (None, ["a.npz", "--study", "0"], "found '0'"),
-    "too many": (None, ["a.npz", "--study", "99", "-m", "micro.MR"], "a.npz: expected sizes of 1 to 8 test alignments"),
-    "all": (None, ["a.npz", "--study", "1.0", "--candidates", "all"], "expected --candidates test with --study"),
-    "measure": (None, ["a.npz", "-m", "micro.MR"], "expected --study with -m"),
-    "misspelt": (None, ["a.npz", "-m", "micro.MRRR", "--study", "1.0"], "error: unknown measure 'micro.MRRR'"),
+    "sizes": (None, ["a.npz", "--by-size", "0.5,x"], "--by-size: expected sizes separated by commas"),
+    "zero": (None, ["a.npz", "--by-size", "0"], "found '0'"),
+    "too many": (None, ["a.npz", "--by-size", "99", "-m", "micro.MR"], "a.npz: expected sizes of 1 to 8 test alignments"),
+    "all": (None, ["a.npz", "--by-size", "1.0", "--candidates", "all"], "expected --candidates test with --by-size"),
+    "measure": (None, ["a.npz", "-m", "micro.MR"], "expected --by-size with -m"),
+    "misspelt": (None, ["a.npz", "-m", "micro.MRRR", "--by-size", "1.0"], "error: unknown measure 'micro.MRRR'"),
     "train": (None, ["a.npz", "--train", "x.tsv"], "expected --alignments with --train"),
     "labels": (
         lambda f: (f / "l.txt").write_text("x\n"), ["a.npz", "--left-labels", "l.txt"],

@@ -435,7 +435,7 @@ def test_what_was_written_is_told(whole: Path, tmp_path: Path, monkeypatch, caps
         (["nowhere", "--out", "r.html"], "expected the folder of a study, found none"),
         (["cities", "--out", "r.html"], "found no manifest.json; a study that was stopped goes on"),
         (["study", "--out", "r.pdf"], "expected a name that ends in .html"),
-        (["study", "--out", "r.html", "--formats", "docx"], "expected html, svg, pdf, tex, csv, png, got 'docx'"),
+        (["study", "--out", "r.html", "--formats", "docx"], "expected html, svg, pdf, latex, csv, png, got 'docx'"),
         (["study", "--out", "r.html", "--width", "3.3"], "such as 3.3in, 84mm, 8.4cm or 240pt, got '3.3'"),
         (["study", "--out", "r.html", "--width", "1in"], "expected a width of 2 to 20 inches"),
     ],

@@ -25,8 +25,8 @@ def test_a_paper_gets_each_figure_and_table_in_its_formats():
 
 def test_only_what_is_asked_for_is_made(report: Report):
     """LaTeX alone takes no drawing; an unknown format is told."""
-    assert set(report_files(report, ("tex",))) == {"tables/scores.tex"}
-    with pytest.raises(KgtrecError, match="expected formats among html, svg, pdf, tex, csv, png, found 'docx'"):
+    assert set(report_files(report, ("latex",))) == {"tables/scores.tex"}
+    with pytest.raises(KgtrecError, match="expected formats among html, svg, pdf, latex, csv, png, found 'docx'"):
         report_files(report, ("html", "docx"))
 
 
@@ -43,7 +43,7 @@ def test_data_that_the_page_cannot_hold_are_beside_it():
 
 def test_same_report_same_files():
     """Byte by byte, made anew."""
-    kinds = ("svg", "png", "tex", "csv")
+    kinds = ("svg", "png", "latex", "csv")
     assert report_files(small_report(), kinds) == report_files(small_report(), kinds)
 
 
@@ -64,9 +64,9 @@ def test_latex_escapes_labels_and_marks_the_best():
 
 def test_latex_shows_intervals_and_letters(report: Report):
     """Letters as superscripts; intervals only if they are asked for."""
-    text = report_files(report, ("tex",))["tables/scores.tex"].decode()
+    text = report_files(report, ("latex",))["tables/scores.tex"].decode()
     assert r"\textbf{0.4000}\textsuperscript{a} &" in text
     assert "[0." not in text
-    text = report_files(report, ("tex",), with_intervals=True)["tables/scores.tex"].decode()
+    text = report_files(report, ("latex",), with_intervals=True)["tables/scores.tex"].decode()
     assert r"\textbf{0.4000\textsuperscript{a} [0.3600, 0.4400]}" in text
     assert r"\textless{}script\textgreater{}" in text

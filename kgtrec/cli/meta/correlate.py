@@ -11,6 +11,7 @@ import click
 from kgtrec.cli.inputs import files_of, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
+    choices_option,
     direction_options,
     directions,
     measure_option,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 @click.option("--second-systems", multiple=True, type=click.Path(),
               help="The same systems, by name, where SECOND needs other files of them.")  # fmt: skip
 @measure_option("Measure; may be repeated. Default: all of both tables, or those of kgtrec evaluate.")
-@click.option("--coefficient", "coefficients", multiple=True, type=click.Choice(COEFFICIENTS),
+@choices_option("--coefficient", "coefficients", choices=COEFFICIENTS,
               help="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. "
               "Default: all.")  # fmt: skip
 @click.option("--persistence", type=SHARE, default=0.9,

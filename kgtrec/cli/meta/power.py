@@ -10,6 +10,7 @@ from kgtrec.cli.common import progress
 from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
+    choices_option,
     collection_option,
     measure_option,
     missing_option,
@@ -35,11 +36,10 @@ TABLES = ("measures", "pairs")
 @click.argument("qrels", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
 @measure_option("Measure to test; may be repeated, or hold several. Default: those of kgtrec evaluate.")
-@click.option(
+@choices_option(
     "--test",
     "tests",
-    multiple=True,
-    type=click.Choice(POWER_TESTS),
+    choices=POWER_TESTS,
     help="Test to make; may be repeated. Default: t and clustered.",
 )
 @click.option(
@@ -50,7 +50,9 @@ TABLES = ("measures", "pairs")
     help="Level below which p counts as significant.",
 )
 @click.option(
+    "--resamples",
     "--repeats",
+    "repeats",
     type=samples(1),
     default=1000,
     show_default=True,

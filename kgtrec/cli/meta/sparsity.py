@@ -11,6 +11,7 @@ import click
 
 from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
+    choices_option,
     collection_option,
     direction_options,
     directions,
@@ -49,10 +50,9 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     metavar="COLUMN",
     help="Key column of one table of scores that tells its label sets apart. Default: its depth, or its only key.",
 )
-@click.option(
+@choices_option(
     "--per",
-    multiple=True,
-    type=click.Choice(PER),
+    choices=PER,
     help="Rank the systems on each part of the questions apart; side may stand beside another.",
 )
 @click.option(
@@ -61,11 +61,10 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     help="Hold the relation distribution fixed: at that of a label set, or of a file of relation TAB share.",
 )
 @collection_option("that tells sides, relations and categories.")
-@click.option(
+@choices_option(
     "--coefficient",
     "coefficients",
-    multiple=True,
-    type=click.Choice(COEFFICIENTS),
+    choices=COEFFICIENTS,
     help="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: tau.",
 )
 @direction_options

@@ -11,6 +11,7 @@ from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, system
 from kgtrec.cli.options import (
     SHARE,
     collection_option,
+    listed,
     measure_option,
     missing_option,
     mixed_option,
@@ -35,7 +36,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
     if value is None:
         return None
     sizes: list[int | float] = []
-    for part in value.replace(",", " ").split():
+    for part in listed(value):
         try:
             sizes.append(
                 float(part[:-1]) / 100 if part.endswith("%") else int(part) if part.isdecimal() else float(part)

@@ -10,6 +10,7 @@ from kgtrec.cli.options import (
     COUNT,
     MOST_DRAWS,
     Whole,
+    listed,
     measure_option,
     mixed_option,
     seed_option,
@@ -28,7 +29,7 @@ _BY = "openworld curve"  # what writes the folder
 
 def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
     try:
-        return [float(part) for part in value.replace(",", " ").split()]
+        return [float(part) for part in listed(value)]
     except ValueError:
         raise click.BadParameter(f"expected numbers, such as 0.1 0.5 0.9, got {value!r}") from None
 
@@ -58,7 +59,13 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
 )
 @click.option("--reference", help="System whose finds missing labels are correlated with. Default: the strongest.")
 @click.option(
-    "--draws", type=Whole(1, MOST_DRAWS), default=1, show_default=True, help="Sets of labels of each density."
+    "--repeats",
+    "--draws",
+    "draws",
+    type=Whole(1, MOST_DRAWS),
+    default=1,
+    show_default=True,
+    help="Sets of labels of each density.",
 )
 @click.option(
     "--found-at",
