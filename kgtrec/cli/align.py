@@ -39,8 +39,8 @@ def _sizes(_: click.Context, __: click.Parameter, text: str | None) -> list[int 
             size = math.nan
         if not size > 0 or (isinstance(size, float) and size > 1):
             raise KgtrecError(
-                f"--by-size: expected sizes separated by commas, numbers of test alignments (500) or fractions of them "
-                f"(0.1, 1.0), found {part!r}"
+                f"--by-size: expected sizes, numbers of test alignments (500) or fractions of them (0.1, 1.0), found "
+                f"{part!r}"
             )
         sizes.append(size)
     return sizes

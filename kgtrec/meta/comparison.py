@@ -21,6 +21,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.table import Column, Table, lower_text
 from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest, warn
 from kgtrec.evaluation.evaluate import Missing
+from kgtrec.evaluation.given import qrels_of, system_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import match
 from kgtrec.kernels.statistics import paired_tests
@@ -289,12 +290,12 @@ Ints = NDArray[np.int32]
 
 
 def compare(
-    collection: Qrels | Collection,
-    first: Run | AnswerRanks,
-    second: Run | AnswerRanks,
+    qrels: Any,
+    first: Any,
+    second: Any,
     measures: Any = None,
     *,
-    topics: Collection | None = None,
+    collection: Collection | None = None,
     by: str | None = None,
     top: int = 20,
     names: Mapping[str, str] | None = None,
@@ -311,13 +312,14 @@ def compare(
 
     Parameters
     ----------
-    collection : Collection or Qrels
-        The judgements, and with a collection the topics of the questions.
-    first, second : Run or AnswerRanks
+    qrels
+        The judgements, and with a collection the topics of the questions, as :func:`kgtrec.evaluate` takes them.
+    first, second
+        Systems, as :func:`kgtrec.evaluate` takes one.
     measures, ties, missing, weights, mixed
         As :func:`kgtrec.evaluate` takes them.
-    topics : Collection, optional
-        Where sides, relations and categories of the questions are looked up, if ``collection`` holds qrels alone.
+    collection : Collection, optional
+        Where sides, relations and categories of the questions are looked up, if ``qrels`` are qrels alone.
     by : str, optional
         The measure by whose number on each question those that differ most are chosen. Default: the first one that is
         no rank, since ranks tell where both systems failed; the first one where there is no other.
@@ -366,14 +368,15 @@ def compare(
     >>> found.questions[0].question, found.questions[0].answers[0]
     ('q1', AnswerPlaces(entity='a', name='', first=1.0, second=2.0))
     """
-    judgements = collection.qrels if isinstance(collection, Collection) else collection
-    topics = collection if isinstance(collection, Collection) else topics
+    given = qrels_of(qrels)
+    judgements = given.qrels if isinstance(given, Collection) else given
+    topics = given if isinstance(given, Collection) else collection
     how = Bootstrap(confidence, repeats=resamples, seed=seed)
     if top < 0:
         raise KgtrecError(f"expected a number of questions of at least 0 as top, found {top}")
-    both = (first, second)
+    both = first, second = system_of(first), system_of(second)
     scores = item_scores(
-        collection, both, measures, collection=topics, ties=ties, missing=missing, weights=weights, seed=seed,
+        given, both, measures, collection=topics, ties=ties, missing=missing, weights=weights, seed=seed,
         mixed=mixed,
     )  # fmt: skip
     by = (

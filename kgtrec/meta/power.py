@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kgtrec.data.frames import frame_of_table
 from kgtrec.data.table import Column, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, nearest, warn
-from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, terms, totals
+from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, item_scores, terms, totals
 from kgtrec.kernels.statistics import paired_tests
 
 if TYPE_CHECKING:
@@ -295,7 +295,9 @@ _SCALES = {
 
 
 def power(
-    item_scores: Mapping[str, ItemScores],
+    qrels: Any,
+    systems: Any = None,
+    measures: Any = None,
     *,
     tests: Sequence[str] = ("t", "clustered"),
     alpha: float = 0.05,
@@ -304,13 +306,15 @@ def power(
     seed: int = 0,
     workers: int | None = None,
     progress: Callable[[int], None] | None = None,
+    **scoring: Any,
 ) -> Power:
     """Test every pair of systems under every measure.
 
     Parameters
     ----------
-    item_scores : mapping of str to ItemScores
-        What :func:`kgtrec.evaluation.item_scores` yields: a measure's name to what each system scored on each item.
+    qrels, systems, measures, **scoring
+        As :func:`kgtrec.evaluation.item_scores` takes them. Or what it gives in place of ``qrels``, and nothing else: a
+        measure's name to what each system scored on each item.
     tests : sequence of {"t", "clustered", "bootstrap", "tukey"}
         Two-tailed paired t-test over items; the same with errors that are robust where items of one question are not
         independent (for measures over questions it is the t-test); achieved significance level of the paired
@@ -366,18 +370,24 @@ def power(
     """
     tests = _checked_tests(tests)
     _check_options(alpha, repeats, resample, workers)
-    if not item_scores:
+    if systems is None:
+        if measures is not None or scoring:
+            raise KgtrecError("expected systems to score, found none; item scores are scored already")
+        items: Mapping[str, ItemScores] = qrels
+    else:
+        items = item_scores(qrels, systems, measures, seed=seed, **scoring)
+    if not items:
         raise KgtrecError("expected scores under at least one measure, found none")
-    systems = next(iter(item_scores.values())).systems
-    if len(systems) < 2:
-        raise KgtrecError(f"expected at least two systems to tell apart, found {len(systems)}")
-    for label, scores in item_scores.items():
-        if scores.systems != systems:
+    compared = next(iter(items.values())).systems
+    if len(compared) < 2:
+        raise KgtrecError(f"expected at least two systems to tell apart, found {len(compared)}")
+    for label, scores in items.items():
+        if scores.systems != compared:
             raise KgtrecError(
                 f"expected the same systems in the same order under every measure, found others at {label}"
             )
-    samples = [_sample(scores) for scores in item_scores.values()]
-    return _tested(item_scores, samples, tests, alpha, repeats, resample, seed, workers, progress)
+    samples = [_sample(scores) for scores in items.values()]
+    return _tested(items, samples, tests, alpha, repeats, resample, seed, workers, progress)
 
 
 def _checked_tests(tests: Sequence[str]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, nearest, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.evaluate import Missing, System, default_measures
-from kgtrec.evaluation.given import each_system
+from kgtrec.evaluation.given import each_system, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.summarise import ItemValues, summarise
@@ -306,9 +306,10 @@ def stability(
     >>> found.correlation[:, 1].tolist()
     [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
     """
-    if isinstance(qrels, Collection):
-        collection, qrels = qrels, qrels.qrels
-    collection = _known(collection)
+    given = qrels_of(qrels)
+    if isinstance(given, Collection):
+        collection, given = given, given.qrels
+    qrels, collection = given, _known(collection)
     _require(micro=micro, macro=macro, missing=missing)
     repeats, seed = whole_number("repeats", repeats, 1), whole_number("seed", seed)
     workers = None if workers is None else whole_number("workers", workers, 1)

@@ -244,7 +244,7 @@ def test_qrels_alone_have_no_groups():
     bare = compare(collection.qrels, one, other, "AP@5", resamples=10)
     assert bare.groups == {}
     assert bare.questions[0].side == ""
-    whole = compare(collection.qrels, one, other, "AP@5", topics=collection, resamples=10)
+    whole = compare(collection.qrels, one, other, "AP@5", collection=collection, resamples=10)
     assert set(whole.groups) == {"side", "category", "relation"}
     assert whole.value.tolist() == bare.value.tolist()
 

@@ -13,6 +13,7 @@ from scipy import stats
 
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
+from kgtrec.evaluation.item_scores import item_scores
 from kgtrec.kernels.statistics.paired_tests import achieved_significance, clustered_errors, holm
 from kgtrec.meta.power import POWER_TESTS, Power, power
 from tests.meta.item_tables import answer_scores, question_scores
@@ -246,3 +247,17 @@ def test_shares_reach_power_and_hold_their_level():
         apart = of(question_scores(rng.random((4, 80)) + np.arange(4)[:, None]), tests=["t"])
     assert np.mean(shares) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60 / 3)
     assert apart.share.tolist() == [[1.0]]
+
+
+def test_power_takes_what_evaluate_takes():
+    """Or what item_scores gives: the same tests."""
+    qrels = {f"q{place}": {"a": 1} for place in range(5)}
+    runs = {
+        name: {f"q{place}": {"a": float(place % step == 0), "b": 0.5} for place in range(5)}
+        for name, step in (("one", 1), ("two", 2), ("three", 3))
+    }
+    given = power(qrels, runs, "RR", tests=["t"])
+    scored = power(item_scores(qrels, runs, "RR"), tests=["t"])
+    assert given.p.tolist() == scored.p.tolist()
+    with pytest.raises(KgtrecError, match="expected systems to score, found none"):
+        power(qrels, measures="RR")

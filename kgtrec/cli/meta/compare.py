@@ -95,7 +95,7 @@ def command(
     topics = read_folder(folder) if folder else None
     one, other = read_systems((first, second), holds_ranks)
     found = compare(
-        judgements, one, other, measures or default_measures(ranks=all(holds_ranks)), topics=topics, by=by, top=top,
+        judgements, one, other, measures or default_measures(ranks=all(holds_ranks)), collection=topics, by=by, top=top,
         names=_names(names, judgements, topics), confidence=confidence, resamples=resamples, ties=ties,
         missing=missing, seed=seed, mixed=mixed, relations=relations,
     )  # fmt: skip

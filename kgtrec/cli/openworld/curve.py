@@ -106,7 +106,7 @@ def command(
 
     \b
     kgtrec openworld curve W ranks
-    kgtrec openworld curve W ranks --densities "0.1 0.5" --correlations "0 0.2" --draws 5 --out curve
+    kgtrec openworld curve W ranks --densities "0.1 0.5" --correlations "0 0.2" --repeats 5 --out curve
     kgtrec openworld curve W ranks -m "micro.MRR micro.logMRR" --reference rules@3 --correlations -0.1
     """
     from kgtrec.openworld.curve import MEASURES, open_world_curve
