@@ -138,8 +138,6 @@ def choices_option(*names: str, choices: Sequence[str], help: str) -> Callable[[
     return click.option(*names, multiple=True, type=_Chosen(choices), callback=joined, help=help)
 
 
-out_option = click.option("--out", type=click.Path(), help="File to write instead of standard output.")
-
 ties_option = click.option(
     "--ties",
     type=click.Choice(TIE_POLICIES),
@@ -200,24 +198,6 @@ def workers_option(what: str, default: int | None) -> Callable[[Command], Comman
         "--workers", type=Whole(1, MOST_WORKERS), default=default, show_default=default is not None,
         help=about if default is not None else f"{about} Default: all cores.",
     )  # fmt: skip
-
-
-def format_option(forms: Sequence[str]) -> Callable[[Command], Command]:
-    """The option ``--format``, passed to the command as ``form``; see :func:`kgtrec.cli.evaluate.form_of`."""
-    return click.option(
-        "--format", "form", type=click.Choice(forms),
-        help="Form of the output; by default that of --out's suffix, else table.",
-    )  # fmt: skip
-
-
-def require_table(form: str, table: str | None, tables: Sequence[str]) -> None:
-    """Refuse a ``--table`` that is none of ``tables``, and CSV without one, or another form with one."""
-    if table is not None and table not in tables:
-        raise click.BadParameter(f"expected one of {', '.join(tables)}, got {table!r}", param_hint="--table")
-    if (form == "csv") != (table is not None):
-        raise click.UsageError(
-            f"--format csv and --table go together: a CSV file holds one table, of {', '.join(tables)}"
-        )
 
 
 def direction_options(command: Command) -> Command:
