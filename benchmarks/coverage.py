@@ -149,9 +149,13 @@ def main() -> None:
     """Print one table for each way of drawing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--system", nargs=3, action="append", required=True, metavar=("NAME", "COLLECTION", "RANKS"),
+        "--system",
+        nargs=3,
+        action="append",
+        required=True,
+        metavar=("NAME", "COLLECTION", "RANKS"),
         help="a name for the table, a collection, and answer ranks on it",
-    )  # fmt: skip
+    )
     parser.add_argument("--full", action="store_true", help="more test sets, and up to 20,000 questions")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

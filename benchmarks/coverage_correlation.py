@@ -68,9 +68,7 @@ def population(folder: str, paths: Sequence[str], seed: int) -> tuple[dict[str, 
     systems = [kgtrec.read_answer_ranks(path) for path in paths]
     qrels = collection.qrels
     kept = np.random.default_rng(seed).random(len(qrels)) < 0.5
-    half = dataclasses.replace(
-        qrels, question=qrels.question[kept], entity=qrels.entity[kept], grade=qrels.grade[kept]
-    )  # fmt: skip
+    half = dataclasses.replace(qrels, question=qrels.question[kept], entity=qrels.entity[kept], grade=qrels.grade[kept])
     found = {}
     for name, labels in (("all", qrels), ("half", half)):
         for measure, scores in item_scores(labels, systems, MEASURES).items():
@@ -95,10 +93,12 @@ def intervals(value: float, taus: Floats, first: Sequence[Floats], second: Seque
     known = np.minimum(*studentised) > np.quantile(largest, CONFIDENCE)
     middle, half = float((sign * known).sum()), float((~known).sum())
     return {
-        "range": np.array([low, high]), "low end": np.array([low, 1.0]),
-        "basic": np.array([2 * value - high, 2 * value - low]), "symmetric": np.array([value - far, value + far]),
+        "range": np.array([low, high]),
+        "low end": np.array([low, 1.0]),
+        "basic": np.array([2 * value - high, 2 * value - low]),
+        "symmetric": np.array([value - far, value + far]),
         "pairs": np.array([middle - half, middle + half]) / len(one),
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

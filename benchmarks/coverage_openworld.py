@@ -71,18 +71,31 @@ def score_of_all(system: AnswerRanks) -> float:
 def simulated(kind: str, n_questions: int, density: float, sets: int, seed: int) -> Iterator[Drawn]:
     """Questions drawn anew, and labels."""
     rng = np.random.default_rng(seed)
-    questions, entities = (Vocabulary.of([f"{letter}{i}" for i in range(n)]) for letter, n in
-                           (("q", n_questions), ("e", MOST)))  # fmt: skip
+    questions, entities = (
+        Vocabulary.of([f"{letter}{i}" for i in range(n)]) for letter, n in (("q", n_questions), ("e", MOST))
+    )
     for _ in range(sets):
         size = sizes(n_questions, rng)
         question = np.repeat(np.arange(n_questions, dtype=np.int32), size)
         entity = (np.arange(len(question)) - np.repeat(np.cumsum(size) - size, size)).astype(np.int32)
         n, true, nothing = len(question), np.ones(len(question), np.bool_), np.zeros(len(question), np.int32)
         systems = [
-            AnswerRanks(f"s{i}", question, entity, true, above, nothing, nothing + 2 * LAST,
-                        -above - rng.random(n) / 2, questions, entities, ("test",), "")
+            AnswerRanks(
+                f"s{i}",
+                question,
+                entity,
+                true,
+                above,
+                nothing,
+                nothing + 2 * LAST,
+                -above - rng.random(n) / 2,
+                questions,
+                entities,
+                ("test",),
+                "",
+            )
             for i, above in enumerate(wrong_above(kind, size, rng))
-        ]  # fmt: skip
+        ]
         labels, truth = (
             Qrels.of(question[kept], entity[kept], np.ones(int(kept.sum()), np.int32), questions, entities)
             for kept in (rng.random(n) < density, true)
@@ -104,7 +117,7 @@ def held(drawn: Drawn, depth: int, density: float) -> tuple[int, dict[str, float
     labels, truth, systems, questions = drawn
     told: MissingEstimate = kgtrec.openworld.estimate_missing(
         labels, truth, systems, MEASURE, depth=depth, truth=truth, questions=questions, top=1
-    )  # fmt: skip
+    )
 
     def holds(interval: Interval, place: int | tuple[int, int], true: float) -> float:
         low, high = interval.low[place], interval.high[place]
@@ -112,11 +125,14 @@ def held(drawn: Drawn, depth: int, density: float) -> tuple[int, dict[str, float
 
     by_found, by_runs, by_labels = range(len(METHODS))
     values = (
-        holds(told.answers, by_labels, told.true_answers), holds(told.missing, by_labels, 1 - density),
-        holds(told.estimated, (0, 0), told.true[0, 0]), holds(told.filtered, (0, 0), score_of_all(systems[0])),
-        holds(told.answers, by_runs, told.true_answers), holds(told.missing, by_runs, 1 - density),
+        holds(told.answers, by_labels, told.true_answers),
+        holds(told.missing, by_labels, 1 - density),
+        holds(told.estimated, (0, 0), told.true[0, 0]),
+        holds(told.filtered, (0, 0), score_of_all(systems[0])),
+        holds(told.answers, by_runs, told.true_answers),
+        holds(told.missing, by_runs, 1 - density),
         holds(told.missing, by_found, 1 - density),
-    )  # fmt: skip
+    )
     return told.n_questions, dict(zip(COLUMNS, values, strict=True))
 
 
@@ -136,8 +152,14 @@ def tell(name: str, density: float, rows: list[tuple[int, dict[str, float]]]) ->
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--world", nargs="+", action="append", default=[], metavar="NAME C RANKS",
-                        help="a collection and answer ranks, in place of simulated questions")  # fmt: skip
+    parser.add_argument(
+        "--world",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar="NAME C RANKS",
+        help="a collection and answer ranks, in place of simulated questions",
+    )
     parser.add_argument("--quick", action="store_true", help="40 sets, in place of 300 of questions and 100 of facts")
     parser.add_argument("--depth", type=int, default=10, help="of the pools of a collection")
     options = parser.parse_args()

@@ -76,10 +76,15 @@ def made(folder: Path, n_triples: int, seed: int = 0) -> Incoming:
     m = len(order)
     notes = [("" if place % 3 else f'see "Life", section {place}\nand below') for place in range(m)]
     said = Judgements(
-        triple[order], person[order], np.zeros(m, np.int8), (rng.random(m) < 0.1).astype(np.int8),
+        triple[order],
+        person[order],
+        np.zeros(m, np.int8),
+        (rng.random(m) < 0.1).astype(np.int8),
         labels_of([f"https://en.wikipedia.org/wiki/Page_{page}" for page in rng.integers(0, 50_000, m)]),
-        labels_of(notes), labels_of([f"2026-01-{1 + place % 28:02d}T20:00:00Z" for place in range(m)]), names,
-    )  # fmt: skip
+        labels_of(notes),
+        labels_of([f"2026-01-{1 + place % 28:02d}T20:00:00Z" for place in range(m)]),
+        names,
+    )
     append_judgements(folder / JUDGEMENTS, pool, said)
     write_people(folder, People(names, np.arange(5, dtype=np.int32), role, np.ones(5, np.bool_)))
     own = pool.triples

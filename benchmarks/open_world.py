@@ -96,8 +96,10 @@ def main() -> None:
         mean = time.perf_counter() - start
         start = time.perf_counter()
         question_variance(world, "MRR", strength[-2])
-        print(f"theory, N = {world.n_answers:,}: {given.strengths} means {mean * 1e3:.0f} ms, "
-              f"one variance {(time.perf_counter() - start) * 1e3:.0f} ms")  # fmt: skip
+        print(
+            f"theory, N = {world.n_answers:,}: {given.strengths} means {mean * 1e3:.0f} ms, "
+            f"one variance {(time.perf_counter() - start) * 1e3:.0f} ms"
+        )
 
 
 if __name__ == "__main__":

@@ -112,8 +112,10 @@ def main() -> None:
             pool_runs(collection, [read_run(path) for path in parts], depth=10)
             ours = time.perf_counter() - start
             theirs = measured([options.trectools, "-c", TRECTOOLS, *map(str, parts)]).seconds
-            print(f"{PEERS_QUESTIONS} questions, reading and pooling: trectools {theirs:.1f} s, ours {ours:.2f} s, "
-                  f"ratio {theirs / ours:.0f}")  # fmt: skip
+            print(
+                f"{PEERS_QUESTIONS} questions, reading and pooling: trectools {theirs:.1f} s, ours {ours:.2f} s, "
+                f"ratio {theirs / ours:.0f}"
+            )
 
 
 if __name__ == "__main__":

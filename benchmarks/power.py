@@ -112,8 +112,10 @@ def main() -> None:
         def line(test: str, seconds: float, peer: float, agree: str, name: str = measure, n_items: int = n) -> None:
             # of as many pairs as were timed, to all
             whole = peer * len(first) / n_peer
-            print(f"{test:<12}{name:<12}{n_items:>8,}{seconds:>10.3f}{'~' + format(whole, '.2f'):>11}"
-                  f"{whole / seconds:>8.1f}x  {agree}")  # fmt: skip
+            print(
+                f"{test:<12}{name:<12}{n_items:>8,}{seconds:>10.3f}{'~' + format(whole, '.2f'):>11}"
+                f"{whole / seconds:>8.1f}x  {agree}"
+            )
 
         seconds, found = timed(lambda own=own: power(own, tests=["bootstrap"], repeats=REPEATS))
         peer, levels = timed(
@@ -126,12 +128,17 @@ def main() -> None:
         peer, _ = timed(
             lambda sample=sample: [
                 stats.permutation_test(
-                    (sample.value[first[pair]] - sample.value[second[pair]],), np.mean, permutation_type="samples",
-                    vectorized=True, n_resamples=REPEATS, batch=50, rng=0,
+                    (sample.value[first[pair]] - sample.value[second[pair]],),
+                    np.mean,
+                    permutation_type="samples",
+                    vectorized=True,
+                    n_resamples=REPEATS,
+                    batch=50,
+                    rng=0,
                 )
                 for pair in chosen
             ]
-        )  # fmt: skip
+        )
         line("permutation", seconds, peer, "not the same test: Tukey's holds for all pairs at once")
         seconds, found = timed(lambda own=own: power(own, tests=["t"]))
         peer, tested = timed(

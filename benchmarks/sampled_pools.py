@@ -27,9 +27,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.pooling.pool_runs import pool_runs
 
 LENGTH, TOP = 60, 10
-STRATA = (
-    ((10, 1.0), (100, 0.1)), ((10, 1.0), (30, 0.3), (100, 0.1)), ((10, 1.0), (100, 0.3)), ((10, 0.3), (100, 0.3)),
-)  # fmt: skip
+STRATA = (((10, 1.0), (100, 0.1)), ((10, 1.0), (30, 0.3), (100, 0.1)), ((10, 1.0), (100, 0.3)), ((10, 0.3), (100, 0.3)))
 BELOW: dict[str, Callable[[np.random.Generator], int]] = {
     "11 each": lambda rng: 11,
     "geometric, mean 11": lambda rng: min(LENGTH - TOP, int(rng.geometric(1 / 12)) - 1),

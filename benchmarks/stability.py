@@ -104,9 +104,24 @@ def main() -> None:
             write_answer_ranks(ranks / f"{name}.ranks.parquet", ranked.answer_ranks)
         sizes = " ".join(f"{size:g}" for size in SIZES)
         ours = measured(
-            [sys.executable, "-m", "kgtrec", "meta", "stability", f"{folder}/C", str(ranks), "-m", MEASURES,
-             "--sizes", sizes, "--repeats", str(REPEATS), "--workers", str(options.workers)]
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "kgtrec",
+                "meta",
+                "stability",
+                f"{folder}/C",
+                str(ranks),
+                "-m",
+                MEASURES,
+                "--sizes",
+                sizes,
+                "--repeats",
+                str(REPEATS),
+                "--workers",
+                str(options.workers),
+            ]
+        )
     runs = len(SYSTEMS) * len(SIZES) * REPEATS
     print(f"{len(SYSTEMS)} systems x {len(SIZES)} sizes x {REPEATS} repeats x {len(MEASURES.split())} measures")
     print(
@@ -124,8 +139,10 @@ def main() -> None:
         print(f"pytrec_eval, lists of {len(run) / len(run.questions):,.0f} candidates:")
         wall, processor = runs * peer_seconds(collection, run, options.rounds)
         print(f"  {wall / runs:.2f} s for a system and subsample; {wall / 3600:.1f} h for all {runs:,}, extrapolated")
-        print(f"  ratio: {wall / ours.seconds:,.0f} (its one process beside {options.workers}); "
-              f"{processor / ours.processor:,.0f} of CPU")  # fmt: skip
+        print(
+            f"  ratio: {wall / ours.seconds:,.0f} (its one process beside {options.workers}); "
+            f"{processor / ours.processor:,.0f} of CPU"
+        )
 
 
 if __name__ == "__main__":

@@ -15,11 +15,24 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
-    "README.md", "docs/first-steps.md", "docs/python.md", "docs/files.md", "docs/alignment.md", "docs/ties.md",
-    "docs/micro.md", "docs/macro.md",
-    "docs/chance.md", "docs/intervals.md", "docs/campaigns.md", "docs/correlation.md", "docs/pooling.md",
-    "docs/open-world.md", "docs/open-world-estimate.md", "docs/power.md", "docs/stability.md",
-)  # fmt: skip
+    "README.md",
+    "docs/first-steps.md",
+    "docs/python.md",
+    "docs/files.md",
+    "docs/alignment.md",
+    "docs/ties.md",
+    "docs/micro.md",
+    "docs/macro.md",
+    "docs/chance.md",
+    "docs/intervals.md",
+    "docs/campaigns.md",
+    "docs/correlation.md",
+    "docs/pooling.md",
+    "docs/open-world.md",
+    "docs/open-world-estimate.md",
+    "docs/power.md",
+    "docs/stability.md",
+)
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -43,9 +56,14 @@ def _output(command: str) -> str:
     """What a command prints, standard error included."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(  # noqa: S602  # the page is ours
-        command, shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        command,
+        shell=True,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
         env={**os.environ, "PATH": path},
-    )  # fmt: skip
+    )
     return done.stdout
 
 

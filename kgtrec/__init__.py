@@ -11,55 +11,21 @@ from kgtrec.lazy import offer
 __all__ = offer(
     __name__,
     {
-        "formats.triples": (
-            "read_triples",
-            "write_triples",
-        ),
+        "formats.triples": ("read_triples", "write_triples"),
         "collection.questions": ("build_questions",),
-        "formats.collections": (
-            "read_collection",
-            "write_collection",
-        ),
-        "formats.trec.topics": (
-            "read_topics",
-            "write_topics",
-        ),
+        "formats.collections": ("read_collection", "write_collection"),
+        "formats.trec.topics": ("read_topics", "write_topics"),
         "formats.factorised": ("read_factorised",),
-        "formats.score_matrix": (
-            "read_score_matrix",
-            "write_score_matrix",
-        ),
-        "ranking.rank": (
-            "rank_scores",
-            "ranked_blocks",
-        ),
-        "formats.answer_ranks": (
-            "read_answer_ranks",
-            "write_answer_ranks",
-        ),
-        "formats.trec.runs": (
-            "read_run",
-            "write_run",
-            "RunWriter",
-        ),
-        "formats.trec.qrels": (
-            "read_qrels",
-            "write_qrels",
-        ),
-        "evaluation.evaluate": (
-            "evaluate",
-            "default_measures",
-        ),
-        "measures.names": (
-            "parse_measure",
-            "describe_measures",
-        ),
+        "formats.score_matrix": ("read_score_matrix", "write_score_matrix"),
+        "ranking.rank": ("rank_scores", "ranked_blocks"),
+        "formats.answer_ranks": ("read_answer_ranks", "write_answer_ranks"),
+        "formats.trec.runs": ("read_run", "write_run", "RunWriter"),
+        "formats.trec.qrels": ("read_qrels", "write_qrels"),
+        "evaluation.evaluate": ("evaluate", "default_measures"),
+        "measures.names": ("parse_measure", "describe_measures"),
         "pooling.pool_runs": ("pool_runs",),
         "study.run": ("run_study",),
-        "data.triples": (
-            "Splits",
-            "Triples",
-        ),
+        "data.triples": ("Splits", "Triples"),
         "data.collection": ("Collection",),
         "data.questions": ("Questions",),
         "data.qrels": ("Qrels",),
@@ -68,13 +34,7 @@ __all__ = offer(
         "data.scores": ("Scores",),
         "data.pool": ("Pool",),
         "data.vocabulary": ("Vocabulary",),
-        "errors": (
-            "KgtrecError",
-            "FormatError",
-            "MeasureError",
-            "CollectionError",
-            "KgtrecWarning",
-        ),
+        "errors": ("KgtrecError", "FormatError", "MeasureError", "CollectionError", "KgtrecWarning"),
     },
     packages=(
         "collection",

@@ -42,6 +42,14 @@ def campaign_of(events=(), templates=TEMPLATES, annotators=("ann", "bob")) -> Ca
     none = np.zeros(0, np.int32)
     known_answers = Qrels.of(none, none, none, ids, entities)
     return Campaign(
-        pool, known_answers, Automatic.none(len(ROWS)), people, assignments, judgements_of(events), templates,
-        ("en.wikipedia.org",), NAMES, {"seed": 0},
-    )  # fmt: skip
+        pool,
+        known_answers,
+        Automatic.none(len(ROWS)),
+        people,
+        assignments,
+        judgements_of(events),
+        templates,
+        ("en.wikipedia.org",),
+        NAMES,
+        {"seed": 0},
+    )

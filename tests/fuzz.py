@@ -88,14 +88,78 @@ SECONDS = 10  # that one input may take
 
 #: what readers stumble over
 TOKENS = [
-    b"\0", b"\xef\xbb\xbf", b"\r", b"\r\n", b"\n", b"\n\n", b"\t", b"\t\t", b" ", b"#", b'"', b'""', b"'", b",", b";",
-    b"-1", b"0", b"1e999", b"-1e-999", b"nan", b"NaN", b"inf", b"-inf", b"Infinity", b"1_000", b"0x10", b"1.5", b"True",
-    b"9" * 19, b"2147483648", b"-2147483649", b"18446744073709551616", b"9" * 400, b"1" * 5000, b"[" * 2000,
-    b"{" * 2000, b"(" * 2000, b'{"a":' * 1200, b"]" * 10, b"\\ud800", b"\\udfff", b"\\u0000", b"\xed\xa0\x80", b"\xff",
-    b"\xff\xfe", b"\xc3", b"\xe2\x80\xae", "\N{ARABIC-INDIC DIGIT ONE}".encode(), "\N{LINE SEPARATOR}".encode(),
-    b"\x1b[31m", b"null", b"true", b"[]", b"{}", b"\x1f\x8b", b"PAR1", b"PK\x03\x04", b"\x93NUMPY", b"\x85", b"\x1c",
-    b"=", b"\\", b"/", b"../", b"%s", b"{0}", b"${HOME}", b"\x7f" * 4, b"\xff" * 4, b"\0" * 8, b"\x80\x00\x00\x00",
-]  # fmt: skip
+    b"\0",
+    b"\xef\xbb\xbf",
+    b"\r",
+    b"\r\n",
+    b"\n",
+    b"\n\n",
+    b"\t",
+    b"\t\t",
+    b" ",
+    b"#",
+    b'"',
+    b'""',
+    b"'",
+    b",",
+    b";",
+    b"-1",
+    b"0",
+    b"1e999",
+    b"-1e-999",
+    b"nan",
+    b"NaN",
+    b"inf",
+    b"-inf",
+    b"Infinity",
+    b"1_000",
+    b"0x10",
+    b"1.5",
+    b"True",
+    b"9" * 19,
+    b"2147483648",
+    b"-2147483649",
+    b"18446744073709551616",
+    b"9" * 400,
+    b"1" * 5000,
+    b"[" * 2000,
+    b"{" * 2000,
+    b"(" * 2000,
+    b'{"a":' * 1200,
+    b"]" * 10,
+    b"\\ud800",
+    b"\\udfff",
+    b"\\u0000",
+    b"\xed\xa0\x80",
+    b"\xff",
+    b"\xff\xfe",
+    b"\xc3",
+    b"\xe2\x80\xae",
+    "\N{ARABIC-INDIC DIGIT ONE}".encode(),
+    "\N{LINE SEPARATOR}".encode(),
+    b"\x1b[31m",
+    b"null",
+    b"true",
+    b"[]",
+    b"{}",
+    b"\x1f\x8b",
+    b"PAR1",
+    b"PK\x03\x04",
+    b"\x93NUMPY",
+    b"\x85",
+    b"\x1c",
+    b"=",
+    b"\\",
+    b"/",
+    b"../",
+    b"%s",
+    b"{0}",
+    b"${HOME}",
+    b"\x7f" * 4,
+    b"\xff" * 4,
+    b"\0" * 8,
+    b"\x80\x00\x00\x00",
+]
 
 
 class TooSlowError(BaseException):
@@ -302,8 +366,11 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
     return made
 
 
-RUN = "".join(f"{q} Q0 {e} {r} {s} transe\n" for q in ("head0", "tail1") for r, (e, s) in enumerate(
-    [("ann", "0.75"), ("007", "1e-3"), ("caf\u00e9", "-inf"), ("NA", "-2")], 1))  # fmt: skip
+RUN = "".join(
+    f"{q} Q0 {e} {r} {s} transe\n"
+    for q in ("head0", "tail1")
+    for r, (e, s) in enumerate([("ann", "0.75"), ("007", "1e-3"), ("caf\u00e9", "-inf"), ("NA", "-2")], 1)
+)
 QRELS = "head0 0 ann 1\nhead0 0 007 0\ntail1 0 caf\u00e9 -1\ntail1 0 NA 2\n"
 TOPICS = "# id anchor relation\nhead0\tice cream\tlikes\ntail1\tann\tborn in\n"
 TRIPLES = "ann\tlikes\ttea\nbob\tlikes\tjam\ncid\tknows\tann\n\u77e5\tknows\tbob\n"
@@ -412,10 +479,12 @@ def _parquets(table: pa.Table, metadata: dict[str, object]) -> list[bytes]:
     columns = [column.dictionary_encode() if pa.types.is_string(column.type) else column for column in named.columns]
     codes = pa.table(columns, named.column_names).replace_schema_metadata(about)
     return [
-        _parquet(named, compression="none", use_dictionary=False), _parquet(named, compression="none"),
-        _parquet(named, compression="zstd"), _parquet(codes, compression="none", row_group_size=2),
+        _parquet(named, compression="none", use_dictionary=False),
+        _parquet(named, compression="none"),
+        _parquet(named, compression="zstd"),
+        _parquet(codes, compression="none", row_group_size=2),
         _parquet(named, compression="none", store_schema=False, data_page_version="2.0"),
-    ]  # fmt: skip
+    ]
 
 
 def _npys(*arrays: np.ndarray) -> list[bytes]:
@@ -452,9 +521,10 @@ def _score_matrix(folder: Path) -> Target:
     shape = len(collection.questions), len(collection.entities)
     order = {"topics": folder / "C" / "topics.tsv", "entities": folder / "C" / "entities.txt"}
     return Target(
-        _npys(np.arange(shape[0] * shape[1]).reshape(shape)), path.write_bytes,
+        _npys(np.arange(shape[0] * shape[1]).reshape(shape)),
+        path.write_bytes,
         lambda: [np.array(scores) for _, scores in read_score_matrix(path, collection, **order)],
-    )  # fmt: skip
+    )
 
 
 def _origin(folder: Path) -> Target:
@@ -482,9 +552,10 @@ def _order(folder: Path) -> Target:
             (folder / "C" / file).write_bytes(rest if file.encode() == name else bytes_of)
 
     return Target(
-        [name.encode() + b"\n" + data for name, data in whole.items()], put,
+        [name.encode() + b"\n" + data for name, data in whole.items()],
+        put,
         lambda: [np.array(scores) for _, scores in read_score_matrix(path, collection)],
-    )  # fmt: skip
+    )
 
 
 def _factors(collection: Collection) -> dict[str, np.ndarray]:
@@ -546,9 +617,19 @@ def _ranks(folder: Path) -> Target:
     path = folder / "a.ranks.parquet"
     rows = np.array([0, 0, 1], np.int32)
     ranks = AnswerRanks(
-        "a", rows, np.array([0, 1, 0], np.int32), np.array([True, False, True]), rows, rows * 0, rows + 3,
-        np.array([0.5, 0.25, 1.0]), Vocabulary.of(["head0", "tail1"]), Vocabulary.of(["ann", "bob"]), ("train",), "abc",
-    )  # fmt: skip
+        "a",
+        rows,
+        np.array([0, 1, 0], np.int32),
+        np.array([True, False, True]),
+        rows,
+        rows * 0,
+        rows + 3,
+        np.array([0.5, 0.25, 1.0]),
+        Vocabulary.of(["head0", "tail1"]),
+        Vocabulary.of(["ann", "bob"]),
+        ("train",),
+        "abc",
+    )
     write_answer_ranks(path, ranks)
     table = pq.read_table(path)
     examples = [
@@ -581,14 +662,24 @@ def _schemas(folder: Path) -> Target:
     folder.mkdir(parents=True)
     path = folder / "a.parquet"
     kinds = {
-        b"t": pa.array(["a", "b"]), b"d": pa.array(["a", "b"]).dictionary_encode(), b"i": pa.array([1, 0], pa.int32()),
-        b"f": pa.array([0.5, 1.5]), b"n": pa.array([None, "a"]), b"N": pa.nulls(2), b"b": pa.array([True, False]),
-        b"L": pa.array([["a"], []]), b"s": pa.array([{"question": "a"}, {"question": "b"}]),
-        b"T": pa.array(["a", "b"], pa.large_string()), b"y": pa.array([b"\xff", b"a"]),
-        b"h": pa.array(np.array([0.5, 1.5], np.float16)), b"u": pa.array([1, 2**63], pa.uint64()),
-        b"c": pa.array(["1.5", "2.5"]).cast(pa.decimal128(5, 2)), b"m": pa.array([1, 2], pa.timestamp("us")),
-        b"D": pa.array([1.5, 2.5]).dictionary_encode(), b"x": pa.array([float("nan"), 1.0]),
-    }  # fmt: skip
+        b"t": pa.array(["a", "b"]),
+        b"d": pa.array(["a", "b"]).dictionary_encode(),
+        b"i": pa.array([1, 0], pa.int32()),
+        b"f": pa.array([0.5, 1.5]),
+        b"n": pa.array([None, "a"]),
+        b"N": pa.nulls(2),
+        b"b": pa.array([True, False]),
+        b"L": pa.array([["a"], []]),
+        b"s": pa.array([{"question": "a"}, {"question": "b"}]),
+        b"T": pa.array(["a", "b"], pa.large_string()),
+        b"y": pa.array([b"\xff", b"a"]),
+        b"h": pa.array(np.array([0.5, 1.5], np.float16)),
+        b"u": pa.array([1, 2**63], pa.uint64()),
+        b"c": pa.array(["1.5", "2.5"]).cast(pa.decimal128(5, 2)),
+        b"m": pa.array([1, 2], pa.timestamp("us")),
+        b"D": pa.array([1.5, 2.5]).dictionary_encode(),
+        b"x": pa.array([float("nan"), 1.0]),
+    }
 
     def put(data: bytes) -> None:
         lines = [line.rpartition(b",") for line in data.split(b"\n") if line][:20]
@@ -742,13 +833,26 @@ def _study(folder: Path) -> None:
         (step / NOTES).write_text('["both"]')
 
     collected, scored = steps.do("collection-test", collect), steps.do("scores-all", score)
-    write_study_manifest(folder, {
-        "title": "T", "subtitle": "", "about": ["One."], "versions": {"kgtrec": "1"}, "settings": {"seed": "3"},
-        "commands": ["kgtrec study study.toml"], "options": asdict(OPTIONS), "systems": ["NA", "007"],
-        "inputs": [{"name": "train.tsv", "bytes": 7, "sha256": "ab"}], "measures": ["RR"], "main": ["RR"],
-        "labels": [asdict(LABELS)], "collections": {"test": collected.name},
-        "tables": {"scores/all": f"{scored.name}/{step_table('scores')}"}, "steps": steps.record,
-    })  # fmt: skip
+    write_study_manifest(
+        folder,
+        {
+            "title": "T",
+            "subtitle": "",
+            "about": ["One."],
+            "versions": {"kgtrec": "1"},
+            "settings": {"seed": "3"},
+            "commands": ["kgtrec study study.toml"],
+            "options": asdict(OPTIONS),
+            "systems": ["NA", "007"],
+            "inputs": [{"name": "train.tsv", "bytes": 7, "sha256": "ab"}],
+            "measures": ["RR"],
+            "main": ["RR"],
+            "labels": [asdict(LABELS)],
+            "collections": {"test": collected.name},
+            "tables": {"scores/all": f"{scored.name}/{step_table('scores')}"},
+            "steps": steps.record,
+        },
+    )
 
 
 def _study_manifest(folder: Path) -> Target:

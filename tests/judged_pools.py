@@ -40,5 +40,8 @@ def judgements_of(events: Iterable[tuple[int, str, str, str] | tuple[int, str, s
         person,
         np.array([ROLES.index(event[2]) for event in listed], np.int8),
         np.array([VERDICTS.index(event[3]) for event in listed], np.int8),
-        source, note, labels_of(["2026-11-21T20:00:00Z"] * len(listed)), people,
-    )  # fmt: skip
+        source,
+        note,
+        labels_of(["2026-11-21T20:00:00Z"] * len(listed)),
+        people,
+    )

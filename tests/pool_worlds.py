@@ -91,10 +91,12 @@ def labels_of_triples(pool: Pool) -> list[Labels]:
     triples = pool.triples
     return list(
         zip(
-            triples.entities.decode(triples.head).to_pylist(), triples.relations.decode(triples.relation).to_pylist(),
-            triples.entities.decode(triples.tail).to_pylist(), strict=True,
+            triples.entities.decode(triples.head).to_pylist(),
+            triples.relations.decode(triples.relation).to_pylist(),
+            triples.entities.decode(triples.tail).to_pylist(),
+            strict=True,
         )
-    )  # fmt: skip
+    )
 
 
 @st.composite

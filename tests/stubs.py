@@ -26,8 +26,11 @@ def stubs() -> dict[Path, str]:
         for public, home in homes.items():
             by_module.setdefault(f"kgtrec.{home}", []).append(public)
         by_module |= {name: list(vars(package)["_packages"])} if vars(package)["_packages"] else {}
-        lines = [f"from {module} import {public} as {public}" for module in sorted(by_module)
-                 for public in sorted(by_module[module])]  # fmt: skip
+        lines = [
+            f"from {module} import {public} as {public}"
+            for module in sorted(by_module)
+            for public in sorted(by_module[module])
+        ]
         found[init.with_suffix(".pyi")] = "\n".join(lines) + "\n"
     return found
 

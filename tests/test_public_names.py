@@ -11,8 +11,19 @@ import pytest
 import kgtrec
 from tests.stubs import stubs
 
-SUBJECTS = ("alignment", "baselines", "campaign", "collection", "evaluation", "meta", "openworld", "pooling", "ranking",
-            "report", "study")  # fmt: skip
+SUBJECTS = (
+    "alignment",
+    "baselines",
+    "campaign",
+    "collection",
+    "evaluation",
+    "meta",
+    "openworld",
+    "pooling",
+    "ranking",
+    "report",
+    "study",
+)
 
 
 @pytest.mark.parametrize("name", ["kgtrec", *(f"kgtrec.{subject}" for subject in SUBJECTS)])

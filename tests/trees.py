@@ -14,8 +14,21 @@ from kgtrec.formats.output.exchange import is_part
 from kgtrec.formats.output.record import RECORD
 
 #: calls that change files or folders; ``renamed`` and ``outputs._Hashing.write`` stand for those behind them
-CALLS = ("open", "write", "rename", "replace", "unlink", "remove", "mkdir", "rmdir", "link", "chmod", "chown",
-         "ftruncate", "fsync")  # fmt: skip
+CALLS = (
+    "open",
+    "write",
+    "rename",
+    "replace",
+    "unlink",
+    "remove",
+    "mkdir",
+    "rmdir",
+    "link",
+    "chmod",
+    "chown",
+    "ftruncate",
+    "fsync",
+)
 FAULTS = ("kill", "kill after", "interrupt", "interrupt after", "fail")
 
 

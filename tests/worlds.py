@@ -58,8 +58,9 @@ class World:
     def run(self) -> Run:
         rows = [(q, e, self.scores[q][e]) for q in range(len(self.scores)) for e in self.candidates(q)]
         question, entity, score = (np.array(column) for column in zip(*rows, strict=True))
-        return Run.of("w", question.astype(np.int32), entity.astype(np.int32), score.astype(float),
-                      self.questions, self.entities)  # fmt: skip
+        return Run.of(
+            "w", question.astype(np.int32), entity.astype(np.int32), score.astype(float), self.questions, self.entities
+        )
 
 
 @st.composite

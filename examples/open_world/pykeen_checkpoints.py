@@ -129,18 +129,30 @@ def train(
     triples = facts(collection, inverse=settings.inverse)
     torch.manual_seed(seed)
     model = model_resolver.make(
-        name, triples_factory=triples, embedding_dim=settings.dim, random_seed=seed, loss=settings.loss,
-        loss_kwargs=settings.loss_options, **settings.model_options,
-    ).to("cuda" if torch.cuda.is_available() else "cpu")  # fmt: skip
+        name,
+        triples_factory=triples,
+        embedding_dim=settings.dim,
+        random_seed=seed,
+        loss=settings.loss,
+        loss_kwargs=settings.loss_options,
+        **settings.model_options,
+    ).to("cuda" if torch.cuda.is_available() else "cpu")
     loop = SLCWATrainingLoop(
-        model=model, triples_factory=triples, optimizer=torch.optim.Adam(model.parameters(), lr=settings.rate),
-        negative_sampler="basic", negative_sampler_kwargs={"num_negs_per_pos": settings.negatives},
+        model=model,
+        triples_factory=triples,
+        optimizer=torch.optim.Adam(model.parameters(), lr=settings.rate),
+        negative_sampler="basic",
+        negative_sampler_kwargs={"num_negs_per_pos": settings.negatives},
         automatic_memory_optimization=False,  # else a trial of what fits comes first
-    )  # fmt: skip
+    )
     loop.train(
-        triples, num_epochs=max(settings.epochs), batch_size=settings.batch, use_tqdm=False, pin_memory=False,
+        triples,
+        num_epochs=max(settings.epochs),
+        batch_size=settings.batch,
+        use_tqdm=False,
+        pin_memory=False,
         callbacks=Checkpoints(name, settings.epochs, collection, out, size),
-    )  # fmt: skip
+    )
     return model, triples
 
 

@@ -7,18 +7,9 @@ from kgtrec.lazy import offer
 __all__ = offer(
     __name__,
     {
-        "alignment.align": (
-            "align",
-            "alignment_collection",
-        ),
+        "alignment.align": ("align", "alignment_collection"),
         "alignment.by_size": ("study_alignment",),
-        "data.alignments": (
-            "Alignments",
-            "EntityVectors",
-        ),
-        "formats.alignment": (
-            "read_alignment_system",
-            "read_pairs",
-        ),
+        "data.alignments": ("Alignments", "EntityVectors"),
+        "formats.alignment": ("read_alignment_system", "read_pairs"),
     },
 )

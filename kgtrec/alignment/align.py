@@ -286,14 +286,18 @@ def _side(collection: Collection, rows: NDArray[np.intp], is_head: bool, questio
     )
     view = Collection(
         Questions(
-            ids, whole.is_head[questions], whole.relation[questions], np.zeros(len(ids), np.int32), labels,
+            ids,
+            whole.is_head[questions],
+            whole.relation[questions],
+            np.zeros(len(ids), np.int32),
+            labels,
             whole.relations,
         ),
         Qrels(qrels.question[judged] - first, qrels.entity[judged] - first_entity, qrels.grade[judged], ids, labels),
         Known(known.question[kept] - first, known.entity[kept] - first_entity, known.split[kept]),
         collection.categories,
         Triples(none, none, none, labels, whole.relations),
-    )  # fmt: skip
+    )
     return Side(is_head, view, rows[whole.anchor[questions]], rows[entities], first, first_entity)
 
 

@@ -201,9 +201,17 @@ def _scores(
 
     # ranks and qrels have the same rows: every answer has a rank, and nothing else is judged
     ranks = replace(
-        whole, question=question, entity=whole.entity[kept], answer=whole.answer[kept], above=of_set("above"),
-        tied=of_set("tied"), n_other=of_set("n_other"), score=whole.score[kept], questions=ids, collection="",
-    )  # fmt: skip
+        whole,
+        question=question,
+        entity=whole.entity[kept],
+        answer=whole.answer[kept],
+        above=of_set("above"),
+        tied=of_set("tied"),
+        n_other=of_set("n_other"),
+        score=whole.score[kept],
+        questions=ids,
+        collection="",
+    )
     qrels = Qrels(question, ranks.entity, np.ones(len(question), np.int32), ids, collection.entities)
     return evaluate(qrels, ranks.renamed(f"{whole.name} at size {len(question) // 2}"), measures)
 

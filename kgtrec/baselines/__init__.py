@@ -18,14 +18,19 @@ from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, nearest
 
 __all__ = [
-    "BASELINES", "Baseline", "Model", "Option", "Settings", "baseline", "baseline_blocks", "baseline_checkpoints",
-    "fit_baseline", "score_blocks",
-]  # fmt: skip
+    "BASELINES",
+    "Baseline",
+    "Model",
+    "Option",
+    "Settings",
+    "baseline",
+    "baseline_blocks",
+    "baseline_checkpoints",
+    "fit_baseline",
+    "score_blocks",
+]
 
-BASELINES = {
-    record.name: record
-    for record in (POPULARITY, INVERSE, NEIGHBOURS, RULES, SVD, RESCAL, RANDOM, CONSTANT)
-}  # fmt: skip
+BASELINES = {record.name: record for record in (POPULARITY, INVERSE, NEIGHBOURS, RULES, SVD, RESCAL, RANDOM, CONSTANT)}
 _BLOCK_BYTES = 1 << 25
 
 

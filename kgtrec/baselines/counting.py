@@ -56,8 +56,17 @@ POPULARITY = Baseline(
     "Akrami et al., Realistic Re-evaluation of Knowledge Graph Completion Methods, SIGMOD 2020 (simple statistics as "
     "a yardstick)",
 )
-CONSTANT = Baseline("constant", _fit_constant, "The same score for all: every candidate ties.",
-                    "Berrendorf et al. 2020, arXiv:2002.06914 (why ties need a rule)", is_control=True)  # fmt: skip
-RANDOM = Baseline("random", _fit_random, "A seeded random order of the candidates, the chance level of every measure.",
-                  "Steele et al., Fast splittable pseudorandom number generators, OOPSLA 2014 (the hash)",
-                  is_control=True)  # fmt: skip
+CONSTANT = Baseline(
+    "constant",
+    _fit_constant,
+    "The same score for all: every candidate ties.",
+    "Berrendorf et al. 2020, arXiv:2002.06914 (why ties need a rule)",
+    is_control=True,
+)
+RANDOM = Baseline(
+    "random",
+    _fit_random,
+    "A seeded random order of the candidates, the chance level of every measure.",
+    "Steele et al., Fast splittable pseudorandom number generators, OOPSLA 2014 (the hash)",
+    is_control=True,
+)

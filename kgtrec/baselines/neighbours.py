@@ -17,8 +17,9 @@ def _fit_neighbours(graph: Graph, *, seed: int, steps: int, damping: int, candid
     pair = np.unique(graph.anchor * n + graph.answer)
     pair = pair[pair // n != pair % n]
     adjacency = csr_array((np.ones(len(pair)), (pair // n, pair % n)), shape=(n, n))
-    seen = csr_array((np.ones(len(graph.answer), np.bool_), (graph.direction, graph.answer)),
-                     shape=(graph.n_directions, n))  # fmt: skip
+    seen = csr_array(
+        (np.ones(len(graph.answer), np.bool_), (graph.direction, graph.answer)), shape=(graph.n_directions, n)
+    )
 
     def score(anchor: Places, direction: Places) -> NDArray[np.float64]:
         # questions with one anchor share their walks
@@ -46,7 +47,11 @@ NEIGHBOURS = Baseline(
     {
         "steps": Option(3, "longest walk"),
         "damping": Option(200, "how many walks of one more step weigh as much as one walk"),
-        "candidates": Option("seen", "seen: those that stood at the asked place of the relation come first; any: no "
-                             "regard to the relation at all", ("seen", "any")),
+        "candidates": Option(
+            "seen",
+            "seen: those that stood at the asked place of the relation come first; any: no "
+            "regard to the relation at all",
+            ("seen", "any"),
+        ),
     },
-)  # fmt: skip
+)

@@ -89,9 +89,7 @@ def check_judgements(campaign: Campaign, place: str) -> JudgementCheck:
         )
         shared = {}
     every = shared | found  # of several the one that acceptance tells first
-    return JudgementCheck(
-        tuple(Refusal(f"{place}:{row + 1}", every[row]) for row in sorted(every)), tuple(notes)
-    )  # fmt: skip
+    return JudgementCheck(tuple(Refusal(f"{place}:{row + 1}", every[row]) for row in sorted(every)), tuple(notes))
 
 
 _Found = tuple[NDArray[np.intp], Callable[[int], str]]  # events to look at, and what is wrong with one, if anything

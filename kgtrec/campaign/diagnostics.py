@@ -118,29 +118,40 @@ class Diagnostics:
         return {
             "runs": pa.table(
                 {
-                    "run": list(self.runs), "family": list(self.families), "contributed": self.contributed,
-                    "unique": self.unique, "judged": self.run_judged, "positive": self.positive,
+                    "run": list(self.runs),
+                    "family": list(self.families),
+                    "contributed": self.contributed,
+                    "unique": self.unique,
+                    "judged": self.run_judged,
+                    "positive": self.positive,
                     "unique_positive": self.unique_positive,
                 }
             ),
             "overlap": pa.table(
                 {
-                    "run": [self.runs[one] for one, _ in pairs], "other": [self.runs[other] for _, other in pairs],
+                    "run": [self.runs[one] for one, _ in pairs],
+                    "other": [self.runs[other] for _, other in pairs],
                     "jaccard": self.overlap.ravel(),
                 }
             ),
             "depths": pa.table(
                 {
-                    "depth": np.arange(1, len(self.pooled_at) + 1), "pooled": self.pooled_at,
-                    "judged": self.judged_at, "positive": self.positive_at,
+                    "depth": np.arange(1, len(self.pooled_at) + 1),
+                    "pooled": self.pooled_at,
+                    "judged": self.judged_at,
+                    "positive": self.positive_at,
                     "positive_down_to": np.cumsum(self.positive_at),
                 }
             ),
             "questions": pa.table(
                 {
-                    "question": self.questions.labels, "seeds": self.question_seeds, "pooled": self.question_pooled,
-                    "judged": self.question_judged, "positive": self.question_positive,
-                    "positive_rate": self.positive_rate, "nothing_pooled": pa.array(self.nothing_pooled),
+                    "question": self.questions.labels,
+                    "seeds": self.question_seeds,
+                    "pooled": self.question_pooled,
+                    "judged": self.question_judged,
+                    "positive": self.question_positive,
+                    "positive_rate": self.positive_rate,
+                    "nothing_pooled": pa.array(self.nothing_pooled),
                 }
             ),
             "systems": pa.table(
@@ -149,25 +160,32 @@ class Diagnostics:
                     "judged_at": pa.array([self.cutoff] * len(totals), pa.int64()),
                     "judged": pa.array([self.judged[system] for system, _ in totals], pa.float64()),
                     "measure": [self.measures[measure] for _, measure in totals],
-                    "value": self.scores.ravel(), "rank": self.ranks.ravel(),
+                    "value": self.scores.ravel(),
+                    "rank": self.ranks.ravel(),
                 }
             ),
             "left_out": pa.Table.from_pylist(
                 [
                     {
-                        "kind": LEFT_OUT_KINDS[left.kind[group]], "name": left.names[group],
-                        "triples": int(left.triples[group]), "positives": int(left.positives[group]),
-                        "system": self.systems[system], "is_left_out": self.systems[system] in left.members[group],
-                        "measure": self.measures[measure], "before": float(self.scores[system, measure]),
+                        "kind": LEFT_OUT_KINDS[left.kind[group]],
+                        "name": left.names[group],
+                        "triples": int(left.triples[group]),
+                        "positives": int(left.positives[group]),
+                        "system": self.systems[system],
+                        "is_left_out": self.systems[system] in left.members[group],
+                        "measure": self.measures[measure],
+                        "before": float(self.scores[system, measure]),
                         "after": float(left.scores[group, system, measure]),
                         "rank_before": int(self.ranks[system, measure]),
                         "rank_after": int(left.ranks[group, system, measure]),
-                        "tau_b": float(left.tau[group, measure]), "tau_ap": float(left.tau_ap[group, measure]),
+                        "tau_b": float(left.tau[group, measure]),
+                        "tau_ap": float(left.tau_ap[group, measure]),
                     }
                     for group, system, measure in cells
-                ], _LEFT_OUT,
+                ],
+                _LEFT_OUT,
             ),
-        }  # fmt: skip
+        }
 
     def tables(self) -> tuple[Table, ...]:
         """``runs``, ``overlap``, ``depths``, ``questions``, ``systems`` and ``left_out``."""
@@ -175,13 +193,23 @@ class Diagnostics:
         rate = Column("rate", form="share", digits=1)
         overlap = Column("run", " "), Column("jaccard", digits=3, across="other")
         runs = (
-            Column("run"), Column("family", names={"": "-"}), Column("contributed", "triples"), Column("unique"),
-            Column("judged"), Column("positive"), Column("unique_positive", "unique positive"), rate,
-        )  # fmt: skip
+            Column("run"),
+            Column("family", names={"": "-"}),
+            Column("contributed", "triples"),
+            Column("unique"),
+            Column("judged"),
+            Column("positive"),
+            Column("unique_positive", "unique positive"),
+            rate,
+        )
         depths = (
-            Column("depth"), Column("pooled"), Column("judged"), Column("positive"),
-            Column("positive_down_to", "down to here"), rate,
-        )  # fmt: skip
+            Column("depth"),
+            Column("pooled"),
+            Column("judged"),
+            Column("positive"),
+            Column("positive_down_to", "down to here"),
+            rate,
+        )
         return (
             Table("runs", "what each run brought in, in triples", "", data["runs"], runs, view=_rated(data["runs"])),
             Table("overlap", "overlap of two runs (Jaccard)", "", data["overlap"], overlap),
@@ -225,8 +253,9 @@ class Diagnostics:
         for rows in groups.values():
             row = max(
                 (row for row in rows if row["is_left_out"]),
-                key=lambda row: np.nan_to_num(abs(row["after"] - row["before"])), default=None,
-            )  # fmt: skip
+                key=lambda row: np.nan_to_num(abs(row["after"] - row["before"])),
+                default=None,
+            )
             if row is None:
                 shown.append(rows[0] | {"system": "-", "before": None, "after": None, "rank": "-"})
                 continue
@@ -234,11 +263,19 @@ class Diagnostics:
             shown.append(row | {"change": change, "rank": f"{row['rank_before']} > {row['rank_after']}"})
         view = data.schema.append(pa.field("change", pa.float64())).append(pa.field("rank", pa.string()))
         columns = (
-            Column("name", "left out"), Column("kind", " "), Column("triples"), Column("positives", "positive"),
-            Column("measure"), Column("system"), Column("before", digits="measure"), Column("after", digits="measure"),
-            Column("change", form="change", digits=1), Column("rank"), Column("tau_b", "tau", digits=3),
+            Column("name", "left out"),
+            Column("kind", " "),
+            Column("triples"),
+            Column("positives", "positive"),
+            Column("measure"),
+            Column("system"),
+            Column("before", digits="measure"),
+            Column("after", digits="measure"),
+            Column("change", form="change", digits=1),
+            Column("rank"),
+            Column("tau_b", "tau", digits=3),
             Column("tau_ap", "tau_AP", digits=3),
-        )  # fmt: skip
+        )
         title = "without what only they brought in"
         return Table("left_out", title, "", data, columns, view=pa.Table.from_pylist(shown, view))
 
@@ -246,12 +283,21 @@ class Diagnostics:
 _QUANTILES = (0, 0.25, 0.5, 0.75, 1)
 _LEFT_OUT = pa.schema(
     {
-        "kind": pa.string(), "name": pa.string(), "triples": pa.int64(), "positives": pa.int64(),
-        "system": pa.string(), "is_left_out": pa.bool_(), "measure": pa.string(), "before": pa.float64(),
-        "after": pa.float64(), "rank_before": pa.int64(), "rank_after": pa.int64(), "tau_b": pa.float64(),
+        "kind": pa.string(),
+        "name": pa.string(),
+        "triples": pa.int64(),
+        "positives": pa.int64(),
+        "system": pa.string(),
+        "is_left_out": pa.bool_(),
+        "measure": pa.string(),
+        "before": pa.float64(),
+        "after": pa.float64(),
+        "rank_before": pa.int64(),
+        "rank_after": pa.int64(),
+        "tau_b": pa.float64(),
         "tau_ap": pa.float64(),
     }
-)  # fmt: skip
+)
 
 
 def _rated(data: pa.Table) -> pa.Table:
@@ -442,13 +488,7 @@ def _overlap(is_from: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 def _scores(
-    qrels: Qrels,
-    pool: Pool,
-    lost: NDArray[np.bool_],
-    systems: Any,
-    labels: Sequence[str],
-    judged_at: int,
-    mixed: bool,
+    qrels: Qrels, pool: Pool, lost: NDArray[np.bool_], systems: Any, labels: Sequence[str], judged_at: int, mixed: bool
 ) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Names, (s, m) scores, (g, s, m) scores without what each group brought in, and (s,) judged@k."""
     asked = [*labels, f"Judged@{judged_at}"]

@@ -167,9 +167,12 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
     # in units of what each triple of its stratum stands for on average
     unit = (strata.population / strata.drawn)[strata.stratum]
     found = estimated_totals(
-        np.where(verdict == 1, strata.weight / unit, 0.0)[settled], strata.stratum[settled], strata.population,
-        group=group[settled], n_groups=len(labels),
-    )  # fmt: skip
+        np.where(verdict == 1, strata.weight / unit, 0.0)[settled],
+        strata.stratum[settled],
+        strata.population,
+        group=group[settled],
+        n_groups=len(labels),
+    )
     judged = np.bincount(group[settled], minlength=len(labels))
     hits = np.bincount(group[verdict == 1], minlength=len(labels))
     return PositiveEstimates(by, labels, judged, hits, found.total, np.sqrt(found.variance))
@@ -321,8 +324,8 @@ class _JudgedRows:
         total = np.bincount(cell, weights=stands_for * likely)
         average = np.divide(total, number, out=np.ones(len(number)), where=total > 0)[cell]
         return expected_average_precision(
-            self.shares, self.unjudged, question, position, relevant, kind, stands_for, likely / average,
-        )  # fmt: skip
+            self.shares, self.unjudged, question, position, relevant, kind, stands_for, likely / average
+        )
 
 
 def _sampled_rows(collection: Collection, pool: Pool, decisions: Decisions) -> _JudgedRows:
@@ -334,9 +337,12 @@ def _sampled_rows(collection: Collection, pool: Pool, decisions: Decisions) -> _
     qrels, triple = _qrels(collection, pool, verdict >= 0)
     known = triple < 0
     return _JudgedRows.of(
-        qrels, np.where(known, 1, verdict[triple]).astype(np.int32), np.where(known, -1, kind[triple]),
-        np.where(known, 0.0, strata.weight[triple] - 1.0), is_whole=False,
-    )  # fmt: skip
+        qrels,
+        np.where(known, 1, verdict[triple]).astype(np.int32),
+        np.where(known, -1, kind[triple]),
+        np.where(known, 0.0, strata.weight[triple] - 1.0),
+        is_whole=False,
+    )
 
 
 def _whole_rows(

@@ -140,15 +140,24 @@ class QrelsReport:
     def _depths(self) -> Table:
         data = pa.table(
             {
-                "depth": np.arange(self.depth + 1), "pooled": self.pooled_at, "judged": self.judged_at,
-                "positive": self.positive_at, "negative": self.negative_at,
-                "new_positives_down_to": np.append(0, self.new_positives), "questions": self.questions_at,
+                "depth": np.arange(self.depth + 1),
+                "pooled": self.pooled_at,
+                "judged": self.judged_at,
+                "positive": self.positive_at,
+                "negative": self.negative_at,
+                "new_positives_down_to": np.append(0, self.new_positives),
+                "questions": self.questions_at,
             }
-        )  # fmt: skip
+        )
         columns = (
-            Column("depth", names={"0": "seeds"}), Column("pooled"), Column("judged"), Column("positive"),
-            Column("new_positives_down_to", "new down to here"), Column("negative"), Column("questions"),
-        )  # fmt: skip
+            Column("depth", names={"0": "seeds"}),
+            Column("pooled"),
+            Column("judged"),
+            Column("positive"),
+            Column("new_positives_down_to", "new down to here"),
+            Column("negative"),
+            Column("questions"),
+        )
         named = data.set_column(0, "depth", data.column("depth").cast(pa.string()))
         return Table("depths", "", "", data, columns, view=named)
 
@@ -250,11 +259,13 @@ def triple_level(
     found = found[
         np.lexsort(
             (
-                names[0][pool.triples.tail[found]], names[0][pool.triples.head[found]],
-                names[1][pool.triples.relation[found]], pool.depth[found],
+                names[0][pool.triples.tail[found]],
+                names[0][pool.triples.head[found]],
+                names[1][pool.triples.relation[found]],
+                pool.depth[found],
             )
         )
-    ]  # fmt: skip
+    ]
     positive = _joined(known, pool.triples.take(found))
     questions = _questions_of(positive, pool.questions, named)
     judged = _joined(positive, triples.take(verdict == 0))
@@ -432,10 +443,7 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     known, answers = collection.known, collection.qrels
     # whatever the collection knows of its own questions is a triple, which may complete one of these too
     parts = [
-        (
-            collection.questions.triples(known.question[known.split == split], known.entity[known.split == split]),
-            split,
-        )
+        (collection.questions.triples(known.question[known.split == split], known.entity[known.split == split]), split)
         for split in range(len(SPLITS))
     ]
     answer = answers.grade >= 1
@@ -520,9 +528,10 @@ def _refuse_unknown(code: NDArray[np.int32], labels: pa.StringArray, what: str) 
 
 def _label(triples: Triples, row: int) -> tuple[str, str, str]:
     return (
-        triples.entities[int(triples.head[row])], triples.relations[int(triples.relation[row])],
+        triples.entities[int(triples.head[row])],
+        triples.relations[int(triples.relation[row])],
         triples.entities[int(triples.tail[row])],
-    )  # fmt: skip
+    )
 
 
 def _recoded(
@@ -615,11 +624,7 @@ def _questions_of(positive: Triples, pooled: Questions, named: Questions | None)
 
 
 def _rows_in(
-    named: Questions,
-    is_head: NDArray[np.bool_],
-    relation: NDArray[np.int32],
-    anchor: NDArray[np.int32],
-    of: Triples,
+    named: Questions, is_head: NDArray[np.bool_], relation: NDArray[np.int32], anchor: NDArray[np.int32], of: Triples
 ) -> NDArray[np.intp]:
     """Row of each question in another set of questions, -1 where it is not there; codes are those of ``of``."""
     relation = named.relations.encode(of.relations.labels)[relation]

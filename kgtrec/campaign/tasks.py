@@ -229,8 +229,11 @@ def phrase_tasks(
         names_of(triples.entities, triples.head, campaign.names),
         names_of(triples.entities, triples.tail, campaign.names),
         _search_text(questions, question, campaign.names),
-        verdict.take(filled), source.take(filled), note.take(filled), dict(shown or {}),
-    )  # fmt: skip
+        verdict.take(filled),
+        source.take(filled),
+        note.take(filled),
+        dict(shown or {}),
+    )
 
 
 def _search_text(questions: Questions, rows: NDArray[np.int32], names: Mapping[str, str]) -> pa.StringArray:

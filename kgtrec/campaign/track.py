@@ -45,14 +45,20 @@ class Progress:
         judged = self.said.sum(axis=1)
         shares = self.said / np.where(judged > 0, judged, np.nan)[:, None]
         annotators = {
-            "annotator": pa.array(self.annotators, pa.string()), "active": pa.array(self.is_active),
-            "assigned": self.assigned, "judged": judged, "to_do": self.to_do,
-        } | {VERDICTS[place]: shares[:, place] for place in (YES, NO, UNSURE)}  # fmt: skip
+            "annotator": pa.array(self.annotators, pa.string()),
+            "active": pa.array(self.is_active),
+            "assigned": self.assigned,
+            "judged": judged,
+            "to_do": self.to_do,
+        } | {VERDICTS[place]: shares[:, place] for place in (YES, NO, UNSURE)}
         columns = (
-            Column("annotator"), Column("active", names={"True": "yes", "False": "no"}), Column("assigned"),
-            Column("judged"), Column("to_do", "to do"),
+            Column("annotator"),
+            Column("active", names={"True": "yes", "False": "no"}),
+            Column("assigned"),
+            Column("judged"),
+            Column("to_do", "to do"),
             *(Column(VERDICTS[place], form="share", digits=1) for place in (YES, NO, UNSURE)),
-        )  # fmt: skip
+        )
         return (
             Table("states", "", "", states.slice(0, 1), total),
             Table("relations", "", "", states),
@@ -117,19 +123,20 @@ def track(campaign: Campaign) -> Progress:
         to_do=np.bincount(asked[waiting], minlength=len(named))[shown],
         said=_counted(judge, latest.verdict, (len(named), len(VERDICTS)))[shown],
         without_template=tuple(labels[place] for place in order if labels[place] in lacking),
-        step=_step(campaign, decisions, np.bincount(campaign.assignments.triple[waiting], minlength=len(pool)),
-                   np.bincount(latest.triple, minlength=len(pool)), int(is_active.sum())),
+        step=_step(
+            campaign,
+            decisions,
+            np.bincount(campaign.assignments.triple[waiting], minlength=len(pool)),
+            np.bincount(latest.triple, minlength=len(pool)),
+            int(is_active.sum()),
+        ),
         per_triple=campaign.per_triple,
         any_host=not campaign.sources,
-    )  # fmt: skip
+    )
 
 
 def _step(
-    campaign: Campaign,
-    decisions: Decisions,
-    n_waiting: NDArray[np.int64],
-    n_judged: NDArray[np.int64],
-    n_active: int,
+    campaign: Campaign, decisions: Decisions, n_waiting: NDArray[np.int64], n_judged: NDArray[np.int64], n_active: int
 ) -> str:
     is_open = decisions.state == OPEN
     if is_open.any():

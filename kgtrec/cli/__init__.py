@@ -78,8 +78,9 @@ class LazyGroup(click.Group):
         """The commands that begin so, without importing any, and the options of the group."""
         from click.shell_completion import CompletionItem
 
-        found = [CompletionItem(name, help=about) for name, about in self.commands_of.items()
-                 if name.startswith(incomplete)]  # fmt: skip
+        found = [
+            CompletionItem(name, help=about) for name, about in self.commands_of.items() if name.startswith(incomplete)
+        ]
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -120,9 +121,11 @@ def _inputs(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) ->
 
 
 @click.group(
-    cls=LazyGroup, package="kgtrec.cli", commands_of=COMMANDS,
+    cls=LazyGroup,
+    package="kgtrec.cli",
+    commands_of=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)  # fmt: skip
+)
 @click.version_option(package_name="kgtrec", message="%(prog)s %(version)s")
 def cli() -> None:
     """Evaluate knowledge-graph completion as TREC evaluates retrieval.

@@ -20,8 +20,9 @@ from kgtrec.formats.chance_tables import read_chance_table
     metavar="FILE|DATASET",
     help="Table that kgtrec chance wrote, or a data set: fb15k-237, wn18rr, nations, kinships, umls.",
 )
-@click.option("--side", type=click.Choice(SIDES), default="both", show_default=True,
-              help="Which side the number was taken over.")  # fmt: skip
+@click.option(
+    "--side", type=click.Choice(SIDES), default="both", show_default=True, help="Which side the number was taken over."
+)
 @output_options()
 def command(measure: str, value: float, table: str, side: str, form: str | None, out: str | None) -> None:
     """Adjust a published number for chance: index (0 = chance, 1 = best) and z (standard deviations from chance).

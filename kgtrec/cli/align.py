@@ -51,29 +51,48 @@ _STUDY = ("study.csv", "study-summary.csv")
 
 @click.command(name="align")
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
-@click.option("--out", required=True, type=click.Path(),
-              help="Folder for the collection and each NAME.ranks.parquet.")  # fmt: skip
-@click.option("--similarity", type=click.Choice(SIMILARITIES), default="cosine", show_default=True,
-              help="Of vectors; a matrix holds its own. neg-l1 and neg-l2 are distances with a minus.")  # fmt: skip
-@click.option("--candidates", type=click.Choice(CANDIDATES), default="test", show_default=True,
-              help="Whom answers are ranked among: the test alignments' entities, or all of the side.")  # fmt: skip
-@click.option("--alignments", type=click.Path(),
-              help="Test alignments, `left TAB right` a line. Default: row i is aligned with row i; all rows, or "
-              "those that is_test of the .npz names.")  # fmt: skip
+@click.option("--out", required=True, type=click.Path(), help="Folder for the collection and each NAME.ranks.parquet.")
+@click.option(
+    "--similarity",
+    type=click.Choice(SIMILARITIES),
+    default="cosine",
+    show_default=True,
+    help="Of vectors; a matrix holds its own. neg-l1 and neg-l2 are distances with a minus.",
+)
+@click.option(
+    "--candidates",
+    type=click.Choice(CANDIDATES),
+    default="test",
+    show_default=True,
+    help="Whom answers are ranked among: the test alignments' entities, or all of the side.",
+)
+@click.option(
+    "--alignments",
+    type=click.Path(),
+    help="Test alignments, `left TAB right` a line. Default: row i is aligned with row i; all rows, or "
+    "those that is_test of the .npz names.",
+)
 @click.option("--train", type=click.Path(), help="Train alignments in the same form, which are no wrong answers.")
-@click.option("--left-labels", type=click.Path(),
-              help="Labels of the left rows, one per line (or the first of tab-separated columns). "
-              "Default: row numbers, left0, left1, ...")  # fmt: skip
+@click.option(
+    "--left-labels",
+    type=click.Path(),
+    help="Labels of the left rows, one per line (or the first of tab-separated columns). "
+    "Default: row numbers, left0, left1, ...",
+)
 @click.option("--right-labels", type=click.Path(), help="The same of the right rows or columns.")
-@click.option("--by-size", "--study", "sizes", metavar="SIZES", callback=_sizes,
-              help="Also score test sets of these sizes, drawn from the test alignments: numbers (500) or fractions "
-              "(0.1,0.5,1.0).")  # fmt: skip
-@click.option("--repeats", type=samples(1), default=10, show_default=True,
-              help="Test sets per size of --by-size.")  # fmt: skip
+@click.option(
+    "--by-size",
+    "--study",
+    "sizes",
+    metavar="SIZES",
+    callback=_sizes,
+    help="Also score test sets of these sizes, drawn from the test alignments: numbers (500) or fractions "
+    "(0.1,0.5,1.0).",
+)
+@click.option("--repeats", type=samples(1), default=10, show_default=True, help="Test sets per size of --by-size.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --by-size.")
 @measure_option("Measure of --study; may be repeated. Default: MR, Hits@1, MRR and AMRI (micro).")
-@click.option("--block", type=COUNT,
-              help="Questions at a time, which bounds memory. Default: as many as fill 64 MiB.")  # fmt: skip
+@click.option("--block", type=COUNT, help="Questions at a time, which bounds memory. Default: as many as fill 64 MiB.")
 @click.option("--force", is_flag=True, help="Replace the collection in --out that kgtrec wrote.")
 def command(
     systems: tuple[str, ...],

@@ -58,8 +58,14 @@ def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
     help="A setting of the baseline, see --list; can be repeated. Several values, such as factors=8,32,128, give one "
     "system per combination: NAME@1, NAME@2, ...",
 )
-@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_baselines,
-              help="List the baselines with their options and exit.")  # fmt: skip
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_baselines,
+    help="List the baselines with their options and exit.",
+)
 def command(
     name: str,
     collection: str,

@@ -20,8 +20,13 @@ from kgtrec.formats.triples import read_triples
 @click.option("--train", type=click.Path(), help="Train triples, with --valid and --test instead of COLLECTION.")
 @click.option("--valid", type=click.Path(), help="Valid triples.")
 @click.option("--test", type=click.Path(), help="Test triples.")
-@click.option("--split", type=click.Choice(SPLITS), default="test", show_default=True,
-              help="Whose triples are asked for; other than test only with --train, --valid and --test.")  # fmt: skip
+@click.option(
+    "--split",
+    type=click.Choice(SPLITS),
+    default="test",
+    show_default=True,
+    help="Whose triples are asked for; other than test only with --train, --valid and --test.",
+)
 @measure_option("Measure; may be repeated, or hold several. Default: every one whose chance level is known.")
 @splits_option
 @output_options()

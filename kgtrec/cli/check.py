@@ -267,8 +267,11 @@ def _check_scores(file: str, found: RunFile, read: _Input) -> None:
         if n := len(ranks.no_number):
             row = int(ranks.no_number[0])
             first = f"line {columns.line(row)} ({labels[codes[row]]!r})"
-            read.note(file, f"the rank column is no number on {n:,} {of_all}, the first of them {first}; kgtrec and "
-                            "trec_eval do not read it")  # fmt: skip
+            read.note(
+                file,
+                f"the rank column is no number on {n:,} {of_all}, the first of them {first}; kgtrec and "
+                "trec_eval do not read it",
+            )
         if n := len(off.row):
             hint = "; are they distances, of which lower is better?" if n > len(codes) / 2 else ""
             message = (
@@ -280,9 +283,10 @@ def _check_scores(file: str, found: RunFile, read: _Input) -> None:
     flat, several = questions_of_one_score(run)
     if len(flat) >= max(1, _FLAT_WORTH_TELLING * several):
         which = (
-            f"all {counted(several, 'list')}" if len(flat) == several
+            f"all {counted(several, 'list')}"
+            if len(flat) == several
             else f"{len(flat):,} of {counted(several, 'list')}, such as that of {run.questions[flat[0]]}"
-        )  # fmt: skip
+        )
         read.note(file, f"no order of candidates in {which}: all of a list score the same, so that labels order them")
 
 
@@ -335,8 +339,9 @@ def _check_known(read: _Input) -> None:
     """Known answers in runs: a finding where answer ranks beside say that they were filtered, else a note."""
     filters = {
         (Path(file).parent, default_name(file)): (file, ranks.filtered_by)
-        for file, ranks in read.systems.items() if isinstance(ranks, AnswerRanks)
-    }  # fmt: skip
+        for file, ranks in read.systems.items()
+        if isinstance(ranks, AnswerRanks)
+    }
     for file, run in read.systems.items():
         for collection in read.collections.values():
             found = known_listed(run, collection) if isinstance(run, Run) else None

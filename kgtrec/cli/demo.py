@@ -77,8 +77,9 @@ _EXPLAINED = {
     show_default=True,
     help="Error rate of an annotator, in addition to 3% unsure; that of the adjudicator is a quarter of it.",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True,
-              help="Random seed; the same seed gives the same folder.")  # fmt: skip
+@click.option(
+    "--seed", type=SEED, default=0, show_default=True, help="Random seed; the same seed gives the same folder."
+)
 def command(out: str, people: int, hidden: float, density: float, error: float, seed: int) -> None:
     """Run the whole job on a made-up family tree; needs no data and no network.
 
@@ -120,9 +121,18 @@ def _evaluate_baselines(script: Script, seed: int) -> None:
         script.note(_EXPLAINED[labels])
         script.run("questions", "kg/train.tsv", "kg/valid.tsv", f"kg/{test}.tsv", "--out", labels, "--force")
         script.run(
-            "baseline", "all", labels, "--out", f"{labels}-ranks", "--depth", str(_DEPTH), "--run-format", form,
-            "--seed", str(seed),
-        )  # fmt: skip
+            "baseline",
+            "all",
+            labels,
+            "--out",
+            f"{labels}-ranks",
+            "--depth",
+            str(_DEPTH),
+            "--run-format",
+            form,
+            "--seed",
+            str(seed),
+        )
         table = script.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet")
         script.run("evaluate", labels, f"{labels}-ranks/*.ranks.parquet", "--out", f"{labels}-scores.csv")
         click.echo(f"\n{_EXPLAINED[labels]}\n\n{table}", nl=False)
@@ -143,16 +153,23 @@ def _compare_labels(script: Script, complete: Triples) -> None:
     about = {letter: f"{what}, {file}" for letter, (file, what) in _LABEL_SETS.items()}
     tau = kendall_tau_b(scores, scores[-1])
     long = [
-        {"measure": measure, "labels": letter, "system": system, "score": scores[at, column, row],
-         "tau": tau[at, column]}
+        {
+            "measure": measure,
+            "labels": letter,
+            "system": system,
+            "score": scores[at, column, row],
+            "tau": tau[at, column],
+        }
         for column, measure in enumerate(_COMPARED)
         for at, letter in enumerate(about)
         for row, system in enumerate(systems)
-    ]  # fmt: skip
+    ]
     columns = (
-        Column("measure"), Column("labels"), Column("score", across="system"),
+        Column("measure"),
+        Column("labels"),
+        Column("score", across="system"),
         Column("tau", f"tau to {list(about)[-1]}"),
-    )  # fmt: skip
+    )
     caption = "\n".join(f"{letter}  {what}" for letter, what in about.items())
     click.echo("\n" + table_text(Table("labels", "", caption, pa.Table.from_pylist(long), columns)), nl=False)
 

@@ -46,18 +46,39 @@ def _pool(script: Script, seed: int) -> None:
     pooled = (f"sparse-ranks/{name}.run" for name in _POOLED)
     types = ("--trivial", "types", "--entity-types", "kg/entity_types.tsv", "--relation-types", "kg/relation_types.tsv")
     report = script.run(
-        "pool", "sparse", *pooled, "--seeds", "kg/seeds.tsv", "--depth", str(_POOL_DEPTH), *types, "--seed", str(seed),
-        "--out", "annotation",
-    )  # fmt: skip
+        "pool",
+        "sparse",
+        *pooled,
+        "--seeds",
+        "kg/seeds.tsv",
+        "--depth",
+        str(_POOL_DEPTH),
+        *types,
+        "--seed",
+        str(seed),
+        "--out",
+        "annotation",
+    )
     click.echo(f"\nA pool for {SEEDS} of the sparse labels, to be judged by people:\n\n{_paragraph(report, 0)}")
 
 
 def _annotate(script: Script, truth: Triples, error: float, seed: int) -> None:
     script.run(
-        "campaign", "init", "annotation", "--names", "kg/names.tsv", "--templates", "kg/templates.tsv",
-        "--sources", "kg/sources.txt", *(word for name in _ANNOTATORS for word in ("--annotator", name)),
-        "--adjudicator", _ADJUDICATOR, "--expert", _EXPERT,
-    )  # fmt: skip
+        "campaign",
+        "init",
+        "annotation",
+        "--names",
+        "kg/names.tsv",
+        "--templates",
+        "kg/templates.tsv",
+        "--sources",
+        "kg/sources.txt",
+        *(word for name in _ANNOTATORS for word in ("--annotator", name)),
+        "--adjudicator",
+        _ADJUDICATOR,
+        "--expert",
+        _EXPERT,
+    )
     script.run("campaign", "assign", "annotation", "--seed", str(seed))
     for name, time in zip(_ANNOTATORS, _ANNOTATED, strict=True):
         script.run("campaign", "export", "annotation", "--annotator", name, "--out", f"tasks/{name}.csv")
@@ -75,9 +96,16 @@ def _adjudicate(script: Script, truth: Triples, error: float, seed: int) -> None
     asked = tasks_for_adjudicator(read_campaign("annotation"), name)
     _fill(name, annotate(asked, truth, name, error=error, source=_SOURCE, seed=seed))
     script.run(
-        "campaign", "adjudicate", "annotation", "--person", name, "--import", f"filled/{name}.csv",
-        "--time", _ADJUDICATED,
-    )  # fmt: skip
+        "campaign",
+        "adjudicate",
+        "annotation",
+        "--person",
+        name,
+        "--import",
+        f"filled/{name}.csv",
+        "--time",
+        _ADJUDICATED,
+    )
 
 
 def _judge_sample(script: Script, truth: Triples, seed: int) -> None:

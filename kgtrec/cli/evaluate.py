@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.common import counting, progress, say
-from kgtrec.cli.inputs import (
-    read_folder,
-    read_judgements,
-    read_systems,
-    systems_of,
-)
+from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
     collection_option,
@@ -70,19 +65,21 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     metavar="question|relation|FILE",
     help="What counts alike: each question or each relation, instead of each item; or a file of relation TAB share.",
 )
-@click.option(
-    "--confidence",
-    type=SHARE,
-    help="Add intervals of this level, such as 0.95, over other test sets.",
-)
+@click.option("--confidence", type=SHARE, help="Add intervals of this level, such as 0.95, over other test sets.")
 @click.option(
     "--drawn",
     type=click.Choice(("triple", "question")),
     help="What the intervals' other test sets draw: triples from the same graph, or questions with all their answers. "
     "Default: triple, if the qrels' answers are the collection's test triples; else question.",
 )
-@click.option("--list-measures", is_flag=True, is_eager=True, expose_value=False, callback=_list_measures,
-              help="List the measures and leave.")  # fmt: skip
+@click.option(
+    "--list-measures",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_measures,
+    help="List the measures and leave.",
+)
 def command(
     qrels: str,
     systems: tuple[str, ...],
@@ -130,11 +127,20 @@ def command(
         shares = _weights(weights, judgements, collection)
         with progress("evaluating", len(systems), "systems") as advance:
             scores = evaluate(
-                judgements, counting(chain([first.result()], found), advance),
+                judgements,
+                counting(chain([first.result()], found), advance),
                 measures or default_measures(ranks=all(holds_ranks)),
-                per=per, collection=collection, ties=ties, missing=missing, float32=float32, seed=seed, weights=shares,
-                confidence=confidence, drawn=drawn, mixed=mixed,
-            )  # fmt: skip
+                per=per,
+                collection=collection,
+                ties=ties,
+                missing=missing,
+                float32=float32,
+                seed=seed,
+                weights=shares,
+                confidence=confidence,
+                drawn=drawn,
+                mixed=mixed,
+            )
     if not measures and not per:
         _report_ties(scores, ties)
     tied = [

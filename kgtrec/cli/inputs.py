@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import (
-    trusts_ids,
-)
+from kgtrec.cli.options import trusts_ids
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import reading, suffixes
 from kgtrec.formats.parquet import is_parquet

@@ -154,10 +154,11 @@ missing_option = click.option(
 )
 
 mixed_option = click.option(
-    "--mixed", is_flag=True,
+    "--mixed",
+    is_flag=True,
     help="Only warn about answer ranks that cannot be compared: filtered by other splits, or without the same judged "
     "non-answers if a measure uses these.",
-)  # fmt: skip
+)
 
 
 def _note_trust(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -165,9 +166,12 @@ def _note_trust(context: click.Context, _: click.Parameter, wanted: bool) -> Non
 
 
 trust_ids_option = click.option(
-    "--trust-ids", is_flag=True, expose_value=False, callback=_note_trust,
+    "--trust-ids",
+    is_flag=True,
+    expose_value=False,
+    callback=_note_trust,
     help="Match by question ids, even if the systems were made for another collection.",
-)  # fmt: skip
+)
 
 
 def trusts_ids() -> bool:
@@ -195,9 +199,12 @@ def workers_option(what: str, default: int | None) -> Callable[[Command], Comman
     """The option ``--workers``, a number of threads or processes; None means all cores."""
     about = f"{what} that share the work; the results do not depend on it."
     return click.option(
-        "--workers", type=Whole(1, MOST_WORKERS), default=default, show_default=default is not None,
+        "--workers",
+        type=Whole(1, MOST_WORKERS),
+        default=default,
+        show_default=default is not None,
         help=about if default is not None else f"{about} Default: all cores.",
-    )  # fmt: skip
+    )
 
 
 def direction_options(command: Command) -> Command:

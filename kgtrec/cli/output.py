@@ -34,12 +34,14 @@ def output_options(
         command = click.option("--out", type=click.Path(), help=out)(command)
         if tables:
             command = click.option(
-                "--table", "part", type=click.Choice(tables),
+                "--table",
+                "part",
+                type=click.Choice(tables),
                 help=f"The only table to print. CSV and Parquet hold one. Default there: {tables[0]}.",
-            )(command)  # fmt: skip
+            )(command)
         return click.option(
-            "--format", "form", type=click.Choice(forms), help=f"Form of the output; by default {default}.",
-        )(command)  # fmt: skip
+            "--format", "form", type=click.Choice(forms), help=f"Form of the output; by default {default}."
+        )(command)
 
     return decorate
 

@@ -82,66 +82,88 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
 @click.argument("runs", nargs=-1, required=True, type=click.Path())
 @click.option("--out", type=click.Path(), metavar="CAMPAIGN", help="Folder to write; needed but with --dry-run.")
 @click.option(
-    "--strategy", type=click.Choice(tuple(STRATEGIES)), default="depth", show_default=True,
+    "--strategy",
+    type=click.Choice(tuple(STRATEGIES)),
+    default="depth",
+    show_default=True,
     help="What is pooled; see --list-strategies.",
-)  # fmt: skip
+)
 @click.option("--depth", type=COUNT, help="Last rank that is looked at. Default: 10 for depth, 100 for others.")
 @click.option("--budget", type=COUNT, help="How many triples, for the strategies that take a number.")
 @click.option(
-    "--cut", type=click.Choice(CUTS), default="filtered", show_default=True,
+    "--cut",
+    type=click.Choice(CUTS),
+    default="filtered",
+    show_default=True,
     help="Known triples leave the lists before ranks are given (filtered), or after the cut (raw).",
-)  # fmt: skip
+)
 @click.option("--questions", "questions_path", type=click.Path(), help="Ids of the questions to pool for, one a line.")
 @click.option(
-    "--known", "--seeds", "known_path", type=click.Path(),
+    "--known",
+    "--seeds",
+    "known_path",
+    type=click.Path(),
     help="Triples (head TAB relation TAB tail) to pool for: their questions alone, and they alone as answers known "
     "before.",
-)  # fmt: skip
+)
 @click.option(
-    "--family", "families", multiple=True, metavar="PATTERN=NAME|FILE",
+    "--family",
+    "families",
+    multiple=True,
+    metavar="PATTERN=NAME|FILE",
     help="Family of the runs whose name fits the pattern, or a file of run TAB family with a header; may be repeated.",
-)  # fmt: skip
+)
 @trust_ids_option
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of ties, turns and samples.")
 @click.option(
-    "--by-question", is_flag=True,
+    "--by-question",
+    is_flag=True,
     help="Strategy take: questions take turns to give their best, as with the other strategies of a budget.",
-)  # fmt: skip
-@click.option("--rrf-k", "k", type=Real(0), default=60.0, show_default=True, help="k of strategy rrf.")
-@click.option(
-    "--rbp-p",
-    "p",
-    type=Real(0, 1, max_open=True),
-    default=0.8,
-    show_default=True,
-    help="p of strategy rbp.",
 )
+@click.option("--rrf-k", "k", type=Real(0), default=60.0, show_default=True, help="k of strategy rrf.")
+@click.option("--rbp-p", "p", type=Real(0, 1, max_open=True), default=0.8, show_default=True, help="p of strategy rbp.")
 @click.option(
-    "--strata", callback=_strata, metavar="RANK:SHARE,...",
+    "--strata",
+    callback=_strata,
+    metavar="RANK:SHARE,...",
     help="Strata of strategy stratified: down to which rank what share of each question's candidates is sampled. "
     "Default: " + ",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA) + ".",
-)  # fmt: skip
+)
 @click.option(
-    "--least", type=COUNT,
+    "--least",
+    type=COUNT,
     help=f"Of each question and stratum of strategy stratified, sample as many at least. Default: {DEFAULT_LEAST}.",
-)  # fmt: skip
+)
 @click.option(
-    "--judged", "judged_path", type=click.Path(),
+    "--judged",
+    "judged_path",
+    type=click.Path(),
     help="Qrels that answer for people where the strategy asks for judgements one at a time.",
-)  # fmt: skip
+)
 @click.option(
-    "--trivial", callback=_ways, metavar="types,category",
+    "--trivial",
+    callback=_ways,
+    metavar="types,category",
     help="Judge N without a person what is of the wrong types, or a second answer where there is only one.",
-)  # fmt: skip
+)
 @click.option("--entity-types", type=click.Path(), help="For --trivial types: lines of entity TAB type.")
-@click.option("--relation-types", type=click.Path(),
-              help="For --trivial types: lines of relation TAB type of its head TAB type of its tail.")  # fmt: skip
+@click.option(
+    "--relation-types",
+    type=click.Path(),
+    help="For --trivial types: lines of relation TAB type of its head TAB type of its tail.",
+)
 @click.option("--observed-types", is_flag=True, help="For --trivial types: take the types that train shows.")
 @click.option("--dry-run", is_flag=True, help="Show how many triples each rule of --trivial takes; write nothing.")
 @click.option("--report", "report_path", type=click.Path(), help="Write the report here too; .json: as JSON.")
 @click.option("--force", is_flag=True, help="Replace a pool that is there already, while nobody has judged.")
-@click.option("--list-strategies", is_flag=True, is_eager=True, expose_value=False, callback=_list_strategies,
-              help="List the strategies and leave.")  # fmt: skip
+@click.option(
+    "--list-strategies",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_strategies,
+    help="List the strategies and leave.",
+)
 def command(
     collection: str,
     runs: tuple[str, ...],
@@ -210,23 +232,38 @@ def command(
         "strategy": strategy,
         "options": _told(chosen.parameters, reading, options, budget=chosen.needs_budget),
         "command": {
-            "name": "pool", "trivial": list(trivial), "observed_types": observed_types,
+            "name": "pool",
+            "trivial": list(trivial),
+            "observed_types": observed_types,
             "questions": "seeds" if known_path else "file" if questions_path else "all",
         },
-        "inputs": _inputs(files, {
-            "questions": questions_path, "seeds": known_path, "judged": judged_path, "entity types": entity_types,
-            "relation types": relation_types,
-        }),
-    }  # fmt: skip
+        "inputs": _inputs(
+            files,
+            {
+                "questions": questions_path,
+                "seeds": known_path,
+                "judged": judged_path,
+                "entity types": entity_types,
+                "relation types": relation_types,
+            },
+        ),
+    }
     with ExitStack() as both:  # pool and report, or neither
         if report_path:
             is_json = suffixes(report_path)[0] == ".json"
             text = json.dumps(summary.to_dict(), indent=2, ensure_ascii=False) + "\n" if is_json else told
             both.enter_context(writing(report_path)).write(text.encode())
         write_pool(
-            str(out), pool, known, automatic, family_of,
-            fingerprint=test.fingerprint, seed=options["seed"], made=made, force=force,
-        )  # fmt: skip
+            str(out),
+            pool,
+            known,
+            automatic,
+            family_of,
+            fingerprint=test.fingerprint,
+            seed=options["seed"],
+            made=made,
+            force=force,
+        )
     click.echo(told, nl=False)
     for_people = len(automatic) - int(automatic.is_automatic.sum())
     rest = len(pool) - for_people
@@ -335,15 +372,29 @@ def _pooled(
             from kgtrec.pooling.interactive import replay
 
             return replay(
-                test, _read(files), read_qrels(judged_path), strategy=strategy, budget=options["budget"],
-                seed=options["seed"], progress=advance, **reading,
-            )  # fmt: skip
+                test,
+                _read(files),
+                read_qrels(judged_path),
+                strategy=strategy,
+                budget=options["budget"],
+                seed=options["seed"],
+                progress=advance,
+                **reading,
+            )
         return pool_runs(
-            test, _read(files), strategy=strategy, budget=options["budget"], seed=options["seed"],
-            by_question=options["by_question"], k=options["k"], p=options["p"],
-            strata=options["strata"] or DEFAULT_STRATA, least=options["least"] or DEFAULT_LEAST, progress=advance,
+            test,
+            _read(files),
+            strategy=strategy,
+            budget=options["budget"],
+            seed=options["seed"],
+            by_question=options["by_question"],
+            k=options["k"],
+            p=options["p"],
+            strata=options["strata"] or DEFAULT_STRATA,
+            least=options["least"] or DEFAULT_LEAST,
+            progress=advance,
             **reading,
-        )  # fmt: skip
+        )
 
 
 def _automatic(
@@ -359,10 +410,13 @@ def _automatic(
     from kgtrec.formats.entity_types import read_entity_types, read_relation_types
 
     return judge_trivial(
-        pool, test, by=ways, observed=observed_types,
+        pool,
+        test,
+        by=ways,
+        observed=observed_types,
         entity_types=read_entity_types(entity_types) if entity_types else None,
         relation_types=read_relation_types(relation_types) if relation_types else None,
-    )  # fmt: skip
+    )
 
 
 def _question_rows(path: str, test: Collection) -> NDArray[np.int32]:

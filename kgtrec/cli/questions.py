@@ -99,8 +99,13 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     show_default=True,
     help="A side of a relation is N if its mean number of entities is at least this.",
 )
-@click.option("--categories-from", default="train,valid,test", show_default=True, callback=_splits,
-              help="Splits whose triples decide relation categories.")  # fmt: skip
+@click.option(
+    "--categories-from",
+    default="train,valid,test",
+    show_default=True,
+    callback=_splits,
+    help="Splits whose triples decide relation categories.",
+)
 def command(
     triples: tuple[str, ...],
     out: str,

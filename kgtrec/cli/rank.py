@@ -107,9 +107,16 @@ def command(
     for source in sources:
         with naming(source.path):
             write_ranked(
-                test, source.blocks(test), source.name, out,
-                depth=depth, filtered_by=filtered_by, run_format=run_format, progress=progress, judged=judged,
-            )  # fmt: skip
+                test,
+                source.blocks(test),
+                source.name,
+                out,
+                depth=depth,
+                filtered_by=filtered_by,
+                run_format=run_format,
+                progress=progress,
+                judged=judged,
+            )
         say(written(source.name, out, depth, run_format))
 
 

@@ -14,9 +14,12 @@ from kgtrec.formats.trec.origins import origin_path
 @click.argument("collection", type=click.Path())
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @click.option(
-    "--filter", "filtered_by", callback=splits, metavar="SPLITS|raw",
+    "--filter",
+    "filtered_by",
+    callback=splits,
+    metavar="SPLITS|raw",
     help="Splits whose known triples were removed from the runs; not recorded by default.",
-)  # fmt: skip
+)
 def command(collection: str, files: tuple[str, ...], filtered_by: tuple[str, ...] | None) -> None:
     """Record in NAME.json that FILES of other tools belong to COLLECTION.
 

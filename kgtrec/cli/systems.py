@@ -33,23 +33,41 @@ def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
 
 
 splits_option = click.option(
-    "--filter", "filtered_by", default=",".join(SPLITS), show_default=True, callback=splits, metavar="SPLITS|raw",
+    "--filter",
+    "filtered_by",
+    default=",".join(SPLITS),
+    show_default=True,
+    callback=splits,
+    metavar="SPLITS|raw",
     help="Splits whose known triples are removed from the candidates.",
-)  # fmt: skip
+)
 
 
 def system_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options ``--out``, ``--depth``, ``--filter``, ``--run-format`` and ``--block`` of a command."""
     options = (
         click.option("--out", required=True, type=click.Path(), help="Folder for each NAME.ranks.parquet and run."),
-        click.option("--depth", type=at_least(0), default=1000, show_default=True,
-                     help="Length of the lists in the run; 0 writes no run. Answer ranks are exact at any depth."),
+        click.option(
+            "--depth",
+            type=at_least(0),
+            default=1000,
+            show_default=True,
+            help="Length of the lists in the run; 0 writes no run. Answer ranks are exact at any depth.",
+        ),
         splits_option,
-        click.option("--run-format", type=click.Choice(RUN_FORMATS), default="run.gz", show_default=True,
-                     help="Format of the run, by its suffix."),
-        click.option("--block", type=COUNT,
-                     help="Questions scored at a time, which limits memory. Default: as many as fill about 50 MiB."),
-    )  # fmt: skip
+        click.option(
+            "--run-format",
+            type=click.Choice(RUN_FORMATS),
+            default="run.gz",
+            show_default=True,
+            help="Format of the run, by its suffix.",
+        ),
+        click.option(
+            "--block",
+            type=COUNT,
+            help="Questions scored at a time, which limits memory. Default: as many as fill about 50 MiB.",
+        ),
+    )
     for option in reversed(options):
         command = option(command)
     return command

@@ -79,9 +79,14 @@ def command(
 
         asked = default_measures(ranks=all(holds_ranks))
     compared = compare_ties(
-        judgements, read_systems(systems, holds_ranks), asked, policies=policies or None, seed=seed, missing=missing,
+        judgements,
+        read_systems(systems, holds_ranks),
+        asked,
+        policies=policies or None,
+        seed=seed,
+        missing=missing,
         mixed=mixed,
-    )  # fmt: skip
+    )
     if {"realistic", "expected"} <= set(compared.policies):
         realistic, expected = (
             compared.values[:, :, compared.policies.index(policy)] for policy in ("realistic", "expected")

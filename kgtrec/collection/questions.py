@@ -288,8 +288,10 @@ def _require_test(test: Triples, report: Report) -> None:
     n = report["triples_read"]["test"]
     if n == 0:
         raise KgtrecError("expected at least one test triple to make questions of, found none")
-    raise KgtrecError(f"expected at least one test triple to make questions of, found that all {n:,} were dropped as "
-                      "repeated, leaked or unseen; keep some with the options of these names")  # fmt: skip
+    raise KgtrecError(
+        f"expected at least one test triple to make questions of, found that all {n:,} were dropped as "
+        "repeated, leaked or unseen; keep some with the options of these names"
+    )
 
 
 def _without_repeated(splits: Splits, policy: str) -> tuple[Splits, Report]:
@@ -352,9 +354,10 @@ def _obey(policy: str, triples: Triples, wrong: NDArray[np.bool_], expected: str
         return
     row = int(np.argmax(wrong))
     first = (
-        triples.entities[triples.head[row]], triples.relations[triples.relation[row]],
+        triples.entities[triples.head[row]],
+        triples.relations[triples.relation[row]],
         triples.entities[triples.tail[row]],
-    )  # fmt: skip
+    )
     raise KgtrecError(
         f"expected {expected}, found {wrong.sum():,} of {len(triples):,} {found}, the first is {first}; "
         f"{option} keep or {option} drop goes on"
@@ -398,9 +401,10 @@ def _given(full: Triples, sample: Triples) -> NDArray[np.bool_]:
     if not found.all():
         row = int(np.argmin(found))
         first = (
-            sample.entities[int(sample.head[row])], sample.relations[int(sample.relation[row])],
+            sample.entities[int(sample.head[row])],
+            sample.relations[int(sample.relation[row])],
             sample.entities[int(sample.tail[row])],
-        )  # fmt: skip
+        )
         raise KgtrecError(
             f"expected a sample of the test triples, found {(~found).sum():,} of {len(sample):,} that are none or were "
             f"dropped, the first is {first}"

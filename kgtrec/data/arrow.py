@@ -11,9 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 _KINDS = {
-    pa.int8(): np.int8, pa.int32(): np.int32, pa.int64(): np.int64, pa.uint8(): np.uint8, pa.uint64(): np.uint64,
-    pa.float32(): np.float32, pa.float64(): np.float64,
-}  # fmt: skip
+    pa.int8(): np.int8,
+    pa.int32(): np.int32,
+    pa.int64(): np.int64,
+    pa.uint8(): np.uint8,
+    pa.uint64(): np.uint64,
+    pa.float32(): np.float32,
+    pa.float64(): np.float64,
+}
 _ARROW = {np.dtype(kind): arrow for arrow, kind in _KINDS.items()}
 
 

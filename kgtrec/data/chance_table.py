@@ -62,9 +62,12 @@ class ChanceTable:
         """``chance``, shown with the standard deviation in place of the variance."""
         table = self.to_table()
         columns = (
-            Column("measure"), Column("side"), Column("items"), Column("expectation", digits="measure"),
+            Column("measure"),
+            Column("side"),
+            Column("items"),
+            Column("expectation", digits="measure"),
             Column("std", form="significant", digits=3),
-        )  # fmt: skip
+        )
         view = table.append_column("std", arrow_of(np.sqrt(self.variance)))
         return (Table("chance", "", "", table, columns, view=view),)
 

@@ -104,7 +104,12 @@ class Collection:
             digest.update("\n".join(vocabulary).encode() + b"\0")
         questions, known = self.questions, self.known
         for array in (
-            questions.is_head, questions.relation, questions.anchor, known.question, known.entity, known.split
-        ):  # fmt: skip
+            questions.is_head,
+            questions.relation,
+            questions.anchor,
+            known.question,
+            known.entity,
+            known.split,
+        ):
             digest.update(np.ascontiguousarray(array).tobytes() + b"\0")
         return digest.hexdigest()[:16]

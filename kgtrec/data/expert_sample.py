@@ -47,9 +47,14 @@ class ExpertSample:
 
 #: as :func:`kgtrec.campaign.sample_report` explains them
 SAMPLE_STATISTICS = (
-    "agreement on Y", "agreement on N", "agreement in the sample", "agreement in the pool", "positives missed",
-    "recall of positives", "prevalence in the pool",
-)  # fmt: skip
+    "agreement on Y",
+    "agreement on N",
+    "agreement in the sample",
+    "agreement in the pool",
+    "positives missed",
+    "recall of positives",
+    "prevalence in the pool",
+)
 _COUNTS = ("positives missed",)  # those that are numbers of triples, not shares
 
 
@@ -88,19 +93,27 @@ class SampleReport:
     def labels_table(self) -> pa.Table:
         """A row per label, Y and N: label, drawn_from, drawn, judged, agree, disagree, unsure."""
         counts = {
-            "drawn_from": self.population, "drawn": self.drawn, "judged": self.judged, "agree": self.agreed,
-            "disagree": self.judged - self.agreed, "unsure": self.unsure,
-        }  # fmt: skip
+            "drawn_from": self.population,
+            "drawn": self.drawn,
+            "judged": self.judged,
+            "agree": self.agreed,
+            "disagree": self.judged - self.agreed,
+            "unsure": self.unsure,
+        }
         columns = {"label": pa.array([VERDICTS[label] for label in (YES, NO)], pa.string())}
         return pa.table(columns | {name: arrow_of(count[[YES, NO]]) for name, count in counts.items()})
 
     def tables(self) -> tuple[Table, ...]:
         """``statistics``, the estimates, and ``labels``, how many of each label were drawn and judged."""
         of = int(self.population.sum())
-        caption = "" if self.pooled is None or of >= self.pooled else (
-            f"Drawn from {of:,} of the pool's {self.pooled:,} triples, those that were settled by then; these are what "
-            '"the pool" stands for here.'
-        )  # fmt: skip
+        caption = (
+            ""
+            if self.pooled is None or of >= self.pooled
+            else (
+                f"Drawn from {of:,} of the pool's {self.pooled:,} triples, those that were settled by then; these are "
+                'what "the pool" stands for here.'
+            )
+        )
         digits = [0 if name in _COUNTS else 4 for name in SAMPLE_STATISTICS]
         ends = [replace(column, digits=digits) for column in interval_columns(self.confidence)]
         columns = (Column("statistic"), Column("value", digits=digits), *ends)

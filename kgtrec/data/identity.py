@@ -143,8 +143,10 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
         )
     if (missing := np.flatnonzero(times == 0)).size:
         extra = np.flatnonzero(row < 0)
-        shown = [_text(given.is_head[at], names[given.anchor[at]], given.relations[given.relation[at]])
-                 for at in extra[:_SHOWN]]  # fmt: skip
+        shown = [
+            _text(given.is_head[at], names[given.anchor[at]], given.relations[given.relation[at]])
+            for at in extra[:_SHOWN]
+        ]
         raise CollectionError(
             f"{where}: "
             + _lacking("questions", len(missing), len(own), [_shown(collection, code) for code in missing[:_SHOWN]])

@@ -90,10 +90,15 @@ class Judgements:
             for name in ("source", "note", "time")
         }
         return cls(
-            triple.astype(np.int32), annotator, roles.astype(np.int8),
+            triple.astype(np.int32),
+            annotator,
+            roles.astype(np.int8),
             frame_codes(frame, "verdict", Vocabulary.of(VERDICTS))[1].astype(np.int8),
-            texts["source"], texts["note"], texts["time"], annotators,
-        )  # fmt: skip
+            texts["source"],
+            texts["note"],
+            texts["time"],
+            annotators,
+        )
 
     def __repr__(self) -> str:
         return f"<Judgements: {len(self):,} events of {len(self.annotators)} people>"
@@ -106,9 +111,15 @@ class Judgements:
         places = np.arange(len(self))[rows]
         chosen = arrow_of(places)
         return Judgements(
-            self.triple[places], self.annotator[places], self.role[places], self.verdict[places],
-            self.source.take(chosen), self.note.take(chosen), self.time.take(chosen), self.annotators,
-        )  # fmt: skip
+            self.triple[places],
+            self.annotator[places],
+            self.role[places],
+            self.verdict[places],
+            self.source.take(chosen),
+            self.note.take(chosen),
+            self.time.take(chosen),
+            self.annotators,
+        )
 
     def joined(self, later: Judgements) -> Judgements:
         """The events of two files, one after the other."""

@@ -75,9 +75,16 @@ class Pool:
         by = np.lexsort((run, question, triple))
         chance = np.ones(len(triples)) if probability is None else probability
         return cls(
-            triples.take(order), chance[order], triple[by], question[by], run[by], rank[by].astype(np.int32), ordered,
-            questions, strata,
-        )  # fmt: skip
+            triples.take(order),
+            chance[order],
+            triple[by],
+            question[by],
+            run[by],
+            rank[by].astype(np.int32),
+            ordered,
+            questions,
+            strata,
+        )
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, questions: Questions) -> Pool:
@@ -129,18 +136,28 @@ class Pool:
         if np.any(probability != probability[first][triple]):
             raise KgtrecError("expected one probability for each triple, found several of one")
         return cls.of(
-            whole.take(first), triple.astype(np.int32), question, run, rank.astype(np.int32),
-            runs.labels.to_pylist(), questions, probability[first],
-        )  # fmt: skip
+            whole.take(first),
+            triple.astype(np.int32),
+            question,
+            run,
+            rank.astype(np.int32),
+            runs.labels.to_pylist(),
+            questions,
+            probability[first],
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """A data frame with a row per contribution: head, relation, tail, question, run, rank, probability."""
         triples = self.triples.take(self.triple.astype(np.intp))
         return frame_of(
-            head=triples.entities.decode(triples.head), relation=triples.relations.decode(triples.relation),
-            tail=triples.entities.decode(triples.tail), question=self.questions.ids.decode(self.question),
-            run=np.array(self.runs, object)[self.run], rank=self.rank, probability=self.probability[self.triple],
-        )  # fmt: skip
+            head=triples.entities.decode(triples.head),
+            relation=triples.relations.decode(triples.relation),
+            tail=triples.entities.decode(triples.tail),
+            question=self.questions.ids.decode(self.question),
+            run=np.array(self.runs, object)[self.run],
+            rank=self.rank,
+            probability=self.probability[self.triple],
+        )
 
     def __repr__(self) -> str:
         return f"<Pool: {len(self):,} triples for {len(self.questions):,} questions out of {len(self.runs)} runs>"

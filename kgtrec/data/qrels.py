@@ -69,8 +69,14 @@ class Qrels:
         wrong = np.flatnonzero((grade != np.trunc(grade)) | (grade < bounds.min) | (grade > bounds.max))
         if len(wrong):
             raise KgtrecError(f"expected whole numbers of 32 bits in column 'relevance', found {grade[wrong[0]]}")
-        return cls.of(question, entity, grade.astype(np.int32), questions, entities,
-                      collection=frame_note(frame).get("collection", ""))  # fmt: skip
+        return cls.of(
+            question,
+            entity,
+            grade.astype(np.int32),
+            questions,
+            entities,
+            collection=frame_note(frame).get("collection", ""),
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """A data frame with ir-measures' columns ``query_id, doc_id, relevance``; its ``attrs`` tell the collection."""

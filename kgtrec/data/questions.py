@@ -75,9 +75,11 @@ class Questions:
     def to_frame(self) -> pd.DataFrame:
         """A data frame with columns ``question, side, relation, anchor``."""
         return frame_of(
-            question=self.ids.labels, side=np.where(self.is_head, *SIDES).astype(object),
-            relation=self.relations.decode(self.relation), anchor=self.entities.decode(self.anchor),
-        )  # fmt: skip
+            question=self.ids.labels,
+            side=np.where(self.is_head, *SIDES).astype(object),
+            relation=self.relations.decode(self.relation),
+            anchor=self.entities.decode(self.anchor),
+        )
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -81,9 +81,15 @@ class Run:
         note = frame_note(frame)
         splits = note.get("filtered_by")
         return cls.of(
-            name, question, entity, frame_values(frame, "score"), questions, entities,
-            collection=note.get("collection", ""), filtered_by=None if splits is None else tuple(splits),
-        )  # fmt: skip
+            name,
+            question,
+            entity,
+            frame_values(frame, "score"),
+            questions,
+            entities,
+            collection=note.get("collection", ""),
+            filtered_by=None if splits is None else tuple(splits),
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """A data frame with ir-measures' columns ``query_id, doc_id, score``, in the run's order.

@@ -12,9 +12,19 @@ from numpy.typing import NDArray
 from kgtrec.data.incoming import Incoming
 
 COLUMNS = (
-    "task", "annotator", "question", "head", "relation", "tail", "head_name", "tail_name", "search",
-    "verdict", "source", "note",
-)  # fmt: skip
+    "task",
+    "annotator",
+    "question",
+    "head",
+    "relation",
+    "tail",
+    "head_name",
+    "tail_name",
+    "search",
+    "verdict",
+    "source",
+    "note",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,9 +26,7 @@ class Topics:
     def of(cls, questions: Questions) -> Topics:
         """The topics of triple questions, in their order."""
         return cls(
-            questions.ids,
-            questions.entities.decode(questions.anchor),
-            questions.relations.decode(questions.relation),
+            questions.ids, questions.entities.decode(questions.anchor), questions.relations.decode(questions.relation)
         )
 
     def questions(self) -> Questions:

@@ -7,27 +7,11 @@ from kgtrec.lazy import offer
 __all__ = offer(
     __name__,
     {
-        "evaluation.evaluate": (
-            "evaluate",
-            "default_measures",
-        ),
-        "evaluation.item_scores": (
-            "item_scores",
-            "ItemScores",
-        ),
-        "evaluation.ties": (
-            "compare_ties",
-            "TieComparison",
-        ),
-        "evaluation.chance": (
-            "adjust",
-            "chance_of_split",
-            "chance_table",
-        ),
+        "evaluation.evaluate": ("evaluate", "default_measures"),
+        "evaluation.item_scores": ("item_scores", "ItemScores"),
+        "evaluation.ties": ("compare_ties", "TieComparison"),
+        "evaluation.chance": ("adjust", "chance_of_split", "chance_table"),
         "data.chance_table": ("ChanceTable",),
-        "formats.chance_tables": (
-            "read_chance_table",
-            "write_chance_table",
-        ),
+        "formats.chance_tables": ("read_chance_table", "write_chance_table"),
     },
 )

@@ -79,12 +79,7 @@ class Belonging:
     """
 
     def __init__(
-        self,
-        collection: Collection | None,
-        *,
-        qrels: Qrels | None = None,
-        measures: Measures = (),
-        mixed: bool = False,
+        self, collection: Collection | None, *, qrels: Qrels | None = None, measures: Measures = (), mixed: bool = False
     ) -> None:
         self._collection = collection
         self._qrels = qrels

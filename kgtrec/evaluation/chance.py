@@ -242,9 +242,13 @@ class Adjusted:
         """``adjusted``, a single row."""
         names = [field.name for field in fields(self)]
         columns = (
-            Column("measure"), Column("side"), Column("value", form="significant", digits=6),
-            Column("expectation", "chance", digits="measure"), Column("index"), Column("z", digits=2),
-        )  # fmt: skip
+            Column("measure"),
+            Column("side"),
+            Column("value", form="significant", digits=6),
+            Column("expectation", "chance", digits="measure"),
+            Column("index"),
+            Column("z", digits=2),
+        )
         data = pa.table({name: [getattr(self, name)] for name in names})
         return (Table("adjusted", "", "", data, columns, upright=True),)
 
@@ -289,8 +293,12 @@ def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both"
     room, spread = record.optimum - expectation, math.sqrt(variance)
     flip = -1.0 if record.better == "lower" else 1.0
     return Adjusted(
-        name, side, value, expectation, variance,
+        name,
+        side,
+        value,
+        expectation,
+        variance,
         index=(value - expectation) / room if room else math.nan,
         z=flip * (value - expectation) / spread if spread else math.nan,
         ratio=value / expectation if expectation else math.nan,
-    )  # fmt: skip
+    )

@@ -233,10 +233,12 @@ def _scored(
         items = [(measure, items_of(measure, seen)) for measure in measures]
         values.append([summarise(measure, own, breakdown.size, seen.name) for measure, own in items])
         if intervals is not None:
-            found.append([
-                intervals.of(*own, breakdown.size, seen.name, alike=by_question)
-                for own, by_question in zip(items, alike, strict=True)
-            ])  # fmt: skip
+            found.append(
+                [
+                    intervals.of(*own, breakdown.size, seen.name, alike=by_question)
+                    for own, by_question in zip(items, alike, strict=True)
+                ]
+            )
         names.append(seen.name)
         tied.append(seen.tied)
     labels = tuple(measure.label for measure in measures)
@@ -289,10 +291,7 @@ class Breakdown:
 
 
 def breakdown_of(
-    per: str | None,
-    qrels: Qrels,
-    collection: Collection | None,
-    measures: Iterable[ParsedMeasure | ProvidedMeasure],
+    per: str | None, qrels: Qrels, collection: Collection | None, measures: Iterable[ParsedMeasure | ProvidedMeasure]
 ) -> Breakdown:
     """The groups of questions that each have a value: one of all where ``per`` is None.
 
@@ -400,11 +399,7 @@ def _items_of_answers(measure: ParsedMeasure, seen: MatchedSystem, breakdown: Br
 
 
 def _items_of_questions(
-    measure: ParsedMeasure | ProvidedMeasure,
-    seen: MatchedSystem,
-    qrels: Qrels,
-    breakdown: Breakdown,
-    missing: Missing,
+    measure: ParsedMeasure | ProvidedMeasure, seen: MatchedSystem, qrels: Qrels, breakdown: Breakdown, missing: Missing
 ) -> ItemValues:
     if isinstance(measure, ProvidedMeasure):
         if seen.run is None:
@@ -430,6 +425,12 @@ def _in_float32(run: Run) -> Run:
     with np.errstate(over="ignore"):
         score = run.score.astype(np.float32).astype(np.float64)
     return Run.of(
-        run.name, run.question, run.entity, score, run.questions, run.entities,
-        collection=run.collection, filtered_by=run.filtered_by,
-    )  # fmt: skip
+        run.name,
+        run.question,
+        run.entity,
+        score,
+        run.questions,
+        run.entities,
+        collection=run.collection,
+        filtered_by=run.filtered_by,
+    )

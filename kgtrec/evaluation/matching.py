@@ -228,13 +228,15 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> Matc
     answers = np.flatnonzero(relevant)
     answers = answers[np.argsort(judged[answers])]  # the order of the qrels
     micro = RankedAnswers(
-        qrels.question[judged[answers]], qrels.entity[judged[answers]], rank[answers], candidates[answers],
-        (above + 1)[answers], (above + tied + 1)[answers],
-    )  # fmt: skip
+        qrels.question[judged[answers]],
+        qrels.entity[judged[answers]],
+        rank[answers],
+        candidates[answers],
+        (above + 1)[answers],
+        (above + tied + 1)[answers],
+    )
     places = Places(judged, counts.listed_above + 1, counts.listed_tied + 1, position)
-    return MatchedSystem(
-        ranks.name, ties, ranking, tied_ranking, micro, counts.listed_tied[relevant] + 1, None, places
-    )  # fmt: skip
+    return MatchedSystem(ranks.name, ties, ranking, tied_ranking, micro, counts.listed_tied[relevant] + 1, None, places)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -342,10 +344,7 @@ def _tied_ranking(
 
 
 def _ranking(
-    qrels: Qrels,
-    num_retrieved: NDArray[np.int64],
-    judged: NDArray[np.intp],
-    position: NDArray[np.float64],
+    qrels: Qrels, num_retrieved: NDArray[np.int64], judged: NDArray[np.intp], position: NDArray[np.float64]
 ) -> JudgedRanking:
     order = np.lexsort((-qrels.grade[judged], position, qrels.question[judged]))
     judged = judged[order]
@@ -380,8 +379,9 @@ def _report_questions(run: Run, question: NDArray[np.int32]) -> None:
         doubt = (
             "; if these qrels are of another collection, such as a sample, the same ids may stand for other questions "
             "there: see kgtrec check"
-            if not run.collection and 2 * len(unknown) > len(run.questions) else ""
-        )  # fmt: skip
+            if not run.collection and 2 * len(unknown) > len(run.questions)
+            else ""
+        )
         warn(f"{run.name}: {len(unknown):,} of its questions are not in the qrels and are left out ({names}){doubt}")
 
 

@@ -77,9 +77,11 @@ class TieComparison:
         """``scores``, a row per system and measure, and ``groups``, how often the answers of each system tie."""
         policies = (Column(name, digits="measure") for name in (*self.policies, "apart"))
         each = (
-            Column("system"), Column("tied", form="share", digits=2),
-            Column("mean_group", "mean group", form="count", digits=1), Column("largest_group", "largest"),
-        )  # fmt: skip
+            Column("system"),
+            Column("tied", form="share", digits=2),
+            Column("mean_group", "mean group", form="count", digits=1),
+            Column("largest_group", "largest"),
+        )
         data = self.to_table()
         groups = data.select([column.name for column in each]).take(pa.array(range(0, len(data), len(self.measures))))
         return (
@@ -153,9 +155,12 @@ def compare_ties(
             sizes.append(match(system, judgements).group_size)
     shown = [place for place, policy in enumerate(asked) if policy != "trec" or True in kinds or policies is not None]
     return TieComparison(
-        tuple(names), tuple(measure.label for measure in parsed), tuple(asked[place] for place in shown),
-        np.array(values)[:, :, shown], *_groups(sizes),
-    )  # fmt: skip
+        tuple(names),
+        tuple(measure.label for measure in parsed),
+        tuple(asked[place] for place in shown),
+        np.array(values)[:, :, shown],
+        *_groups(sizes),
+    )
 
 
 def _judgements(qrels: Qrels | Collection | pd.DataFrame) -> Qrels:
@@ -208,9 +213,7 @@ def _is_possible(system: System, measure: ParsedMeasure | ProvidedMeasure, polic
     return policy != "expected" or measure.record.expected is not None
 
 
-def _groups(
-    sizes: Sequence[NDArray[np.int64]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+def _groups(sizes: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Per system: the share of tied entities, the mean size of their groups, and the largest group."""
     tied = np.array([np.mean(size > 1) if len(size) else 0.0 for size in sizes])
     mean = np.array([np.mean(size[size > 1]) if np.any(size > 1) else np.nan for size in sizes])

@@ -18,9 +18,7 @@ from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.parquet import label_column, metadata_of, read_named_columns, read_schema, with_metadata
 
 FORMAT = "answer ranks"
-_VALUES = {
-    "answer": pa.bool_(), "above": pa.int32(), "tied": pa.int32(), "n_other": pa.int32(), "score": pa.float64(),
-}  # fmt: skip
+_VALUES = {"answer": pa.bool_(), "above": pa.int32(), "tied": pa.int32(), "n_other": pa.int32(), "score": pa.float64()}
 _LABELS = ("question", "entity")
 
 
@@ -50,12 +48,7 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
     schema = pa.schema([pa.field(name, column.type, nullable=False) for name, column in columns.items()])
     schema = with_metadata(
         schema,
-        {
-            "format": FORMAT,
-            "name": ranks.name,
-            "filtered_by": list(ranks.filtered_by),
-            "collection": ranks.collection,
-        },
+        {"format": FORMAT, "name": ranks.name, "filtered_by": list(ranks.filtered_by), "collection": ranks.collection},
     )
     with writing(path) as stream:
         pq.write_table(pa.table(columns, schema=schema), stream, compression="zstd", row_group_size=max(len(ranks), 1))
@@ -99,11 +92,16 @@ def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks
     order = np.lexsort((entity, question))
     values = {column: values_of(table.column(column))[order] for column in _VALUES}
     ranks = AnswerRanks(
-        name, question[order], entity[order], **values, questions=questions, entities=entities,
+        name,
+        question[order],
+        entity[order],
+        **values,
+        questions=questions,
+        entities=entities,
         filtered_by=tuple(split for split in SPLITS if split in filtered_by),
         collection="" if trust_ids else collection,
         source=os.fspath(path),
-    )  # fmt: skip
+    )
     _check(path, ranks)
     return ranks
 

@@ -81,8 +81,9 @@ def _parsed(text: str, path: str) -> ChanceTable:
         if places.setdefault((measure, side), number) != number:
             raise FormatError(
                 f"expected one row of {measure}, {side}, found another (the first is line {places[measure, side]})",
-                path=path, line=number,
-            )  # fmt: skip
+                path=path,
+                line=number,
+            )
         rows.append((measure, side, int(items), float(expectation or "nan"), float(variance or "nan")))
     if not rows:
         raise FormatError("expected rows of a chance table, found none", path=path)

@@ -311,8 +311,10 @@ def _read_relations(path: Path) -> tuple[Vocabulary, RelationCategories]:
     if tuple(header) != _RELATION_COLUMNS:
         raise FormatError(
             f"expected the header line {' '.join(_RELATION_COLUMNS)}, separated by tabs, found "
-            f"{shown(' '.join(header).encode())}", path=path, line=1,
-        )  # fmt: skip
+            f"{shown(' '.join(header).encode())}",
+            path=path,
+            line=1,
+        )
     codes = {name: code for code, name in enumerate(CATEGORIES)} | {_NO_CATEGORY: -1}
     for number, (_, name, *means) in enumerate(rows, start=2):
         if name not in codes:

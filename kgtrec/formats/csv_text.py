@@ -52,8 +52,9 @@ def csv_rows(path: str, text: str, delimiter: str = ",") -> Iterator[tuple[int, 
         except csv.Error as error:
             raise FormatError(
                 f"expected cells with quotes doubled inside quotes, found a row that breaks off ({error})",
-                path=path, line=line,
-            ) from None  # fmt: skip
+                path=path,
+                line=line,
+            ) from None
         if row is None:
             return
         if begun or any(cell.strip() for cell in row):

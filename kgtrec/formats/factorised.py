@@ -17,12 +17,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.numpy_files import archived_arrays
-from kgtrec.formats.score_matrix import (
-    Block,
-    questions_per_block,
-    read_entity_names,
-    read_label_lines,
-)
+from kgtrec.formats.score_matrix import Block, questions_per_block, read_entity_names, read_label_lines
 
 
 def read_factorised(

@@ -54,9 +54,10 @@ def json_value(data: bytes, path: PathLike, *, where: str = "", way_out: str = "
         found = "a number too long to read"
     place = f" {where}" if where else ""
     raise FormatError(
-        f"expected JSON{place}, found {found}" + (f"; {way_out}" if way_out else ""), path=path,
+        f"expected JSON{place}, found {found}" + (f"; {way_out}" if way_out else ""),
+        path=path,
         line=None if where else line,
-    )  # fmt: skip
+    )
 
 
 def read_json(path: PathLike, *, way_out: str = "") -> Any:

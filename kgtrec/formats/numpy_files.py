@@ -39,9 +39,16 @@ _SHAPE = re.compile(rb"(?:|(?:[0-9]+L?\s*,\s*)+(?:[0-9]+L?)?)\s*")  # L: of Pyth
 _NUMBERS = re.compile(r"[<>=|]?[biuf][0-9]{1,2}")  # true and false among them
 _PIECE = 1 << 20  # bytes of an archive that are read at a time
 _DAMAGES = (
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, ValueError, OverflowError, IndexError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    ValueError,
+    OverflowError,
+    IndexError,
     RuntimeError,  # of zipfile: encrypted, or compressed in a way that it does not know
-)  # fmt: skip
+)
 
 
 class _ArrayError(Exception):
@@ -132,8 +139,9 @@ def _require_names(names: Iterable[str], needed: Sequence[str], optional: Sequen
         wanted = " and ".join(filter(None, [", ".join(needed[:-1]), needed[-1]]))
         raise _ArrayError(
             f"expected the arrays {wanted} (and {', '.join(optional)}, if there is one), "
-            f"found {', '.join(counts) or 'none'}", is_whole=True,
-        )  # fmt: skip
+            f"found {', '.join(counts) or 'none'}",
+            is_whole=True,
+        )
     if twice := next((name for name in (*needed, *optional) if counts[name] > 1), None):
         raise _ArrayError(f"expected the array {twice} once, found it {counts[twice]} times", is_whole=True)
 

@@ -44,8 +44,9 @@ def read_relation_shares(path: PathLike) -> dict[str, float]:
             if not tab or not math.isfinite(share) or share < 0:
                 raise FormatError(
                     f"expected relation TAB share, a number of at least 0, found {line[:100]!r}",
-                    path=str(path), line=number,
-                )  # fmt: skip
+                    path=str(path),
+                    line=number,
+                )
             if relation in shares:
                 raise FormatError(f"expected each relation once, found {relation!r} again", path=str(path), line=number)
             shares[relation] = share

@@ -88,13 +88,15 @@ def read_score_matrix(
         if topics is None or entities is None:
             raise _unknown(path, topics is None, entities is None)
     rows = (
-        question_places(collection, known, where=os.fspath(path)) if topics is None
+        question_places(collection, known, where=os.fspath(path))
+        if topics is None
         else question_places(collection, read_questions_in_order(topics), where=os.fspath(topics))
-    )  # fmt: skip
+    )
     columns = (
-        entity_places(collection, known, where=os.fspath(path)) if entities is None
+        entity_places(collection, known, where=os.fspath(path))
+        if entities is None
         else entity_places(collection, read_entity_names(entities), where=os.fspath(entities))
-    )  # fmt: skip
+    )
     if matrix.shape != (rows.size, columns.size):
         found = " x ".join(map(str, matrix.shape)) or "a single number"
         raise FormatError(

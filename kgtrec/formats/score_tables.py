@@ -71,8 +71,9 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
         if len(row) != len(header):
             raise FormatError(
                 f"expected {len(header)} cells, as in the header, found {len(row)}: {_excerpt(row)}",
-                path=place, line=line,
-            )  # fmt: skip
+                path=place,
+                line=line,
+            )
         system = row[columns.system]
         if not system.strip():
             raise FormatError("expected the name of a system, found an empty cell", path=place, line=line)
@@ -85,8 +86,9 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
             raise FormatError(
                 f"expected one row of {', '.join(identity)}, found another (the first is line {lines[identity]})"
                 f"{columns.hint(header)}",
-                path=place, line=line,
-            )  # fmt: skip
+                path=place,
+                line=line,
+            )
         for column in columns.values:
             systems.append(system)
             measures.append(own_measures[column])
@@ -145,9 +147,8 @@ def _columns(path: str, line: int, header: Sequence[str], keys: Sequence[str]) -
     for name in keys:
         if name.casefold() not in folded:
             raise FormatError(
-                f"expected a key column {name!r}, found {_excerpt(header)}{nearest(name, header)}",
-                path=path, line=line,
-            )  # fmt: skip
+                f"expected a key column {name!r}, found {_excerpt(header)}{nearest(name, header)}", path=path, line=line
+            )
     system = folded.index(SYSTEM)
     if all(name in folded for name in _LONG):
         measure, value = (folded.index(name) for name in _LONG)
@@ -165,8 +166,9 @@ def _columns(path: str, line: int, header: Sequence[str], keys: Sequence[str]) -
         index = "; leave out the row numbers (of pandas: to_csv(..., index=False))" if nameless[0] == 0 else ""
         raise FormatError(
             f"expected the name of a measure over column {nameless[0] + 1}, found an empty cell{index}",
-            path=path, line=line,
-        )  # fmt: skip
+            path=path,
+            line=line,
+        )
     return _Columns(system, own_keys, None, values)
 
 

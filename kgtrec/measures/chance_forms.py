@@ -35,21 +35,35 @@ def register_forms(measure: Measure, *, ratio: str | None = None) -> None:
     room, dot, name = measure.name.rpartition(".")
     lower = measure.better == "lower"
     shown = f"{measure.name}@k" if measure.cutoff == "required" else measure.name
-    common = replace(
-        measure, aliases={}, trec_eval=(), lower_is_better=lower, source=_INDEX, adjusts=measure.name
-    )  # fmt: skip
+    common = replace(measure, aliases={}, trec_eval=(), lower_is_better=lower, source=_INDEX, adjusts=measure.name)
     if ratio is not None:
-        register(replace(
-            common, name=ratio, form="ratio", bounds=(0.0, np.inf),
-            description=f"{shown} divided by what chance would give, which is 1.",
-        ))  # fmt: skip
-    register(replace(
-        common, name=f"{room}{dot}A{name}{'I' if lower else ''}", form="index", better="higher",
-        bounds=(-np.inf, 1.0),
-        description=f"{shown} adjusted for chance: 0 is what chance would give, 1 is the best value.",
-    ))  # fmt: skip
-    register(replace(
-        common, name=f"{room}{dot}Z{name}", form="z", better="higher", bounds=(-np.inf, np.inf),
-        parameters={**measure.parameters, "flipped": True} if lower else measure.parameters,
-        description=f"How many standard deviations of chance {shown} is better than chance.",
-    ))  # fmt: skip
+        register(
+            replace(
+                common,
+                name=ratio,
+                form="ratio",
+                bounds=(0.0, np.inf),
+                description=f"{shown} divided by what chance would give, which is 1.",
+            )
+        )
+    register(
+        replace(
+            common,
+            name=f"{room}{dot}A{name}{'I' if lower else ''}",
+            form="index",
+            better="higher",
+            bounds=(-np.inf, 1.0),
+            description=f"{shown} adjusted for chance: 0 is what chance would give, 1 is the best value.",
+        )
+    )
+    register(
+        replace(
+            common,
+            name=f"{room}{dot}Z{name}",
+            form="z",
+            better="higher",
+            bounds=(-np.inf, np.inf),
+            parameters={**measure.parameters, "flipped": True} if lower else measure.parameters,
+            description=f"How many standard deviations of chance {shown} is better than chance.",
+        )
+    )

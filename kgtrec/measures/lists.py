@@ -89,192 +89,341 @@ def _of_pool(name: str, kernel: Kernel, source: str, description: str, *, ordere
 
 
 _of_relevant(
-    "AP", list_measures.average_precision, _TREC_EVAL.format("m_map") + "; m_map_cut.c with a cutoff",
+    "AP",
+    list_measures.average_precision,
+    _TREC_EVAL.format("m_map") + "; m_map_cut.c with a cutoff",
     "Average precision: the mean over all relevant candidates of the precision at their places.",
-    cutoff="optional", expected=expected_ties.average_precision,
-    trec_eval=("map", "map_cut_{cutoff}"), aliases={"MAP": {}},
-)  # fmt: skip
+    cutoff="optional",
+    expected=expected_ties.average_precision,
+    trec_eval=("map", "map_cut_{cutoff}"),
+    aliases={"MAP": {}},
+)
 register(
     Measure(
-        "nDCG", _with_gains(_judged_only(gain.ndcg)), "questions",
+        "nDCG",
+        _with_gains(_judged_only(gain.ndcg)),
+        "questions",
         "Discounted cumulative gain of the list, divided by that of the best possible one; the gain is the grade.",
         "Jarvelin, Kekalainen 2002, ACM TOIS 20(4); Burges et al. 2005, ICML, for exp-log2",
-        cutoff="optional", parameters={"dcg": "log2", "gains": None, "judged_only": False},
+        cutoff="optional",
+        parameters={"dcg": "log2", "gains": None, "judged_only": False},
         rules={"dcg": Rule(str, choices=("log2", "exp-log2")), **_GAINS},
         expected=_with_gains(_judged_only_of_tied(expected_ties.ndcg)),
-        trec_eval=("ndcg", "ndcg_cut_{cutoff}"), aliases={"NDCG": {}},
+        trec_eval=("ndcg", "ndcg_cut_{cutoff}"),
+        aliases={"NDCG": {}},
     )
-)  # fmt: skip
+)
 _of_relevant(
-    "P", list_measures.precision, _TREC_EVAL.format("m_P"),
+    "P",
+    list_measures.precision,
+    _TREC_EVAL.format("m_P"),
     "Precision: relevant candidates at the first k places, divided by k.",
-    cutoff="required", expected=expected_ties.precision, trec_eval=("P_{cutoff}",), aliases={"Precision": {}},
-)  # fmt: skip
+    cutoff="required",
+    expected=expected_ties.precision,
+    trec_eval=("P_{cutoff}",),
+    aliases={"Precision": {}},
+)
 _of_relevant(
-    "R", list_measures.recall, _TREC_EVAL.format("m_recall"),
+    "R",
+    list_measures.recall,
+    _TREC_EVAL.format("m_recall"),
     "Recall: share of the relevant candidates that stand at the first k places.",
-    cutoff="required", expected=expected_ties.recall, trec_eval=("recall_{cutoff}",), aliases={"Recall": {}},
-)  # fmt: skip
+    cutoff="required",
+    expected=expected_ties.recall,
+    trec_eval=("recall_{cutoff}",),
+    aliases={"Recall": {}},
+)
 _of_relevant(
-    "RR", list_measures.reciprocal_rank, "Kantor, Voorhees 2000, Information Retrieval 2; trec_eval, m_recip_rank.c",
+    "RR",
+    list_measures.reciprocal_rank,
+    "Kantor, Voorhees 2000, Information Retrieval 2; trec_eval, m_recip_rank.c",
     "Reciprocal rank: 1 / rank of the best relevant candidate.",
-    cutoff="optional", expected=expected_ties.reciprocal_rank, trec_eval=("recip_rank",),
-)  # fmt: skip
+    cutoff="optional",
+    expected=expected_ties.reciprocal_rank,
+    trec_eval=("recip_rank",),
+)
 _of_relevant(
-    "Success", list_measures.success, _TREC_EVAL.format("m_success"),
+    "Success",
+    list_measures.success,
+    _TREC_EVAL.format("m_success"),
     "1 if a relevant candidate ranks at k or better, else 0.",
-    cutoff="required", expected=expected_ties.success, trec_eval=("success_{cutoff}",),
-)  # fmt: skip
+    cutoff="required",
+    expected=expected_ties.success,
+    trec_eval=("success_{cutoff}",),
+)
 _of_relevant(
-    "Rprec", list_measures.r_precision, "Buckley, Voorhees 2005, Retrieval System Evaluation; trec_eval, m_Rprec.c",
+    "Rprec",
+    list_measures.r_precision,
+    "Buckley, Voorhees 2005, Retrieval System Evaluation; trec_eval, m_Rprec.c",
     "Precision at place R, where R is the number of relevant candidates.",
-    expected=expected_ties.r_precision, trec_eval=("Rprec",), aliases={"RPrec": {}},
-)  # fmt: skip
+    expected=expected_ties.r_precision,
+    trec_eval=("Rprec",),
+    aliases={"RPrec": {}},
+)
 _of_pool(
-    "Bpref", preference.bpref, "Buckley, Voorhees 2004, SIGIR; trec_eval, m_bpref.c",
+    "Bpref",
+    preference.bpref,
+    "Buckley, Voorhees 2004, SIGIR; trec_eval, m_bpref.c",
     "Binary preference: how few judged non-relevant candidates stand above the relevant ones.",
-    trec_eval=("bpref",), aliases={"BPref": {}}, sees_wrong=True,
-)  # fmt: skip
+    trec_eval=("bpref",),
+    aliases={"BPref": {}},
+    sees_wrong=True,
+)
 _of_pool(
-    "infAP", preference.inferred_average_precision, "Yilmaz, Aslam 2006, CIKM; trec_eval, m_infap.c",
+    "infAP",
+    preference.inferred_average_precision,
+    "Yilmaz, Aslam 2006, CIKM; trec_eval, m_infap.c",
     "Average precision estimated from a judged sample of the pool; a negative grade means pooled but not sampled.",
-    trec_eval=("infAP",), sees_wrong=True, sees_unsampled=True,
-)  # fmt: skip
+    trec_eval=("infAP",),
+    sees_wrong=True,
+    sees_unsampled=True,
+)
 _of_relevant(
-    "IPrec", list_measures.interpolated_precision, _TREC_EVAL.format("m_iprec_at_recall"),
+    "IPrec",
+    list_measures.interpolated_precision,
+    _TREC_EVAL.format("m_iprec_at_recall"),
     "Interpolated precision: the greatest precision at or below the place where a recall is reached.",
-    cutoff="required", at="recall", parameters={"rounding": list_measures.ALMOST_UP},
-    rules={"recall": _SHARE, "rounding": _SHARE}, trec_eval=("iprec_at_recall_{recall}",),
+    cutoff="required",
+    at="recall",
+    parameters={"rounding": list_measures.ALMOST_UP},
+    rules={"recall": _SHARE, "rounding": _SHARE},
+    trec_eval=("iprec_at_recall_{recall}",),
     aliases={"iprec_at_recall_{recall}": {"rounding": list_measures.NEAREST}},  # as trec_eval 10, unlike ir-measures
-)  # fmt: skip
+)
 register(
     Measure(
-        "Judged", list_measures.judged_share, "questions",
+        "Judged",
+        list_measures.judged_share,
+        "questions",
         "Share of the first k places, as far as the list goes, that hold a judged candidate.",
-        "ir-measures, Judged (negative grades count as unjudged, as in trec_eval)", cutoff="optional",
-        expected=expected_ties.judged_share, sees_wrong=True,
+        "ir-measures, Judged (negative grades count as unjudged, as in trec_eval)",
+        cutoff="optional",
+        expected=expected_ties.judged_share,
+        sees_wrong=True,
     )
-)  # fmt: skip
+)
 register(
     Measure(
-        "RBP", list_measures.rank_biased_precision, "questions",
+        "RBP",
+        list_measures.rank_biased_precision,
+        "questions",
         "Rank-biased precision with persistence p; graded by the question's highest grade unless rel is given.",
-        "Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp.c", cutoff="optional",
-        parameters={"p": 0.8, "rel": None}, rules={"p": _SHARE, **_REL}, expected=expected_ties.rank_biased_precision,
-        trec_eval=("rbp",), aliases={"rbp": {"p": 0.9}},
+        "Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp.c",
+        cutoff="optional",
+        parameters={"p": 0.8, "rel": None},
+        rules={"p": _SHARE, **_REL},
+        expected=expected_ties.rank_biased_precision,
+        trec_eval=("rbp",),
+        aliases={"rbp": {"p": 0.9}},
     )
-)  # fmt: skip
+)
 _of_relevant(
-    "SetP", list_measures.set_precision, _TREC_EVAL.format("m_set_P"),
+    "SetP",
+    list_measures.set_precision,
+    _TREC_EVAL.format("m_set_P"),
     "Precision of the whole list; relative: divided by the greatest that a list of its length could have.",
-    parameters={"relative": False}, ordered=False, trec_eval=("set_P", "set_relative_P"),
+    parameters={"relative": False},
+    ordered=False,
+    trec_eval=("set_P", "set_relative_P"),
     aliases={"SetRelP": {"relative": True}, "set_relative_P": {"relative": True}},
-)  # fmt: skip
+)
 _of_pool(
-    "SetR", list_measures.recall, _TREC_EVAL.format("m_set_recall"), "Recall of the whole list.",
-    ordered=False, trec_eval=("set_recall",),
-)  # fmt: skip
+    "SetR",
+    list_measures.recall,
+    _TREC_EVAL.format("m_set_recall"),
+    "Recall of the whole list.",
+    ordered=False,
+    trec_eval=("set_recall",),
+)
 _of_relevant(
-    "SetF", list_measures.set_f, _TREC_EVAL.format("m_set_F"),
+    "SetF",
+    list_measures.set_f,
+    _TREC_EVAL.format("m_set_F"),
     "Weighted harmonic mean of precision and recall of the whole list.",
-    parameters={"beta": 1.0}, rules={"beta": Rule(float, low=0.0)}, ordered=False, trec_eval=("set_F",),
-)  # fmt: skip
+    parameters={"beta": 1.0},
+    rules={"beta": Rule(float, low=0.0)},
+    ordered=False,
+    trec_eval=("set_F",),
+)
 _of_relevant(
-    "SetAP", list_measures.set_average_precision, _TREC_EVAL.format("m_set_map"),
-    "Precision times recall of the whole list.", ordered=False, trec_eval=("set_map",),
-)  # fmt: skip
+    "SetAP",
+    list_measures.set_average_precision,
+    _TREC_EVAL.format("m_set_map"),
+    "Precision times recall of the whole list.",
+    ordered=False,
+    trec_eval=("set_map",),
+)
 register(
     Measure(
-        "NumQ", list_measures.num_questions, "questions", "Number of questions.", _TREC_EVAL.format("m_num_q"),
-        bounds=(0.0, np.inf), better="neither", aggregate="sum",
-        expected=_in_any_order(list_measures.num_questions), trec_eval=("num_q",),
+        "NumQ",
+        list_measures.num_questions,
+        "questions",
+        "Number of questions.",
+        _TREC_EVAL.format("m_num_q"),
+        bounds=(0.0, np.inf),
+        better="neither",
+        aggregate="sum",
+        expected=_in_any_order(list_measures.num_questions),
+        trec_eval=("num_q",),
     )
-)  # fmt: skip
+)
 register(
     Measure(
-        "NumRet", list_measures.num_retrieved, "questions",
+        "NumRet",
+        list_measures.num_retrieved,
+        "questions",
         "Number of retrieved candidates; with rel, of the relevant ones among them.",
-        "trec_eval, m_num_ret.c and m_num_rel_ret.c", bounds=(0.0, np.inf), better="neither", aggregate="sum",
-        parameters={"rel": None}, rules=_REL, expected=_in_any_order(list_measures.num_retrieved),
+        "trec_eval, m_num_ret.c and m_num_rel_ret.c",
+        bounds=(0.0, np.inf),
+        better="neither",
+        aggregate="sum",
+        parameters={"rel": None},
+        rules=_REL,
+        expected=_in_any_order(list_measures.num_retrieved),
         trec_eval=("num_ret", "num_rel_ret"),
         aliases={"NumRelRet": {"rel": 1}, "num_rel_ret": {"rel": 1}},
     )
-)  # fmt: skip
+)
 _of_pool(
-    "NumRel", list_measures.num_relevant, _TREC_EVAL.format("m_num_rel"),
+    "NumRel",
+    list_measures.num_relevant,
+    _TREC_EVAL.format("m_num_rel"),
     "Number of relevant candidates in the qrels.",
-    bounds=(0.0, np.inf), better="neither", aggregate="sum", ordered=False, trec_eval=("num_rel",),
-)  # fmt: skip
+    bounds=(0.0, np.inf),
+    better="neither",
+    aggregate="sum",
+    ordered=False,
+    trec_eval=("num_rel",),
+)
 
 # what only trec_eval has goes by trec_eval's name
 _of_relevant(
-    "gm_map", list_measures.average_precision, _TREC_EVAL.format("m_gm_map"),
+    "gm_map",
+    list_measures.average_precision,
+    _TREC_EVAL.format("m_gm_map"),
     "Average precision, averaged by the geometric mean, in which 0 counts as 0.00001.",
-    aggregate="floored geometric mean", trec_eval=("gm_map",),
-)  # fmt: skip
+    aggregate="floored geometric mean",
+    trec_eval=("gm_map",),
+)
 _of_pool(
-    "gm_bpref", preference.bpref, _TREC_EVAL.format("m_gm_bpref"),
+    "gm_bpref",
+    preference.bpref,
+    _TREC_EVAL.format("m_gm_bpref"),
     "Binary preference, averaged by the geometric mean, in which 0 counts as 0.00001.",
-    aggregate="floored geometric mean", trec_eval=("gm_bpref",), sees_wrong=True,
-)  # fmt: skip
+    aggregate="floored geometric mean",
+    trec_eval=("gm_bpref",),
+    sees_wrong=True,
+)
 _of_relevant(
-    "Rprec_mult", list_measures.r_precision_multiple, _TREC_EVAL.format("m_Rprec_mult"),
+    "Rprec_mult",
+    list_measures.r_precision_multiple,
+    _TREC_EVAL.format("m_Rprec_mult"),
     "Precision at a multiple of R, the number of relevant candidates.",
-    cutoff="required", at="multiple", rules={"multiple": Rule(float, low=0.0)},
-    expected=expected_ties.r_precision_multiple, trec_eval=("Rprec_mult_{multiple}",),
-)  # fmt: skip
+    cutoff="required",
+    at="multiple",
+    rules={"multiple": Rule(float, low=0.0)},
+    expected=expected_ties.r_precision_multiple,
+    trec_eval=("Rprec_mult_{multiple}",),
+)
 _of_relevant(
-    "11pt_avg", list_measures.eleven_point_average, _TREC_EVAL.format("m_11pt_avg"),
+    "11pt_avg",
+    list_measures.eleven_point_average,
+    _TREC_EVAL.format("m_11pt_avg"),
     "Mean of the interpolated precision at recall 0, 0.1, ..., 1.",
-    parameters={"rounding": list_measures.NEAREST}, rules={"rounding": _SHARE}, trec_eval=("11pt_avg",),
-)  # fmt: skip
+    parameters={"rounding": list_measures.NEAREST},
+    rules={"rounding": _SHARE},
+    trec_eval=("11pt_avg",),
+)
 _of_relevant(
-    "relative_P", list_measures.relative_precision, _TREC_EVAL.format("m_rel_P"),
+    "relative_P",
+    list_measures.relative_precision,
+    _TREC_EVAL.format("m_rel_P"),
     "Precision at k, divided by the greatest that any list could have there.",
-    cutoff="required", expected=expected_ties.relative_precision, trec_eval=("relative_P_{cutoff}",),
-)  # fmt: skip
+    cutoff="required",
+    expected=expected_ties.relative_precision,
+    trec_eval=("relative_P_{cutoff}",),
+)
 _of_relevant(
-    "utility", list_measures.set_utility, _TREC_EVAL.format("m_utility"),
+    "utility",
+    list_measures.set_utility,
+    _TREC_EVAL.format("m_utility"),
     "Weighted count of retrieved relevant, retrieved non-relevant and missed relevant candidates.",
-    bounds=(-np.inf, np.inf), parameters={"relevant": 1.0, "nonrelevant": -1.0, "missed": 0.0},
-    ordered=False, trec_eval=("utility",),
-)  # fmt: skip
+    bounds=(-np.inf, np.inf),
+    parameters={"relevant": 1.0, "nonrelevant": -1.0, "missed": 0.0},
+    ordered=False,
+    trec_eval=("utility",),
+)
 _of_relevant(
-    "binG", gain.binary_gain, _TREC_EVAL.format("m_binG"),
-    "Mean over all relevant candidates of 1 / log2(2 + non-relevant candidates before it).", trec_eval=("binG",),
-)  # fmt: skip
+    "binG",
+    gain.binary_gain,
+    _TREC_EVAL.format("m_binG"),
+    "Mean over all relevant candidates of 1 / log2(2 + non-relevant candidates before it).",
+    trec_eval=("binG",),
+)
 for _name, _kernel, _file, _description in (
-    ("G", gain.normalized_gain, "m_G",
-     "Gain discounted by how far the list is behind the best possible one, divided by the sum of all gains."),
-    ("ndcg_rel", gain.ndcg_at_relevant, "m_ndcg_rel",
-     "nDCG averaged over the places of the candidates with a gain."),
-    ("Rndcg", gain.ndcg_at_levels, "m_Rndcg",
-     "nDCG averaged over the places where the best possible list steps to a lower grade, and the list's end."),
-):  # fmt: skip
+    (
+        "G",
+        gain.normalized_gain,
+        "m_G",
+        "Gain discounted by how far the list is behind the best possible one, divided by the sum of all gains.",
+    ),
+    ("ndcg_rel", gain.ndcg_at_relevant, "m_ndcg_rel", "nDCG averaged over the places of the candidates with a gain."),
+    (
+        "Rndcg",
+        gain.ndcg_at_levels,
+        "m_Rndcg",
+        "nDCG averaged over the places where the best possible list steps to a lower grade, and the list's end.",
+    ),
+):
     register(
         Measure(
-            _name, _with_gains(_judged_only(_kernel)), "questions", _description, _TREC_EVAL.format(_file),
-            parameters={"gains": None, "judged_only": False}, rules=_GAINS, trec_eval=(_name,),
+            _name,
+            _with_gains(_judged_only(_kernel)),
+            "questions",
+            _description,
+            _TREC_EVAL.format(_file),
+            parameters={"gains": None, "judged_only": False},
+            rules=_GAINS,
+            trec_eval=(_name,),
         )
-    )  # fmt: skip
+    )
 _of_pool(
-    "num_nonrel_judged_ret", list_measures.num_nonrelevant_retrieved, _TREC_EVAL.format("m_num_nonrel_judged_ret"),
+    "num_nonrel_judged_ret",
+    list_measures.num_nonrelevant_retrieved,
+    _TREC_EVAL.format("m_num_nonrel_judged_ret"),
     "Number of retrieved candidates that are judged not relevant.",
-    bounds=(0.0, np.inf), better="neither", aggregate="sum", ordered=False, trec_eval=("num_nonrel_judged_ret",),
+    bounds=(0.0, np.inf),
+    better="neither",
+    aggregate="sum",
+    ordered=False,
+    trec_eval=("num_nonrel_judged_ret",),
     sees_wrong=True,
-)  # fmt: skip
+)
 register(
     Measure(
-        "rbp_resid", list_measures.rank_biased_residual, "questions",
+        "rbp_resid",
+        list_measures.rank_biased_residual,
+        "questions",
         "How much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.",
-        "Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp_resid.c", better="neither",
-        parameters={"p": 0.9}, rules={"p": _SHARE}, trec_eval=("rbp_resid",), sees_wrong=True,
+        "Moffat, Zobel 2008, ACM TOIS 27(1); trec_eval, m_rbp_resid.c",
+        better="neither",
+        parameters={"p": 0.9},
+        rules={"p": _SHARE},
+        trec_eval=("rbp_resid",),
+        sees_wrong=True,
     )
-)  # fmt: skip
+)
 register(
     Measure(
-        "unj", list_measures.unjudged, "questions", "Unjudged candidates at the first k places, divided by k.",
-        _TREC_EVAL.format("m_unjudged"), better="lower", cutoff="required", expected=expected_ties.unjudged,
-        trec_eval=("unj_{cutoff}",), sees_wrong=True,
+        "unj",
+        list_measures.unjudged,
+        "questions",
+        "Unjudged candidates at the first k places, divided by k.",
+        _TREC_EVAL.format("m_unjudged"),
+        better="lower",
+        cutoff="required",
+        expected=expected_ties.unjudged,
+        trec_eval=("unj_{cutoff}",),
+        sees_wrong=True,
     )
-)  # fmt: skip
+)

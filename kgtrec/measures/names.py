@@ -38,14 +38,21 @@ _PYKEEN_FORMS = {"": "", "adjusted_": "A", "z_": "Z"}
 _PYKEEN_HITS = re.compile(r"(?P<form>adjusted_|z_|)hits_at_(?P<k>\d{1,9})")
 _PYKEEN_SIDES, _PYKEEN_TIES = ("both", "head", "tail"), ("optimistic", "pessimistic", "realistic", "avg")
 _PYKEEN_NAMES = {
-    "arithmetic_mean_rank": "micro.MR", "adjusted_arithmetic_mean_rank": "micro.AMR",
-    "adjusted_arithmetic_mean_rank_index": "micro.AMRI", "z_arithmetic_mean_rank": "micro.ZMR",
-    "inverse_arithmetic_mean_rank": "micro.IMR", "median_rank": "micro.MedianRank",
-    "geometric_mean_rank": "micro.GMR", "adjusted_geometric_mean_rank_index": "micro.AGMRI",
-    "z_geometric_mean_rank": "micro.ZGMR", "inverse_geometric_mean_rank": "micro.IGMR",
-    "harmonic_mean_rank": "micro.HMR", "inverse_harmonic_mean_rank": "micro.MRR",
-    "adjusted_inverse_harmonic_mean_rank": "micro.AMRR", "z_inverse_harmonic_mean_rank": "micro.ZMRR",
-}  # fmt: skip
+    "arithmetic_mean_rank": "micro.MR",
+    "adjusted_arithmetic_mean_rank": "micro.AMR",
+    "adjusted_arithmetic_mean_rank_index": "micro.AMRI",
+    "z_arithmetic_mean_rank": "micro.ZMR",
+    "inverse_arithmetic_mean_rank": "micro.IMR",
+    "median_rank": "micro.MedianRank",
+    "geometric_mean_rank": "micro.GMR",
+    "adjusted_geometric_mean_rank_index": "micro.AGMRI",
+    "z_geometric_mean_rank": "micro.ZGMR",
+    "inverse_geometric_mean_rank": "micro.IGMR",
+    "harmonic_mean_rank": "micro.HMR",
+    "inverse_harmonic_mean_rank": "micro.MRR",
+    "adjusted_inverse_harmonic_mean_rank": "micro.AMRR",
+    "z_inverse_harmonic_mean_rank": "micro.ZMRR",
+}
 _SPOKEN = {"mean_reciprocal_rank": "MRR", "mean_rank": "MR", "h": "Hits"}  # as PyKEEN and papers also write them
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
 
@@ -211,8 +218,9 @@ def two_meanings(label: str) -> str | None:
     after = label[len(found["name"]) :]
     micro, macro = (
         f"{record.name}{after}{'@10' if record.cutoff == 'required' and found['at'] is None else ''}"
-        for record in rooms if record is not None
-    )  # fmt: skip
+        for record in rooms
+        if record is not None
+    )
     return f"{label}: expected {micro}, over answers, as link-prediction papers report it, or {macro}, over questions"
 
 

@@ -11,9 +11,15 @@ from numpy.typing import NDArray
 
 Items = Literal["answers", "questions"]
 Aggregate = Literal[
-    "mean", "sum", "median", "geometric mean", "floored geometric mean", "harmonic mean", "inverse mean",
+    "mean",
+    "sum",
+    "median",
+    "geometric mean",
+    "floored geometric mean",
+    "harmonic mean",
+    "inverse mean",
     "inverse geometric mean",
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,36 +7,12 @@ from kgtrec.lazy import offer
 __all__ = offer(
     __name__,
     {
-        "meta.correlation": (
-            "correlate",
-            "between_measures",
-            "swaps",
-            "Correlations",
-            "Swaps",
-        ),
-        "meta.sparsity": (
-            "sparsity",
-            "label_scores",
-        ),
-        "meta.stability": (
-            "stability",
-            "subsample",
-            "Stability",
-        ),
-        "meta.power": (
-            "power",
-            "Power",
-        ),
-        "meta.comparison": (
-            "compare",
-            "Comparison",
-        ),
-        "kernels.statistics.correlation": (
-            "kendall_tau_b",
-            "tau_ap",
-            "spearman_rho",
-            "rank_biased_overlap",
-        ),
+        "meta.correlation": ("correlate", "between_measures", "swaps", "Correlations", "Swaps"),
+        "meta.sparsity": ("sparsity", "label_scores"),
+        "meta.stability": ("stability", "subsample", "Stability"),
+        "meta.power": ("power", "Power"),
+        "meta.comparison": ("compare", "Comparison"),
+        "kernels.statistics.correlation": ("kendall_tau_b", "tau_ap", "spearman_rho", "rank_biased_overlap"),
         "data.score_table": ("ScoreTable",),
         "formats.score_tables": ("read_score_table",),
     },

@@ -160,15 +160,25 @@ class Comparison:
         p_clustered, wins, losses, ties.
         """
         columns: dict[str, Any] = {
-            "measure": pa.array(self.measures, pa.string()), "items": pa.array(self.items, pa.string()),
-            "n_items": arrow_of(self.n_items), "n_questions": arrow_of(self.n_questions),
-            "first": arrow_of(self.value[:, 0]), "second": arrow_of(self.value[:, 1]),
-            "difference": arrow_of(self.difference), "better": pa.array(self.better, pa.string()),
-            "low": arrow_of(self.low), "high": arrow_of(self.high),
-            "d_z": arrow_of(self.d_z), "t": arrow_of(self.t), "p": arrow_of(self.p),
-            "t_clustered": arrow_of(self.t_clustered), "p_clustered": arrow_of(self.p_clustered),
-            "wins": arrow_of(self.wins), "losses": arrow_of(self.losses), "ties": arrow_of(self.ties),
-        }  # fmt: skip
+            "measure": pa.array(self.measures, pa.string()),
+            "items": pa.array(self.items, pa.string()),
+            "n_items": arrow_of(self.n_items),
+            "n_questions": arrow_of(self.n_questions),
+            "first": arrow_of(self.value[:, 0]),
+            "second": arrow_of(self.value[:, 1]),
+            "difference": arrow_of(self.difference),
+            "better": pa.array(self.better, pa.string()),
+            "low": arrow_of(self.low),
+            "high": arrow_of(self.high),
+            "d_z": arrow_of(self.d_z),
+            "t": arrow_of(self.t),
+            "p": arrow_of(self.p),
+            "t_clustered": arrow_of(self.t_clustered),
+            "p_clustered": arrow_of(self.p_clustered),
+            "wins": arrow_of(self.wins),
+            "losses": arrow_of(self.losses),
+            "ties": arrow_of(self.ties),
+        }
         return pa.table(columns)
 
     def to_frame(self) -> pd.DataFrame:
@@ -187,13 +197,15 @@ class Comparison:
             "measure": pa.array(each, pa.string()),
             kind: found.labels.take(arrow_of(np.tile(np.arange(n_groups), n_measures))),
             "n_items": arrow_of(found.n_items.ravel()),
-            "first": arrow_of(found.value[:, :, 0].ravel()), "second": arrow_of(found.value[:, :, 1].ravel()),
+            "first": arrow_of(found.value[:, :, 0].ravel()),
+            "second": arrow_of(found.value[:, :, 1].ravel()),
             "difference": arrow_of(found.difference.ravel()),
             "better": pa.array([name for own in self.better_on(kind) for name in own], pa.string()),
             "share": arrow_of(found.share.ravel()),
-            "wins": arrow_of(found.wins.ravel()), "losses": arrow_of(found.losses.ravel()),
+            "wins": arrow_of(found.wins.ravel()),
+            "losses": arrow_of(found.losses.ravel()),
             "ties": arrow_of(found.ties.ravel()),
-        }  # fmt: skip
+        }
         return pa.table(columns)
 
     def question_table(self) -> pa.Table:
@@ -204,18 +216,39 @@ class Comparison:
         """
         rows = [
             (
-                place, found.question, found.side, found.anchor, found.anchor_name, found.relation, self.by,
-                *found.value, found.better, answer.entity, answer.name, answer.first, answer.second,
+                place,
+                found.question,
+                found.side,
+                found.anchor,
+                found.anchor_name,
+                found.relation,
+                self.by,
+                *found.value,
+                found.better,
+                answer.entity,
+                answer.name,
+                answer.first,
+                answer.second,
             )
             for place, found in enumerate(self.questions, 1)
             for answer in found.answers
-        ]  # fmt: skip
+        ]
         kinds = {
-            "place": pa.int64(), "question": pa.string(), "side": pa.string(), "anchor": pa.string(),
-            "anchor_name": pa.string(), "relation": pa.string(), "measure": pa.string(), "first": pa.float64(),
-            "second": pa.float64(), "better": pa.string(), "entity": pa.string(), "name": pa.string(),
-            "first_rank": pa.float64(), "second_rank": pa.float64(),
-        }  # fmt: skip
+            "place": pa.int64(),
+            "question": pa.string(),
+            "side": pa.string(),
+            "anchor": pa.string(),
+            "anchor_name": pa.string(),
+            "relation": pa.string(),
+            "measure": pa.string(),
+            "first": pa.float64(),
+            "second": pa.float64(),
+            "better": pa.string(),
+            "entity": pa.string(),
+            "name": pa.string(),
+            "first_rank": pa.float64(),
+            "second_rank": pa.float64(),
+        }
         return pa.table(
             {name: pa.array([row[place] for row in rows], kind) for place, (name, kind) in enumerate(kinds.items())}
         )
@@ -230,12 +263,16 @@ class Comparison:
 
     def _measures(self) -> Table:
         columns = (
-            Column("measure"), *self._numbers(),
+            Column("measure"),
+            *self._numbers(),
             Column("low", f"{self.confidence * 100:g}% from", form="difference"),
-            Column("high", "to", form="difference"), Column("better", names={"": "-"}), Column("d_z", digits=3),
-            Column("p", form="p"), Column("p_clustered", "p, clustered", form="p"),
+            Column("high", "to", form="difference"),
+            Column("better", names={"": "-"}),
+            Column("d_z", digits=3),
+            Column("p", form="p"),
+            Column("p_clustered", "p, clustered", form="p"),
             *map(Column, ("wins", "losses", "ties")),
-        )  # fmt: skip
+        )
         first, second = legible(self.first), legible(self.second)
         caption = (
             f"{first} against {second}; differences are {first} minus {second}, a win is an answer (micro) or question "
@@ -265,22 +302,32 @@ class Comparison:
                 title += f"; the {self.relations:,} that add most to the difference"
             shown = order[known[order]][: self.relations]
         columns = (
-            Column(kind), Column("n_items", self.items[place]), *self._numbers(),
-            Column("better", names={"": "-"}), *map(Column, ("wins", "losses", "ties")),
-        )  # fmt: skip
+            Column(kind),
+            Column("n_items", self.items[place]),
+            *self._numbers(),
+            Column("better", names={"": "-"}),
+            *map(Column, ("wins", "losses", "ties")),
+        )
         return Table(kind, title, "", self.group_table(kind), columns, (shown + place * len(known)).tolist())
 
     def _questions(self) -> Table:
         counts = [len(question.answers) for question in self.questions]
-        rows = [at - count + place for at, count in zip(np.cumsum(counts), counts, strict=True)
-                for place in range(min(count, _ANSWERS_SHOWN))]  # fmt: skip
+        rows = [
+            at - count + place
+            for at, count in zip(np.cumsum(counts), counts, strict=True)
+            for place in range(min(count, _ANSWERS_SHOWN))
+        ]
         asks = {question.question: question.asks for question in self.questions}
         names = {own.entity: own.name for question in self.questions for own in question.answers if own.name}
         columns = (
-            Column("question"), Column("question", "asks for", names=asks),
-            Column("entity", "answer", names=names), Column("better", names={"": "-"}), *self._numbers()[:2],
-            Column("first_rank", f"rank in {self.first}", 1), Column("second_rank", f"rank in {self.second}", 1),
-        )  # fmt: skip
+            Column("question"),
+            Column("question", "asks for", names=asks),
+            Column("entity", "answer", names=names),
+            Column("better", names={"": "-"}),
+            *self._numbers()[:2],
+            Column("first_rank", f"rank in {self.first}", 1),
+            Column("second_rank", f"rank in {self.second}", 1),
+        )
         title = f"questions that differ most by {self.by}, with up to {_ANSWERS_SHOWN} answers of each"
         return Table("questions", title, "", self.question_table(), columns, rows)
 
@@ -376,9 +423,8 @@ def compare(
         raise KgtrecError(f"expected a number of questions of at least 0 as top, found {top}")
     both = first, second = system_of(first), system_of(second)
     scores = item_scores(
-        given, both, measures, collection=topics, ties=ties, missing=missing, weights=weights, seed=seed,
-        mixed=mixed,
-    )  # fmt: skip
+        given, both, measures, collection=topics, ties=ties, missing=missing, weights=weights, seed=seed, mixed=mixed
+    )
     by = (
         parse_measure(by).label
         if by
@@ -395,18 +441,30 @@ def compare(
     chosen = _chosen(scores[by], top)
     places = _places(both, judgements, chosen, ties, seed) if len(chosen) else []
     return Comparison(
-        first.name, second.name, tuple(scores),
+        first.name,
+        second.name,
+        tuple(scores),
         tuple(own.items for own in every),
         tuple(own.higher_is_better for own in every),
         np.array([len(own) for own in every], np.int64),
         np.array([len(np.unique(own.question)) for own in every], np.int64),
         np.array([totals(own) for own in every]),
-        ends[:, 0], ends[:, 1], confidence,
-        d_z, t, p, t_clustered, p_clustered, wins, losses, equal,
+        ends[:, 0],
+        ends[:, 1],
+        confidence,
+        d_z,
+        t,
+        p,
+        t_clustered,
+        p_clustered,
+        wins,
+        losses,
+        equal,
         {} if topics is None else _groups(every, judgements, topics),
-        by, _described(scores[by], chosen, places, judgements, topics, names or {}, both),
+        by,
+        _described(scores[by], chosen, places, judgements, topics, names or {}, both),
         relations,
-    )  # fmt: skip
+    )
 
 
 def _tests(scores: ItemScores) -> tuple[float, float, float, float, float]:
@@ -495,10 +553,11 @@ def _groups(every: list[ItemScores], qrels: Qrels, topics: Collection) -> dict[s
     category = topics.categories.category[relation].astype(np.int32)
     return {
         "side": _group_outcomes(every, (~topics.questions.is_head[row]).astype(np.int32), pa.array(SIDES)),
-        "category": _group_outcomes(every, np.where(category < 0, len(CATEGORIES), category),
-                                    pa.array([*CATEGORIES, "none"])),
+        "category": _group_outcomes(
+            every, np.where(category < 0, len(CATEGORIES), category), pa.array([*CATEGORIES, "none"])
+        ),
         "relation": _group_outcomes(every, relation, topics.relations.labels),
-    }  # fmt: skip
+    }
 
 
 def _group_outcomes(every: list[ItemScores], code: NDArray[Any], labels: pa.Array) -> GroupOutcomes:
@@ -631,8 +690,14 @@ def _described(
         answers.sort(key=lambda answer: (np.fmin(answer.first, answer.second), answer.entity))
         described.append(
             QuestionDifference(
-                qrels.questions[one.question], side, anchor, names.get(anchor, ""), relation, one.value,
-                both[0 if one.first_is_better else 1].name, tuple(answers),
+                qrels.questions[one.question],
+                side,
+                anchor,
+                names.get(anchor, ""),
+                relation,
+                one.value,
+                both[0 if one.first_is_better else 1].name,
+                tuple(answers),
             )
-        )  # fmt: skip
+        )
     return tuple(described)

@@ -426,7 +426,7 @@ def swaps(
     rows = {name: tuple(labels) for name, labels in columns.items()}
     return Swaps(
         rows, tuple(systems[0]), tuple(systems[1]), first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names
-    )  # fmt: skip
+    )
 
 
 def _p_values(items: Mapping[str, ItemScores] | None, measure: str, systems: Sequence[str], n_pairs: int) -> Floats:
@@ -490,9 +490,16 @@ class _Pair:
             sign = np.array([1.0 if own[name] else -1.0 for name in wanted])
             oriented.append(values * sign[:, None, None])
         return cls(
-            called, tuple(common), left_out, tuple(wanted), higher[0], keys, oriented[0], oriented[1],
+            called,
+            tuple(common),
+            left_out,
+            tuple(wanted),
+            higher[0],
+            keys,
+            oriented[0],
+            oriented[1],
             (items[0], items[1]),
-        )  # fmt: skip
+        )
 
 
 def _as_table(labelled: Labelled, default: str) -> tuple[ScoreTable, list[ItemScores] | None]:
@@ -580,9 +587,11 @@ def _key_places(tables: Sequence[ScoreTable]) -> tuple[list[list[int]], dict[str
 
 def _tell_of_no_rankings(pair: _Pair) -> None:
     """Warn, by measure and label set, where all systems score alike or one has no score."""
-    sides = [(pair.names[0], pair.first)] if pair.first is pair.second else zip(
-        pair.names, (pair.first, pair.second), strict=True
-    )  # fmt: skip
+    sides = (
+        [(pair.names[0], pair.first)]
+        if pair.first is pair.second
+        else zip(pair.names, (pair.first, pair.second), strict=True)
+    )
     for name, scores in sides:
         unknown: NDArray[np.bool_] = np.any(np.isnan(scores), axis=2)
         alike: NDArray[np.bool_] = np.all(scores == scores[:, :, :1], axis=2) & ~unknown

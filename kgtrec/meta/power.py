@@ -211,13 +211,17 @@ class Power:
             if not (same and test == "clustered" and items == "questions")
         ]
         columns = [
-            Column("measure"), Column("test", names=_TEST_NAMES), Column("n_items", "items"),
+            Column("measure"),
+            Column("test", names=_TEST_NAMES),
+            Column("n_items", "items"),
             Column("below", f"p < {self.alpha:g}"),
-            Column("share", form="share", digits=1), Column("below_adjusted", "adjusted"),
-            Column("share_adjusted", "share", form="share", digits=1), Column("area", form="p"),
+            Column("share", form="share", digits=1),
+            Column("below_adjusted", "adjusted"),
+            Column("share_adjusted", "share", form="share", digits=1),
+            Column("area", form="p"),
             Column("smallest", "smallest found", form="difference"),
             Column("largest_missed", "largest missed", form="difference"),
-        ]  # fmt: skip
+        ]
         undefined = [Column("undefined")] if self.undefined.any() else []
         return Table(
             "measures", "Discriminative power", self._head(), self.summary_table(), (*columns, *undefined), rows
@@ -233,12 +237,17 @@ class Power:
         resampled = max(1e-4, 1 / self.repeats)
         least = [resampled if test in ("bootstrap", "tukey") else 1e-4 for test in self.tests] * place.size
         columns = (
-            Column("measure"), Column("first"), Column("second"), Column("better"),
+            Column("measure"),
+            Column("first"),
+            Column("second"),
+            Column("better"),
             Column("test", names=_TEST_NAMES),
-            Column("difference", form="difference"), Column("d_z", digits=3),
-            Column("d_pooled", "d pooled", digits=3), Column("p", form="p", least=least),
+            Column("difference", form="difference"),
+            Column("d_z", digits=3),
+            Column("d_pooled", "d pooled", digits=3),
+            Column("p", form="p", least=least),
             Column("p_adjusted", "adjusted", form="p", least=least),
-        )  # fmt: skip
+        )
         caption = (
             "differences are first minus second; the pairs of a measure from the greatest p to the least"
             f"{lower_text(self.measures, self.higher_is_better)}"
@@ -492,9 +501,7 @@ def _tested(
             progress(1)
         return _spread(found[0], own, len(systems), turns=True), _spread(found[1], own, len(systems), turns=False)
 
-    tasks = [
-        (sample, scores, test) for sample, scores in zip(samples, every, strict=True) for test in tests
-    ]  # fmt: skip
+    tasks = [(sample, scores, test) for sample, scores in zip(samples, every, strict=True) for test in tests]
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         found = list(pool.map(outcome, tasks))
     n_pairs = len(systems) * (len(systems) - 1) // 2
@@ -506,15 +513,24 @@ def _tested(
             adjusted[:, place] = [paired_tests.holm(own) for own in p[:, place]]
     difference, d_z, d_pooled = (np.array(part) for part in zip(*map(_means, samples), strict=True))
     tested = Power(
-        systems, tuple(item_scores), tests, float(alpha), repeats,
+        systems,
+        tuple(item_scores),
+        tests,
+        float(alpha),
+        repeats,
         tuple(scores.items for scores in every),
         tuple(scores.higher_is_better for scores in every),
         tuple(scale_of(scores) for scores in every),
         np.array([len(scores) for scores in every], np.int64),
         np.array([len(np.unique(scores.question)) for scores in every], np.int64),
         np.array([totals(scores) for scores in every]),
-        difference, d_z, d_pooled, statistic, p, adjusted,
-    )  # fmt: skip
+        difference,
+        d_z,
+        d_pooled,
+        statistic,
+        p,
+        adjusted,
+    )
     _tell_undefined(tested, samples)
     return tested
 

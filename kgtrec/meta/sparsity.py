@@ -144,9 +144,12 @@ def _joined(several: Sequence[Correlations]) -> Correlations:
     rows.sort(key=lambda pair: number[tuple(pair[0][name] for name in inner)])
     left_out = tuple(dict.fromkeys(name for found in several for name in found.left_out))
     return Correlations(
-        {name: tuple(row[name] for row, _ in rows) for name in columns}, first.coefficients,
-        np.array([value for _, value in rows]).reshape(len(rows), len(first.coefficients)), first.systems, left_out,
-    )  # fmt: skip
+        {name: tuple(row[name] for row, _ in rows) for name in columns},
+        first.coefficients,
+        np.array([value for _, value in rows]).reshape(len(rows), len(first.coefficients)),
+        first.systems,
+        left_out,
+    )
 
 
 def label_scores(
@@ -266,9 +269,17 @@ def _scored(
     def table(qrels: Qrels | Collection, per: str | None, side: bool = False) -> ScoreTable:
         own = [_on_side(system, qrels, judged) for system in systems] if side else systems
         scores = evaluate(
-            qrels, own, measures, per=per, collection=whole, ties=ties, missing=missing, weights=shares, seed=seed,
+            qrels,
+            own,
+            measures,
+            per=per,
+            collection=whole,
+            ties=ties,
+            missing=missing,
+            weights=shares,
+            seed=seed,
             mixed=mixed,
-        )  # fmt: skip
+        )
         return ScoreTable.of_scores(scores, name)
 
     if len(columns) < 2:

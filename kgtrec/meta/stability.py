@@ -168,9 +168,12 @@ class Stability:
         means = *size, Column("mean", across="measure")
         repeats = Column("measure"), *size, Column("repeat"), Column("correlation")
         scores = (
-            Column("measure"), Column("system"), *size, Column("full", digits="measure"),
+            Column("measure"),
+            Column("system"),
+            *size,
+            Column("full", digits="measure"),
             Column("mean", digits="measure", low="low", high="high"),
-        )  # fmt: skip
+        )
         return (
             Table("summary", "Stability", caption, self.to_table(), means),
             Table("repeats", "Correlations of the repeats", "", self.repeats_table(), repeats),
@@ -328,9 +331,14 @@ def stability(
     if not counts:
         raise KgtrecError("expected at least one size of subsamples, found none")
     work = _Work(
-        test_set, [_listed(system, qrels, test_set, ties, seed) for system in found],
-        [measure.label for measure in parsed], micro, macro, missing, int(seed),
-    )  # fmt: skip
+        test_set,
+        [_listed(system, qrels, test_set, ties, seed) for system in found],
+        [measure.label for measure in parsed],
+        micro,
+        macro,
+        missing,
+        int(seed),
+    )
     _require_computable(parsed, work, qrels)
     work.prepare()
     full = work.full()
@@ -351,10 +359,19 @@ def stability(
         ]
     )
     result = Stability(
-        tuple(system.name for system in found), tuple(measure.label for measure in parsed),
-        np.array(counts), len(test_set.hashes), full, scores, correlation, coefficient, micro, macro, int(seed),
+        tuple(system.name for system in found),
+        tuple(measure.label for measure in parsed),
+        np.array(counts),
+        len(test_set.hashes),
+        full,
+        scores,
+        correlation,
+        coefficient,
+        micro,
+        macro,
+        int(seed),
         confidence,
-    )  # fmt: skip
+    )
     _tell_undefined(result)
     return result
 
@@ -464,11 +481,12 @@ def _test_set(qrels: Qrels, collection: Collection) -> _TestSet:
     is_head = topics.is_head[own_topic]
     hashes, triple = np.unique(
         mixed(
-            np.where(is_head, answer, anchor), label_hashes(topics.relations)[topics.relation[own_topic]],
+            np.where(is_head, answer, anchor),
+            label_hashes(topics.relations)[topics.relation[own_topic]],
             np.where(is_head, anchor, answer),
         ),
         return_inverse=True,
-    )  # fmt: skip
+    )
     return _TestSet(rows, row, question_code, topics.relation[topic][question_code], relevant, triple, hashes)
 
 
@@ -491,10 +509,15 @@ def _listed(system: Run | AnswerRanks, qrels: Qrels, test_set: _TestSet, ties: s
         rule = "realistic"  # whose ranks are the mean ranks
     places = seen.places
     listed = ListedRows(
-        test_set.rows, test_set.row[places.judged], places.first, places.size, places.position,
+        test_set.rows,
+        test_set.row[places.judged],
+        places.first,
+        places.size,
+        places.position,
         qrels.entities.byte_order[qrels.entity[places.judged]],
-        seen.ranking.num_retrieved[test_set.question_code], rule,
-    )  # fmt: skip
+        seen.ranking.num_retrieved[test_set.question_code],
+        rule,
+    )
     ranks = None
     if seen.answers is not None:
         answers, place = seen.answers, test_set.row[qrels.grade >= 1]

@@ -18,26 +18,11 @@ __all__ = offer(
             "score_slope",
             "wrong_order_probability",
         ),
-        "openworld.open_world": (
-            "OpenWorld",
-            "OpenWorldSimulation",
-        ),
+        "openworld.open_world": ("OpenWorld", "OpenWorldSimulation"),
         "openworld.simulate": ("simulate",),
-        "openworld.family_tree": (
-            "family_tree",
-            "hide_facts",
-        ),
-        "openworld.curve": (
-            "open_world_curve",
-            "degradation",
-            "inconsistency",
-            "OpenWorldCurve",
-        ),
-        "openworld.estimate": (
-            "estimate_missing",
-            "judged_answers",
-            "MissingEstimate",
-        ),
+        "openworld.family_tree": ("family_tree", "hide_facts"),
+        "openworld.curve": ("open_world_curve", "degradation", "inconsistency", "OpenWorldCurve"),
+        "openworld.estimate": ("estimate_missing", "judged_answers", "MissingEstimate"),
         "openworld.annotators": ("annotate",),
     },
 )

@@ -83,9 +83,7 @@ def annotate(
     verdict = np.where(doubts, UNSURE, np.where(is_true ^ errs, YES, NO))
     link = np.where(doubts, 0, 1)
     return replace(
-        tasks,
-        verdict=labels_of(VERDICTS).take(arrow_of(verdict)),
-        source=labels_of(["", source]).take(arrow_of(link)),
+        tasks, verdict=labels_of(VERDICTS).take(arrow_of(verdict)), source=labels_of(["", source]).take(arrow_of(link))
     )
 
 
@@ -93,9 +91,11 @@ def _are_true(tasks: Tasks, truth: Triples) -> NDArray[np.bool_]:
     head, relation, tail = (
         vocabulary.encode(labels)
         for vocabulary, labels in (
-            (truth.entities, tasks.head), (truth.relations, tasks.relation), (truth.entities, tasks.tail)
+            (truth.entities, tasks.head),
+            (truth.relations, tasks.relation),
+            (truth.entities, tasks.tail),
         )
-    )  # fmt: skip
+    )
     named = (head >= 0) & (relation >= 0) & (tail >= 0)
     asked = Triples(head, relation, tail, truth.entities, truth.relations)
     return named & is_among(asked.keys(), truth.keys())

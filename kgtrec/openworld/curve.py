@@ -41,10 +41,11 @@ _TITLES = {
     "points": ("Points", "Full and sparse score of each system."),
     "degradation": ("Degradation", "How the sparse score runs against the full one, over all systems."),
     "inconsistency": (
-        "Wrongly ordered pairs", "Pairs of systems that sparse labels put in another order than all labels."
+        "Wrongly ordered pairs",
+        "Pairs of systems that sparse labels put in another order than all labels.",
     ),
     "labels": ("Labels", "Density and correlation asked for, and what came of it."),
-}  # fmt: skip
+}
 _SHOWN: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("wrong", "wrongly ordered pairs", {"form": "share", "digits": 1}),
     ("slope", "slope of sparse against full", {"digits": 3}),
@@ -173,14 +174,17 @@ class OpenWorldCurve:
         for m, measure in enumerate(self.measures):
             rows = [
                 {
-                    "missing": _missing(correlation), "system": self.systems[s], "family": self.families[s],
-                    "density": self.densities[d], "full": float(self.full[m, s]),
+                    "missing": _missing(correlation),
+                    "system": self.systems[s],
+                    "family": self.families[s],
+                    "density": self.densities[d],
+                    "full": float(self.full[m, s]),
                     "sparse": float(self.mean[c, d, m, s]),
                 }
                 for c, correlation in enumerate(self.correlations)
                 for d in np.argsort(self.densities)[drawn]
                 for s in range(len(self.systems))
-            ]  # fmt: skip
+            ]
             caption = (
                 f"The {measure} that sparse labels give against the one that all true facts give, for each share of "
                 "the facts that is labelled; a line joins the systems in the order of the full score, and a mark shows "
@@ -195,9 +199,11 @@ class OpenWorldCurve:
     def report(self) -> Report:
         """A page: what was scored, the figures, and the tables."""
         counts = {
-            "true facts": self.n_facts, "questions": self.n_questions, "systems": len(self.systems),
+            "true facts": self.n_facts,
+            "questions": self.n_questions,
+            "systems": len(self.systems),
             "sets of labels": self.density.size,
-        }  # fmt: skip
+        }
         facts = Facts(tuple((what, f"{count:,}") for what, count in counts.items()))
         tables = (table for table in self.tables() if table.key in CURVE_TABLES[1:] and table.data.num_rows)
         return Report(
@@ -235,20 +241,38 @@ def _missing(correlation: float) -> str:
 
 
 MEASURES = (
-    "micro.MRR", "micro.Hits@1", "micro.Hits@10", "micro.logMRR", "micro.pMRR(p=0.5)", "pykeen.macro.MRR",
-    "macro.MRR", "macro.Hits@10", "nDCG", "AP",
-)  # fmt: skip
+    "micro.MRR",
+    "micro.Hits@1",
+    "micro.Hits@10",
+    "micro.logMRR",
+    "micro.pMRR(p=0.5)",
+    "pykeen.macro.MRR",
+    "macro.MRR",
+    "macro.Hits@10",
+    "nDCG",
+    "AP",
+)
 _CHECKPOINT = re.compile(r"(?P<family>.+)@(?P<number>[0-9]{1,9})", re.DOTALL)
 _MOST_DRAWS = 100_000
 _CELL = [("correlation", pa.float64()), ("density", pa.float64()), ("measure", pa.string())]
 _DEGRADATION = pa.schema(
-    [*_CELL, ("systems", pa.int64()), *((name, pa.float64()) for name in (
-        "slope", "lower_slope", "upper_slope", "bend", "r2_line", "r2_log", "log_gain", "off", "loss"))]
-)  # fmt: skip
+    [
+        *_CELL,
+        ("systems", pa.int64()),
+        *(
+            (name, pa.float64())
+            for name in ("slope", "lower_slope", "upper_slope", "bend", "r2_line", "r2_log", "log_gain", "off", "loss")
+        ),
+    ]
+)
 _INCONSISTENCY = pa.schema(
-    [*_CELL, ("pairs", pa.string()), ("told", pa.int64()),
-     *((name, pa.float64()) for name in ("wrong", "tied", "mean_gap", "max_gap"))]
-)  # fmt: skip
+    [
+        *_CELL,
+        ("pairs", pa.string()),
+        ("told", pa.int64()),
+        *((name, pa.float64()) for name in ("wrong", "tied", "mean_gap", "max_gap")),
+    ]
+)
 
 
 def open_world_curve(
@@ -374,12 +398,23 @@ def open_world_curve(
     return OpenWorldCurve(
         tuple(system.name for system in several),
         tuple(part["family"] if part else system.name for part, system in zip(parts, several, strict=True)),
-        np.array([int(part["number"]) if part else 0 for part in parts]), strength,
-        tuple(measure.label for measure in parsed), correlations, densities,
-        "" if chosen is None else several[chosen].name, seed, len(true), int(n_answers[1:].sum()), n_answers,
-        np.stack(full, axis=-1), sparse, _theory(parsed, n_answers, shares, strength), density, correlation,
+        np.array([int(part["number"]) if part else 0 for part in parts]),
+        strength,
+        tuple(measure.label for measure in parsed),
+        correlations,
+        densities,
+        "" if chosen is None else several[chosen].name,
+        seed,
+        len(true),
+        int(n_answers[1:].sum()),
+        n_answers,
+        np.stack(full, axis=-1),
+        sparse,
+        _theory(parsed, n_answers, shares, strength),
+        density,
+        correlation,
         shares.correlation,
-    )  # fmt: skip
+    )
 
 
 def degradation(curve: OpenWorldCurve) -> pa.Table:

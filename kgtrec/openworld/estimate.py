@@ -171,9 +171,19 @@ class MissingEstimate:
     def about(self) -> dict[str, Any]:
         """What the tables were made of."""
         names = (
-            "depth", "n_questions", "n_labels", "found_labels", "found_missing", "set_aside", "label_pairs",
-            "independent", "by_fact", "method", "p", "confidence",
-        )  # fmt: skip
+            "depth",
+            "n_questions",
+            "n_labels",
+            "found_labels",
+            "found_missing",
+            "set_aside",
+            "label_pairs",
+            "independent",
+            "by_fact",
+            "method",
+            "p",
+            "confidence",
+        )
         about = {name: getattr(self, name) for name in names}
         about["missed_by_runs"] = None if math.isnan(self.missed_by_runs) else self.missed_by_runs
         judged = [None if math.isnan(share) else share for share in self.judged.tolist()]
@@ -189,10 +199,12 @@ class MissingEstimate:
             if self.knows_truth and name.endswith(("_low", "_high")):  # the truth has no interval
                 view = view.set_column(place, name, [[*table[name].to_pylist()[:-1], None]])
         columns = (
-            Column("method"), Column("method", "assumes", names=_ASSUMES),
-            _within("answers", "true answers", form="count", digits=0), _within("share", "without a label"),
+            Column("method"),
+            Column("method", "assumes", names=_ASSUMES),
+            _within("answers", "true answers", form="count", digits=0),
+            _within("share", "without a label"),
             _within("missing", "beta"),
-        )  # fmt: skip
+        )
         return Table("missing", "", "\n".join(self._counted()), table, columns, view=view)
 
     def _scores(self) -> Table:
@@ -213,9 +225,13 @@ class MissingEstimate:
             f"theory with beta by {self.method}" if is_known else "no theory, as beta is not known"
         )
         columns = (
-            Column("measure"), Column("higher"), Column("lower"), Column("difference", digits="measure"),
-            Column("by_data", "questions by data"), Column("by_theory", "by theory"),
-        )  # fmt: skip
+            Column("measure"),
+            Column("higher"),
+            Column("lower"),
+            Column("difference", digits="measure"),
+            Column("by_data", "questions by data"),
+            Column("by_theory", "by theory"),
+        )
         return Table("separations", title, "", self.separations_table(), columns if is_known else columns[:-1])
 
     def _counted(self) -> list[str]:
@@ -469,19 +485,38 @@ def estimate_missing(
     strength = np.array([world.with_missing(end).strengths(weights, sparse) for end in ends])
     true_answers, true_share, true_missing = _true_missing(answers)
     return MissingEstimate(
-        depth=depth, n_questions=n_questions, n_labels=int(labelled.sum()),
-        found_labels=int((labelled & (times > 0)).sum()), found_missing=totals.found_missing,
-        set_aside=int((answers.known & ~used).sum()), label_pairs=totals.label_pairs,
-        missed_by_runs=missed, independent=independent, by_fact=questions is not None, judged=places.judged,
-        answers=intervals["answers"], share=intervals["share"], missing=intervals["missing"], method=chosen,
-        systems=places.systems, measures=tuple(weights), sparse=sparse, filtered=intervals["filtered"],
+        depth=depth,
+        n_questions=n_questions,
+        n_labels=int(labelled.sum()),
+        found_labels=int((labelled & (times > 0)).sum()),
+        found_missing=totals.found_missing,
+        set_aside=int((answers.known & ~used).sum()),
+        label_pairs=totals.label_pairs,
+        missed_by_runs=missed,
+        independent=independent,
+        by_fact=questions is not None,
+        judged=places.judged,
+        answers=intervals["answers"],
+        share=intervals["share"],
+        missing=intervals["missing"],
+        method=chosen,
+        systems=places.systems,
+        measures=tuple(weights),
+        sparse=sparse,
+        filtered=intervals["filtered"],
         completed=intervals["completed"],
-        estimated=intervals["estimated"], strength=Interval(strength[0], strength.min(axis=0), strength.max(axis=0)),
-        separations=tuple(_separations(world, weights, places.systems, question[labelled], sparse_worth, strength[0],
-                                       top, p)),
-        p=p, confidence=confidence, true_answers=true_answers, true_share=true_share,
-        true_missing=true_missing, **_true_scores(answers, places, weights),
-    )  # fmt: skip
+        estimated=intervals["estimated"],
+        strength=Interval(strength[0], strength.min(axis=0), strength.max(axis=0)),
+        separations=tuple(
+            _separations(world, weights, places.systems, question[labelled], sparse_worth, strength[0], top, p)
+        ),
+        p=p,
+        confidence=confidence,
+        true_answers=true_answers,
+        true_share=true_share,
+        true_missing=true_missing,
+        **_true_scores(answers, places, weights),
+    )
 
 
 def _summed(group: NDArray[np.intp], value: Floats, n: int) -> Floats:
@@ -510,9 +545,13 @@ class _Totals:
 
         weight = _summed(found.question, found.weight, n_questions)
         return cls(
-            question_sums(found, n_questions), per_question(worth * found.labelled),
-            per_question(worth * found.weight), per_question(worth * stands), weight, n_systems,
-        )  # fmt: skip
+            question_sums(found, n_questions),
+            per_question(worth * found.labelled),
+            per_question(worth * found.weight),
+            per_question(worth * stands),
+            weight,
+            n_systems,
+        )
 
     @property
     def found_missing(self) -> float:
@@ -706,9 +745,13 @@ def _separations(
             linear = (apart - difference * labels) / labels.mean()
             strengths = strength[measure, [first, second]]
             yield Separation(
-                name, systems[first], systems[second], difference, needed_questions(float(linear.var()), difference, p),
+                name,
+                systems[first],
+                systems[second],
+                difference,
+                needed_questions(float(linear.var()), difference, p),
                 world.questions_needed(own, strengths, p) if strengths[0] > strengths[1] else None,
-            )  # fmt: skip
+            )
 
 
 def _true_missing(answers: KnownAnswers) -> tuple[float, float, float]:

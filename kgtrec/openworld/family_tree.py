@@ -50,11 +50,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 KINSHIP = (
-    "father_of", "mother_of", "son_of", "daughter_of", "husband_of", "wife_of", "brother_of", "sister_of",
-    "grandfather_of", "grandmother_of", "grandson_of", "granddaughter_of", "uncle_of", "aunt_of", "nephew_of",
-    "niece_of", "cousin_of", "father_in_law_of", "mother_in_law_of", "son_in_law_of", "daughter_in_law_of",
-    "brother_in_law_of", "sister_in_law_of",
-)  # fmt: skip
+    "father_of",
+    "mother_of",
+    "son_of",
+    "daughter_of",
+    "husband_of",
+    "wife_of",
+    "brother_of",
+    "sister_of",
+    "grandfather_of",
+    "grandmother_of",
+    "grandson_of",
+    "granddaughter_of",
+    "uncle_of",
+    "aunt_of",
+    "nephew_of",
+    "niece_of",
+    "cousin_of",
+    "father_in_law_of",
+    "mother_in_law_of",
+    "son_in_law_of",
+    "daughter_in_law_of",
+    "brother_in_law_of",
+    "sister_in_law_of",
+)
 
 # one couple has as many children as a number drawn from here; with the two rates below, 6,004 people get about as
 # many facts as in Yang et al. (2022)
@@ -299,9 +318,12 @@ def family_statistics(tree: FamilyTree) -> FamilyStatistics:
     answers = np.zeros((2 * n_relations, int(size.max(initial=0)) + 1), np.int64)
     np.add.at(answers, (kind, size), 1)
     return FamilyStatistics(
-        n, int(tree.generation.max()) + 1, tuple(facts.relations),
-        np.bincount(facts.relation, minlength=n_relations).astype(np.int64), answers,
-    )  # fmt: skip
+        n,
+        int(tree.generation.max()) + 1,
+        tuple(facts.relations),
+        np.bincount(facts.relation, minlength=n_relations).astype(np.int64),
+        answers,
+    )
 
 
 def _check_shares(facts: Triples, hidden: float, density: float, valid: float) -> None:

@@ -86,7 +86,7 @@ class KnownAnswers:
         grade = is_known if true is None else is_known | true
         qrels = Qrels(
             question.astype(np.int32), entity.astype(np.int32), grade.astype(np.int32), asked, entities, collection
-        )  # fmt: skip
+        )
         return cls(qrels, labelled, is_judged, is_known, stands, true)
 
 

@@ -70,9 +70,12 @@ class TrueFacts:
         asked, answer = qrels.question[row], qrels.entity[row]
         is_head, anchor = questions.is_head[asked], questions.anchor[asked]
         every = Triples(
-            np.where(is_head, answer, anchor), questions.relation[asked], np.where(is_head, anchor, answer),
-            questions.entities, questions.relations,
-        )  # fmt: skip
+            np.where(is_head, answer, anchor),
+            questions.relation[asked],
+            np.where(is_head, anchor, answer),
+            questions.entities,
+            questions.relations,
+        )
         _, first, fact = np.unique(every.keys(), return_index=True, return_inverse=True)
         return cls(collection, every.take(first), fact, row)
 
@@ -132,9 +135,15 @@ class SparseLabels:
         kept = np.sort(row[is_answer[row]])
         above, tied, n_other = (counts[kept].astype(np.int32) for counts in ranked_again(complete, is_answer))
         return replace(
-            complete, question=complete.question[kept], entity=complete.entity[kept], answer=complete.answer[kept],
-            above=above, tied=tied, n_other=n_other, score=complete.score[kept],
-        )  # fmt: skip
+            complete,
+            question=complete.question[kept],
+            entity=complete.entity[kept],
+            answer=complete.answer[kept],
+            above=above,
+            tied=tied,
+            n_other=n_other,
+            score=complete.score[kept],
+        )
 
 
 def hide_labels(

@@ -92,13 +92,29 @@ def simulate(
         n_entities = whole_number("n_entities", n_entities, world.n_answers, _MOST_ENTITIES)
     sums = simulated_sums(
         _tables(named, world.n_answers if n_entities is None else n_entities),
-        world.n_answers, world.missing, on_missing, on_labelled, n_questions=n_questions, repeats=repeats,
-        n_entities=n_entities, seed=seed, own_labels=shared == "nothing", own_luck=shared != "everything",
-    )  # fmt: skip
+        world.n_answers,
+        world.missing,
+        on_missing,
+        on_labelled,
+        n_questions=n_questions,
+        repeats=repeats,
+        n_entities=n_entities,
+        seed=seed,
+        own_labels=shared == "nothing",
+        own_luck=shared != "everything",
+    )
     return OpenWorldSimulation(
-        world, tuple(named), strengths, n_questions, n_entities, seed, shared,
-        sums.scored.sum(axis=1).astype(np.int64), *_moments(sums), _scores(sums),
-    )  # fmt: skip
+        world,
+        tuple(named),
+        strengths,
+        n_questions,
+        n_entities,
+        seed,
+        shared,
+        sums.scored.sum(axis=1).astype(np.int64),
+        *_moments(sums),
+        _scores(sums),
+    )
 
 
 def _tables(named: dict[str, Weights], most: int) -> Floats:

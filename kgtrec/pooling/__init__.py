@@ -7,24 +7,11 @@ from kgtrec.lazy import offer
 __all__ = offer(
     __name__,
     {
-        "pooling.pool_runs": (
-            "pool_runs",
-            "known_answers_of_triples",
-        ),
-        "pooling.interactive": (
-            "asking",
-            "replay",
-            "Asker",
-        ),
+        "pooling.pool_runs": ("pool_runs", "known_answers_of_triples"),
+        "pooling.interactive": ("asking", "replay", "Asker"),
         "pooling.summary": ("summarise_pool",),
         "pooling.trivial": ("judge_trivial",),
-        "data.entity_types": (
-            "EntityTypes",
-            "RelationTypes",
-        ),
-        "formats.entity_types": (
-            "read_entity_types",
-            "read_relation_types",
-        ),
+        "data.entity_types": ("EntityTypes", "RelationTypes"),
+        "formats.entity_types": ("read_entity_types", "read_relation_types"),
     },
 )

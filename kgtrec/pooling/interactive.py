@@ -148,10 +148,14 @@ class Asker:
         triple, question, arm, contribution = self._pending
         triples = self._all.triples
         return Asked(
-            self._n_asked + 1, triples.entities[triples.head[triple]], triples.relations[triples.relation[triple]],
-            triples.entities[triples.tail[triple]], self._all.questions.ids[question], self._all.runs[arm],
+            self._n_asked + 1,
+            triples.entities[triples.head[triple]],
+            triples.relations[triples.relation[triple]],
+            triples.entities[triples.tail[triple]],
+            self._all.questions.ids[question],
+            self._all.runs[arm],
             int(self._all.rank[contribution]),
-        )  # fmt: skip
+        )
 
     def answer(self, verdict: str | bool) -> None:
         """The verdict on what :meth:`next` gave last: "Y", "N", "unsure", or whether it is true.
@@ -304,12 +308,19 @@ def asking(
     """
     _require_options(strategy, budget, prior, decay, turns)
     pool = pool_runs(
-        collection, runs, strategy="depth", depth=depth, cut=cut, questions=questions, known_answers=known_answers,
-        seed=seed, progress=progress,
-    )  # fmt: skip
+        collection,
+        runs,
+        strategy="depth",
+        depth=depth,
+        cut=cut,
+        questions=questions,
+        known_answers=known_answers,
+        seed=seed,
+        progress=progress,
+    )
     return Asker(
         pool, strategy=strategy, budget=budget, seed=seed, prior=prior, decay=decay, turns=turns, judged=judged
-    )  # fmt: skip
+    )
 
 
 def replay(
@@ -350,9 +361,21 @@ def replay(
         As :func:`asking`.
     """
     asker = asking(
-        collection, runs, strategy=strategy, budget=budget, depth=depth, cut=cut, seed=seed, prior=prior, decay=decay,
-        turns=turns, questions=questions, known_answers=known_answers, judged=judged, progress=progress,
-    )  # fmt: skip
+        collection,
+        runs,
+        strategy=strategy,
+        budget=budget,
+        depth=depth,
+        cut=cut,
+        seed=seed,
+        prior=prior,
+        decay=decay,
+        turns=turns,
+        questions=questions,
+        known_answers=known_answers,
+        judged=judged,
+        progress=progress,
+    )
     return replayed(asker)
 
 

@@ -123,43 +123,81 @@ def _combsum(lists: Lists) -> NDArray[np.int64]:
 _STRATEGIES = (
     Strategy("depth", "All candidates down to a depth, of every run and question.", "Zhou et al. 2022, section 4"),
     Strategy(
-        "take", "A budget of triples, those of the least rank first; by question, if wanted.",
-        "Cormack, Palmer, Clarke 1998", needs_budget=True, depth=100, score=_take, parameters=("by_question",),
+        "take",
+        "A budget of triples, those of the least rank first; by question, if wanted.",
+        "Cormack, Palmer, Clarke 1998",
+        needs_budget=True,
+        depth=100,
+        score=_take,
+        parameters=("by_question",),
         takes_turns=False,
     ),
     Strategy(
-        "rrf", "A budget of triples, by the sum of 1 / (k + rank) over the runs.", "Cormack, Clarke, Buettcher 2009",
-        needs_budget=True, depth=100, score=_rrf, parameters=("k",),
+        "rrf",
+        "A budget of triples, by the sum of 1 / (k + rank) over the runs.",
+        "Cormack, Clarke, Buettcher 2009",
+        needs_budget=True,
+        depth=100,
+        score=_rrf,
+        parameters=("k",),
     ),
     Strategy(
-        "borda", "A budget of triples, by the sum of Borda's points over the runs.", "Aslam, Montague 2001",
-        needs_budget=True, depth=100, score=_borda,
+        "borda",
+        "A budget of triples, by the sum of Borda's points over the runs.",
+        "Aslam, Montague 2001",
+        needs_budget=True,
+        depth=100,
+        score=_borda,
     ),
     Strategy(
-        "combsum", "A budget of triples, by the sum of the scores, stretched to 0..1 in each list.",
-        "Fox, Shaw 1994; Lee 1997", needs_budget=True, depth=100, score=_combsum,
+        "combsum",
+        "A budget of triples, by the sum of the scores, stretched to 0..1 in each list.",
+        "Fox, Shaw 1994; Lee 1997",
+        needs_budget=True,
+        depth=100,
+        score=_combsum,
     ),
     Strategy(
-        "rbp", "A budget of triples, by the sum of the weights that rank-biased precision gives the ranks.",
-        "Moffat, Webber, Zobel 2007, method A", needs_budget=True, depth=100, score=_rbp, parameters=("p",),
+        "rbp",
+        "A budget of triples, by the sum of the weights that rank-biased precision gives the ranks.",
+        "Moffat, Webber, Zobel 2007, method A",
+        needs_budget=True,
+        depth=100,
+        score=_rbp,
+        parameters=("p",),
     ),
     Strategy(
-        "stratified", "A random sample of each question's strata of ranks, with known probabilities.",
-        "Yilmaz, Kanoulas, Aslam 2008", depth=100, parameters=("strata", "least"),
+        "stratified",
+        "A random sample of each question's strata of ranks, with known probabilities.",
+        "Yilmaz, Kanoulas, Aslam 2008",
+        depth=100,
+        parameters=("strata", "least"),
     ),
     Strategy(
-        "mtf", "A budget of triples, asked for one at a time: the run that last found an answer goes on.",
-        "Cormack, Palmer, Clarke 1998", needs_budget=True, depth=100, interactive=True,
+        "mtf",
+        "A budget of triples, asked for one at a time: the run that last found an answer goes on.",
+        "Cormack, Palmer, Clarke 1998",
+        needs_budget=True,
+        depth=100,
+        interactive=True,
     ),
     Strategy(
-        "thompson", "A budget of triples, asked for one at a time: the run of the best random draw goes on.",
-        "Losada, Parapar, Barreiro 2016", needs_budget=True, depth=100, interactive=True,
+        "thompson",
+        "A budget of triples, asked for one at a time: the run of the best random draw goes on.",
+        "Losada, Parapar, Barreiro 2016",
+        needs_budget=True,
+        depth=100,
+        interactive=True,
     ),
     Strategy(
-        "max-mean", "A budget of triples, asked for one at a time: the run with the best record goes on.",
-        "Losada, Parapar, Barreiro 2016", needs_budget=True, depth=100, interactive=True,
+        "max-mean",
+        "A budget of triples, asked for one at a time: the run with the best record goes on.",
+        "Losada, Parapar, Barreiro 2016",
+        needs_budget=True,
+        depth=100,
+        interactive=True,
     ),
-)  # fmt: skip
+)
 STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _STRATEGIES}
 
 
@@ -280,9 +318,17 @@ def pool_runs(
         depth = _require_strata(strata, depth)
         least = whole_number("least", least, 1)
     gathered = gather(
-        collection, runs, depth=depth, cut=cut, questions=questions, known_answers=known_answers, seed=seed,
-        keep_scores=strategy == "combsum", only_open=chosen.score is None, progress=progress,
-    )  # fmt: skip
+        collection,
+        runs,
+        depth=depth,
+        cut=cut,
+        questions=questions,
+        known_answers=known_answers,
+        seed=seed,
+        keep_scores=strategy == "combsum",
+        only_open=chosen.score is None,
+        progress=progress,
+    )
     found, candidates = gathered.found, gathered.candidates
     if chosen.score is not None:
         pairs = _scored_pairs(gathered, chosen.score, {"k": k, "p": p})
@@ -323,10 +369,7 @@ class Gathered:
     found: Contributions
 
     def pool(
-        self,
-        found: Contributions,
-        probability: NDArray[np.float64] | None = None,
-        strata: tuple[int, ...] = (),
+        self, found: Contributions, probability: NDArray[np.float64] | None = None, strata: tuple[int, ...] = ()
     ) -> Pool:
         """The pool of some contributions; ``probability`` of each of them, all 1 by default."""
         collection = self.candidates.collection
@@ -343,10 +386,16 @@ class Gathered:
         row_of = np.full(len(collection.questions), -1, np.int32)
         row_of[self.candidates.rows] = np.arange(len(self.candidates.rows), dtype=np.int32)
         return Pool.of(
-            every.take(first), triple, row_of[found.question[order]], found.run[order], found.rank[order], self.names,
+            every.take(first),
+            triple,
+            row_of[found.question[order]],
+            found.run[order],
+            found.rank[order],
+            self.names,
             _part_of(collection.questions, self.candidates.rows),
-            None if probability is None else probability[first], strata,
-        )  # fmt: skip
+            None if probability is None else probability[first],
+            strata,
+        )
 
 
 def gather(
@@ -471,9 +520,10 @@ def _candidates(collection: Collection, rows: NDArray[np.int32], known_answers: 
     # answers that are no known answers are positive already, though not of this campaign: they are known
     others = answer & ~known_pairs.holds(qrels.question, qrels.entity)
     pairs = PairSet(
-        np.concatenate([known.question, qrels.question[others]]), np.concatenate([known.entity, qrels.entity[others]]),
+        np.concatenate([known.question, qrels.question[others]]),
+        np.concatenate([known.entity, qrels.entity[others]]),
         n_entities,
-    )  # fmt: skip
+    )
     bare = Candidates(collection, rows, pairs, np.empty(0, np.int64), *hashes)
     answers = np.concatenate(
         [
@@ -488,9 +538,13 @@ def _part_of(questions: Questions, rows: NDArray[np.int32]) -> Questions:
     if len(rows) == len(questions):
         return questions
     return Questions(
-        Vocabulary(questions.ids.decode(rows)), questions.is_head[rows], questions.relation[rows],
-        questions.anchor[rows], questions.entities, questions.relations,
-    )  # fmt: skip
+        Vocabulary(questions.ids.decode(rows)),
+        questions.is_head[rows],
+        questions.relation[rows],
+        questions.anchor[rows],
+        questions.entities,
+        questions.relations,
+    )
 
 
 def known_answers_of(pool: Pool, collection: Collection, known_answers: Qrels | None = None) -> Qrels:
@@ -547,16 +601,20 @@ def known_answers_of_triples(collection: Collection, triples: Triples) -> tuple[
     if len(unknown):
         place = int(unknown[0])
         labels = (
-            triples.entities[triples.head[place]], triples.relations[triples.relation[place]],
+            triples.entities[triples.head[place]],
+            triples.relations[triples.relation[place]],
             triples.entities[triples.tail[place]],
-        )  # fmt: skip
+        )
         raise CollectionError(
             f"expected known answers whose head and tail questions are the collection's, found {' '.join(labels)!r} "
             "and "
             f"{len(unknown) - 1} more; build the collection with them among its test triples"
         )
-    pair = distinct(np.concatenate([row[0].astype(np.int64) * len(asked.entities) + head,
-                                    row[1].astype(np.int64) * len(asked.entities) + tail]))  # fmt: skip
+    pair = distinct(
+        np.concatenate(
+            [row[0].astype(np.int64) * len(asked.entities) + head, row[1].astype(np.int64) * len(asked.entities) + tail]
+        )
+    )
     question, answer = (part.astype(np.int32) for part in np.divmod(pair, len(asked.entities)))
     known_answers = Qrels.of(question, answer, np.ones(len(pair), np.int32), asked.ids, asked.entities)
     return distinct(question.astype(np.int64)).astype(np.int32), known_answers

@@ -56,14 +56,17 @@ class PoolSummary:
             "automatic": dict(self.automatic),
             "runs": [
                 {
-                    "run": run, "family": family, "triples": int(size), "unique": int(unique),
+                    "run": run,
+                    "family": family,
+                    "triples": int(size),
+                    "unique": int(unique),
                     "shared": dict(zip(self.runs, shared.tolist(), strict=True)),
                 }
                 for run, family, size, unique, shared in zip(
                     self.runs, self.families, self.size, self.unique, self.shared, strict=True
                 )
             ],
-        }  # fmt: skip
+        }
 
     def tables(self) -> tuple[Table, ...]:
         """``size``, what each rank (``ranks``) and run (``runs``) adds; of several runs ``overlap`` and ``agreement``.
@@ -74,14 +77,20 @@ class PoolSummary:
         share = Column("share", form="share", digits=1)
         runs = pa.table(
             {
-                "run": pa.array(self.runs, pa.string()), "family": pa.array(self.families, pa.string()),
-                "triples": self.size, "unique": self.unique, "share": self.unique / np.maximum(self.size, 1),
+                "run": pa.array(self.runs, pa.string()),
+                "family": pa.array(self.families, pa.string()),
+                "triples": self.size,
+                "unique": self.unique,
+                "share": self.unique / np.maximum(self.size, 1),
             }
-        )  # fmt: skip
+        )
         by_run = (
-            Column("run"), Column("family", names={"": "-"}), Column("triples"), Column("unique", "no other run's"),
+            Column("run"),
+            Column("family", names={"": "-"}),
+            Column("triples"),
+            Column("unique", "no other run's"),
             share,
-        )  # fmt: skip
+        )
         alone = self._size(), self._ranks(), Table("runs", "", "", runs, by_run)
         if len(self.runs) < 2:
             return alone
@@ -96,10 +105,14 @@ class PoolSummary:
         if round(self.stood_for) != self.triples:
             rows["sampled from"] = self.stood_for
         rows |= {
-            "contributions": self.contributions, "questions": self.questions,
-            "known answers": self.known_answers, "questions with nothing pooled": self.empty_questions,
-            "triples a question, min": least, "triples a question, median": median, "triples a question, max": most,
-        }  # fmt: skip
+            "contributions": self.contributions,
+            "questions": self.questions,
+            "known answers": self.known_answers,
+            "questions with nothing pooled": self.empty_questions,
+            "triples a question, min": least,
+            "triples a question, median": median,
+            "triples a question, max": most,
+        }
         if self.automatic:
             automatic = sum(self.automatic.values())
             rows |= {"judged N without a person": automatic, **self.automatic}
@@ -189,7 +202,8 @@ def summarise_pool(
         known_answers=0 if known_answers is None else _n_triples(pool, known_answers),
         empty_questions=int(np.count_nonzero(per_question == 0)),
         per_question=(
-            int(per_question.min(initial=n)), float(np.median(per_question)) if n_questions else 0.0,
+            int(per_question.min(initial=n)),
+            float(np.median(per_question)) if n_questions else 0.0,
             int(per_question.max(initial=0)),
         ),
         new_by_depth=np.bincount(pool.depth, minlength=1)[1:],
@@ -200,7 +214,7 @@ def summarise_pool(
         unique=(is_from & (in_runs == 1)).sum(axis=1),
         shared=shared,
         by_runs=np.bincount(in_runs, minlength=n_runs + 1)[1:],
-    )  # fmt: skip
+    )
 
 
 def _n_triples(pool: Pool, qrels: Qrels) -> int:

@@ -22,9 +22,15 @@ from kgtrec.kernels.triples.types import UNFIT, UNKNOWN_ENTITY, UNKNOWN_SLOT, fi
 WAYS = ("types", "category")
 #: what `automatic.tsv` calls each rule, in the order in which they are tried: a triple has the first that takes it
 RULES = (
-    "head type", "tail type", "observed head type", "observed tail type", "1-1 head question", "1-N head question",
-    "1-1 tail question", "N-1 tail question",
-)  # fmt: skip
+    "head type",
+    "tail type",
+    "observed head type",
+    "observed tail type",
+    "1-1 head question",
+    "1-N head question",
+    "1-1 tail question",
+    "N-1 tail question",
+)
 _BY_FILES, _BY_TRAIN, _BY_CATEGORY = RULES[:2], RULES[2:4], RULES[4:]
 
 
@@ -267,10 +273,17 @@ def _fits_files(
     relation = collection.relations.encode(relation_types.relations.labels)[relation_types.relation]
     kind = entity_types.types.encode(relation_types.types.labels)[relation_types.type]
     _require_common(entity, "an entity", entity_types.entities, "the types of entities", "the collection", labels)
-    _require_common(relation, "a relation", relation_types.relations, "the types of relations", "the collection",
-                    collection.relations)  # fmt: skip
-    _require_common(kind, "a type", relation_types.types, "the types of relations", "the types of entities",
-                    entity_types.types)  # fmt: skip
+    _require_common(
+        relation,
+        "a relation",
+        relation_types.relations,
+        "the types of relations",
+        "the collection",
+        collection.relations,
+    )
+    _require_common(
+        kind, "a type", relation_types.types, "the types of relations", "the types of entities", entity_types.types
+    )
     slot = relation.astype(np.int64) * 2 + ~relation_types.is_head
     ours, wanted = entity >= 0, (relation >= 0) & (kind >= 0)
     shape = len(collection.entities), 2 * len(collection.relations), len(entity_types.types)
@@ -300,9 +313,12 @@ def _fits_train(triples: Triples, train: Triples, share: float) -> NDArray[np.in
     head, tail = _slots(triples)
     seen = np.concatenate([train.head, train.tail]), np.concatenate(_slots(train))
     answers = fits_observed(
-        np.concatenate([triples.head, triples.tail]), np.concatenate([head, tail]),
-        seen=seen, shape=(len(train.entities), 2 * len(train.relations)), share=share,
-    )  # fmt: skip
+        np.concatenate([triples.head, triples.tail]),
+        np.concatenate([head, tail]),
+        seen=seen,
+        shape=(len(train.entities), 2 * len(train.relations)),
+        share=share,
+    )
     return answers.reshape(2, -1)
 
 

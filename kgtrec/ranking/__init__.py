@@ -4,13 +4,4 @@ from __future__ import annotations
 
 from kgtrec.lazy import offer
 
-__all__ = offer(
-    __name__,
-    {
-        "ranking.rank": (
-            "rank_scores",
-            "ranked_blocks",
-        ),
-        "ranking.write": ("write_ranked",),
-    },
-)
+__all__ = offer(__name__, {"ranking.rank": ("rank_scores", "ranked_blocks"), "ranking.write": ("write_ranked",)})

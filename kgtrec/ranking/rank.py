@@ -131,10 +131,17 @@ def rank_scores(
     """
     parts = list(
         ranked_blocks(
-            collection, blocks, questions=questions, entities=entities, name=name, filtered_by=filtered_by,
-            depth=depth, judged=judged, progress=progress,
+            collection,
+            blocks,
+            questions=questions,
+            entities=entities,
+            name=name,
+            filtered_by=filtered_by,
+            depth=depth,
+            judged=judged,
+            progress=progress,
         )
-    )  # fmt: skip
+    )
     return Ranked(
         joined_answer_ranks([part.answer_ranks for part in parts]),
         _joined_runs([part.run for part in parts if part.run is not None]) if depth else None,
@@ -214,9 +221,19 @@ def joined_answer_ranks(parts: Sequence[AnswerRanks]) -> AnswerRanks:
 
     one = parts[0]
     return AnswerRanks(
-        one.name, question[order], entity[order], column("answer"), column("above"), column("tied"), column("n_other"),
-        column("score"), one.questions, one.entities, one.filtered_by, one.collection,
-    )  # fmt: skip
+        one.name,
+        question[order],
+        entity[order],
+        column("answer"),
+        column("above"),
+        column("tied"),
+        column("n_other"),
+        column("score"),
+        one.questions,
+        one.entities,
+        one.filtered_by,
+        one.collection,
+    )
 
 
 def _joined_runs(parts: Sequence[Run]) -> Run:
@@ -250,9 +267,19 @@ def _ranked_block(
             f"entity {entities[error.entity]!r}; use -inf for an entity that should come last"
         ) from None
     ranks = AnswerRanks(
-        name, rows[row].astype(np.int32), entity.astype(np.int32), plan.is_answer[placed], counts.above, counts.tied,
-        counts.n_other, counts.score.astype(np.float64), questions, entities, filtered_by, collection.fingerprint,
-    )  # fmt: skip
+        name,
+        rows[row].astype(np.int32),
+        entity.astype(np.int32),
+        plan.is_answer[placed],
+        counts.above,
+        counts.tied,
+        counts.n_other,
+        counts.score.astype(np.float64),
+        questions,
+        entities,
+        filtered_by,
+        collection.fingerprint,
+    )
     in_order = bool(np.all(rows[1:] > rows[:-1]))
     ranks = ranks if in_order else joined_answer_ranks([ranks])
     if depth == 0:
@@ -261,9 +288,15 @@ def _ranked_block(
     best = top_k(scores, min(depth, width), out_row, out_entity, entities.byte_order)
     score = best.score.astype(np.float64)
     run = Run(
-        name, rows[best.row].astype(np.int32), best.entity.astype(np.int32), score, questions, entities,
-        collection.fingerprint, filtered_by,
-    )  # fmt: skip
+        name,
+        rows[best.row].astype(np.int32),
+        best.entity.astype(np.int32),
+        score,
+        questions,
+        entities,
+        collection.fingerprint,
+        filtered_by,
+    )
     return Ranked(ranks, run if in_order else _joined_runs([run]))
 
 

@@ -9,11 +9,6 @@ __all__ = offer(
     {
         "report.files": ("report_files",),
         "report.html": ("to_html",),
-        "data.table": (
-            "Figure",
-            "Report",
-            "Section",
-            "Table",
-        ),
+        "data.table": ("Figure", "Report", "Section", "Table"),
     },
 )

@@ -93,8 +93,10 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
     else:
         digits = _each(table, column.digits)
     if column.form == "p":
-        return [Cell(p_text(math.nan if value is None else value, least), _sort_key(value))
-                for value, least in zip(values, _each(table, column.least), strict=True)]  # fmt: skip
+        return [
+            Cell(p_text(math.nan if value is None else value, least), _sort_key(value))
+            for value, least in zip(values, _each(table, column.least), strict=True)
+        ]
     best = _best(data, column, values)
     low, high = (data.column(name).to_pylist() if name else [None] * n for name in (column.low, column.high))
     groups = data.column(column.groups).to_pylist() if column.groups else [""] * n
@@ -102,13 +104,14 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
         Cell(
             value_text(value, column.form, places, typeset=typeset),
             _sort_key(value),
-            "" if _is_undefined(lower) or _is_undefined(upper)
+            ""
+            if _is_undefined(lower) or _is_undefined(upper)
             else "[{}, {}]".format(*(value_text(end, column.form, places, typeset=typeset) for end in (lower, upper))),
             group or "",
             is_best,
         )
         for value, places, lower, upper, group, is_best in zip(values, digits, low, high, groups, best, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _each(table: Table, setting: _Number | Sequence[_Number]) -> list[_Number]:

@@ -33,8 +33,15 @@ if TYPE_CHECKING:
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9")
 _WORDS = ("#005f94", "#a84a00", "#00704f", "#96406f", "#000000", "#805600", "#1f6a94")  # the same, dark enough for text
-_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1)), "-",
-                            (0, (6, 1, 1, 1, 1, 1)))  # fmt: skip
+_DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (1.2, 1.2)),
+    (0, (6, 1.5, 1.2, 1.5)),
+    (0, (3, 1)),
+    "-",
+    (0, (6, 1, 1, 1, 1, 1)),
+)
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _INK, _SOFT, _GRID = "#222222", "#555555", "#dddddd"
 _WIDTH, _HEIGHT = 4.4, 3.15  # of a panel, inches: what a phone shows legibly, and half of a wide page
@@ -321,10 +328,24 @@ def _names_at_ends(
     for (value, text, colour), y in zip(ordered, _spread([end[0] for end in ordered], gap, bottom, top), strict=True):
         if abs(y - value) > 0.2 * gap:
             start, end = (ax.transAxes.inverted().transform(ax.transData.transform((0, v)))[1] for v in (value, y))
-            ax.plot([edge, edge + 0.035 * out], [start, end], transform=ax.transAxes, color=colour, linewidth=0.6,
-                    clip_on=False)  # fmt: skip
-        ax.annotate(text, (edge + 0.045 * out, y), xycoords=("axes fraction", "data"), color=colour, va="center",
-                    ha="left" if side == "right" else "right", fontsize=_small(), annotation_clip=False)  # fmt: skip
+            ax.plot(
+                [edge, edge + 0.035 * out],
+                [start, end],
+                transform=ax.transAxes,
+                color=colour,
+                linewidth=0.6,
+                clip_on=False,
+            )
+        ax.annotate(
+            text,
+            (edge + 0.045 * out, y),
+            xycoords=("axes fraction", "data"),
+            color=colour,
+            va="center",
+            ha="left" if side == "right" else "right",
+            fontsize=_small(),
+            annotation_clip=False,
+        )
 
 
 def _spread(wanted: Sequence[float], gap: float, bottom: float, top: float) -> NDArray[np.float64]:
@@ -375,9 +396,17 @@ def _ties(ax: Axes, panel: Panel, figure: Figure) -> None:
     ax.hlines(np.flatnonzero(there), low[there], high[there], color="#bbbbbb", linewidth=4)
     for place, policy in enumerate(dict.fromkeys(figure.data.column("policy").to_pylist())):
         chosen = np.array([name == policy for name in panel.rows["policy"]], np.bool_)
-        ax.plot(value[chosen], y[chosen], linestyle="", marker="|" if place == 0 else _MARKS[place - 1],
-                color=_COLOURS[(place + 4) % len(_COLOURS)], markersize=10 if place == 0 else 6, label=_label(policy),
-                fillstyle="none" if place else "full", markeredgewidth=1.4)  # fmt: skip
+        ax.plot(
+            value[chosen],
+            y[chosen],
+            linestyle="",
+            marker="|" if place == 0 else _MARKS[place - 1],
+            color=_COLOURS[(place + 4) % len(_COLOURS)],
+            markersize=10 if place == 0 else 6,
+            label=_label(policy),
+            fillstyle="none" if place else "full",
+            markeredgewidth=1.4,
+        )
     _system_axis(ax, systems)
     ax.set_xlabel(_label(panel.title))
     ax.set_title("")
@@ -412,12 +441,24 @@ def _cells(ax: Axes, panel: Panel, figure: Figure) -> None:
         for column, value in enumerate(line):
             known = not math.isnan(value)
             red, green, blue, _ = colours(float(share[row, column])) if known else (0.93, 0.93, 0.93, 1)
-            ax.fill([column, column + 1, column + 1, column], [row, row, row + 1, row + 1], color=(red, green, blue),
-                    edgecolor="white", linewidth=1)  # fmt: skip
+            ax.fill(
+                [column, column + 1, column + 1, column],
+                [row, row, row + 1, row + 1],
+                color=(red, green, blue),
+                edgecolor="white",
+                linewidth=1,
+            )
             dark = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.3
             text = number_text(value, 2 if abs(value) < 100 else 0, typeset=True) if known else "-"
-            ax.text(column + 0.5, row + 0.5, text, ha="center", va="center_baseline", fontsize=_small(),
-                    color="white" if dark else _INK)  # fmt: skip
+            ax.text(
+                column + 0.5,
+                row + 0.5,
+                text,
+                ha="center",
+                va="center_baseline",
+                fontsize=_small(),
+                color="white" if dark else _INK,
+            )
     ax.set_xlim(0, len(columns))
     ax.set_ylim(len(rows), 0)
     ax.set_xticks(np.arange(len(columns)) + 0.5, [_label(category, 14) for category in columns])

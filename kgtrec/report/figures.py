@@ -202,11 +202,7 @@ def heat_map(
 
 
 def pool_growth(
-    table: pa.Table,
-    *,
-    key: str = "pool-growth",
-    title: str = "What does each pool depth add?",
-    caption: str = "",
+    table: pa.Table, *, key: str = "pool-growth", title: str = "What does each pool depth add?", caption: str = ""
 ) -> Figure:
     """Pooled triples and the positives among them, by depth.
 
@@ -247,11 +243,7 @@ def pool_growth(
 
 
 def tie_report(
-    table: pa.Table,
-    *,
-    key: str = "ties",
-    title: str = "How much do ties move a score?",
-    caption: str = "",
+    table: pa.Table, *, key: str = "ties", title: str = "How much do ties move a score?", caption: str = ""
 ) -> Figure:
     """A measure under each policy for tied scores, a row per system.
 
@@ -357,13 +349,12 @@ def slope_chart(
     checked = _checked("slope_chart", key, table)
     options = {"measure": measure, "better": better_of(measure)}
     crossing = gists.order_changes(checked.to_pydict(), options)
-    usual = (
-        f"{measure} of each system under each label set, a line per system, the best on top. "
-        + ("Where two lines cross, the label sets order two systems differently; such lines are coloured and thick, "
-           "with marks of their own."
-           if any(pairs for _, _, pairs in crossing)
-           else "No two lines cross: the label sets order the systems alike.")
-    )  # fmt: skip
+    usual = f"{measure} of each system under each label set, a line per system, the best on top. " + (
+        "Where two lines cross, the label sets order two systems differently; such lines are coloured and thick, "
+        "with marks of their own."
+        if any(pairs for _, _, pairs in crossing)
+        else "No two lines cross: the label sets order the systems alike."
+    )
     return _figure("slope_chart", checked, key, title, caption or usual, options)
 
 

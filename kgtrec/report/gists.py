@@ -185,8 +185,9 @@ def of_slopes(rows: Rows, options: Mapping[str, Any]) -> str:
 def of_curves(rows: Rows, options: Mapping[str, Any]) -> str:
     """The range of each line, and how many neighbours it turns round."""
     sentences = []
-    named = [f"{missing}, {density:.0%} labelled"
-             for missing, density in zip(rows["missing"], rows["density"], strict=True)]  # fmt: skip
+    named = [
+        f"{missing}, {density:.0%} labelled" for missing, density in zip(rows["missing"], rows["density"], strict=True)
+    ]
     for label, points in _series({**rows, "named": named}, "named", "full", "sparse").items():
         known = sorted(point for point in points if not any(map(math.isnan, point)))
         if not known:

@@ -40,9 +40,11 @@ def tidied(drawn: str, key: str, title: str, alt: str) -> str:
     for unit in ("width", "height"):
         root.set(unit, _rounded(root.get(unit, "")))
     root.attrib |= {
-        "role": "img", "aria-labelledby": f"{key}-title {key}-desc", "font-family": _FONTS,
+        "role": "img",
+        "aria-labelledby": f"{key}-title {key}-desc",
+        "font-family": _FONTS,
         "stroke-linejoin": "round",
-    }  # fmt: skip
+    }
     for place, (tag, text) in enumerate((("title", title), ("desc", alt))):
         node = ET.Element(f"{{{_SVG}}}{tag}", {"id": f"{key}-{tag}"})
         node.text = text

@@ -11,11 +11,23 @@ from kgtrec.errors import legible
 
 _LATEX = str.maketrans(
     {
-        "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "|": r"\textbar{}",
-        "<": r"\textless{}", ">": r"\textgreater{}", "\N{MINUS SIGN}": "$-$", "\N{INFINITY}": r"$\infty$",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "\\": r"\textbackslash{}",
+        "|": r"\textbar{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "\N{MINUS SIGN}": "$-$",
+        "\N{INFINITY}": r"$\infty$",
     }
-)  # fmt: skip
+)
 
 
 def aligned(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] | None = None) -> str:
@@ -95,17 +107,28 @@ def booktabs(
     lines = []
     for place, row in enumerate(cells):
         texts = (
-            _latex_cell(text, "" if raised is None else raised[place][column],
-                        bold=bold is not None and bool(bold[place, column]))
+            _latex_cell(
+                text,
+                "" if raised is None else raised[place][column],
+                bold=bold is not None and bool(bold[place, column]),
+            )
             for column, text in enumerate(row)
-        )  # fmt: skip
+        )
         line = " & ".join(texts) + r" \\"
         lines.append("{}" + line.lstrip() if line.lstrip().startswith(("[", "*")) else line)
     columns = "l" * left + "r" * (len(cells[0]) - left)
     return "\n".join(
-        [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule",
-         r"\end{tabular}", ""]
-    )  # fmt: skip
+        [
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            lines[0],
+            r"\midrule",
+            *lines[1:],
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    )
 
 
 def _latex_cell(text: str, raised: str = "", *, bold: bool) -> str:

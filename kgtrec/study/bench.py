@@ -53,8 +53,10 @@ class Inputs:
         """A step says which inputs it was made of: they may not change while it is made."""
         for path, state in self._states.items():
             if _state_of(path) != state:
-                raise KgtrecError(f"{path}: expected a file that stays as it is, found that it changed while the study "
-                                  "ran; run the study again")  # fmt: skip
+                raise KgtrecError(
+                    f"{path}: expected a file that stays as it is, found that it changed while the study "
+                    "ran; run the study again"
+                )
 
     def sums_of(self, sources: Iterable[Source]) -> dict[str, str]:
         """The checksums of several files, by the names that the configuration gives them."""

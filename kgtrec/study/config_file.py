@@ -84,55 +84,94 @@ _RESAMPLES: _Check = (f"a whole number from 2 to {_MOST:,}", lambda value: _is_w
 _SHARE: _Check = ("a number between 0 and 1", _is_share)
 _LABELS: _Check = ("a list of names of label sets, each once", lambda value: _are_names(value, _is_text, 0))
 
-_TOP: Mapping[str, _Check] = {
-    "title": _TEXT, "subtitle": _TEXT, "about": _TEXTS, "seed": _SEED, "out": _TEXT,
-}  # fmt: skip
+_TOP: Mapping[str, _Check] = {"title": _TEXT, "subtitle": _TEXT, "about": _TEXTS, "seed": _SEED, "out": _TEXT}
 _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
     "data": {
-        "folder": _TEXT, "train": _TEXT, "valid": _TEXT, "test": _TEXT, "collection": _TEXT,
+        "folder": _TEXT,
+        "train": _TEXT,
+        "valid": _TEXT,
+        "test": _TEXT,
+        "collection": _TEXT,
         "columns": ("the order of the columns, such as hrt", lambda value: sorted(str(value)) == ["h", "r", "t"]),
-        "repeated": _one_of(POLICIES), "leaked": _one_of(POLICIES), "unseen_entities": _one_of(POLICIES),
-        "unseen_relations": _one_of(POLICIES), "ids": _FLAG,
-        "threshold": ("a number above 1", lambda value: _is_whole(value, 2) or (isinstance(value, float)
-                                                                                 and 1 < value < math.inf)),
+        "repeated": _one_of(POLICIES),
+        "leaked": _one_of(POLICIES),
+        "unseen_entities": _one_of(POLICIES),
+        "unseen_relations": _one_of(POLICIES),
+        "ids": _FLAG,
+        "threshold": (
+            "a number above 1",
+            lambda value: _is_whole(value, 2) or (isinstance(value, float) and 1 < value < math.inf),
+        ),
         "categories_from": _some_of(SPLITS),
     },
     "systems": {
-        "scores": _TEXTS, "baselines": _TEXTS, "ranks": _TEXTS, "runs": _TEXTS,
-        "filter": ("a list of train, valid, test, each once at most",
-                   lambda value: _are_names(value, lambda each: each in SPLITS, 0)),
-        "mixed": _FLAG, "trust_ids": _FLAG,
+        "scores": _TEXTS,
+        "baselines": _TEXTS,
+        "ranks": _TEXTS,
+        "runs": _TEXTS,
+        "filter": (
+            "a list of train, valid, test, each once at most",
+            lambda value: _are_names(value, lambda each: each in SPLITS, 0),
+        ),
+        "mixed": _FLAG,
+        "trust_ids": _FLAG,
     },
     "labels": {
-        "name": ("a name of letters, digits, dots and dashes, at most 64,",
-                 lambda value: isinstance(value, str) and bool(_NAME.fullmatch(value))),
-        "kind": _one_of(LABEL_KINDS), "about": _TEXT, "on": _TEXT, "triples": _TEXT, "folder": _TEXT, "file": _TEXT,
+        "name": (
+            "a name of letters, digits, dots and dashes, at most 64,",
+            lambda value: isinstance(value, str) and bool(_NAME.fullmatch(value)),
+        ),
+        "kind": _one_of(LABEL_KINDS),
+        "about": _TEXT,
+        "on": _TEXT,
+        "triples": _TEXT,
+        "folder": _TEXT,
+        "file": _TEXT,
         "size": ("a number of triples, or a fraction of them", lambda value: _is_whole(value, 1) or _is_share(value)),
         "seed": _SEED,
-        "depths": ("true, false or a list of depths",
-                   lambda value: isinstance(value, bool) or _is_list(value, _is_whole)),
+        "depths": (
+            "true, false or a list of depths",
+            lambda value: isinstance(value, bool) or _is_list(value, _is_whole),
+        ),
     },
     "measures": {
-        "names": _TEXTS, "main": _TEXTS, "ties": _one_of(_TIES), "confidence": _SHARE, "resamples": _RESAMPLES,
+        "names": _TEXTS,
+        "main": _TEXTS,
+        "ties": _one_of(_TIES),
+        "confidence": _SHARE,
+        "resamples": _RESAMPLES,
     },
     "correlation": {
-        "pairs": ("a list of pairs of label sets",
-                  lambda value: _is_list(value, lambda pair: _is_list(pair, _is_text) and len(pair) == 2, 0)),
-        "coefficients": _some_of(COEFFICIENTS), "fixed_relations": _FLAG,
+        "pairs": (
+            "a list of pairs of label sets",
+            lambda value: _is_list(value, lambda pair: _is_list(pair, _is_text) and len(pair) == 2, 0),
+        ),
+        "coefficients": _some_of(COEFFICIENTS),
+        "fixed_relations": _FLAG,
     },
     "stability": {
-        "labels": _LABELS, "measures": _TEXTS, "repeats": _COUNT, "micro": _one_of(MICRO_READINGS),
-        "macro": _one_of(MACRO_READINGS), "coefficient": _one_of(COEFFICIENTS),
-        "sizes": ("a list of numbers of triples, or of shares of them",
-                  lambda value: _is_list(value, lambda each: _is_whole(each, 1) or each == 1 or _is_share(each))),
+        "labels": _LABELS,
+        "measures": _TEXTS,
+        "repeats": _COUNT,
+        "micro": _one_of(MICRO_READINGS),
+        "macro": _one_of(MACRO_READINGS),
+        "coefficient": _one_of(COEFFICIENTS),
+        "sizes": (
+            "a list of numbers of triples, or of shares of them",
+            lambda value: _is_list(value, lambda each: _is_whole(each, 1) or each == 1 or _is_share(each)),
+        ),
     },
     "power": {
-        "labels": _LABELS, "measures": _TEXTS, "tests": _some_of(POWER_TESTS), "alpha": _SHARE, "repeats": _COUNT,
+        "labels": _LABELS,
+        "measures": _TEXTS,
+        "tests": _some_of(POWER_TESTS),
+        "alpha": _SHARE,
+        "repeats": _COUNT,
         "resample": _one_of(RESAMPLES),
     },
     "ties": {"labels": _LABELS, "measures": _TEXTS, "policies": _some_of(_TIES)},
     "report": {"formats": _some_of((*REPORT_FORMATS, *FORMER_FORMATS))},
-}  # fmt: skip
+}
 #: kind of label set -> the option that says where it comes from, if it needs one
 _SOURCES = {"test": None, "sample": "triples", "qrels": "file", "campaign": "folder", "published": "folder"}
 
@@ -196,14 +235,26 @@ class _Reader:
             if pair[0] == pair[1]:
                 raise self._wrong(f"expected two label sets, found {pair[0]!r} twice", "correlation", "pairs")
         return StudyConfig(
-            found["title"], self._own_folder(found.get("out", self.path.stem)), data, systems, labels,
-            found.get("subtitle", ""), tuple(found.get("about", ())), found.get("seed", 0),
-            tuple(measures.get("names", ())), tuple(measures.get("main", ())), measures.get("ties"),
-            measures.get("resamples", 1000), tuple((one, other) for one, other in pairs),
-            correlation.get("fixed_relations", True), self._options(), parts,
-            tuple(FORMER_FORMATS.get(each, each) for each in self._section("report").get("formats", ())), found,
+            found["title"],
+            self._own_folder(found.get("out", self.path.stem)),
+            data,
+            systems,
+            labels,
+            found.get("subtitle", ""),
+            tuple(found.get("about", ())),
+            found.get("seed", 0),
+            tuple(measures.get("names", ())),
+            tuple(measures.get("main", ())),
+            measures.get("ties"),
+            measures.get("resamples", 1000),
+            tuple((one, other) for one, other in pairs),
+            correlation.get("fixed_relations", True),
+            self._options(),
+            parts,
+            tuple(FORMER_FORMATS.get(each, each) for each in self._section("report").get("formats", ())),
+            found,
             self.written,
-        )  # fmt: skip
+        )
 
     def _options(self) -> StudyOptions:
         """Those that the report tells too; the usual ones are in one place."""
@@ -242,8 +293,10 @@ class _Reader:
             if key not in known:
                 raise self._wrong(
                     f"unknown option {key!r} of [{section}]{nearest(key, known)}; there are {', '.join(known)}",
-                    section, key, place,
-                )  # fmt: skip
+                    section,
+                    key,
+                    place,
+                )
             self._check_value(known[key], value, section, key, place)
 
     def _check_value(self, check: _Check, value: Any, section: str | None, key: str, place: int | None = None) -> None:
@@ -275,8 +328,9 @@ class _Reader:
         if len(ways) + bool(named) != 1 or (named and len(named) < len(SPLITS)):
             raise self._wrong(
                 "expected train, valid and test, or a folder that holds the three, or a collection; found "
-                + (" and ".join([*ways, *named]) or "none of them"), "data",
-            )  # fmt: skip
+                + (" and ".join([*ways, *named]) or "none of them"),
+                "data",
+            )
         columns = options.pop("columns", "hrt")
         splits: tuple[Source, Source, Source] | None = None
         if "collection" in options:
@@ -304,21 +358,28 @@ class _Reader:
             "runs": self._files(options, "runs", (".run", ".run.gz", ".run.zst")),
         }
         return StudySystems(
-            **found, baselines=tuple(options.get("baselines", ())), filtered_by=tuple(options.get("filter", SPLITS)),
-            mixed=options.get("mixed", False), trust_ids=options.get("trust_ids", False),
-        )  # fmt: skip
+            **found,
+            baselines=tuple(options.get("baselines", ())),
+            filtered_by=tuple(options.get("filter", SPLITS)),
+            mixed=options.get("mixed", False),
+            trust_ids=options.get("trust_ids", False),
+        )
 
     def _check_systems(self, systems: StudySystems, labels: Sequence[LabelSet]) -> None:
         ready = [*systems.ranks, *systems.runs]
         if ready and systems.are_ranked:
-            raise self._wrong("expected scores and baselines, or ranks and runs, found both: the former are ranked on "
-                              "every collection of the study", "systems")  # fmt: skip
+            raise self._wrong(
+                "expected scores and baselines, or ranks and runs, found both: the former are ranked on "
+                "every collection of the study",
+                "systems",
+            )
         others = sorted({each.collection for each in labels} - {WHOLE})
         if ready and others:
             raise self._wrong(
                 f"expected scores or baselines, which can be ranked on the collection of label set {others[0]} too, "
-                f"found {ready[0].shown}", "systems",
-            )  # fmt: skip
+                f"found {ready[0].shown}",
+                "systems",
+            )
 
     def _label_sets(self) -> tuple[LabelSet, ...]:
         tables = self.found.get("labels", [{"name": WHOLE, "kind": "test"}])
@@ -336,8 +397,9 @@ class _Reader:
         name, kind = options["name"], options["kind"]
         names = [each.name for each in before]
         if name in names or (name == WHOLE and kind == "sample"):
-            raise self._wrong(f"expected a name of its own for each label set, found {name!r} again", "labels", "name",
-                              place)  # fmt: skip
+            raise self._wrong(
+                f"expected a name of its own for each label set, found {name!r} again", "labels", "name", place
+            )
         where = _SOURCES[kind]
         allowed = {"name", "kind", "about", *([where] if where else [])}
         allowed |= {"size", "seed"} if kind == "sample" else {"on"} if kind not in ("test", "sample") else set()
@@ -356,9 +418,15 @@ class _Reader:
             get = self._folder if where == "folder" else self._file
             source = get(options[where], "labels", where, place)
         return LabelSet(
-            name, kind, self._base(options.get("on", WHOLE), before, place), options.get("about", ""), source, drawn,
-            options.get("seed", self.found.get("seed", 0)), _depths(options.get("depths", True)),
-        )  # fmt: skip
+            name,
+            kind,
+            self._base(options.get("on", WHOLE), before, place),
+            options.get("about", ""),
+            source,
+            drawn,
+            options.get("seed", self.found.get("seed", 0)),
+            _depths(options.get("depths", True)),
+        )
 
     def _base(self, on: str, before: Sequence[LabelSet], place: int) -> str:
         """The collection that a label set judges."""
@@ -369,9 +437,11 @@ class _Reader:
                 return each.collection
         names = [WHOLE, *(each.name for each in before)]
         raise self._wrong(
-            f"expected on to name a label set above, of {', '.join(names)}, found {on!r}{nearest(on, names)}", "labels",
-            "on", place,
-        )  # fmt: skip
+            f"expected on to name a label set above, of {', '.join(names)}, found {on!r}{nearest(on, names)}",
+            "labels",
+            "on",
+            place,
+        )
 
     # paths
 
@@ -387,13 +457,20 @@ class _Reader:
             name = match[1]
             found = self.environment.get(name)
             if not name.isidentifier():
-                raise self._wrong(f"expected the name of an environment variable in ${{...}} of {key}, found {name!r}",
-                                  section, key, place)  # fmt: skip
+                raise self._wrong(
+                    f"expected the name of an environment variable in ${{...}} of {key}, found {name!r}",
+                    section,
+                    key,
+                    place,
+                )
             if not found:
                 raise self._wrong(
                     f"{key} needs the environment variable {name}, which is not set; set it to a folder: "
-                    f"export {name}=...", section, key, place,
-                )  # fmt: skip
+                    f"export {name}=...",
+                    section,
+                    key,
+                    place,
+                )
             return str(Path(found).absolute()) if match.start() == 0 else found
 
         found = _VARIABLE.sub(lambda match: each(value(match)), text)
@@ -441,13 +518,15 @@ class _Reader:
             kept = [path for path in fitting if path.name.lower().endswith(tuple(endings))]
             if not kept:
                 raise self._wrong(
-                    f"expected {key} to lead to files that end in {', '.join(endings)}, found none: {text}", "systems",
+                    f"expected {key} to lead to files that end in {', '.join(endings)}, found none: {text}",
+                    "systems",
                     key,
-                )  # fmt: skip
+                )
             for path in kept:
                 if not _can_be_told(path.name):
-                    raise self._wrong(f"expected names of files in UTF-8 for {key}, found {path.name!r}; rename it",
-                                      "systems", key)  # fmt: skip
+                    raise self._wrong(
+                        f"expected names of files in UTF-8 for {key}, found {path.name!r}; rename it", "systems", key
+                    )
             found |= {path: Source(self._shown(text, path), path) for path in kept}
         return tuple(found.values())
 
@@ -459,8 +538,9 @@ class _Reader:
             found = start.glob(str(pattern.relative_to(pattern.anchor)))
             return sorted(path for path in found if path.is_file())
         except (ValueError, NotImplementedError) as error:
-            raise self._wrong(f"expected a pattern of files for {key}, found {text!r}: {error}", "systems", key
-                              ) from None  # fmt: skip
+            raise self._wrong(
+                f"expected a pattern of files for {key}, found {text!r}: {error}", "systems", key
+            ) from None
 
     # where an option stands
 

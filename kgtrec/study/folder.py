@@ -80,8 +80,9 @@ def read_study(folder: PathLike) -> Study:
     path = Path(folder)
     manifest = _manifest(path)
     try:
-        sums = {f"{step['folder']}/{name}": sha256
-                for step in manifest["steps"] for name, sha256 in step["files"].items()}  # fmt: skip
+        sums = {
+            f"{step['folder']}/{name}": sha256 for step in manifest["steps"] for name, sha256 in step["files"].items()
+        }
         paths = {name: path / STEPS / file for name, file in manifest["tables"].items()}
         tables = {name: _table(paths[name], sums[file]) for name, file in manifest["tables"].items()}
         notes = _notes((_labels_of(step), _json(path / STEPS / step["folder"] / NOTES)) for step in manifest["steps"])
@@ -92,16 +93,26 @@ def read_study(folder: PathLike) -> Study:
         inputs = tuple(Input(each["name"], each["bytes"], each["sha256"]) for each in manifest["inputs"])
         made = Provenance(manifest["versions"], manifest["settings"], inputs, tuple(manifest["commands"]))
         study = Study(
-            manifest["title"], tuple(manifest["systems"]), tuple(manifest["measures"]), tuple(manifest["main"]),
-            tuple(LabelFacts(**facts) for facts in manifest["labels"]), collections, tables, manifest["subtitle"],
-            tuple(manifest["about"]), notes, _options(manifest["options"]), made,
-        )  # fmt: skip
+            manifest["title"],
+            tuple(manifest["systems"]),
+            tuple(manifest["measures"]),
+            tuple(manifest["main"]),
+            tuple(LabelFacts(**facts) for facts in manifest["labels"]),
+            collections,
+            tables,
+            manifest["subtitle"],
+            tuple(manifest["about"]),
+            notes,
+            _options(manifest["options"]),
+            made,
+        )
         _require_types(study)
     except (KeyError, TypeError, AttributeError) as error:
         raise FormatError(
             f"expected what kgtrec study writes, found something else ({type(error).__name__}: {error}); run kgtrec "
-            "study again", path=path / MANIFEST,
-        ) from None  # fmt: skip
+            "study again",
+            path=path / MANIFEST,
+        ) from None
     require_study_tables(study, paths)
     return study
 
@@ -110,13 +121,19 @@ def _require_types(study: Study) -> None:
     """Raise TypeError where a report could not show what the manifest says."""
     made, options = study.provenance, study.options
     texts: dict[str, Any] = {
-        "title": study.title, "subtitle": study.subtitle, "systems": study.systems, "measures": study.measures,
-        "main": study.main, "about": study.about, "notes": [note.text for note in study.notes],
+        "title": study.title,
+        "subtitle": study.subtitle,
+        "systems": study.systems,
+        "measures": study.measures,
+        "main": study.main,
+        "about": study.about,
+        "notes": [note.text for note in study.notes],
         "commands": made.commands,
-        "versions": (*made.versions, *made.versions.values()), "settings": (*made.settings, *made.settings.values()),
+        "versions": (*made.versions, *made.versions.values()),
+        "settings": (*made.settings, *made.settings.values()),
         "inputs": [text for each in made.inputs for text in (each.name, each.sha256)],
         "labels": [text for one in study.labels for text in (one.name, one.kind, one.collection, one.about)],
-    }  # fmt: skip
+    }
     for name, value in texts.items():
         if not all(isinstance(text, str) for text in ([value] if name in ("title", "subtitle") else value)):
             raise TypeError(f"expected texts as {name}, found {value!r}"[:200])
@@ -191,8 +208,9 @@ def _manifest(path: Path) -> dict[str, Any]:
     if not (path / MANIFEST).is_file():
         raise FormatError(
             f"expected the folder of a study, found no {MANIFEST}; a study that was stopped goes on when kgtrec study "
-            "is run again", path=path,
-        )  # fmt: skip
+            "is run again",
+            path=path,
+        )
     manifest = _json(path / MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("study_format") != _FORMAT:
         raise FormatError(f"expected a study of format {_FORMAT}, found another file", path=path / MANIFEST)
@@ -210,8 +228,9 @@ def _table(path: Path, sha256: str) -> pa.Table:
         raise FormatError("expected a step of the study, found none; run kgtrec study again", path=path.parent)
     try:
         if sha256_of(path) != sha256:
-            raise FormatError("expected the table that the study computed, found another; run kgtrec study again",
-                              path=path)  # fmt: skip
+            raise FormatError(
+                "expected the table that the study computed, found another; run kgtrec study again", path=path
+            )
     except OSError:
         raise FormatError("expected a table, found a damaged file; run kgtrec study again", path=path) from None
     table = read_whole_table(path)

@@ -115,15 +115,28 @@ class Labels:
             triples, depth = len(pool), int(pool.depth.max(initial=0))
             at = np.arange(1, depth + 1)
             positive = np.sort(pool.depth[decisions.verdict == 1])
-            write_step_table(folder, "growth", pa.table({
-                "depth": at, "triples": np.searchsorted(np.sort(pool.depth), at, side="right"),
-                "positives": np.searchsorted(positive, at, side="right"),
-            }))  # fmt: skip
+            write_step_table(
+                folder,
+                "growth",
+                pa.table(
+                    {
+                        "depth": at,
+                        "triples": np.searchsorted(np.sort(pool.depth), at, side="right"),
+                        "positives": np.searchsorted(positive, at, side="right"),
+                    }
+                ),
+            )
         facts = LabelFacts(
-            labels.name, labels.kind, labels.collection, labels.about,
-            len(np.unique(qrels.question[qrels.grade >= 1])), int((qrels.grade >= 1).sum()),
-            int((qrels.grade == 0).sum()), triples, depth,
-        )  # fmt: skip
+            labels.name,
+            labels.kind,
+            labels.collection,
+            labels.about,
+            len(np.unique(qrels.question[qrels.grade >= 1])),
+            int((qrels.grade >= 1).sum()),
+            int((qrels.grade == 0).sum()),
+            triples,
+            depth,
+        )
         write_text(folder / FACTS, json.dumps(asdict(facts), ensure_ascii=False, indent=1) + "\n")
 
     def depths(self, labels: LabelSet) -> list[int]:

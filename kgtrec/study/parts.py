@@ -40,11 +40,14 @@ class Parts:
             if len(self._items) > 2:  # those of a large collection are large
                 self._items.clear()
             self._items[key] = item_scores(
-                self._labels.qrels(*key), self._ranks[labels.collection], list(self._bench.measures),
+                self._labels.qrels(*key),
+                self._ranks[labels.collection],
+                list(self._bench.measures),
                 collection=self._collections[labels.collection],
-                ties=self._bench.config.ties, seed=self._bench.config.seed,
+                ties=self._bench.config.ties,
+                seed=self._bench.config.seed,
                 mixed=self._bench.config.systems.mixed,
-            )  # fmt: skip
+            )
         return self._items[key]
 
     def _scoring(self) -> dict[str, Any]:
@@ -66,10 +69,15 @@ class Parts:
         from kgtrec.meta.sparsity import label_scores
 
         table = label_scores(
-            {labels.name: self._labels.qrels(labels.name)}, self._ranks[labels.collection], list(measures),
-            collection=self._collections[labels.collection], ties=self._bench.config.ties, seed=self._bench.config.seed,
-            mixed=self._bench.config.systems.mixed, **options,
-        )  # fmt: skip
+            {labels.name: self._labels.qrels(labels.name)},
+            self._ranks[labels.collection],
+            list(measures),
+            collection=self._collections[labels.collection],
+            ties=self._bench.config.ties,
+            seed=self._bench.config.seed,
+            mixed=self._bench.config.systems.mixed,
+            **options,
+        )
         return replace(table.at(labels=labels.name), name=labels.name)
 
     def scores(self, labels: LabelSet) -> None:
@@ -81,11 +89,15 @@ class Parts:
             from kgtrec.evaluation.evaluate import evaluate
 
             scores = evaluate(
-                self._labels.qrels(labels.name), self._ranks[labels.collection], list(self._bench.measures),
+                self._labels.qrels(labels.name),
+                self._ranks[labels.collection],
+                list(self._bench.measures),
                 collection=self._collections[labels.collection],
-                ties=self._bench.config.ties, seed=self._bench.config.seed,
-                mixed=self._bench.config.systems.mixed, confidence=confidence,
-            )  # fmt: skip
+                ties=self._bench.config.ties,
+                seed=self._bench.config.seed,
+                mixed=self._bench.config.systems.mixed,
+                confidence=confidence,
+            )
             write_step_table(folder, "scores", scores.to_table())
             with _quiet():
                 parts = self._table(labels, self._bench.main, per=_PARTS).to_table()
@@ -96,9 +108,14 @@ class Parts:
     def power(self, labels: LabelSet) -> None:
         """Test all pairs of systems."""
         options = self._bench.options(
-            "power", "tests", "repeats", "resample",
-            tests=["t", "clustered"], alpha=self._bench.config.options.alpha, repeats=1000,
-        )  # fmt: skip
+            "power",
+            "tests",
+            "repeats",
+            "resample",
+            tests=["t", "clustered"],
+            alpha=self._bench.config.options.alpha,
+            repeats=1000,
+        )
         measures = self._bench.measures_of("power", self._bench.measures)
 
         def make(folder: Path) -> None:
@@ -109,12 +126,15 @@ class Parts:
                 self.items(labels)
                 if measures == list(self._bench.measures)
                 else item_scores(
-                    self._labels.qrels(labels.name), self._ranks[labels.collection], measures,
+                    self._labels.qrels(labels.name),
+                    self._ranks[labels.collection],
+                    measures,
                     collection=self._collections[labels.collection],
-                    ties=self._bench.config.ties, seed=self._bench.config.seed,
+                    ties=self._bench.config.ties,
+                    seed=self._bench.config.seed,
                     mixed=self._bench.config.systems.mixed,
                 )
-            )  # fmt: skip
+            )
             total = len(items) * len(options["tests"])
             with self._bench.progress(f"power {labels.name}", total, "tests") as advance:
                 found = power(
@@ -131,10 +151,15 @@ class Parts:
         """Correlate the orders of systems under two label sets."""
         names = (one.name, other.name)
         coefficients = list(self._bench.config.options.coefficients)
-        options = self._scoring() | self._bootstrap() | {
-            "coefficients": coefficients, "fixed_relations": self._bench.config.fixed_relations,
-            "main": list(self._bench.main),
-        }  # fmt: skip
+        options = (
+            self._scoring()
+            | self._bootstrap()
+            | {
+                "coefficients": coefficients,
+                "fixed_relations": self._bench.config.fixed_relations,
+                "main": list(self._bench.main),
+            }
+        )
 
         def make(folder: Path) -> None:
             from kgtrec.meta.correlation import correlate, swaps
@@ -142,9 +167,14 @@ class Parts:
 
             first, second = self.items(one), self.items(other)
             found = correlate(
-                first, second, coefficients=coefficients, names=names, seed=self._bench.config.seed,
-                paired=one.collection == other.collection, **self._bootstrap(),
-            )  # fmt: skip
+                first,
+                second,
+                coefficients=coefficients,
+                names=names,
+                seed=self._bench.config.seed,
+                paired=one.collection == other.collection,
+                **self._bootstrap(),
+            )
             write_step_table(folder, "correlation", found.to_table())
             write_step_table(folder, "swaps", swaps(first, second).to_table())
             with _quiet():
@@ -178,9 +208,12 @@ class Parts:
             with self._bench.progress(f"depths {labels.name}", len(depths), "depths") as advance:
                 for depth in depths:
                     found = correlate(
-                        first, self.items(labels, depth), coefficients=coefficients, seed=self._bench.config.seed,
+                        first,
+                        self.items(labels, depth),
+                        coefficients=coefficients,
+                        seed=self._bench.config.seed,
                         **self._bootstrap(),
-                    ).to_table()  # fmt: skip
+                    ).to_table()
                     at = pa.array([depth] * found.num_rows, pa.int64())
                     tables.append(found.drop_columns(["first", "second"]).add_column(1, "depth", at))
                     self._items = {(labels.name, depths[0]): first}
@@ -198,9 +231,13 @@ class Parts:
             from kgtrec.evaluation.ties import compare_ties
 
             found = compare_ties(
-                self._labels.qrels(labels.name), self._ranks[labels.collection], measures, policies=policies,
-                seed=self._bench.config.seed, mixed=self._bench.config.systems.mixed,
-            )  # fmt: skip
+                self._labels.qrels(labels.name),
+                self._ranks[labels.collection],
+                measures,
+                policies=policies,
+                seed=self._bench.config.seed,
+                mixed=self._bench.config.systems.mixed,
+            )
             write_step_table(folder, "ties", found.to_table())
 
         options = {"measures": measures, "policies": policies, "seed": self._bench.config.seed} | self._mixture()
@@ -209,9 +246,14 @@ class Parts:
     def stability(self, labels: LabelSet) -> None:
         """Subsample the test set."""
         options = self._bench.options(
-            "stability", "sizes", "repeats", "micro", "macro",
-            repeats=50, coefficient=self._bench.config.options.coefficient,
-        )  # fmt: skip
+            "stability",
+            "sizes",
+            "repeats",
+            "micro",
+            "macro",
+            repeats=50,
+            coefficient=self._bench.config.options.coefficient,
+        )
         measures = self._bench.measures_of("stability", self._bench.measures)
 
         def make(folder: Path) -> None:
@@ -222,12 +264,17 @@ class Parts:
                 f"stability {labels.name}", len(sizes) * options["repeats"], "subsamples"
             ) as advance:
                 found = stability(
-                    self._labels.qrels(labels.name), self._ranks[labels.collection], measures,
+                    self._labels.qrels(labels.name),
+                    self._ranks[labels.collection],
+                    measures,
                     collection=self._collections[labels.collection],
-                    ties=self._bench.config.ties, seed=self._bench.config.seed,
+                    ties=self._bench.config.ties,
+                    seed=self._bench.config.seed,
                     mixed=self._bench.config.systems.mixed,
-                    workers=self._bench.workers, progress=advance, **options,
-                )  # fmt: skip
+                    workers=self._bench.workers,
+                    progress=advance,
+                    **options,
+                )
             write_step_table(folder, "stability", found.to_table())
             write_step_table(folder, "stability-scores", found.scores_table())
 

@@ -58,17 +58,20 @@ class Ranks:
             return " ".join(sums.values()), system.source.path
         on_it = [labels for labels in self._bench.config.labels if labels.collection == base]
         inputs = {"collection": Steps.key_of(self._collections.step(base))}
-        inputs |= {f"labels {labels.name}": sha256_of(self._labels.steps[labels.name] / qrels_name(None))
-                   for labels in on_it}  # fmt: skip
+        inputs |= {
+            f"labels {labels.name}": sha256_of(self._labels.steps[labels.name] / qrels_name(None)) for labels in on_it
+        }
         options: dict[str, Any] = {"system": system.name, "filter": list(self._bench.config.systems.filtered_by)}
         if system.source is None:
             options |= {"baseline": system.name, "seed": self._bench.config.seed}
         else:
             own = system.source
             is_archive = system.source.path.suffix.lower() == ".npz"
-            names = (ENTITY_LABELS, "relations.txt") if is_archive else (
-                TOPICS, ENTITY_LABELS, ENTITY_IDS, origin_path(own.path).name,
-            )  # fmt: skip
+            names = (
+                (ENTITY_LABELS, "relations.txt")
+                if is_archive
+                else (TOPICS, ENTITY_LABELS, ENTITY_IDS, origin_path(own.path).name)
+            )
             beside = [own.beside(own.path.with_name(name)) for name in names]
             inputs |= self._bench.inputs.sums_of([system.source, *(each for each in beside if each.path.is_file())])
             if not is_archive:
@@ -78,10 +81,15 @@ class Ranks:
             from kgtrec.ranking.write import write_ranked
 
             write_ranked(
-                self._collections[base], self._blocks(base, system), system.name, folder, depth=0,
+                self._collections[base],
+                self._blocks(base, system),
+                system.name,
+                folder,
+                depth=0,
                 progress=self._bench.progress,
-                filtered_by=self._bench.config.systems.filtered_by, judged=self._union(base),
-            )  # fmt: skip
+                filtered_by=self._bench.config.systems.filtered_by,
+                judged=self._union(base),
+            )
 
         step = self._bench.do(f"ranks-{base}-{_plain(system.name)}", make, inputs=inputs, options=options)
         return Steps.key_of(step), step / f"{system.name}.ranks.parquet"
@@ -120,9 +128,12 @@ class Ranks:
             return None
         question, entity = np.divmod(np.unique(np.concatenate(pairs)), len(collection.entities))
         return Qrels.of(
-            question.astype(np.int32), entity.astype(np.int32), np.zeros(len(entity), np.int32),
-            collection.questions.ids, collection.entities,
-        )  # fmt: skip
+            question.astype(np.int32),
+            entity.astype(np.int32),
+            np.zeros(len(entity), np.int32),
+            collection.questions.ids,
+            collection.entities,
+        )
 
     def __getitem__(self, base: str) -> list[AnswerRanks | Run]:
         """The systems' answer ranks, or runs, on a collection."""

@@ -28,9 +28,12 @@ _TESTS = {
     "tukey": "randomised Tukey HSD tests",
 }
 _KINDS = {
-    "test": "all test triples", "sample": "a sample of the test triples", "qrels": "given judgements",
-    "campaign": "a campaign's judgements of a pool", "published": "published judgements of a pool",
-}  # fmt: skip
+    "test": "all test triples",
+    "sample": "a sample of the test triples",
+    "qrels": "given judgements",
+    "campaign": "a campaign's judgements of a pool",
+    "published": "published judgements of a pool",
+}
 _STABLE = 0.9  # a mean tau from which a sample ranks systems nearly as the whole test set does
 _SHOWN_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.95)
 _MOST_SWAPS = 60
@@ -113,13 +116,18 @@ class _Composer:
             ]
             yield figures.slope_chart(
                 pa.table(dict(zip(("system", "labels", "value"), map(list, zip(*rows, strict=True)), strict=True))),
-                title=f"{self.main} of the systems under each label set", measure=self.main,
-            )  # fmt: skip
-        yield Facts((
-            ("systems", count_text(len(study.systems))), ("measures", count_text(len(study.measures))),
-            ("label sets", count_text(len(study.labels))), (f"questions of {first.name}", count_text(first.questions)),
-            (f"answers of {first.name}", count_text(first.answers)),
-        ))  # fmt: skip
+                title=f"{self.main} of the systems under each label set",
+                measure=self.main,
+            )
+        yield Facts(
+            (
+                ("systems", count_text(len(study.systems))),
+                ("measures", count_text(len(study.measures))),
+                ("label sets", count_text(len(study.labels))),
+                (f"questions of {first.name}", count_text(first.questions)),
+                (f"answers of {first.name}", count_text(first.answers)),
+            )
+        )
         if study.about:
             yield Text(study.about)
         if self.findings:
@@ -238,26 +246,47 @@ class _Composer:
     def _labels(self) -> Iterator[Block]:
         rows = [
             {
-                "label set": facts.name, "what": facts.about or _KINDS[facts.kind], "questions": facts.questions,
-                "answers": facts.answers, "per question": facts.answers / max(facts.questions, 1),
-                "judged wrong": facts.judged_wrong, "pooled": facts.triples, "depth": facts.depth,
+                "label set": facts.name,
+                "what": facts.about or _KINDS[facts.kind],
+                "questions": facts.questions,
+                "answers": facts.answers,
+                "per question": facts.answers / max(facts.questions, 1),
+                "judged wrong": facts.judged_wrong,
+                "pooled": facts.triples,
+                "depth": facts.depth,
             }
             for facts in self.study.labels
-        ]  # fmt: skip
+        ]
         pooled = any(facts.triples is not None for facts in self.study.labels)
-        shown = [Column("label set"), Column("what"), Column("questions"), Column("answers"),
-                 Column("per question", "answers per question", digits=2), Column("judged wrong")]  # fmt: skip
+        shown = [
+            Column("label set"),
+            Column("what"),
+            Column("questions"),
+            Column("answers"),
+            Column("per question", "answers per question", digits=2),
+            Column("judged wrong"),
+        ]
         shown += [Column("pooled", "pooled triples"), Column("depth", "pool depth")] if pooled else []
-        schema = pa.schema([
-            ("label set", pa.string()), ("what", pa.string()), ("questions", pa.int64()), ("answers", pa.int64()),
-            ("per question", pa.float64()), ("judged wrong", pa.int64()), ("pooled", pa.int64()), ("depth", pa.int64()),
-        ])  # fmt: skip
+        schema = pa.schema(
+            [
+                ("label set", pa.string()),
+                ("what", pa.string()),
+                ("questions", pa.int64()),
+                ("answers", pa.int64()),
+                ("per question", pa.float64()),
+                ("judged wrong", pa.int64()),
+                ("pooled", pa.int64()),
+                ("depth", pa.int64()),
+            ]
+        )
         yield Table(
-            "label-sets", "The label sets",
+            "label-sets",
+            "The label sets",
             "An answer counts once for each question that it answers: a test triple for its head and for its tail "
             "question. What is not judged is unknown, not wrong.",
-            pa.Table.from_pylist(rows, schema), tuple(shown),
-        )  # fmt: skip
+            pa.Table.from_pylist(rows, schema),
+            tuple(shown),
+        )
         found = [
             {"collection": self._collection(name), "category": category, **report["categories"][category]}
             for name, report in self.study.collections.items()
@@ -266,11 +295,12 @@ class _Composer:
         ]
         if found:
             yield Table(
-                "categories", "Relations by category",
+                "categories",
+                "Relations by category",
                 "How many-to-many the relations are, by the mean number of tails of a head and of heads of a tail.",
                 pa.Table.from_pylist(found),
                 (Column("collection"), Column("category"), Column("relations"), Column("test_triples", "test triples")),
-            )  # fmt: skip
+            )
 
     def _collection(self, name: str) -> str:
         """What a collection is called: as the label sets that have its questions."""
@@ -285,21 +315,24 @@ class _Composer:
             interval = f"{self.confidence} interval" + (f" over {scores.population}" if scores.drawn else "")
             differ, test = self._apart(name)
             yield score_table(
-                scores, differ, key=f"scores-{self.keys[name]}", title=f"Scores on {name}",
-                interval=interval, test=test,
-            )  # fmt: skip
+                scores, differ, key=f"scores-{self.keys[name]}", title=f"Scores on {name}", interval=interval, test=test
+            )
             chosen = _where(table, "measure", self.study.main)
             yield figures.score_intervals(
-                chosen, key=f"intervals-{self.keys[name]}", title=f"Scores on {name} with their intervals",
+                chosen,
+                key=f"intervals-{self.keys[name]}",
+                title=f"Scores on {name} with their intervals",
                 interval=interval,
-            )  # fmt: skip
+            )
             if name in parts:
                 cells = _where(parts[name], "measure", [self.main]).drop_columns(["measure"])
                 if any(map(_known, cells.column("value").to_pylist())):
                     yield figures.heat_map(
-                        _by_category(cells), key=f"by-category-{self.keys[name]}", value=self.main,
+                        _by_category(cells),
+                        key=f"by-category-{self.keys[name]}",
+                        value=self.main,
                         title=f"{self.main} on {name} by relation category and side",
-                    )  # fmt: skip
+                    )
 
     def _apart(self, name: str) -> tuple[dict[str, NDArray[np.bool_]] | None, str]:
         """Which pairs are significantly apart under each measure, and by which test."""
@@ -327,16 +360,19 @@ class _Composer:
             yield self._correlations(key, one, other, table)
             parts = self.study.part("correlation-parts").get(pair)
             if parts is not None and any(map(_known, parts.column("value").to_pylist())):
-                cells = _by_category(parts.rename_columns(
-                    ["system" if name == "measure" else name for name in parts.column_names]
-                ))  # fmt: skip
+                cells = _by_category(
+                    parts.rename_columns(["system" if name == "measure" else name for name in parts.column_names])
+                )
                 yield figures.heat_map(
-                    cells, key=f"agreement-{key}", value="tau-b", diverging=True,
+                    cells,
+                    key=f"agreement-{key}",
+                    value="tau-b",
+                    diverging=True,
                     title=f"Agreement of {one} and {other} by relation category and side",
                     caption=f"Kendall's tau-b between the rankings of the systems on {one} and on {other}, for each "
                     "relation category and side apart (blue above 0, orange below, white at 0). -: undefined, as where "
                     "all systems score alike.",
-                )  # fmt: skip
+                )
             yield from self._swaps(key, one, other)
 
     def _correlations(self, key: str, one: str, other: str, table: pa.Table) -> Table:
@@ -363,10 +399,12 @@ class _Composer:
             columns.append(Column("fixed", f"{first}, relations as in {one}", 3, "higher"))
             caption += f" Last column: {first} with {other} reweighted to the relation distribution of {one}."
         names = [name for column in columns for name in (column.name, column.low, column.high) if name]
-        data = pa.table({
-            name: pa.array([row.get(name, None if name == "measure" else math.nan) for row in wide.values()])
-            for name in names
-        })  # fmt: skip
+        data = pa.table(
+            {
+                name: pa.array([row.get(name, None if name == "measure" else math.nan) for row in wide.values()])
+                for name in names
+            }
+        )
         self._tell_agreement(one, other, table, coefficients[0])
         return Table(f"correlation-{key}", f"{one} against {other}", caption, data, tuple(columns))
 
@@ -410,12 +448,20 @@ class _Composer:
         chosen = _where(table, "measure", self.study.main)
         if not chosen.num_rows:
             return
-        columns = [Column("measure"), Column("better", f"better on {one}"), Column("worse", f"better on {other}"),
-                   Column("first", f"difference on {one}"), Column("second", f"difference on {other}")]  # fmt: skip
+        columns = [
+            Column("measure"),
+            Column("better", f"better on {one}"),
+            Column("worse", f"better on {other}"),
+            Column("first", f"difference on {one}"),
+            Column("second", f"difference on {other}"),
+        ]
         more = ""
         if "significant" in chosen.column_names:
-            columns += [Column("first_p", f"p on {one}", form="p"), Column("second_p", f"p on {other}", form="p"),
-                        Column("significant", "significant on")]  # fmt: skip
+            columns += [
+                Column("first_p", f"p on {one}", form="p"),
+                Column("second_p", f"p on {other}", form="p"),
+                Column("significant", "significant on"),
+            ]
             names = {"first": one, "second": other}
             verdicts = [names.get(text, text) for text in chosen.column("significant").to_pylist()]
             place = chosen.column_names.index("significant")
@@ -425,9 +471,12 @@ class _Composer:
             more += f" The first {_MOST_SWAPS} of {count_text(chosen.num_rows)}; the others are in the data."
             chosen = chosen.slice(0, _MOST_SWAPS)
         yield Table(
-            f"swaps-{key}", f"Pairs that {one} and {other} put in opposite order",
-            f"Under {_listed(self.study.main)}, the largest difference on {one} on top.{more}", chosen, tuple(columns),
-        )  # fmt: skip
+            f"swaps-{key}",
+            f"Pairs that {one} and {other} put in opposite order",
+            f"Under {_listed(self.study.main)}, the largest difference on {one} on top.{more}",
+            chosen,
+            tuple(columns),
+        )
 
     # depths
 
@@ -441,25 +490,33 @@ class _Composer:
                 self._tell_growth(name, grown)
             own = _where(table, "coefficient", [coefficient])
             depths = sorted(set(own.column("depth").to_pylist()))
-            drawn = pa.table({
-                "measure": own.column("measure"), "depth": own.column("depth"), "tau": own.column("value")
-            })  # fmt: skip
+            drawn = pa.table(
+                {"measure": own.column("measure"), "depth": own.column("depth"), "tau": own.column("value")}
+            )
             yield figures.tau_by_depth(
-                drawn, key=f"tau-by-depth-{key}", title=f"The ranking of the systems by pool depth of {name}",
-                correlation=correlation, reference=f"the labels of depth {depths[0]}",
-            )  # fmt: skip
+                drawn,
+                key=f"tau-by-depth-{key}",
+                title=f"The ranking of the systems by pool depth of {name}",
+                correlation=correlation,
+                reference=f"the labels of depth {depths[0]}",
+            )
             rows: dict[str, dict[str, Any]] = {measure: {"measure": measure} for measure in self.study.measures}
             for row in own.to_pylist():
                 rows[row["measure"]][f"depth {row['depth']}"] = row["value"]
             names = [f"depth {depth}" for depth in depths]
-            data = pa.table({"measure": list(rows), **{
-                each: pa.array([row.get(each, math.nan) for row in rows.values()]) for each in names
-            }})  # fmt: skip
+            data = pa.table(
+                {
+                    "measure": list(rows),
+                    **{each: pa.array([row.get(each, math.nan) for row in rows.values()]) for each in names},
+                }
+            )
             yield Table(
-                f"depths-{key}", f"{correlation} to depth {depths[0]} by pool depth of {name}",
-                "The same numbers; resampling ranges are in the data.", data,
+                f"depths-{key}",
+                f"{correlation} to depth {depths[0]} by pool depth of {name}",
+                "The same numbers; resampling ranges are in the data.",
+                data,
                 (Column("measure"), *(Column(each, each, 3) for each in names)),
-            )  # fmt: skip
+            )
             self._tell_depths(name, rows, depths)
 
     def _tell_growth(self, name: str, grown: pa.Table) -> None:
@@ -495,9 +552,11 @@ class _Composer:
         for name, table in self.study.part("stability").items():
             key = self.keys[name]
             yield figures.stability(
-                table, key=f"stability-{key}", title=f"The ranking of the systems on samples of {name}",
+                table,
+                key=f"stability-{key}",
+                title=f"The ranking of the systems on samples of {name}",
                 correlation=correlation,
-            )  # fmt: skip
+            )
             by_measure: dict[str, Rows] = {}
             for row in table.to_pylist():
                 by_measure.setdefault(row["measure"], []).append(row)
@@ -509,8 +568,11 @@ class _Composer:
                 "share": pa.array([100 * share if share else math.nan for share, _ in needed.values()], pa.float64()),
                 "triples": pa.array([triples for _, triples in needed.values()], pa.int64()),
             }
-            shown = [Column("measure"), Column("share", f"% needed for {_STABLE:g}", 0, "lower"),
-                     Column("triples", "triples")]  # fmt: skip
+            shown = [
+                Column("measure"),
+                Column("share", f"% needed for {_STABLE:g}", 0, "lower"),
+                Column("triples", "triples"),
+            ]
             for share in near:
                 for place, end in enumerate(("mean", "low", "high")):
                     label = f"{share:.3g}" + (f" {end}" if place else "")
@@ -521,11 +583,13 @@ class _Composer:
                 shown.append(Column(label, f"{share:.0%}", 3, "higher", f"{label} low", f"{label} high"))
             repeats = table.column("repeats").to_pylist()[0]
             yield Table(
-                f"stability-{key}", f"{correlation} of samples of {name} with all of it",
+                f"stability-{key}",
+                f"{correlation} of samples of {name} with all of it",
                 f"Mean over {count_text(repeats)} random samples of each size, and the middle 95% of them beneath. "
                 f"Needed: the least size from which on the mean is at least {_STABLE:g}.",
-                pa.table(columns), tuple(shown),
-            )  # fmt: skip
+                pa.table(columns),
+                tuple(shown),
+            )
             self._tell_stability(name, needed)
 
     def _tell_stability(self, name: str, needed: Mapping[str, tuple[float | None, int | None]]) -> None:
@@ -558,24 +622,34 @@ class _Composer:
             own = _where(curves[name], "test", [test])
             if own.num_rows:
                 yield figures.p_value_curves(
-                    own, key=f"p-values-{key}", title=f"p-values of all pairs of systems on {name}",
-                    test=_TESTS[test], alpha=alpha,
-                )  # fmt: skip
+                    own,
+                    key=f"p-values-{key}",
+                    title=f"p-values of all pairs of systems on {name}",
+                    test=_TESTS[test],
+                    alpha=alpha,
+                )
             shown = (
-                Column("measure"), Column("test"), Column("n_items", "items"), Column("pairs"),
-                Column("below", f"p < {alpha:g}", better="higher"), Column("share", "share", 3, "higher"),
-                Column("below_adjusted", "adjusted"), Column("share_adjusted", "share, adjusted", 3, "higher"),
+                Column("measure"),
+                Column("test"),
+                Column("n_items", "items"),
+                Column("pairs"),
+                Column("below", f"p < {alpha:g}", better="higher"),
+                Column("share", "share", 3, "higher"),
+                Column("below_adjusted", "adjusted"),
+                Column("share_adjusted", "share, adjusted", 3, "higher"),
                 Column("area", "area under the curve", form="p"),
                 Column("smallest", "smallest found", form="difference"),
                 Column("largest_missed", "largest missed", form="difference"),
-            )  # fmt: skip
+            )
             yield Table(
-                f"power-{key}", f"Pairs of systems that each measure distinguishes on {name}",
+                f"power-{key}",
+                f"Pairs of systems that each measure distinguishes on {name}",
                 f"Two-tailed, alpha {alpha:g}; adjusted by Holm's method. Answers of one question are not independent: "
                 "clustered tests allow for this, plain t-tests over answers find too many differences significant. "
                 "Smallest found and largest missed: differences of what is averaged.",
-                _without_repeats(table), shown,
-            )  # fmt: skip
+                _without_repeats(table),
+                shown,
+            )
             self._tell_power(name, _where(table, "test", [test]), test)
 
     def _tell_power(self, name: str, table: pa.Table, test: str) -> None:
@@ -598,24 +672,33 @@ class _Composer:
             columns = table.column_names
             policies = columns[columns.index("measure") + 1 : columns.index("apart")]
             rows = table.to_pylist()
-            drawn = pa.table({
-                "system": [row["system"] for row in rows for _ in policies],
-                "measure": [row["measure"] for row in rows for _ in policies],
-                "policy": [policy for _ in rows for policy in policies],
-                "value": pa.array([row[policy] for row in rows for policy in policies], pa.float64()),
-            })  # fmt: skip
+            drawn = pa.table(
+                {
+                    "system": [row["system"] for row in rows for _ in policies],
+                    "measure": [row["measure"] for row in rows for _ in policies],
+                    "policy": [policy for _ in rows for policy in policies],
+                    "value": pa.array([row[policy] for row in rows for policy in policies], pa.float64()),
+                }
+            )
             yield figures.tie_report(
                 drawn, key=f"ties-{self.keys[name]}", title=f"Scores on {name} under every policy for ties"
             )
-            shown = (Column("system"), Column("measure"), Column("tied", "share tied"),
-                     Column("mean_group", "mean group", 1), Column("largest_group", "largest group"),
-                     Column("apart", "apart", 4))  # fmt: skip
+            shown = (
+                Column("system"),
+                Column("measure"),
+                Column("tied", "share tied"),
+                Column("mean_group", "mean group", 1),
+                Column("largest_group", "largest group"),
+                Column("apart", "apart", 4),
+            )
             yield Table(
-                f"ties-{self.keys[name]}", f"Ties on {name}",
+                f"ties-{self.keys[name]}",
+                f"Ties on {name}",
                 "Share of the answers that another candidate ties with, how many candidates tie there, and how far the "
                 "optimistic and the pessimistic score lie apart.",
-                table, shown,
-            )  # fmt: skip
+                table,
+                shown,
+            )
             self._tell_ties(name, [row for row in rows if _known(row["apart"])])
 
     def _tell_ties(self, name: str, rows: Rows) -> None:

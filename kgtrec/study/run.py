@@ -150,13 +150,19 @@ def _require_own(folder: Path, *, with_config: bool, with_page: bool) -> None:
 def _about(bench: Bench) -> dict[str, Any]:
     """What the manifest says of the study as a whole; no times, and no place of this machine."""
     config = bench.config
-    settings = {"seed": str(config.seed), "measures": " ".join(bench.measures), "ties": config.ties or "usual",
-                "bootstrap": f"{config.resamples:,} samples, {config.options.confidence:.0%} intervals"}  # fmt: skip
+    settings = {
+        "seed": str(config.seed),
+        "measures": " ".join(bench.measures),
+        "ties": config.ties or "usual",
+        "bootstrap": f"{config.resamples:,} samples, {config.options.confidence:.0%} intervals",
+    }
     for part, options in config.parts.items():
         if options:
             settings[part] = ", ".join(f"{name} {_shown(value)}" for name, value in options.items())
     return {
-        "title": config.title, "subtitle": config.subtitle, "about": list(config.about),
+        "title": config.title,
+        "subtitle": config.subtitle,
+        "about": list(config.about),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}},
         "settings": settings,
         "commands": [f"kgtrec study {STUDY_CONFIG}"],
@@ -166,7 +172,7 @@ def _about(bench: Bench) -> dict[str, Any]:
             {"name": each.name, "bytes": each.size, "sha256": each.sha256}
             for each in sorted(bench.inputs.read.values(), key=lambda each: each.name)
         ],
-    }  # fmt: skip
+    }
 
 
 def _shown(value: Any) -> str:
@@ -180,8 +186,9 @@ def _alone(folder: Path) -> Iterator[None]:
     try:
         (folder / STEPS).mkdir(exist_ok=True)
     except OSError as error:
-        raise KgtrecError(f"{folder}: cannot write the study here: {error.strerror}; choose another folder with --out"
-                          ) from None  # fmt: skip
+        raise KgtrecError(
+            f"{folder}: cannot write the study here: {error.strerror}; choose another folder with --out"
+        ) from None
     with ExitStack() as held:
         try:
             held.enter_context(alone_in(folder / LOCK, wait=False))

@@ -73,10 +73,14 @@ def score_table(
         better = parse_measure(measure).record.better
         shown.append(
             Column(
-                measure, digits=digits_of(measure), better=better, low=names.get("low", ""), high=names.get("high", ""),
+                measure,
+                digits=digits_of(measure),
+                better=better,
+                low=names.get("low", ""),
+                high=names.get("high", ""),
                 groups=names.get("groups", ""),
             )
-        )  # fmt: skip
+        )
     usual = [
         f"Beneath each score: {interval}." if scores.low is not None else "",
         "Bold: the best of a measure." if len(scores.systems) > 1 else "",

@@ -135,20 +135,28 @@ def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> lis
         there = {path.relative_to(place).as_posix(): path for path in sorted(_files(place))}
         expected = dict(found if files is None else files)
     except (ValueError, KeyError, TypeError):
-        return [FormatError("expected what a study says of a step, found something else; run kgtrec study again",
-                            path=place / STEP)]  # fmt: skip
+        return [
+            FormatError(
+                "expected what a study says of a step, found something else; run kgtrec study again", path=place / STEP
+            )
+        ]
     wrong = [
         FormatError("expected this file of the step, found none; run kgtrec study again", path=place / name)
-        for name in expected if name not in there
+        for name in expected
+        if name not in there
     ] + [
         FormatError("expected the file that the study wrote, found another; run kgtrec study again", path=place / name)
-        for name in expected if name in there and sha256_of(there[name]) != expected[name]
-    ]  # fmt: skip
+        for name in expected
+        if name in there and sha256_of(there[name]) != expected[name]
+    ]
     return wrong + [
-        FormatError("expected files of the step alone, found another, for which kgtrec study computes it again; move "
-                    "it away", path=place / name)
-        for name in there if name not in (*expected, STEP)
-    ]  # fmt: skip
+        FormatError(
+            "expected files of the step alone, found another, for which kgtrec study computes it again; move it away",
+            path=place / name,
+        )
+        for name in there
+        if name not in (*expected, STEP)
+    ]
 
 
 def _files(folder: Path) -> list[Path]:

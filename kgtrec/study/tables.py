@@ -23,8 +23,17 @@ _COLUMNS: dict[str, dict[str, str]] = {
     "parts": {"system": _TEXT, **_BY_CATEGORY},
     "growth": {"depth": _COUNT, "triples": _COUNT, "positives": _COUNT},
     "power": {
-        "measure": _TEXT, "test": _TEXT, "items": _TEXT, "n_items": _COUNT, "pairs": _COUNT, "below": _COUNT,
-        "share": _NUMBER, "below_adjusted": _COUNT, "share_adjusted": _NUMBER, "area": _NUMBER, "smallest": _NUMBER,
+        "measure": _TEXT,
+        "test": _TEXT,
+        "items": _TEXT,
+        "n_items": _COUNT,
+        "pairs": _COUNT,
+        "below": _COUNT,
+        "share": _NUMBER,
+        "below_adjusted": _COUNT,
+        "share_adjusted": _NUMBER,
+        "area": _NUMBER,
+        "smallest": _NUMBER,
         "largest_missed": _NUMBER,
     },
     "pairs": {"measure": _TEXT, "first": _TEXT, "second": _TEXT, "test": _TEXT, "p_adjusted": _NUMBER},
@@ -33,19 +42,34 @@ _COLUMNS: dict[str, dict[str, str]] = {
     "correlation-fixed": _CORRELATION,
     "correlation-parts": _BY_CATEGORY,
     "swaps": {
-        "measure": _TEXT, "better": _TEXT, "worse": _TEXT, "first": _NUMBER, "second": _NUMBER, "first_p?": _NUMBER,
-        "second_p?": _NUMBER, "significant?": _TEXT,
+        "measure": _TEXT,
+        "better": _TEXT,
+        "worse": _TEXT,
+        "first": _NUMBER,
+        "second": _NUMBER,
+        "first_p?": _NUMBER,
+        "second_p?": _NUMBER,
+        "significant?": _TEXT,
     },
     "depths": {**_CORRELATION, "depth": _COUNT},
     "stability": {
-        "measure": _TEXT, "share": _NUMBER, "triples": _COUNT, "repeats": _COUNT, "mean": _NUMBER, "low": _NUMBER,
+        "measure": _TEXT,
+        "share": _NUMBER,
+        "triples": _COUNT,
+        "repeats": _COUNT,
+        "mean": _NUMBER,
+        "low": _NUMBER,
         "high": _NUMBER,
     },
     "ties": {
-        "system": _TEXT, "measure": _TEXT, "tied": _NUMBER, "mean_group": _NUMBER, "largest_group": _COUNT,
+        "system": _TEXT,
+        "measure": _TEXT,
+        "tied": _NUMBER,
+        "mean_group": _NUMBER,
+        "largest_group": _COUNT,
         "apart": _NUMBER,
     },
-}  # fmt: skip
+}
 _OF_ALL_MEASURES = (
     "scores",
     "correlation",
@@ -108,9 +132,11 @@ def _wrong_column(column: pa.ChunkedArray, kind: str) -> str:
     is_whole = types.is_integer(of) or len(column) == 0
     is_number = is_whole or types.is_floating(of) or types.is_null(of)
     fits = {
-        _TEXT: types.is_string(of) or len(column) == 0, _NUMBER: is_number, _COUNT: is_whole,
+        _TEXT: types.is_string(of) or len(column) == 0,
+        _NUMBER: is_number,
+        _COUNT: is_whole,
         "": is_number or types.is_string(of) or types.is_boolean(of),
-    }[kind]  # fmt: skip
+    }[kind]
     if not fits:
         return f"{kind or 'text or numbers'}, found {of}"
     if kind in (_TEXT, _COUNT) and column.null_count:

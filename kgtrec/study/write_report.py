@@ -35,8 +35,10 @@ def write_report(
     chosen = list(formats or USUAL_FORMATS)
     files = report_files(study_report(found), chosen, width=width, with_intervals=with_intervals)
     if "csv" in chosen:
-        files |= {name: table_csv(table).encode()
-                  for name, table in zip(_data_names(found.tables), found.tables.values(), strict=True)}  # fmt: skip
+        files |= {
+            name: table_csv(table).encode()
+            for name, table in zip(_data_names(found.tables), found.tables.values(), strict=True)
+        }
     targets = {name: page if name == PAGE else page.parent / name for name in files}
     for target in targets.values():
         require_file(target, by=BY)

@@ -22,8 +22,9 @@ ONE_TO_ONE = Alignments.by_row(3, 3)
 
 def labelled(ranks):
     """(question, answer) -> (above, tied, n_other)."""
-    pairs = zip(ranks.questions.decode(ranks.question).to_pylist(), ranks.entities.decode(ranks.entity).to_pylist(),
-                strict=True)  # fmt: skip
+    pairs = zip(
+        ranks.questions.decode(ranks.question).to_pylist(), ranks.entities.decode(ranks.entity).to_pylist(), strict=True
+    )
     counts = zip(ranks.above.tolist(), ranks.tied.tolist(), ranks.n_other.tolist(), strict=True)
     return dict(zip(pairs, counts, strict=True))
 
@@ -43,9 +44,13 @@ def test_three_by_three_by_hand():
     """Left to right: ranks 1, 1.5 (tied with right2) and 1; right to left: 1, 1.5 (tied with left0) and 2."""
     ranks = align(THREE, ONE_TO_ONE, name="toy")
     assert labelled(ranks) == {
-        ("tail0", "right0"): (0, 0, 2), ("tail1", "right1"): (0, 1, 2), ("tail2", "right2"): (0, 0, 2),
-        ("head0", "left0"): (0, 0, 2), ("head1", "left1"): (0, 1, 2), ("head2", "left2"): (1, 0, 2),
-    }  # fmt: skip
+        ("tail0", "right0"): (0, 0, 2),
+        ("tail1", "right1"): (0, 1, 2),
+        ("tail2", "right2"): (0, 0, 2),
+        ("head0", "left0"): (0, 0, 2),
+        ("head1", "left1"): (0, 1, 2),
+        ("head2", "left2"): (1, 0, 2),
+    }
     collection = alignment_collection(ONE_TO_ONE)
     assert (ranks.name, ranks.collection) == ("toy", collection.fingerprint)
     scores = evaluate(collection, ranks, ["micro.MR", "micro.Hits@1"])
@@ -66,8 +71,9 @@ def test_candidates_are_the_test_entities_or_all():
     alignments = Alignments.of([(1, 1)], [(0, 0), (2, 2)])
     assert labelled(align(THREE, alignments)) == {("head0", "left1"): (0, 0, 0), ("tail0", "right1"): (0, 0, 0)}
     assert labelled(align(THREE, alignments, candidates="all")) == {
-        ("head0", "left1"): (0, 1, 2), ("tail0", "right1"): (0, 1, 2),
-    }  # fmt: skip
+        ("head0", "left1"): (0, 1, 2),
+        ("tail0", "right1"): (0, 1, 2),
+    }
 
 
 def test_an_entity_with_two_partners_is_one_question_with_two_answers():
@@ -154,8 +160,9 @@ def test_study_tables():
     """The long table has a row per set and measure; the summary's interval has no width at the full size."""
     rng = np.random.default_rng(9)
     similarities = rng.normal(size=(40, 40)) + 2 * np.eye(40)
-    study = study_alignment(similarities, Alignments.by_row(40, 40), [0.25, 40], repeats=6,
-                            measures=["micro.MR", "micro.Hits@1"], name="s")  # fmt: skip
+    study = study_alignment(
+        similarities, Alignments.by_row(40, 40), [0.25, 40], repeats=6, measures=["micro.MR", "micro.Hits@1"], name="s"
+    )
     table, summary = joined_studies([study, study])
     assert table.column_names == ["system", "size", "repeat", "measure", "value"]
     assert table.num_rows == 2 * 12 * 2
@@ -194,9 +201,7 @@ def test_dbp15k(data):
     collection, ranks = alignment_collection(alignments), study.ranks
     scores = evaluate(collection, ranks, ["micro.MR", "micro.Hits@1", "micro.MRR"], per="side")
     tail = scores.values[0, :, scores.items["side"].to_pylist().index("tail")]
-    assert [round(v, p) for v, p in zip(tail, (1, 4, 4), strict=True)] == [
-        492.0, 0.3376, 0.4480,
-    ]  # fmt: skip
+    assert [round(v, p) for v, p in zip(tail, (1, 4, 4), strict=True)] == [492.0, 0.3376, 0.4480]
     assert set(ranks.n_other.tolist()) == {10_499}
     assert round(1 - (tail[0] - 1) / ((10_500 + 1) / 2 - 1), 4) == 0.9065  # AMRI
     rows = {(row["measure"], row["size"]): row["mean"] for row in study.summary().to_pylist()}
@@ -252,7 +257,7 @@ WRONG = {
     "no sizes": (lambda: study_alignment(THREE, ONE_TO_ONE, []), "expected at least one size"),
     "repeats": (lambda: study_alignment(THREE, ONE_TO_ONE, [1], repeats=0), "expected repeats to be a whole number"),
     "measure": (lambda: study_alignment(THREE, ONE_TO_ONE, [1], measures="micro.MRRR"), "micro.MRR"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -268,8 +273,10 @@ def test_a_study_of_single_alignments_tells_what_has_no_value():
     """One candidate leaves chance no room: AMRI is undefined at size 1, which the warning names, and shown as -."""
     similarities = np.random.default_rng(0).random((6, 6))
     with pytest.warns(KgtrecWarning, match=r"micro\.AMRI of gcn at size 1 is undefined where chance leaves no room"):
-        study = study_alignment(similarities, Alignments.by_row(6, 6), [1, 6], repeats=2, name="gcn",
-                                measures="micro.MR micro.AMRI")  # fmt: skip
+        study = study_alignment(
+            similarities, Alignments.by_row(6, 6), [1, 6], repeats=2, name="gcn", measures="micro.MR micro.AMRI"
+        )
     assert [line.split()[2:] for line in shown(study, "table", ["summary"]).splitlines()[1:4:2]] == [
-        ["1", "2", "1.0000", "1.0000", "1.0000"], ["1", "2", "-", "-", "-"],
-    ]  # fmt: skip
+        ["1", "2", "1.0000", "1.0000", "1.0000"],
+        ["1", "2", "-", "-", "-"],
+    ]

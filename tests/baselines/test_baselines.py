@@ -45,9 +45,13 @@ def everything_asked(train: Triples) -> Questions:
     )
     ids = Vocabulary.of([f"q{i}" for i in range(sides.size)])
     return Questions(
-        ids, sides.ravel(), relations.ravel().astype(np.int32), anchors.ravel().astype(np.int32),
-        train.entities, train.relations,
-    )  # fmt: skip
+        ids,
+        sides.ravel(),
+        relations.ravel().astype(np.int32),
+        anchors.ravel().astype(np.int32),
+        train.entities,
+        train.relations,
+    )
 
 
 def all_scores(name: str, train: Triples, **options: object) -> np.ndarray:
@@ -264,8 +268,12 @@ def test_the_graph_has_each_distinct_fact_in_both_directions(graph):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("popularty", {}, "no baseline 'popularty'; did you mean popularity?; there are popularity, inverse, "
-                          "neighbours, rules, svd, rescal, random, constant"),
+        (
+            "popularty",
+            {},
+            "no baseline 'popularty'; did you mean popularity?; there are popularity, inverse, "
+            "neighbours, rules, svd, rescal, random, constant",
+        ),
         ("svd", {"factor": 3}, "svd has no option 'factor'; did you mean factors?; its options: factors"),
         ("popularity", {"k": 3}, "popularity has no option 'k'; its options: none"),
         ("svd", {"factors": "3.5"}, "expected a whole number for factors, found '3.5'"),
@@ -276,7 +284,7 @@ def test_the_graph_has_each_distinct_fact_in_both_directions(graph):
         ("rules", {"aggregate": "sum"}, "expected one of max, noisy-or for aggregate, found 'sum'"),
         ("rules", {"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_fitted_says_why(name, options, message):
     with pytest.raises(KgtrecError) as caught:
         fit_baseline(name, Triples.of([("a", "r", "b")]), **options)

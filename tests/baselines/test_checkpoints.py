@@ -52,9 +52,6 @@ def test_several_values_on_the_command_line_make_several_systems(collection, tmp
     write_collection(tmp_path / "C", collection)
     options = ["--option", "factors=3,7", "--depth", "0", "--out", str(tmp_path / "ranks")]
     main(["baseline", "svd", str(tmp_path / "C"), *options])
-    assert sorted(tree(tmp_path / "ranks")) == [
-        "svd@1.ranks.parquet",
-        "svd@2.ranks.parquet",
-    ]
+    assert sorted(tree(tmp_path / "ranks")) == ["svd@1.ranks.parquet", "svd@2.ranks.parquet"]
     assert read_answer_ranks(tmp_path / "ranks" / "svd@2.ranks.parquet").name == "svd@2"
     assert "(factors=7)" in capsys.readouterr().err

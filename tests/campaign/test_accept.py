@@ -21,9 +21,13 @@ from tests.campaigns_by_hand import campaign_of
 NOW = "2026-11-22T08:00:00Z"
 WIKI = "https://en.wikipedia.org/wiki/Paris"
 PEOPLE = people_of(
-    ("ann", "annotator", True), ("bob", "annotator", True), ("cleo", "annotator", False), ("eve", "adjudicator", True),
-    ("bob", "adjudicator", True), ("ivy", "expert", True),
-)  # fmt: skip
+    ("ann", "annotator", True),
+    ("bob", "annotator", True),
+    ("cleo", "annotator", False),
+    ("eve", "adjudicator", True),
+    ("bob", "adjudicator", True),
+    ("ivy", "expert", True),
+)
 CONFLICT = [(0, "ann", "annotator", "Y", WIKI, ""), (0, "bob", "annotator", "N", WIKI, "")]
 
 
@@ -49,9 +53,10 @@ def taken(given_campaign, *rows: Incoming, **policies) -> Accepted:
 def labels_of_task(task):
     triples = campaign_of().pool.triples
     return (
-        triples.entities[triples.head[task - 1]], triples.relations[triples.relation[task - 1]],
+        triples.entities[triples.head[task - 1]],
+        triples.relations[triples.relation[task - 1]],
         triples.entities[triples.tail[task - 1]],
-    )  # fmt: skip
+    )
 
 
 def test_a_verdict_becomes_an_event():
@@ -66,8 +71,11 @@ def test_events_keep_the_order_of_the_rows():
     """Those of adjudicators come last, since they are looked at last: so the record is in the order of the rules."""
     rows = [row(1, "eve", role="adjudicator"), row(2, "bob"), row(2, "ann", "unsure", ""), row(1, "ivy", role="expert")]
     assert [event[:3] for event in said(taken(campaign(CONFLICT), *rows).judgements)] == [
-        (1, "bob", "annotator"), (1, "ann", "annotator"), (0, "ivy", "expert"), (0, "eve", "adjudicator"),
-    ]  # fmt: skip
+        (1, "bob", "annotator"),
+        (1, "ann", "annotator"),
+        (0, "ivy", "expert"),
+        (0, "eve", "adjudicator"),
+    ]
 
 
 def test_unsure_needs_no_link_and_no_note_is_needed():
@@ -98,12 +106,18 @@ def test_unsure_needs_no_link_and_no_note_is_needed():
         ({"task": -1}, "expected a task of 1 to 6, found -1"),
         ({"task": 10**30}, f"expected a task of 1 to 6, found {10**30}"),
         ({"task": None}, "expected a task number, or head, relation and tail, found neither"),
-        ({"task": None, "labels": ("fr", "capital", None)},
-         "expected all of head, relation and tail, or a task number alone, found some of them"),
-        ({"task": None, "labels": ("paris", "capital", "fr")},
-         "expected a triple of the pool's 6, found 'paris' 'capital' 'fr'"),
-        ({"task": None, "labels": ("\ud800", "capital", "")},
-         "expected a triple of the pool's 6, found '\\ud800' 'capital' ''"),
+        (
+            {"task": None, "labels": ("fr", "capital", None)},
+            "expected all of head, relation and tail, or a task number alone, found some of them",
+        ),
+        (
+            {"task": None, "labels": ("paris", "capital", "fr")},
+            "expected a triple of the pool's 6, found 'paris' 'capital' 'fr'",
+        ),
+        (
+            {"task": None, "labels": ("\ud800", "capital", "")},
+            "expected a triple of the pool's 6, found '\\ud800' 'capital' ''",
+        ),
         ({"task": 9, "labels": labels_of_task(1)}, "expected a triple of the pool's 6, found {1} as task 9"),
         ({"task": 2, "labels": labels_of_task(1)}, "expected task 2 to be {2}, found {1}"),
         ({"task": 2, "labels": ("x", "y", "z")}, "expected task 2 to be {2}, found 'x' 'y' 'z'"),
@@ -116,15 +130,19 @@ def test_unsure_needs_no_link_and_no_note_is_needed():
         ({"source": ""}, "expected a link to the source of a Y, found none"),
         ({"source": "", "verdict": "N"}, "expected a link to the source of a N, found none"),
         ({"source": "x", "verdict": "unsure"}, "expected a link that begins with https://, found 'x'"),
-        ({"source": "https://en.wikipedia.org/" + "x" * LONGEST_SOURCE},
-         f"expected a link of at most 2,048 characters, found 2,073: 'https://en.wikipedia.org/{'x' * 75}...'"),
-        ({"note": "x" * (LONGEST_NOTE + 1)},
-         f"expected a note of at most 10,000 characters, found 10,001: '{'x' * 100}...'"),
+        (
+            {"source": "https://en.wikipedia.org/" + "x" * LONGEST_SOURCE},
+            f"expected a link of at most 2,048 characters, found 2,073: 'https://en.wikipedia.org/{'x' * 75}...'",
+        ),
+        (
+            {"note": "x" * (LONGEST_NOTE + 1)},
+            f"expected a note of at most 10,000 characters, found 10,001: '{'x' * 100}...'",
+        ),
         ({"note": "half \udfff"}, "expected a note of Unicode text, found half a surrogate pair in 'half \\udfff'"),
         ({"note": "\x1b[2J"}, "expected a note without control characters, found '\\x1b' in '\\x1b[2J'"),
         ({"note": "a\0"}, "expected a note without control characters, found '\\x00' in 'a\\x00'"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_refused_with_its_place(wrong, message):
     """One message on one line, and nothing is accepted."""
     message = message.replace("{roles}", "expected a role of annotator, adjudicator, expert")
@@ -146,10 +164,7 @@ def test_a_triple_that_a_rule_judged_is_refused():
 def test_all_refusals_are_told_and_none_is_stored():
     """In the order of the rows; with keep_going the others are taken."""
     rows = [row(1), row(2, source="", place="a.csv:3"), row(3, place="a.csv:4"), row(9, place="a.csv:5")]
-    told = [
-        "a.csv:3: expected a link to the source of a Y, found none",
-        "a.csv:5: expected a task of 1 to 6, found 9",
-    ]
+    told = ["a.csv:3: expected a link to the source of a Y, found none", "a.csv:5: expected a task of 1 to 6, found 9"]
     assert refusal(campaign(), *rows) == "\n".join(told)
     accepted = taken(campaign(), *rows, keep_going=True)
     assert [event[0] for event in said(accepted.judgements)] == [0, 2]
@@ -217,8 +232,9 @@ def test_one_person_judges_a_triple_in_one_role_of_the_same_file():
     accepted = taken(versatile, *rows, keep_going=True)
     assert [event[:3] for event in said(accepted.judgements)] == [(0, "eve", "expert")]
     assert [str(one).rpartition(", ")[2] for one in accepted.refused] == [
-        "its expert", "who has judged this triple as expert"
-    ]  # fmt: skip
+        "its expert",
+        "who has judged this triple as expert",
+    ]
 
 
 def test_a_correction_is_not_older_than_what_it_corrects():
@@ -377,7 +393,7 @@ def test_a_link_to_a_verified_source_is_taken(link):
         ("https://wikipedia.org/\u200b", "expected a link without white space and special characters, found '\\u200b'"),
         ("https://wikipedia.org/\u202e", "expected a link without white space and special characters, found '\\u202e'"),
         ("https://wikipedia.org/\xa0", "expected a link without white space and special characters, found '\\xa0'"),
-        ("https://wikipedia.org/\"><script>", "expected a link without white space and special characters, found '\"'"),
+        ('https://wikipedia.org/"><script>', "expected a link without white space and special characters, found '\"'"),
         ("https://wikipedia.org/<script>", "expected a link without white space and special characters, found '<'"),
         ("https://evil.org\\@wikipedia.org/", "expected a link without white space and special characters, found '\\"),
         ("https:\\\\wikipedia.org/", "expected a link without white space and special characters, found '\\\\'"),
@@ -417,7 +433,7 @@ def test_a_link_to_a_verified_source_is_taken(link):
         ("https://ikipedia.org/", "expected a link to one of the campaign's sources"),
         ("https://org/", "expected a link with the plain name of a host"),
     ],
-)  # fmt: skip
+)
 def test_any_other_link_is_refused(link, message):
     """Whatever a browser might make of it; the message is one line."""
     found = wrong_link(link, HOSTS)
@@ -427,9 +443,18 @@ def test_any_other_link_is_refused(link, message):
 
 @pytest.mark.parametrize(
     "link",
-    ["https://localhost/", "https://127.0.0.1/", "https://2130706433/", "https://0x7f.1/", "https://127.0.0.0x1/",
-     "https://10.1/", "https://[::1]/", "http://example.org/", "https://a.b:80/"],
-)  # fmt: skip
+    [
+        "https://localhost/",
+        "https://127.0.0.1/",
+        "https://2130706433/",
+        "https://0x7f.1/",
+        "https://127.0.0.0x1/",
+        "https://10.1/",
+        "https://[::1]/",
+        "http://example.org/",
+        "https://a.b:80/",
+    ],
+)
 def test_without_a_list_any_named_host_will_do(link):
     """But not an address, nor a host without a dot."""
     assert wrong_link("https://example.org/x", []) == ""
@@ -458,10 +483,13 @@ def test_no_prefix_leads_away_from_the_host(before, after):
 texts = st.sampled_from(["", "x", "y\nz", "<b>"])
 rows = st.builds(
     row,
-    task=st.integers(0, 7), person=st.sampled_from(["ann", "bob", "cleo", "eve", "dan", "ivy"]),
-    verdict=st.sampled_from(["Y", "N", "unsure", "y"]), source=st.sampled_from([WIKI, "", "https://evil.org/"]),
-    note=texts, role=st.sampled_from(ROLES),
-)  # fmt: skip
+    task=st.integers(0, 7),
+    person=st.sampled_from(["ann", "bob", "cleo", "eve", "dan", "ivy"]),
+    verdict=st.sampled_from(["Y", "N", "unsure", "y"]),
+    source=st.sampled_from([WIKI, "", "https://evil.org/"]),
+    note=texts,
+    role=st.sampled_from(ROLES),
+)
 
 
 @given(st.lists(rows, max_size=8), st.booleans(), st.booleans())

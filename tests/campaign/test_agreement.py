@@ -46,10 +46,14 @@ def test_two_annotators_by_hand():
     chance = (4 * 4 + 6 * 6) / 100
     of_three = (0.4 * 0.6 + 0.6 * 0.4) / 2
     worked = {
-        "prevalence": 8 / 20, "raw": 8 / 10, "positive": 6 / 8, "negative": 10 / 12,
-        "kappa": (0.8 - chance) / (1 - chance), "AC1": (0.8 - of_three) / (1 - of_three),
+        "prevalence": 8 / 20,
+        "raw": 8 / 10,
+        "positive": 6 / 8,
+        "negative": 10 / 12,
+        "kappa": (0.8 - chance) / (1 - chance),
+        "AC1": (0.8 - of_three) / (1 - of_three),
         "alpha": 1 - 0.2 / (2 * 8 * 12 / (20 * 19)),
-    }  # fmt: skip
+    }
     assert values_of(report) == pytest.approx(worked)
     assert (report.triples.tolist(), report.pairs.tolist(), report.annotators.tolist()) == ([10], [10], [2])
     assert (report.low, report.high) == (None, None)
@@ -122,8 +126,10 @@ def test_per_pair_is_two_people_at_a_time():
     frame = report.to_frame()
     raw = frame[frame["statistic"] == "raw"]
     assert raw[["annotator", "other", "triples", "pairs", "value"]].to_numpy().tolist() == [
-        ["ann", "bob", 4, 4, 0.75], ["ann", "cat", 3, 3, 2 / 3], ["bob", "cat", 4, 4, 0.25],
-    ]  # fmt: skip
+        ["ann", "bob", 4, 4, 0.75],
+        ["ann", "cat", 3, 3, 2 / 3],
+        ["bob", "cat", 4, 4, 0.25],
+    ]
     assert cohen_kappa_score(list("YNN"), list("YYN")) == pytest.approx(report.values[1, STATISTICS.index("kappa")])
 
 
@@ -162,9 +168,13 @@ def shuffled(pool: Pool, events: Judgements, seed: int) -> tuple[Pool, Judgement
     order = rng.permutation(len(q))
     place = np.argsort(order).astype(np.int32)
     questions = Questions(
-        type(q.ids)(q.ids.labels.take(order)), q.is_head[order], q.relation[order], q.anchor[order],
-        q.entities, q.relations,
-    )  # fmt: skip
+        type(q.ids)(q.ids.labels.take(order)),
+        q.is_head[order],
+        q.relation[order],
+        q.anchor[order],
+        q.entities,
+        q.relations,
+    )
     pool = dataclasses.replace(pool, questions=questions, question=place[pool.question])
     people = rng.permutation(len(events.annotators))
     names = type(events.annotators)(events.annotators.labels.take(people))
@@ -308,10 +318,16 @@ def simulated(n: int, seed: int) -> Judgements:
     verdict = np.concatenate([rng.random(n) < np.where(truth, YES_TO_TRUE[j], YES_TO_FALSE[j]) for j in (0, 1)])
     texts = judgements_of([(0, "a", "annotator", "Y")]).note.take(np.zeros(2 * n, int))
     return dataclasses.replace(
-        events, triple=np.tile(np.arange(n, dtype=np.int32), 2), annotator=np.repeat(np.arange(2, dtype=np.int32), n),
-        role=np.zeros(2 * n, np.int8), verdict=verdict.astype(np.int8), source=texts, note=texts, time=texts,
+        events,
+        triple=np.tile(np.arange(n, dtype=np.int32), 2),
+        annotator=np.repeat(np.arange(2, dtype=np.int32), n),
+        role=np.zeros(2 * n, np.int8),
+        verdict=verdict.astype(np.int8),
+        source=texts,
+        note=texts,
+        time=texts,
         annotators=judgements_of([(0, "a", "annotator", "Y"), (0, "b", "annotator", "Y")]).annotators,
-    )  # fmt: skip
+    )
 
 
 def closed_form(
@@ -332,10 +348,14 @@ def closed_form(
     cohen = y1 * y2 + (1 - y1) * (1 - y2)
     gwet = 2 * yes * (1 - yes)
     return {
-        "prevalence": yes, "raw": raw, "positive": both / yes, "negative": neither / (1 - yes),
-        "kappa": (raw - cohen) / (1 - cohen), "AC1": (raw - gwet) / (1 - gwet),
+        "prevalence": yes,
+        "raw": raw,
+        "positive": both / yes,
+        "negative": neither / (1 - yes),
+        "kappa": (raw - cohen) / (1 - cohen),
+        "AC1": (raw - gwet) / (1 - gwet),
         "alpha": 1 - (1 - raw) / (2 * yes * (1 - yes)),
-    }  # fmt: skip
+    }
 
 
 def test_two_noisy_annotators_are_as_far_apart_as_theory_says():

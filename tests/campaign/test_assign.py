@@ -74,10 +74,17 @@ people_counts = st.integers(2, len(NAMES))
 known_answers = st.integers(0, 9)
 
 
-def assign_all(pool: Pool, people: People, judgements: Judgements = NOTHING, previous: Assignments | None = None,
-               per_triple: int = 2, seed: int = 0) -> Assignments:  # fmt: skip
-    return assign(pool, Automatic.none(len(pool)), people, judgements, previous or nobody(), per_triple=per_triple,
-                  seed=seed)  # fmt: skip
+def assign_all(
+    pool: Pool,
+    people: People,
+    judgements: Judgements = NOTHING,
+    previous: Assignments | None = None,
+    per_triple: int = 2,
+    seed: int = 0,
+) -> Assignments:
+    return assign(
+        pool, Automatic.none(len(pool)), people, judgements, previous or nobody(), per_triple=per_triple, seed=seed
+    )
 
 
 @given(sizes, people_counts, st.integers(1, 3), known_answers)
@@ -224,8 +231,14 @@ def test_a_triple_pooled_for_both_its_questions_goes_with_the_larger_group():
     entities, relations = Vocabulary.of([f"e{i}" for i in range(6)]), Vocabulary.of(["r"])
     head, tail = np.array([0, 0, 0, 4], np.int32), np.array([1, 2, 3, 3], np.int32)
     zero = np.zeros(2, np.int32)
-    questions = Questions(Vocabulary.of(["head0", "tail0"]), np.array([True, False]), zero, np.array([3, 0], np.int32),
-                          entities, relations)  # fmt: skip
+    questions = Questions(
+        Vocabulary.of(["head0", "tail0"]),
+        np.array([True, False]),
+        zero,
+        np.array([3, 0], np.int32),
+        entities,
+        relations,
+    )
     triples = Triples(head, head * 0, tail, entities, relations)
     triple, question = np.array([0, 1, 2, 2, 3], np.int32), np.array([1, 1, 1, 0, 0], np.int32)
     pool = Pool.of(triples, triple, question, triple * 0, triple + 1, ["mine"], questions)

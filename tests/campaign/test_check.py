@@ -24,9 +24,13 @@ from tests.judged_pools import pool_of
 WIKI = "https://en.wikipedia.org/wiki/Paris"
 OTHER = "https://example.org/x"
 PEOPLE = people_of(
-    ("ann", "annotator", True), ("bob", "annotator", True), ("eve", "adjudicator", True), ("bob", "adjudicator", True),
-    ("ivy", "expert", True), ("ann", "expert", True),
-)  # fmt: skip
+    ("ann", "annotator", True),
+    ("bob", "annotator", True),
+    ("eve", "adjudicator", True),
+    ("bob", "adjudicator", True),
+    ("ivy", "expert", True),
+    ("ann", "expert", True),
+)
 CONFLICT = [(0, "ann", "annotator", "Y", WIKI, ""), (0, "bob", "annotator", "N", WIKI, "")]
 
 
@@ -46,19 +50,26 @@ def campaign(events, *, times=None, **changes):
         ((1, "dan", "annotator", "N", WIKI, ""), "expected one of the campaign's people, found 'dan'; did you"),
         ((1, "eve", "annotator", "N", WIKI, ""), "expected somebody who is annotator, found 'eve', who is adjudicator"),
         ((1, "ann", "annotator", "Y", "", ""), "expected a link to the source of a Y, found none"),
-        ((1, "ann", "annotator", "Y", "javascript:alert(1)", ""),
-         "expected a link that begins with https://, found 'javascript:alert(1)'"),
-        ((1, "ann", "annotator", "unsure", "http://en.wikipedia.org/", ""), "expected a link that begins with https://"),
+        (
+            (1, "ann", "annotator", "Y", "javascript:alert(1)", ""),
+            "expected a link that begins with https://, found 'javascript:alert(1)'",
+        ),
+        (
+            (1, "ann", "annotator", "unsure", "http://en.wikipedia.org/", ""),
+            "expected a link that begins with https://",
+        ),
         ((1, "ann", "annotator", "Y", WIKI, "\x1b[2J"), "expected a note without control characters, found '\\x1b'"),
         ((1, "ann", "annotator", "Y", WIKI, "x" * 10_001), "expected a note of at most 10,000 characters"),
         ((1, "ann", "annotator", "Y", WIKI + "x" * 2048, ""), "expected a link of at most 2,048 characters"),
         ((5, "ann", "annotator", "N", WIKI, ""), "expected a triple for people to judge, found one that a rule has"),
-        ((0, "bob", "adjudicator", "N", WIKI, ""),
-         "expected an adjudicator who has not judged the triple, found 'bob', its annotator"),
+        (
+            (0, "bob", "adjudicator", "N", WIKI, ""),
+            "expected an adjudicator who has not judged the triple, found 'bob', its annotator",
+        ),
         ((0, "ann", "expert", "N", WIKI, ""), "expected an expert who has not judged the triple, found 'ann'"),
         ((1, "eve", "adjudicator", "N", WIKI, ""), "expected a triple in conflict or doubted, found one that is open"),
     ],
-)  # fmt: skip
+)
 def test_what_no_import_would_have_let_in_is_a_finding(event, message):
     """With the line of the file, and in the words in which it would have been refused."""
     rule = np.array([-1] * 5 + [0], np.int8)
@@ -69,17 +80,23 @@ def test_what_no_import_would_have_let_in_is_a_finding(event, message):
 def test_what_was_right_when_it_was_recorded_is_no_finding():
     """People who left, corrections, other numbers of annotators, verdicts of nobody's task; an expert on any triple."""
     events = [
-        (1, "ann", "annotator", "unsure", "", ""), (1, "eve", "adjudicator", "N", WIKI, ""), *CONFLICT,
-        (0, "eve", "adjudicator", "N", WIKI, ""), (0, "ann", "annotator", "N", WIKI, "mine"),
-        (0, "eve", "adjudicator", "Y", WIKI, ""), (5, "ivy", "expert", "N", WIKI, ""),
-    ]  # fmt: skip
+        (1, "ann", "annotator", "unsure", "", ""),
+        (1, "eve", "adjudicator", "N", WIKI, ""),
+        *CONFLICT,
+        (0, "eve", "adjudicator", "N", WIKI, ""),
+        (0, "ann", "annotator", "N", WIKI, "mine"),
+        (0, "eve", "adjudicator", "Y", WIKI, ""),
+        (5, "ivy", "expert", "N", WIKI, ""),
+    ]
     rule = np.array([-1] * 5 + [0], np.int8)
     now = campaign(events, automatic=Automatic(rule, ("types",)))
     none = np.zeros(0, np.int32)
     now = replace(
-        now, people=replace(PEOPLE, is_active=~PEOPLE.is_active), settings={"annotators_per_triple": 3},
+        now,
+        people=replace(PEOPLE, is_active=~PEOPLE.is_active),
+        settings={"annotators_per_triple": 3},
         assignments=replace(now.assignments, annotator=none, triple=none),
-    )  # fmt: skip
+    )
     assert check_judgements(now, "j").wrong == ()
 
 
@@ -126,9 +143,10 @@ def test_the_command_tells_the_first_and_counts_the_rest(tmp_path, capsys):
     assert told[0] == f"{folder / JUDGEMENTS}:1: expected a link that begins with https://, found 'http://x.org/'"
     assert told[19].startswith(f"{folder / JUDGEMENTS}:20: ")
     assert told[20:] == [
-        "... and 10 more; in all", "  15 times: expected a link that begins with https://",
+        "... and 10 more; in all",
+        "  15 times: expected a link that begins with https://",
         "  15 times: expected a link to the source of a Y",
-    ]  # fmt: skip
+    ]
     (folder / JUDGEMENTS).write_text("")
     (folder / "assignments.tsv").unlink()
     main(["check", str(folder)])
@@ -174,10 +192,15 @@ def test_many_events_are_checked_in_seconds():
     role = np.zeros(n, np.int8)
     role[-10:] = 1
     said = Judgements(
-        (np.arange(n) // 2).astype(np.int32), person, role, np.ones(n, np.int8), labels_of(source),
-        labels_of([json.dumps(place % 7) for place in range(n)]), labels_of(["2026-11-22T08:00:00Z"] * n),
+        (np.arange(n) // 2).astype(np.int32),
+        person,
+        role,
+        np.ones(n, np.int8),
+        labels_of(source),
+        labels_of([json.dumps(place % 7) for place in range(n)]),
+        labels_of(["2026-11-22T08:00:00Z"] * n),
         Vocabulary.of(["ann", "bob"]),
-    )  # fmt: skip
+    )
     small = campaign([])
     big = replace(small, pool=pool, automatic=Automatic.none(len(pool)), judgements=said)
     start = time.process_time()

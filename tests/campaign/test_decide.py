@@ -50,9 +50,14 @@ CASES = {
     "one person in two roles": ("A:Y B:N A!:Y", "adjudicated", "Y"),
 }
 PEOPLE = {
-    "A": (A, "annotator"), "B": (B, "annotator"), "C": (C, "annotator"), "E": (E, "adjudicator"),
-    "F": (F, "adjudicator"), "X": ("xia", "expert"), "A!": (A, "adjudicator"),
-}  # fmt: skip
+    "A": (A, "annotator"),
+    "B": (B, "annotator"),
+    "C": (C, "annotator"),
+    "E": (E, "adjudicator"),
+    "F": (F, "adjudicator"),
+    "X": ("xia", "expert"),
+    "A!": (A, "adjudicator"),
+}
 
 
 def events_of(story: str, triple: int = 0) -> list[tuple[int, str, str, str]]:

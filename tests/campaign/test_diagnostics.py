@@ -140,8 +140,15 @@ def small():
     tail = np.array([2, 3, 4], np.int32)
     triples = Triples(tail * 0, tail * 0, tail, entities, questions.relations)
     zeros = np.zeros(4, np.int32)
-    pool = Pool.of(triples, np.array([0, 2, 1, 2], np.int32), zeros, np.array([0, 0, 1, 1], np.int32),
-                   np.array([1, 2, 2, 1], np.int32), ["one", "two"], questions)  # fmt: skip
+    pool = Pool.of(
+        triples,
+        np.array([0, 2, 1, 2], np.int32),
+        zeros,
+        np.array([0, 0, 1, 1], np.int32),
+        np.array([1, 2, 2, 1], np.int32),
+        ["one", "two"],
+        questions,
+    )
     known_answers = Qrels.of(zero, zero + 1, zero + 1, questions.ids, entities)
 
     def run(name, order):

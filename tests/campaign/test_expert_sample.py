@@ -47,11 +47,14 @@ def test_an_odd_size_gives_one_more_positive():
     assert draw_sample(pool_of([20]), decisions_of("YN" * 10), size=5).drawn.tolist() == [2, 3]
 
 
-@pytest.mark.parametrize(("text", "drawn", "told"), [
-    ("Y" * 3 + "N" * 30, [7, 3], "only 3 triples are settled as Y, so the sample holds all of them and 7 of N"),
-    ("Y" * 30 + "N" * 3, [3, 7], "only 3 triples are settled as N, so the sample holds all of them and 7 of Y"),
-    ("N" * 30, [10, 0], "only 0 triples are settled as Y, so the sample holds all of them and 10 of N"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "drawn", "told"),
+    [
+        ("Y" * 3 + "N" * 30, [7, 3], "only 3 triples are settled as Y, so the sample holds all of them and 7 of N"),
+        ("Y" * 30 + "N" * 3, [3, 7], "only 3 triples are settled as N, so the sample holds all of them and 7 of Y"),
+        ("N" * 30, [10, 0], "only 0 triples are settled as Y, so the sample holds all of them and 10 of N"),
+    ],
+)
 def test_a_rare_label_is_taken_whole(text, drawn, told):
     """And the sample is as large as asked for."""
     with pytest.warns(KgtrecWarning) as caught:
@@ -167,10 +170,16 @@ def test_the_last_word_of_an_expert_counts():
     """Not an annotator's, and not what was corrected; unsure and unjudged triples are left out and counted."""
     sample = sample_of((3, 3), (30, 6))
     events = [
-        (0, "xia", "expert", "Y"), (0, "xia", "expert", "N"), (1, "xia", "expert", "N"), (1, "yan", "expert", "unsure"),
-        (2, "ann", "annotator", "N"), (3, "xia", "expert", "Y"), (4, "xia", "expert", "N"),
-        (5, "eve", "adjudicator", "Y"), (9, "xia", "expert", "N"),
-    ]  # fmt: skip
+        (0, "xia", "expert", "Y"),
+        (0, "xia", "expert", "N"),
+        (1, "xia", "expert", "N"),
+        (1, "yan", "expert", "unsure"),
+        (2, "ann", "annotator", "N"),
+        (3, "xia", "expert", "Y"),
+        (4, "xia", "expert", "N"),
+        (5, "eve", "adjudicator", "Y"),
+        (9, "xia", "expert", "N"),
+    ]
     report = sample_report(sample, judgements_of(events))
     assert (report.judged.tolist(), report.agreed.tolist(), report.unsure.tolist()) == ([1, 2], [1, 1], [1, 0])
     assert (report.value("agreement on Y"), report.value("agreement on N")) == (0.5, 1.0)
@@ -181,8 +190,9 @@ def test_without_verdicts_there_is_no_report():
     with pytest.warns(KgtrecWarning) as caught:
         report = sample_report(sample_of((3, 3), (30, 6)), judgements_of([]))
     assert [str(warning.message)[:48] for warning in caught] == [
-        "no expert has said Y or N of a triple of label Y", "no expert has said Y or N of a triple of label N",
-    ]  # fmt: skip
+        "no expert has said Y or N of a triple of label Y",
+        "no expert has said Y or N of a triple of label N",
+    ]
     assert np.isnan(report.values).all()
     assert np.isnan(report.low).all()
 
@@ -234,9 +244,14 @@ def test_estimates_are_unbiased_and_intervals_cover():
     n_yes, right = int(label.sum()), int((label & truth).sum())
     missed = int(((1 - label) & truth).sum())
     true = [
-        right / n_yes, 1 - missed / (n - n_yes), math.nan, np.mean(label == truth), missed, right / (right + missed),
+        right / n_yes,
+        1 - missed / (n - n_yes),
+        math.nan,
+        np.mean(label == truth),
+        missed,
+        right / (right + missed),
         truth.mean(),
-    ]  # fmt: skip
+    ]
     reports = [sample_report(draw_sample(pool, decisions, seed=seed), said) for seed in range(600)]
     values = np.array([report.values for report in reports])
     for place, name in enumerate(SAMPLE_STATISTICS):

@@ -27,9 +27,12 @@ ROUNDS = 60
 def written(folder: Path, pool: Pool, *, force: bool = False) -> None:
     none = np.zeros(0, np.int32)
     write_pool(
-        folder, pool, Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities),
-        Automatic.none(len(pool)), force=force,
-    )  # fmt: skip
+        folder,
+        pool,
+        Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities),
+        Automatic.none(len(pool)),
+        force=force,
+    )
 
 
 def started(action, ready: int, log: Path) -> int:

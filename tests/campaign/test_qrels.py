@@ -53,8 +53,9 @@ def built(world):
         asked, _ = completions(questions, candidates.take(np.array([row])))
         contributions += [(row, own, rank + place) for place, own in enumerate(asked.tolist())]
     columns = np.array(contributions, np.int32).reshape(-1, 3).T
-    pool = Pool.of(candidates, columns[0], columns[1], np.zeros(len(contributions), np.int32), columns[2], ["x"],
-                   questions)  # fmt: skip
+    pool = Pool.of(
+        candidates, columns[0], columns[1], np.zeros(len(contributions), np.int32), columns[2], ["x"], questions
+    )
     named = {triple: verdict for triple, (_, verdict) in pooled.items()}
     verdict = np.array([named[label(pool.triples, row)] for row in range(len(pool))], np.int8)
     return pool, answers, Decisions(np.where(verdict < 0, OPEN, AGREED).astype(np.int8), verdict)
@@ -62,9 +63,10 @@ def built(world):
 
 def label(triples, row):
     return (
-        triples.entities[triples.head[row]], triples.relations[triples.relation[row]],
+        triples.entities[triples.head[row]],
+        triples.relations[triples.relation[row]],
         triples.entities[triples.tail[row]],
-    )  # fmt: skip
+    )
 
 
 def as_rows(questions, qrels):
@@ -72,9 +74,11 @@ def as_rows(questions, qrels):
     rows = {}
     for question, entity, grade in zip(qrels.question, qrels.entity, qrels.grade, strict=True):
         place = (
-            bool(questions.is_head[question]), questions.relations[questions.relation[question]],
-            questions.entities[questions.anchor[question]], qrels.entities[entity],
-        )  # fmt: skip
+            bool(questions.is_head[question]),
+            questions.relations[questions.relation[question]],
+            questions.entities[questions.anchor[question]],
+            qrels.entities[entity],
+        )
         rows[place] = int(grade)
     assert len(rows) == len(qrels)
     return rows
@@ -211,13 +215,25 @@ def test_a_collection_of_other_topics_knows_what_the_first_one_did():
         }
 
     without = known(of_topics(collection, questions, qrels))
-    expected = {("head0", "bob", 0), ("head-new0", "eve", 0), ("tail0", "pie", 0), ("tail1", "jam", 0),
-                ("tail1", "pie", 1)}  # fmt: skip
+    expected = {
+        ("head0", "bob", 0),
+        ("head-new0", "eve", 0),
+        ("tail0", "pie", 0),
+        ("tail1", "jam", 0),
+        ("tail1", "pie", 1),
+    }
     assert without == expected
     assert known(of_topics(collection, questions, qrels, valid)) == expected | {("head-new0", "bob", 1)}
     # the answers of the first collection that these qrels lack are known as left out
-    fewer = triple_level(pool, Qrels.of(*(column[:0] for column in (qrels.question, qrels.entity, qrels.grade)),
-                                        collection.questions.ids, collection.entities), decisions)  # fmt: skip
+    fewer = triple_level(
+        pool,
+        Qrels.of(
+            *(column[:0] for column in (qrels.question, qrels.entity, qrels.grade)),
+            collection.questions.ids,
+            collection.entities,
+        ),
+        decisions,
+    )
     assert ("tail0", "tea", 2) in known(of_topics(collection, *fewer))
 
 
@@ -258,8 +274,14 @@ def test_further_known_triples_have_labels_where_the_collection_has_ids():
     for ids in (False, True):
         collection = build_questions(train, Triples.of([]), test, ids=ids)
         zoe, bob = entity_names(collection).encode(labels_of(["zoe", "bob"]))
-        asked = Questions(Vocabulary.of(["tail-new0"]), np.array([False]), np.array([0]), np.array([zoe]),
-                          collection.entities, collection.relations)  # fmt: skip
+        asked = Questions(
+            Vocabulary.of(["tail-new0"]),
+            np.array([False]),
+            np.array([0]),
+            np.array([zoe]),
+            collection.entities,
+            collection.relations,
+        )
         qrels = Qrels.of(np.array([0]), np.array([bob]), np.array([1]), asked.ids, collection.entities)
         known = of_topics(collection, asked, qrels, valid).known
         assert sorted(known.split.tolist()) == [0, 1]

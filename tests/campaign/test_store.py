@@ -48,9 +48,14 @@ NOW = "2026-11-22T08:00:00Z"
 WIKI = "https://en.wikipedia.org/wiki/Paris"
 OTHER = "https://example.org/x"
 PEOPLE_OF_ALL_KINDS = people_of(
-    ("ann", "annotator", True), ("bob", "annotator", True), ("cleo", "annotator", False), ("eve", "adjudicator", True),
-    ("bob", "adjudicator", True), ("ivy", "expert", True), ("ann", "expert", True),
-)  # fmt: skip
+    ("ann", "annotator", True),
+    ("bob", "annotator", True),
+    ("cleo", "annotator", False),
+    ("eve", "adjudicator", True),
+    ("bob", "adjudicator", True),
+    ("ivy", "expert", True),
+    ("ann", "expert", True),
+)
 CONFLICT = [(0, "ann", "annotator", "Y", WIKI, ""), (0, "bob", "annotator", "N", WIKI, "")]
 TRIPLES = campaign_of().pool.triples
 LABELS = [
@@ -185,20 +190,32 @@ class Hand:
 DEEDS = [name for name in vars(Hand) if not name.startswith("_")]
 incoming = st.builds(
     row,
-    task=st.integers(0, 7), person=st.sampled_from(["ann", "bob", "cleo", "eve", "ivy", "dan"]),
-    verdict=st.sampled_from([*VERDICTS, "y"]), source=st.sampled_from([WIKI, "", OTHER]),
-    note=st.sampled_from(["", "x", "y\nz", 'a "b" é\u2028']), role=st.sampled_from(ROLES),
+    task=st.integers(0, 7),
+    person=st.sampled_from(["ann", "bob", "cleo", "eve", "ivy", "dan"]),
+    verdict=st.sampled_from([*VERDICTS, "y"]),
+    source=st.sampled_from([WIKI, "", OTHER]),
+    note=st.sampled_from(["", "x", "y\nz", 'a "b" é\u2028']),
+    role=st.sampled_from(ROLES),
     labels=st.sampled_from([1, 1, 0, 2]),
-)  # fmt: skip
+)
 # verdicts that are mostly accepted, or the law would be of refusals
 good = st.builds(
-    row, task=st.integers(1, 6), person=st.sampled_from(["ann", "bob"]), verdict=st.sampled_from(VERDICTS),
-    source=st.just(WIKI), note=st.sampled_from(["", "y\nz"]), labels=st.sampled_from([1, 1, 1, 1, 0, 2]),
-)  # fmt: skip
+    row,
+    task=st.integers(1, 6),
+    person=st.sampled_from(["ann", "bob"]),
+    verdict=st.sampled_from(VERDICTS),
+    source=st.just(WIKI),
+    note=st.sampled_from(["", "y\nz"]),
+    labels=st.sampled_from([1, 1, 1, 1, 0, 2]),
+)
 steps = st.tuples(
-    st.sampled_from(DEEDS), st.integers(0, 30), st.lists(good, min_size=1, max_size=2) | st.lists(incoming, max_size=4),
-    st.booleans(), st.booleans(), st.booleans(),
-)  # fmt: skip
+    st.sampled_from(DEEDS),
+    st.integers(0, 30),
+    st.lists(good, min_size=1, max_size=2) | st.lists(incoming, max_size=4),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
 
 
 @pytest.mark.slow
@@ -256,9 +273,16 @@ def test_no_event_on_a_triple_is_missed(labels, spelling, wanted, seed, tmp_path
     for number, (ascii_only, slashes, close) in enumerate(spelling):
         head, relation, tail = labels[rng.integers(len(labels))]
         event = {
-            "time": NOW, "person": "ann", "role": "annotator", "head": head, "relation": relation, "tail": tail,
-            "verdict": "Y", "source": WIKI, "note": f"{number}",
-        }  # fmt: skip
+            "time": NOW,
+            "person": "ann",
+            "role": "annotator",
+            "head": head,
+            "relation": relation,
+            "tail": tail,
+            "verdict": "Y",
+            "source": WIKI,
+            "note": f"{number}",
+        }
         text = json.dumps(event, ensure_ascii=ascii_only, separators=(",", ":") if close else None)
         lines.append(text.replace("/", "\\/") if slashes else text)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
@@ -281,9 +305,12 @@ def test_a_verdict_alone_needs_no_reading_of_the_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(store_module, "read_campaign_without_judgements", lambda _: pytest.fail("all was read"))
     folder = made(tmp_path / "C", CONFLICT)
     for one, policies in (
-        (row(2), {}), (row(1, verdict="unsure", source=""), {"correct": True}), (row(1, "eve", role="adjudicator"), {}),
-        (row(3, "ivy", role="expert"), {}), (replace(row(4, "bob"), task=None), {}),
-    ):  # fmt: skip
+        (row(2), {}),
+        (row(1, verdict="unsure", source=""), {"correct": True}),
+        (row(1, "eve", role="adjudicator"), {}),
+        (row(3, "ivy", role="expert"), {}),
+        (replace(row(4, "bob"), task=None), {}),
+    ):
         stored = OpenCampaign(folder).store([one], time=NOW, **policies)
         assert len(stored) == 1
         assert stored.judgements.triple.tolist() == [LABELS.index((one.head, one.relation, one.tail))]
@@ -362,8 +389,9 @@ def test_what_is_wrong_is_told_until_it_is_mended(tmp_path):
         for _ in range(2):
             assert outcome(lambda: held.store([row(2)], time=NOW)) == (FormatError, str(caught.value))
         assert outcome(lambda: OpenCampaign(folder).store([row(1, "eve", verdict="Y")])) == (
-            FormatError, str(caught.value)
-        )  # fmt: skip
+            FormatError,
+            str(caught.value),
+        )
         (folder / name).write_bytes(good_bytes)
         assert held.store([row(1)], time=NOW).repeated == 1
 
@@ -377,9 +405,10 @@ def test_damage_elsewhere_does_not_keep_a_verdict_out(tmp_path):
     assert OpenCampaign(folder).store([row(1)], time=NOW).repeated == 1
     (folder / JUDGEMENTS).write_bytes(lines[0].replace(b'"note"', b'"notes"') + lines[1])
     assert outcome(lambda: OpenCampaign(folder).store([row(1)])) == (
-        FormatError, f"{folder / JUDGEMENTS}:1: expected the keys {', '.join(KEYS)}, found no note: "
-        + judgements_module.shown(lines[0].replace(b'"note"', b'"notes"')[:-1])
-    )  # fmt: skip
+        FormatError,
+        f"{folder / JUDGEMENTS}:1: expected the keys {', '.join(KEYS)}, found no note: "
+        + judgements_module.shown(lines[0].replace(b'"note"', b'"notes"')[:-1]),
+    )
 
 
 def test_lost_judgements_are_not_begun_anew(tmp_path):
@@ -404,8 +433,9 @@ def test_a_part_is_the_part_of_the_whole(tmp_path):
     assert part.task.tolist() == [1, 4]
     assert [part.task_of(own) for own in (LABELS[0], LABELS[3], LABELS[1])] == [1, 4, 0]
     assert [event[:4] for event in said(part.campaign.judgements)] == [
-        (0, "ann", "annotator", 1), (0, "bob", "annotator", 0)
-    ]  # fmt: skip
+        (0, "ann", "annotator", 1),
+        (0, "bob", "annotator", 0),
+    ]
     own = part.campaign.assignments
     asked = zip(own.annotators.decode(own.annotator).to_pylist(), own.triple.tolist(), strict=True)
     assert sorted(asked) == [("ann", 0), ("ann", 1), ("bob", 0), ("bob", 1)]
@@ -438,12 +468,16 @@ def test_whatever_was_stored_passes_the_check(batches, per_triple):
             campaign, rows, time=f"2026-11-22T08:00:0{number}Z", correct=True, unassigned=True, keep_going=True
         )
         campaign = replace(
-            campaign, judgements=campaign.judgements.joined(done.judgements),
+            campaign,
+            judgements=campaign.judgements.joined(done.judgements),
             settings={**campaign.settings, "annotators_per_triple": 1 + (number + per_triple) % 3},
-        )  # fmt: skip
+        )
     left = replace(PEOPLE_OF_ALL_KINDS, is_active=np.zeros(len(PEOPLE_OF_ALL_KINDS), np.bool_))
-    now = replace(campaign, people=left, assignments=replace(campaign.assignments, annotator=np.zeros(0, np.int32),
-                                                            triple=np.zeros(0, np.int32)))  # fmt: skip
+    now = replace(
+        campaign,
+        people=left,
+        assignments=replace(campaign.assignments, annotator=np.zeros(0, np.int32), triple=np.zeros(0, np.int32)),
+    )
     assert check_judgements(now, "j").wrong == ()
 
 

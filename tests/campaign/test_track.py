@@ -18,10 +18,14 @@ from kgtrec.data.vocabulary import Vocabulary
 from tests.judged_pools import judgements_of, pool_of
 
 EVENTS = st.lists(
-    st.tuples(st.integers(0, 4), st.sampled_from(["ann", "bob", "eve", "gone"]),
-              st.sampled_from(["annotator", "adjudicator", "expert"]), st.sampled_from(VERDICTS)),
+    st.tuples(
+        st.integers(0, 4),
+        st.sampled_from(["ann", "bob", "eve", "gone"]),
+        st.sampled_from(["annotator", "adjudicator", "expert"]),
+        st.sampled_from(VERDICTS),
+    ),
     max_size=20,
-)  # fmt: skip
+)
 
 
 def campaign_of(events: list[tuple[int, str, str, str]], *, people: bool = True, assigned: bool = True) -> Campaign:

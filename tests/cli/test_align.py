@@ -47,8 +47,9 @@ def records(path):
 
 def columns(ranks):
     return [getattr(ranks, name).tolist() for name in ("above", "tied", "n_other", "score")] + [
-        ranks.questions.decode(ranks.question).to_pylist(), ranks.entities.decode(ranks.entity).to_pylist(),
-    ]  # fmt: skip
+        ranks.questions.decode(ranks.question).to_pylist(),
+        ranks.entities.decode(ranks.entity).to_pylist(),
+    ]
 
 
 @pytest.mark.parametrize("candidates", ["test", "all"])
@@ -64,8 +65,17 @@ def test_files_hold_what_the_verb_gives(tmp_path, vectors, candidates):
         written = read_answer_ranks(out / f"{name}.ranks.parquet")
         assert columns(written) == columns(expected)
         assert written.collection == collection.fingerprint
-    main(["evaluate", str(out / "collection"), str(out / "a.ranks.parquet"), "--per", "side", "--out",
-          str(tmp_path / "s.csv")])  # fmt: skip
+    main(
+        [
+            "evaluate",
+            str(out / "collection"),
+            str(out / "a.ranks.parquet"),
+            "--per",
+            "side",
+            "--out",
+            str(tmp_path / "s.csv"),
+        ]
+    )
     rows = records(tmp_path / "s.csv")
     assert {row["side"] for row in rows} == {"head", "tail"}
     assert (
@@ -83,8 +93,16 @@ def test_alignments_labels_and_other_forms(tmp_path, vectors):
         (tmp_path / f"{side}.txt").write_text("".join(f"{side[0]}{row}\tmore\n" for row in range(N)))
     for name, rows in (("test", ALIGNMENTS.test), ("train", ALIGNMENTS.train)):
         (tmp_path / f"{name}.tsv").write_text("".join(f"l{left}\tr{right}\n" for left, right in rows))
-    options = ["--alignments", tmp_path / "test.tsv", "--train", tmp_path / "train.tsv", "--left-labels",
-               tmp_path / "left.txt", "--right-labels", tmp_path / "right.txt"]  # fmt: skip
+    options = [
+        "--alignments",
+        tmp_path / "test.tsv",
+        "--train",
+        tmp_path / "train.tsv",
+        "--left-labels",
+        tmp_path / "left.txt",
+        "--right-labels",
+        tmp_path / "right.txt",
+    ]
     out = tmp_path / "out"
     assert run(tmp_path / "m.npy", tmp_path / "f", *options, "--similarity", "neg-l1", "--out", out) == 0
     matrix, folder = (read_answer_ranks(out / f"{name}.ranks.parquet") for name in "mf")
@@ -96,8 +114,20 @@ def test_alignments_labels_and_other_forms(tmp_path, vectors):
 def test_a_study_writes_tables_and_prints_the_summary(tmp_path, vectors, capsys):
     """study.csv has a row per system, set and measure; the largest size gives what evaluate gives."""
     out = tmp_path / "out"
-    code = run(tmp_path / "a.npz", tmp_path / "b.npz", "--out", out, "--by-size", "2,0.5,1.0", "--repeats", 3, "-m",
-               "micro.MR", "-m", "macro.MRR")  # fmt: skip
+    code = run(
+        tmp_path / "a.npz",
+        tmp_path / "b.npz",
+        "--out",
+        out,
+        "--by-size",
+        "2,0.5,1.0",
+        "--repeats",
+        3,
+        "-m",
+        "micro.MR",
+        "-m",
+        "macro.MRR",
+    )
     assert code == 0
     rows = records(out / "study.csv")
     assert len(rows) == 2 * 3 * 3 * 2
@@ -105,8 +135,11 @@ def test_a_study_writes_tables_and_prints_the_summary(tmp_path, vectors, capsys)
     collection = read_collection(out / "collection")
     ranks = read_answer_ranks(out / "b.ranks.parquet").renamed("b")
     expected = evaluate(collection, ranks, "micro.MR").value("b", "micro.MR")
-    found = {float(row["value"]) for row in rows if row["system"] == "b" and row["size"] == "8"
-             and row["measure"] == "micro.MR"}  # fmt: skip
+    found = {
+        float(row["value"])
+        for row in rows
+        if row["system"] == "b" and row["size"] == "8" and row["measure"] == "micro.MR"
+    }
     assert found == {expected}
     summary = records(out / "study-summary.csv")
     assert list(summary[0]) == ["system", "measure", "size", "repeats", "mean", "low", "high"]
@@ -124,8 +157,19 @@ def test_a_study_has_measures_of_its_own(tmp_path, vectors):
 def test_same_input_same_bytes(tmp_path, vectors):
     """Ranks and studies are equal to the byte; another seed draws other sets."""
     for folder, seed, block in (("x", 1, 100), ("y", 1, 3), ("z", 2, 100)):
-        run(tmp_path / "a.npz", "--out", tmp_path / folder, "--by-size", "4", "--seed", seed, "--block", block, "-m",
-            "micro.MR")  # fmt: skip
+        run(
+            tmp_path / "a.npz",
+            "--out",
+            tmp_path / folder,
+            "--by-size",
+            "4",
+            "--seed",
+            seed,
+            "--block",
+            block,
+            "-m",
+            "micro.MR",
+        )
     names = ("a.ranks.parquet", "study.csv", "study-summary.csv")
     x, y, z = ({name: (tmp_path / folder / name).read_bytes() for name in names} for folder in "xyz")
     assert x == y
@@ -162,18 +206,21 @@ WRONG = {
     "misspelt": (None, ["a.npz", "-m", "micro.MRRR", "--by-size", "1.0"], "error: unknown measure 'micro.MRRR'"),
     "train": (None, ["a.npz", "--train", "x.tsv"], "expected --alignments with --train"),
     "labels": (
-        lambda f: (f / "l.txt").write_text("x\n"), ["a.npz", "--left-labels", "l.txt"],
+        lambda f: (f / "l.txt").write_text("x\n"),
+        ["a.npz", "--left-labels", "l.txt"],
         "l.txt: expected a label for each of the 12 left entities, found 1",
     ),
     "rectangle": (
-        lambda f: np.save(f / "m.npy", np.ones((2, 3))), ["m.npy"],
+        lambda f: np.save(f / "m.npy", np.ones((2, 3))),
+        ["m.npy"],
         "m.npy: expected as many left rows as right ones, row by row aligned, found 2 and 3; name a file",
     ),
     "similarities": (
-        lambda f: np.save(f / "m.npy", np.array([[1, np.nan], [0, 1]])), ["m.npy"],
+        lambda f: np.save(f / "m.npy", np.array([[1, np.nan], [0, 1]])),
+        ["m.npy"],
         "m.npy: expected numbers as scores, found NaN for question",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -10,13 +10,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
-from kgtrec.formats.campaign.folder import (
-    write_assignments,
-    write_names,
-    write_people,
-    write_sources,
-    write_templates,
-)
+from kgtrec.formats.campaign.folder import write_assignments, write_names, write_people, write_sources, write_templates
 from kgtrec.formats.campaign.judgements import JudgementWriter
 from kgtrec.formats.campaign.pools import write_pool
 from kgtrec.formats.campaign.tasks import read_tasks
@@ -181,8 +175,9 @@ def test_merge_brings_along_what_is_filled_in(folder, name, tmp_path, capsys):
     assert (tmp_path / f"bob.1{out.suffix}").read_bytes() == worked
     found = read_tasks(out)
     assert [(row.verdict, row.source, row.note) for row in found.incoming] == [
-        ("Y", "https://en.wikipedia.org/", "my work"), ("Perhaps", "https://en.wikipedia.org/", "my work"),
-    ]  # fmt: skip
+        ("Y", "https://en.wikipedia.org/", "my work"),
+        ("Perhaps", "https://en.wikipedia.org/", "my work"),
+    ]
     assert len(found.incoming) + found.not_done == tasks
     main([*export, "--merge", "--first", "2"])
     err = capsys.readouterr().err

@@ -118,8 +118,13 @@ def test_init_again_adds_people_and_marks_who_left(folder: Path, capsys: pytest.
     main(["campaign", "init", str(folder), "--annotator", "cleo", "--left", "bob"])
     assert "cleo is now annotator\nbob has left as annotator\n" in capsys.readouterr().err
     rows = (folder / "people.tsv").read_text().splitlines()[1:]
-    assert rows == ["ann\tannotator\tyes", "bob\tannotator\tno", "eve\tadjudicator\tyes", "xan\texpert\tyes",
-                    "cleo\tannotator\tyes"]  # fmt: skip
+    assert rows == [
+        "ann\tannotator\tyes",
+        "bob\tannotator\tno",
+        "eve\tadjudicator\tyes",
+        "xan\texpert\tyes",
+        "cleo\tannotator\tyes",
+    ]
     main(["campaign", "init", str(folder), "--annotator", "bob"])
     assert "bob is back as annotator\n" in capsys.readouterr().err
     assert (folder / "people.tsv").read_text().count("\n") == 6
@@ -179,10 +184,12 @@ def test_two_programs_that_add_somebody_lose_nobody(folder: Path):
     main(["campaign", "init", str(folder), *PEOPLE])
     added = [f"ann{number}" for number in range(4)]
     both = [
-        subprocess.Popen([sys.executable, "-m", "kgtrec", "campaign", "init", str(folder), "--annotator", name],
-                         stderr=subprocess.DEVNULL)
+        subprocess.Popen(
+            [sys.executable, "-m", "kgtrec", "campaign", "init", str(folder), "--annotator", name],
+            stderr=subprocess.DEVNULL,
+        )
         for name in added
-    ]  # fmt: skip
+    ]
     assert [one.wait() for one in both] == [0] * len(both)
     assert set(added) < set(read_campaign(folder).people.names)
 
@@ -203,10 +210,8 @@ def test_assign_prints_loads_and_changes_nothing_the_second_time(folder: Path, c
     main(["campaign", "assign", str(folder)])
     shown = capsys.readouterr()
     assert shown.out == (
-        "annotator  assigned  judged  to do\n"
-        "ann               2       0      2\n"
-        "bob               2       0      2\n"
-    )  # fmt: skip
+        "annotator  assigned  judged  to do\nann               2       0      2\nbob               2       0      2\n"
+    )
     assert shown.err == (
         "2 triples for people to judge, 4 verdicts with two annotators each\n"
         f"next: kgtrec campaign export {folder} --annotator NAME --out NAME.csv for each annotator (ann, bob), and "
@@ -247,12 +252,17 @@ def test_assign_remembers_its_options(folder: Path, capsys: pytest.CaptureFixtur
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize(("before", "options"), [("2", ["--per-triple", "3"]), ("3", ["--per-triple", "2"]),
-                                                 ("2", ["--seed", "7"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "options"), [("2", ["--per-triple", "3"]), ("3", ["--per-triple", "2"]), ("2", ["--seed", "7"])]
+)
 def test_assigning_that_was_interrupted_is_done_by_assigning_again(
-    before: str, options: list[str], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    before: str,
+    options: list[str],
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-):  # fmt: skip
+):
     """Between its two files, and without the options again; until then everything works, and status says what to do."""
     main(["campaign", "init", str(folder), *PEOPLE, "--annotator", "cleo"])
     main(["campaign", "assign", str(folder), "--per-triple", before])
@@ -275,14 +285,36 @@ def test_assigning_that_was_interrupted_is_done_by_assigning_again(
         f"{labels.entities[labels.tail[0]]},unsure\n"
     )
     for place in (folder, whole):
-        main(["campaign", "import", str(place), str(tmp_path / "ann.csv"), "--person", "ann", "--unassigned",
-              "--time", "2026-11-21T20:00:00Z"])  # fmt: skip
+        main(
+            [
+                "campaign",
+                "import",
+                str(place),
+                str(tmp_path / "ann.csv"),
+                "--person",
+                "ann",
+                "--unassigned",
+                "--time",
+                "2026-11-21T20:00:00Z",
+            ]
+        )
         main(["campaign", "assign", str(place)])
     assert contents(folder) == contents(whole)
 
 
-NOT_FILES = ("people.tsv", "judgements.jsonl", "assignments.tsv", "sources.txt", "templates.tsv", "names.tsv",
-             "campaign.json", "pool.tsv", "runs.tsv", "guidelines.md", "expert_sample.tsv")  # fmt: skip
+NOT_FILES = (
+    "people.tsv",
+    "judgements.jsonl",
+    "assignments.tsv",
+    "sources.txt",
+    "templates.tsv",
+    "names.tsv",
+    "campaign.json",
+    "pool.tsv",
+    "runs.tsv",
+    "guidelines.md",
+    "expert_sample.tsv",
+)
 
 
 @pytest.mark.parametrize("name", NOT_FILES)
@@ -296,9 +328,12 @@ def test_a_pipe_in_place_of_a_file_is_refused(
     os.mkfifo(folder / name)
     (tmp_path / "ann.jsonl").write_text("")
     for words in (
-        ["check", str(folder)], ["campaign", "status", str(folder)], ["campaign", "assign", str(folder)],
-        ["campaign", "import", str(folder), str(tmp_path / "ann.jsonl")], ["campaign", "init", str(folder)],
-    ):  # fmt: skip
+        ["check", str(folder)],
+        ["campaign", "status", str(folder)],
+        ["campaign", "assign", str(folder)],
+        ["campaign", "import", str(folder), str(tmp_path / "ann.jsonl")],
+        ["campaign", "init", str(folder)],
+    ):
         if name == "expert_sample.tsv" and words[0] != "check":
             continue
         capsys.readouterr()
@@ -317,9 +352,13 @@ def test_a_pipe_is_a_file_to_import_as_good_as_any(folder: Path, tmp_path: Path)
     main(["campaign", "assign", str(folder)])
     triples = read_campaign(folder).pool.triples
     one = {
-        "task": 1, "annotator": "ann", "head": triples.entities[triples.head[0]], "verdict": "unsure",
-        "relation": triples.relations[triples.relation[0]], "tail": triples.entities[triples.tail[0]],
-    }  # fmt: skip
+        "task": 1,
+        "annotator": "ann",
+        "head": triples.entities[triples.head[0]],
+        "verdict": "unsure",
+        "relation": triples.relations[triples.relation[0]],
+        "tail": triples.entities[triples.tail[0]],
+    }
     os.mkfifo(tmp_path / "ann.jsonl")
     writer = threading.Thread(target=lambda: (tmp_path / "ann.jsonl").write_text(json.dumps(one) + "\n"))
     writer.start()
@@ -403,5 +442,7 @@ def test_somebody_leaves_with_work_undone(folder: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
     main(["campaign", "assign", str(folder)])
     assert [line.split() for line in capsys.readouterr().out.splitlines()[1:]] == [
-        ["ann", "2", "0", "2"], ["bob", "1", "1", "0"], ["cleo", "1", "0", "1"]
-    ]  # fmt: skip
+        ["ann", "2", "0", "2"],
+        ["bob", "1", "1", "0"],
+        ["cleo", "1", "0", "1"],
+    ]

@@ -58,9 +58,10 @@ def labels_of_tasks(campaign: Campaign) -> list[tuple[str, str, str]]:
     """Label triples by task number, guarded as an export does it."""
     triples = campaign.pool.triples
     columns = (
-        triples.entities.decode(triples.head), triples.relations.decode(triples.relation),
+        triples.entities.decode(triples.head),
+        triples.relations.decode(triples.relation),
         triples.entities.decode(triples.tail),
-    )  # fmt: skip
+    )
     return [tuple(map(guarded, row)) for row in zip(*(column.to_pylist() for column in columns), strict=True)]
 
 
@@ -184,8 +185,15 @@ def test_label_studio_needs_to_know_whose_account_is_whose(folder, tmp_path, cap
     refused("import", str(folder), str(tmp_path / "project.json"))
     assert "expected --user-map FILE, which says whose account is whose" in capsys.readouterr().err
     (tmp_path / "users.tsv").write_text("user\tperson\nann@example.org\tann\n")
-    refused("import", str(folder), str(tmp_path / "project.json"), "--user-map", str(tmp_path / "users.tsv"),
-            "--person", "ann")  # fmt: skip
+    refused(
+        "import",
+        str(folder),
+        str(tmp_path / "project.json"),
+        "--user-map",
+        str(tmp_path / "users.tsv"),
+        "--person",
+        "ann",
+    )
     assert "expected --user-map alone for Label Studio" in capsys.readouterr().err
 
 
@@ -232,8 +240,9 @@ def test_tasks_of_an_adjudicator_go_out_and_come_back(suffix, tmp_path, capsys):
     else:
         rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(row["verdict_1"], row["note_1"], row["verdict_2"]) for row in rows] == [
-        ("Y", "line\nbreak", "N"), ("Y", "", "unsure"),
-    ]  # fmt: skip
+        ("Y", "line\nbreak", "N"),
+        ("Y", "", "unsure"),
+    ]
     rows[0].update(verdict="Y", source=WIKI)
     rows[1].update(verdict="unsure")
     with out.open("w", newline="") as stream:
@@ -291,8 +300,9 @@ def test_what_is_checked_is_still_so_when_it_is_stored(folder, tmp_path):
     with JudgementWriter(folder / JUDGEMENTS) as writer:
         waiting = subprocess.Popen(
             [sys.executable, "-m", "kgtrec", "campaign", "import", str(folder), path, "--person", "ann"],
-            stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         first = waiting.stderr.readline()
         pool = read_campaign(folder).pool
         writer.append(pool, campaign_of([(0, "ann", "annotator", "Y", WIKI, "")]).judgements)
@@ -350,9 +360,11 @@ for line in sys.stdin:
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
 ROLE_OF = {
-    "append": ("ann", "annotator"), "import": ("ann", "annotator"), "adjudicate": ("eve", "adjudicator"),
+    "append": ("ann", "annotator"),
+    "import": ("ann", "annotator"),
+    "adjudicate": ("eve", "adjudicator"),
     "held open": ("ann", "annotator"),
-}  # fmt: skip
+}
 
 
 def rows_of_file(i: int) -> list[tuple[int, str, str, str]]:
@@ -392,8 +404,10 @@ def one_call(mode: str, folder: Path, i: int) -> None:
         judgements = replace(judgements, **{name: labels_of(column) for name, column in texts.items()})
         append_judgements(folder / JUDGEMENTS, pool_in(folder), judgements)
     elif mode == "held open":
-        incoming = [Incoming("page", person, verdict, task, source=link, note=note)
-                    for task, verdict, link, note in rows_of_file(i)]  # fmt: skip
+        incoming = [
+            Incoming("page", person, verdict, task, source=link, note=note)
+            for task, verdict, link, note in rows_of_file(i)
+        ]
         opened_in(folder, os.getpid()).store(incoming, time=NOW)
     elif mode == "import":
         main(["campaign", "import", str(folder), stored_file(folder, i), "--person", person])
@@ -407,10 +421,14 @@ def folder_to_fill(mode: str, folder: Path) -> Path:
     small = campaign_of()
     none = np.zeros(0, np.int32)
     made = replace(
-        small, pool=pool, automatic=Automatic.none(N_TASKS), people=PEOPLE, names={},
+        small,
+        pool=pool,
+        automatic=Automatic.none(N_TASKS),
+        people=PEOPLE,
+        names={},
         known_answers=Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities),
         assignments=replace(small.assignments, annotator=none, triple=none),
-    )  # fmt: skip
+    )
     if mode == "adjudicate":
         two = [
             (row, name, "annotator", verdict)
@@ -422,8 +440,7 @@ def folder_to_fill(mode: str, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "mode",
-    ["append", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("held open", "import", "adjudicate"))],
+    "mode", ["append", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("held open", "import", "adjudicate"))]
 )
 def test_nothing_acknowledged_is_lost_by_a_kill(mode, tmp_path):
     """After each of nine kill -9 the file reads, and holds every acknowledged event as it was given."""
@@ -434,8 +451,11 @@ def test_nothing_acknowledged_is_lost_by_a_kill(mode, tmp_path):
     delays = np.random.default_rng(7).uniform(0, 0.03, N_KILLS)
     with subprocess.Popen(
         [sys.executable, "-c", WORK, mode, str(folder), str(log)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    ) as process:  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
         for kill, delay in enumerate(delays):
             process.stdin.write(f"{kill % 3 > 0} {delay if kill % 3 else 10 * delay}\n")
             process.stdin.flush()

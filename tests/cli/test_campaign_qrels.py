@@ -49,9 +49,17 @@ def test_question_level(campaign, tmp_path, capsys):
         ["README.md", "SHA256SUMS", "qrels.txt", "report.json", "report.txt", "topics.tsv", *depths]
     )
     assert (folder / "qrels.txt").read_text().splitlines() == [
-        "head0 0 ann 1", "head0 0 cat 0", "head0 0 dan 0", "head7 0 bob 1", "head7 0 cat 1",
-        "tail1 0 jam 1", "tail1 0 pie 0", "tail1 0 tea 1", "tail5 0 dan 0", "tail5 0 eve 1",
-    ]  # fmt: skip
+        "head0 0 ann 1",
+        "head0 0 cat 0",
+        "head0 0 dan 0",
+        "head7 0 bob 1",
+        "head7 0 cat 1",
+        "tail1 0 jam 1",
+        "tail1 0 pie 0",
+        "tail1 0 tea 1",
+        "tail5 0 dan 0",
+        "tail5 0 eve 1",
+    ]
     assert (folder / "qrels.depth3.txt").read_text() == (folder / "qrels.txt").read_text()
     assert [len(read_qrels(folder / name)) for name in depths] == [4, 6, 8, 10]
     report = json.loads((folder / "report.json").read_text())
@@ -130,11 +138,16 @@ def test_triple_level_makes_a_collection(campaign, tmp_path, capsys):
     made = read_collection("T")
     topics = (tmp_path / "T" / "topics.tsv").read_text().splitlines()
     assert sorted(topics) == [
-        "head-new0\tjam\tlikes", "head0\ttea\tlikes", "head7\teve\tknows", "tail-new0\tcat\tknows",
-        "tail1\tann\tlikes", "tail5\tbob\tknows",
-    ]  # fmt: skip
-    known = {(made.questions.ids[q], made.entities[e]) for q, e in zip(made.known.question, made.known.entity,
-                                                                       strict=True)}  # fmt: skip
+        "head-new0\tjam\tlikes",
+        "head0\ttea\tlikes",
+        "head7\teve\tknows",
+        "tail-new0\tcat\tknows",
+        "tail1\tann\tlikes",
+        "tail5\tbob\tknows",
+    ]
+    known = {
+        (made.questions.ids[q], made.entities[e]) for q, e in zip(made.known.question, made.known.entity, strict=True)
+    }
     assert known == {("head-new0", "bob"), ("tail-new0", "dan"), ("tail1", "pie2")}
     main(["baseline", "popularity", "T", "--out", "ranks", "--depth", "5"])
     capsys.readouterr()

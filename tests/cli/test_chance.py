@@ -43,8 +43,10 @@ def test_valid_triples_are_asked_for(capsys: pytest.CaptureFixture[str]):
     main(["chance", *TRIPLES, "--split", "valid", "-m", "micro.MR"])
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
     assert [row[:4] for row in rows] == [
-        ["micro.MR", "both", "10", "21.85"], ["micro.MR", "head", "5", "21.80"], ["micro.MR", "tail", "5", "21.90"],
-    ]  # fmt: skip
+        ["micro.MR", "both", "10", "21.85"],
+        ["micro.MR", "head", "5", "21.80"],
+        ["micro.MR", "tail", "5", "21.90"],
+    ]
 
 
 def test_a_written_table_adjusts_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

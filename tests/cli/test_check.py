@@ -99,7 +99,7 @@ def test_several_tags_are_found(folder):
         ("x.qrels", "q 0 e 0.7\n", "x.qrels:1: expected a whole number of 32 bits as grade, got '0.7'"),
         ("x.parquet", "no", "x.parquet: expected a whole Parquet file"),
     ],
-)  # fmt: skip
+)
 def test_what_no_reader_accepts_is_one_finding(name, content, expected, folder):
     """The other files are checked all the same."""
     written(folder, name, content)
@@ -138,9 +138,13 @@ def test_the_folder_of_a_campaign_is_read_as_a_whole(tmp_path, capsys):
     capsys.readouterr()
     main(["check", str(campaign)])
     lines = capsys.readouterr().out.splitlines()
-    for line in ("people.tsv: ok, people: 2 names", "templates.tsv: ok, templates: 2 relations",
-                 "sources.txt: ok, sources: 0 hosts", "assignments.tsv: ok, assignments: 4 tasks",
-                 "judgements.jsonl: ok, judgements: 1 event"):  # fmt: skip
+    for line in (
+        "people.tsv: ok, people: 2 names",
+        "templates.tsv: ok, templates: 2 relations",
+        "sources.txt: ok, sources: 0 hosts",
+        "assignments.tsv: ok, assignments: 4 tasks",
+        "judgements.jsonl: ok, judgements: 1 event",
+    ):
         assert f"{campaign}/{line}" in lines
     for name, text, told in (
         ("people.tsv", "person\trole\tactive\nann\tjudge\tyes\n", "people.tsv:2: expected a role of"),
@@ -204,9 +208,15 @@ def test_what_is_whole_is_ok(copies):
     assert code == 0
     assert all(": ok, " in line for line in lines)
     assert [line.split(":")[0] for line in lines] == [
-        "C/topics.tsv", "C/qrels.txt", "C/entities.txt", "C", "ranks/svd.ranks.parquet", "ranks/svd.run.gz", "S",
+        "C/topics.tsv",
+        "C/qrels.txt",
+        "C/entities.txt",
+        "C",
+        "ranks/svd.ranks.parquet",
+        "ranks/svd.run.gz",
+        "S",
         str(step),
-    ]  # fmt: skip
+    ]
     assert lines[3].startswith("C: ok, collection ")
     assert lines[6] == "S: ok, study: 2 systems, 1 label set, 3 tables, 6 steps"
 
@@ -238,8 +248,10 @@ def test_each_damaged_file_of_a_collection_is_a_line(copies):
     code, lines = check("C")
     assert code == 2
     assert [line.split(": ")[0] for line in lines if ": ok" not in line] == [
-        "C/relations.tsv", "C/known.parquet", "C/train.parquet"
-    ]  # fmt: skip
+        "C/relations.tsv",
+        "C/known.parquet",
+        "C/train.parquet",
+    ]
 
 
 def test_what_a_part_says_is_not_said_again(copies):
@@ -282,9 +294,11 @@ def test_a_damaged_study_is_found_file_by_file(copies):
     (copies / "S" / "manifest.json").unlink()
     assert check("S") == (
         2,
-        ["S: expected the folder of a study, found no manifest.json; a study that was stopped goes on when kgtrec "
-         "study is run again"],
-    )  # fmt: skip
+        [
+            "S: expected the folder of a study, found no manifest.json; a study that was stopped goes on when kgtrec "
+            "study is run again"
+        ],
+    )
 
 
 def test_scores_that_contradict_the_rank_column_are_found(folder):
@@ -293,9 +307,12 @@ def test_scores_that_contradict_the_rank_column_are_found(folder):
     written(folder, "x.run", text)
     assert check("x.run") == (
         2,
-        ["x.run:1: expected the order of the rank column to be that of the scores, found 2 of 5 lines where it is not, "
-         "the first of them here (place 1 by rank, 3 by score); kgtrec and trec_eval go by the scores"],
-    )  # fmt: skip
+        [
+            "x.run:1: expected the order of the rank column to be that of the scores, found 2 of 5 lines where it is "
+            "not, "
+            "the first of them here (place 1 by rank, 3 by score); kgtrec and trec_eval go by the scores"
+        ],
+    )
     written(folder, "x.run", text.replace("0.1", "-0.1").replace("r Q0 a 1 9", "r Q0 a 1 7"))
     assert check("x.run")[1][0].endswith("go by the scores; are they distances, of which lower is better?")
     fine = "r Q0 b 7 8 t\nq Q0 a 0 0.5 t\nr Q0 a 3 9 t\nq Q0 b 2 0.5 t\nq Q0 c 1 0.5 t\nq Q0 d 9 0.1 t\n"
@@ -308,12 +325,14 @@ def test_what_may_be_meant_is_a_note(folder):
     written(folder, "x.run", "q Q0 a - 0.5 t\nq Q0 b 2 0.5 t\nr Q0 a 1 3 t\nr Q0 b 2 2 t\n")
     assert check("x.run") == (
         0,
-        ["x.run: note: the rank column is no number on 1 of 4 lines, the first of them line 1 ('-'); kgtrec and "
-         "trec_eval do not read it",
-         "x.run: note: no order of candidates in 1 of 2 lists, such as that of q: all of a list score the same, so "
-         "that labels order them",
-         "x.run: ok, run 't': 4 rows, 2 questions"],
-    )  # fmt: skip
+        [
+            "x.run: note: the rank column is no number on 1 of 4 lines, the first of them line 1 ('-'); kgtrec and "
+            "trec_eval do not read it",
+            "x.run: note: no order of candidates in 1 of 2 lists, such as that of q: all of a list score the same, so "
+            "that labels order them",
+            "x.run: ok, run 't': 4 rows, 2 questions",
+        ],
+    )
     written(folder, "x.run", "q Q0 a 1 0.5 t\nq Q0 b 2 0.5 t\nr Q0 a 1 0.5 t\n")
     assert "x.run: note: no order of candidates in all 1 list: all of a list score the same" in check("x.run")[1][0]
 
@@ -339,9 +358,12 @@ def test_known_answers_in_a_run_are_told(copies):
     code, lines = check("C", "ranks")
     assert code == 2
     assert any(
-        line.startswith("ranks/svd.run.gz: expected a run that was filtered by train, valid, test, as "
-                        "ranks/svd.ranks.parquet says, found answers ") for line in lines
-    )  # fmt: skip
+        line.startswith(
+            "ranks/svd.run.gz: expected a run that was filtered by train, valid, test, as "
+            "ranks/svd.ranks.parquet says, found answers "
+        )
+        for line in lines
+    )
 
 
 def test_answer_ranks_that_cannot_be_evaluated_together_are_found(copies):
@@ -391,14 +413,19 @@ def test_shifted_ids_are_told(tmp_path, monkeypatch):
 def test_qrels_of_every_depth_are_read(tmp_path, monkeypatch):
     """A shallow one need not judge every topic, but may judge no others."""
     monkeypatch.chdir(tmp_path)
-    for name, text in (("topics.tsv", TOPICS), ("qrels.txt", QRELS), ("qrels.depth0.txt", "tail0 0 paris 1\n"),
-                       ("qrels.depth1.txt", "tail0 0 paris 1\ntail7 0 rome 1\n")):  # fmt: skip
+    for name, text in (
+        ("topics.tsv", TOPICS),
+        ("qrels.txt", QRELS),
+        ("qrels.depth0.txt", "tail0 0 paris 1\n"),
+        ("qrels.depth1.txt", "tail0 0 paris 1\ntail7 0 rome 1\n"),
+    ):
         written(tmp_path, name, text)
     assert check(".") == (
         2,
         [
-            "topics.tsv: ok, topics: 2 questions", "qrels.txt: ok, qrels: 2 rows, 2 questions",
+            "topics.tsv: ok, topics: 2 questions",
+            "qrels.txt: ok, qrels: 2 rows, 2 questions",
             "qrels.depth0.txt: ok, qrels: 1 row, 1 question",
             "qrels.depth1.txt:2: expected only questions of topics.tsv, found 1 other: 'tail7'",
         ],
-    )  # fmt: skip
+    )

@@ -36,9 +36,12 @@ def test_evaluate_tells_how_far_it_is_on_a_terminal(tmp_path: Path, monkeypatch:
     ours, theirs = pty.openpty()
     done = subprocess.run(
         [sys.executable, "-m", "kgtrec", "evaluate", "qrels.txt", "one.run", "two.run", "-m", "RR"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, check=True,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        check=True,
         env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
-    )  # fmt: skip
+    )
     os.close(theirs)
     shown = os.read(ours, 100_000).decode()
     os.close(ours)

@@ -132,8 +132,10 @@ def test_every_command_that_writes_is_here():
         name, command = stack.pop()
         if isinstance(command, click.Group):
             context = click.Context(command)
-            stack += [(f"{name} {inner}".strip(), command.get_command(context, inner)) for inner in
-                      command.list_commands(context)]  # fmt: skip
+            stack += [
+                (f"{name} {inner}".strip(), command.get_command(context, inner))
+                for inner in command.list_commands(context)
+            ]
         elif {parameter.name for parameter in command.params} & {"out", "target", "report_path"}:
             writing.add(name)
     assert writing == {name for name in writing if any(words.startswith(name) for words in COMMANDS.values())}
@@ -141,10 +143,28 @@ def test_every_command_that_writes_is_here():
 
 def names_of(word: str) -> st.SearchStrategy[str]:
     """Names of files that somebody may have, those that ours have among them."""
-    ours = ["steps.sh", "points.csv", "labelling.xml", "SHA256SUMS", "manifest.json", "campaign.json", "export.json",
-            "topics.tsv", "qrels.txt", "report.html", "study.toml", "judgements.jsonl", "zeros.run.gz",
-            "zeros.ranks.parquet", "popularity.run.gz", "collection/qrels.txt", "figures/a.svg", "steps/x/step.json",
-            "study.csv", "tables/a.tex"]  # fmt: skip
+    ours = [
+        "steps.sh",
+        "points.csv",
+        "labelling.xml",
+        "SHA256SUMS",
+        "manifest.json",
+        "campaign.json",
+        "export.json",
+        "topics.tsv",
+        "qrels.txt",
+        "report.html",
+        "study.toml",
+        "judgements.jsonl",
+        "zeros.run.gz",
+        "zeros.ranks.parquet",
+        "popularity.run.gz",
+        "collection/qrels.txt",
+        "figures/a.svg",
+        "steps/x/step.json",
+        "study.csv",
+        "tables/a.tex",
+    ]
     return st.sampled_from([*ours, "thesis.tex", "sub/notes.txt", ".hidden", f"{word}.csv"])
 
 

@@ -205,9 +205,14 @@ def campaign(tmp_path: Path) -> str:
     people = people_of(("ann", "annotator", True), ("bob", "annotator", True))
     events = [(row, who, "annotator", "N") for row in (0, 1) for who in ("ann", "bob")]
     made = Campaign(
-        pool, Qrels.of(none, none, none, questions.ids, entities), Automatic.none(2), people,
-        Assignments.none(people.names), judgements_of(events), sources=("en.wikipedia.org",),
-    )  # fmt: skip
+        pool,
+        Qrels.of(none, none, none, questions.ids, entities),
+        Automatic.none(2),
+        people,
+        Assignments.none(people.names),
+        judgements_of(events),
+        sources=("en.wikipedia.org",),
+    )
     return str(folder_of(made, tmp_path / "campaign"))
 
 

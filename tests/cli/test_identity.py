@@ -206,8 +206,12 @@ def test_one_model_has_one_number_in_a_study_whatever_its_form(here: Path, capsy
     number = np.argsort(columns)
     coded = np.stack([questions.is_head, questions.relation, number[questions.anchor]], axis=1)[order]
     Path("npz").mkdir()
-    np.savez("npz/archive.npz", E=np.eye(len(names), dtype=np.float32), Q=scores[order][:, columns],
-             questions=coded.astype(np.int32))  # fmt: skip
+    np.savez(
+        "npz/archive.npz",
+        E=np.eye(len(names), dtype=np.float32),
+        Q=scores[order][:, columns],
+        questions=coded.astype(np.int32),
+    )
     Path("npz/entities.txt").write_text("".join(f"{names[column]}\n" for column in columns))
     Path("npz/relations.txt").write_text("".join(f"{relation}\n" for relation in whole.relations))
     Path("s.toml").write_text(

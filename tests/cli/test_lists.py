@@ -42,11 +42,13 @@ def test_choices_are_a_list_or_repeated(words: list[str]):
 @pytest.mark.parametrize(
     ("words", "name", "former"),
     [
-        (["align"], "--by-size", "--study"), (["questions"], "--input-format", "--format"),
-        (["meta", "power"], "--resamples", "--repeats"), (["openworld", "curve"], "--repeats", "--draws"),
+        (["align"], "--by-size", "--study"),
+        (["questions"], "--input-format", "--format"),
+        (["meta", "power"], "--resamples", "--repeats"),
+        (["openworld", "curve"], "--repeats", "--draws"),
         (["pool"], "--known", "--seeds"),
     ],
-)  # fmt: skip
+)
 def test_former_names_of_options_still_work(words: list[str], name: str, former: str):
     found = params(*words)
     assert found[name] is found[former]

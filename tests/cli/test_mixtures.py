@@ -23,9 +23,16 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize(
     "words",
-    ["evaluate C", "ties C", "meta compare C", "meta power C", "meta correlate C C/qrels.txt",
-     "meta stability C --repeats 2 --sizes 50%", "openworld curve C --densities 1"],
-)  # fmt: skip
+    [
+        "evaluate C",
+        "ties C",
+        "meta compare C",
+        "meta power C",
+        "meta correlate C C/qrels.txt",
+        "meta stability C --repeats 2 --sizes 50%",
+        "openworld curve C --densities 1",
+    ],
+)
 @pytest.mark.parametrize("other_way", [False, True])
 def test_every_command_refuses_them_by_file_in_either_order(words: str, other_way: bool, folder, monkeypatch, capsys):
     """And warns with --mixed."""

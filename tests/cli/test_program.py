@@ -54,8 +54,10 @@ def test_a_reader_that_has_seen_enough_is_no_failure(files: Path):
     """`kgtrec evaluate ... | head -1` ends well and quietly."""
     with subprocess.Popen(
         [*KGTREC, "evaluate", str(files / "qrels.txt"), str(files / "s.run"), "--per", "question", "--format", "csv"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         assert process.stdout.readline() == "system,measure,question,value\n"
         process.stdout.close()
         assert process.stderr.read() == ""
@@ -73,8 +75,11 @@ def test_closed_standard_streams_are_no_crash(files: Path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_demo_leaves_nothing(tmp_path: Path, number: int):
     """Whoever ends it, the half-made folder goes."""
-    with subprocess.Popen([*KGTREC, "demo", "--out", str(tmp_path / "d"), "--people", "3000"],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # fmt: skip
+    with subprocess.Popen(
+        [*KGTREC, "demo", "--out", str(tmp_path / "d"), "--people", "3000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
         deadline = time.monotonic() + 60
         while not os.listdir(tmp_path) and time.monotonic() < deadline:  # noqa: PTH208
             time.sleep(0.02)
@@ -109,8 +114,10 @@ def test_shells_complete_commands_options_and_choices():
     assert script.returncode == 0
     assert "complete -o nosort -F _kgtrec_completion kgtrec" in script.stdout
     for words, expected in (
-        ("kgtrec eva", "plain,evaluate\n"), ("kgtrec meta co", "plain,correlate\nplain,compare\n"),
-        ("kgtrec evaluate --tie", "plain,--ties\n"), ("kgtrec evaluate --ties exp", "plain,expected\n"),
-    ):  # fmt: skip
+        ("kgtrec eva", "plain,evaluate\n"),
+        ("kgtrec meta co", "plain,correlate\nplain,compare\n"),
+        ("kgtrec evaluate --tie", "plain,--ties\n"),
+        ("kgtrec evaluate --ties exp", "plain,expected\n"),
+    ):
         asked = {"_KGTREC_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
         assert ran(env={**os.environ, **asked}).stdout == expected

@@ -52,8 +52,10 @@ def test_the_manifest_says_where_it_came_from(kg):
     text = (kg / "c/manifest.json").read_text()
     manifest = json.loads(text)
     assert [(item["name"], item["split"], item["triples"]) for item in manifest["inputs"]] == [
-        ("train.tsv", "train", 2), ("valid.tsv", "valid", 1), ("test.tsv", "test", 2),
-    ]  # fmt: skip
+        ("train.tsv", "train", 2),
+        ("valid.tsv", "valid", 1),
+        ("test.tsv", "test", 2),
+    ]
     assert manifest["command"]["name"] == "questions"
     assert (manifest["command"]["sample"], manifest["command"]["seed"]) == (0.5, 4)
     assert str(kg) not in text

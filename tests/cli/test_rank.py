@@ -158,11 +158,7 @@ WRONG = {
     "suffix": (lambda _: None, ["a.txt"], "a.txt: expected scores as .npz (factorised) or .npy (matrix), or a folder"),
     "empty folder": (lambda f: (f / "b").mkdir(), ["b"], "b: expected .npz or .npy files in this folder, found none"),
     "absent": (lambda _: None, ["b.npy"], "b.npy: no such file"),
-    "white space": (
-        lambda folder: shutil.copy(folder / "a.npy", folder / "a b.npy"),
-        ["a b.npy"],
-        "'a b'",
-    ),
+    "white space": (lambda folder: shutil.copy(folder / "a.npy", folder / "a b.npy"), ["a b.npy"], "'a b'"),
 }
 
 

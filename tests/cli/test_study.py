@@ -74,12 +74,22 @@ def whole(tmp_path_factory):
 
 def test_the_study_writes_a_page_figures_tables_and_a_manifest(whole: Path):
     made = files(whole / "study")
-    assert {"report.html", "manifest.json", "study.toml", "figures/stability-all.svg", "tables/scores-all.tex",
-            "data/scores-all.csv"} <= set(made)  # fmt: skip
+    assert {
+        "report.html",
+        "manifest.json",
+        "study.toml",
+        "figures/stability-all.svg",
+        "tables/scores-all.tex",
+        "data/scores-all.csv",
+    } <= set(made)
     assert b"<script>alert(1)" not in made["report.html"]
     manifest = json.loads(made["manifest.json"])
-    assert {each["name"] for each in manifest["inputs"]} == {"cities/train.tsv", "cities/valid.tsv", "cities/test.tsv",
-                                                            "more.txt"}  # fmt: skip
+    assert {each["name"] for each in manifest["inputs"]} == {
+        "cities/train.tsv",
+        "cities/valid.tsv",
+        "cities/test.tsv",
+        "more.txt",
+    }
     assert str(whole).encode() not in made["manifest.json"] + made["report.html"]
 
 
@@ -188,10 +198,14 @@ def test_a_study_that_is_killed_goes_on_to_the_same_report(whole: Path, tmp_path
 @pytest.mark.slow
 def test_what_a_killed_report_left_half_written_goes(whole: Path, tmp_path: Path):
     shutil.copytree(whole, tmp_path / "copy")
-    half = [tmp_path / "copy" / "study" / name for name in (
-        ".report.html.0123abcd.kgtrec-part", "figures/.x.svg.0123abcd.kgtrec-part",
-        "steps/.x.0123abcd.kgtrec-part",
-    )]  # fmt: skip
+    half = [
+        tmp_path / "copy" / "study" / name
+        for name in (
+            ".report.html.0123abcd.kgtrec-part",
+            "figures/.x.svg.0123abcd.kgtrec-part",
+            "steps/.x.0123abcd.kgtrec-part",
+        )
+    ]
     for path in half:
         path.write_text("half")
     assert run("study", tmp_path / "copy" / "study.toml") == 0
@@ -341,8 +355,15 @@ def test_a_question_that_the_collection_lacks_is_told_with_its_file(tmp_path: Pa
 
 
 def write_runs(folder: Path, **runs: str) -> Path:
-    assert run("questions", *(ROOT / "examples" / "cities" / f"{name}.tsv" for name in ("train", "valid", "test")),
-               "--out", folder / "C") == 0  # fmt: skip
+    assert (
+        run(
+            "questions",
+            *(ROOT / "examples" / "cities" / f"{name}.tsv" for name in ("train", "valid", "test")),
+            "--out",
+            folder / "C",
+        )
+        == 0
+    )
     (folder / "runs").mkdir()
     for name, text in runs.items():
         (folder / "runs" / f"{name}.run").write_text(text)

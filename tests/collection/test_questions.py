@@ -57,8 +57,13 @@ def test_a_tiny_graph_by_hand():
     ]
     assert collection.questions.is_head.tolist() == [True, True, True, False, False]
     assert sorted(answers(collection)) == [
-        ("head0", "ann"), ("head1", "cid"), ("head2", "ann"), ("tail0", "jam"), ("tail0", "pie"), ("tail1", "tea"),
-    ]  # fmt: skip
+        ("head0", "ann"),
+        ("head1", "cid"),
+        ("head2", "ann"),
+        ("tail0", "jam"),
+        ("tail0", "pie"),
+        ("tail1", "tea"),
+    ]
     assert collection.qrels.grade.tolist() == [1] * 6
     assert known(collection) == [("head0", "bob", 1), ("head1", "ann", 0), ("head1", "bob", 0), ("tail0", "tea", 0)]
     assert list(collection.entities) == ["ann", "tea", "bob", "jam", "cid", "pie"]
@@ -85,8 +90,12 @@ def test_a_leaked_triple_is_an_answer_unless_dropped():
     test = [("ann", "likes", "tea"), ("ann", "likes", "jam"), ("bob", "likes", "jam")]
     kept = built(test=test)
     assert kept.report["leaked"] == {
-        "policy": "keep", "test_in_train": 1, "test_in_valid": 1, "test_in_either": 2, "valid_in_train": 0,
-    }  # fmt: skip
+        "policy": "keep",
+        "test_in_train": 1,
+        "test_in_valid": 1,
+        "test_in_either": 2,
+        "valid_in_train": 0,
+    }
     assert ("tail0", "tea") in answers(kept)
     assert ("tail0", "tea", 0) not in known(kept)
     dropped = built(test=test, leaked="drop")
@@ -121,11 +130,17 @@ def test_keeping_repeated_triples_leaves_them_in_train_only():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"repeated": "error"}, "expected each train triple once, found 1 of 4 repeated, the first is "
-                                "('ann', 'likes', 'tea'); --repeated keep or --repeated drop goes on"),
+        (
+            {"repeated": "error"},
+            "expected each train triple once, found 1 of 4 repeated, the first is "
+            "('ann', 'likes', 'tea'); --repeated keep or --repeated drop goes on",
+        ),
         ({"leaked": "error", "test": VALID}, "expected test triples that are in neither train nor valid, found 1 of 1"),
-        ({"unseen_entities": "error"}, "expected test triples whose entities are in train, found 3 of 3 with others, "
-                                       "the first is ('ann', 'likes', 'jam'); --unseen-entities keep or"),
+        (
+            {"unseen_entities": "error"},
+            "expected test triples whose entities are in train, found 3 of 3 with others, "
+            "the first is ('ann', 'likes', 'jam'); --unseen-entities keep or",
+        ),
         ({"unseen_relations": "error", "test": [("ann", "hates", "tea")]}, "--unseen-relations keep or"),
         ({"leaked": "ignore"}, "expected leaked to be one of drop, keep, error, found 'ignore'"),
         ({"threshold": 1}, "expected a threshold above 1"),
@@ -133,19 +148,23 @@ def test_keeping_repeated_triples_leaves_them_in_train_only():
         ({"categories_from": ["dev"]}, "expected categories_from to name splits among train, valid, test, found"),
         ({"test": []}, "expected at least one test triple to make questions of, found none"),
         ({"unseen_entities": "drop"}, "found that all 4 were dropped as repeated, leaked or unseen"),
-        ({"sample": 4}, "expected a sample of 1 to 3 test triples, or of a share of them above 0 and below 1.0, "
-                        "found 4"),
+        (
+            {"sample": 4},
+            "expected a sample of 1 to 3 test triples, or of a share of them above 0 and below 1.0, found 4",
+        ),
         ({"sample": 1.5}, "found 1.5"),
         ({"sample": True}, "found True"),
         ({"test": [("ann", "likes", "")]}, "expected a label for every entity, found an empty one"),
         ({"test": [("ann", "", "tea")]}, "expected a label for every relation, found an empty one"),
-        ({"test": [("ann", "likes", "ice cream"), ("a\u00a0b", "likes", "c d"), ("e f", "likes", "tea")]},
-         "expected entity labels without white space, since TREC files are split there, found 'ice cream', "
-         "'a\\xa0b', 'c d' and 1 more; name entities e0, e1, ... with --ids (in Python ids=True)"),
+        (
+            {"test": [("ann", "likes", "ice cream"), ("a\u00a0b", "likes", "c d"), ("e f", "likes", "tea")]},
+            "expected entity labels without white space, since TREC files are split there, found 'ice cream', "
+            "'a\\xa0b', 'c d' and 1 more; name entities e0, e1, ... with --ids (in Python ids=True)",
+        ),
         ({"test": [("ann", "likes\t", "tea")]}, "expected relation labels without tabs, line breaks and NUL, found"),
         ({"test": [("ann", "likes", "t\nea")], "ids": True}, "expected entity labels without tabs, line breaks"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_named(options, message):
     """What was expected, what was found, and the way out."""
     with pytest.raises(KgtrecError) as caught:
@@ -284,12 +303,7 @@ def test_fb15k237_has_the_question_list_of_zhou_et_al(read, data):
 
 @pytest.mark.parametrize(
     ("name", "mean"),
-    [
-        ("small/nations", 7.955224),
-        ("small/kinships", 94.438082),
-        ("fb15k-237", 14_270.3379),
-        ("wn18rr", 40_544.0959),
-    ],
+    [("small/nations", 7.955224), ("small/kinships", 94.438082), ("fb15k-237", 14_270.3379), ("wn18rr", 40_544.0959)],
 )
 def test_candidates_after_dropping_unseen_entities(read, name, mean):
     """Mean number of filtered candidates per answer, as Hoyt et al. (2022) used it for their expectations."""
@@ -322,8 +336,11 @@ def test_categories_against_the_lists_of_zhou_et_al(read, data, splits, agree):
     differing = {relation for relation in listed if names[relation] != listed[relation]}
     assert len(listed) - len(differing) == agree
     assert {(listed[relation], names[relation]) for relation in differing} <= {("N-1", "N-N")}
-    assert all(1.5 <= mean < 1.55 for mean, relation in zip(found.tails_per_head, all_splits.relations, strict=True)
-               if relation in differing)  # fmt: skip
+    assert all(
+        1.5 <= mean < 1.55
+        for mean, relation in zip(found.tails_per_head, all_splits.relations, strict=True)
+        if relation in differing
+    )
 
 
 def test_divergence_of_the_sample_of_zhou_et_al(read, data):
@@ -347,8 +364,10 @@ def test_a_sample_may_be_given_as_triples():
     collection = build_questions(train, valid, test, sample=Triples.of([("b", "r", "c")]))
     assert collection.report["sample"]["triples"] == 1
     assert collection.report["sample"]["seed"] is None
-    known = [(collection.questions.ids[q], collection.entities[e], int(s)) for q, e, s in zip(
-        collection.known.question, collection.known.entity, collection.known.split, strict=True)]  # fmt: skip
+    known = [
+        (collection.questions.ids[q], collection.entities[e], int(s))
+        for q, e, s in zip(collection.known.question, collection.known.entity, collection.known.split, strict=True)
+    ]
     assert known == [("head0", "a", 2)]
     with pytest.raises(KgtrecError, match="found 1 of 1 that are none or were dropped, the first is"):
         build_questions(train, valid, test, sample=Triples.of([("c", "r", "x")]))

@@ -50,7 +50,7 @@ def test_any_dtype_that_means_the_same(frame):
         (RUN.drop(columns="score"), "expected a column 'score' in the data frame, found query_id, doc_id"),
         ({"q1": {"a": 1.0}}, "expected a pandas data frame with a column 'query_id', found dict"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(frame, message):
     """Rather than taken for something that nobody meant."""
     with pytest.raises(KgtrecError, match=message):

@@ -14,18 +14,29 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
-ASKED = pd.DataFrame({
-    "question": ["q1", "q2"], "side": ["tail", "head"], "relation": ["likes", "likes"], "anchor": ["ann", "tea"],
-})  # fmt: skip
+ASKED = pd.DataFrame(
+    {"question": ["q1", "q2"], "side": ["tail", "head"], "relation": ["likes", "likes"], "anchor": ["ann", "tea"]}
+)
 QUESTIONS = Questions.from_frame(ASKED, entities=Vocabulary.of(["ann", "bob", "tea", "rye"]))
-PUT_IN = pd.DataFrame({
-    "head": ["ann", "bob", "ann"], "relation": ["likes"] * 3, "tail": ["rye", "tea", "rye"],
-    "question": ["q1", "q2", "q1"], "run": ["b", "a", "a"], "rank": [2, 1, 3],
-})  # fmt: skip
-SAID = pd.DataFrame({
-    "head": ["ann", "bob"], "relation": ["likes"] * 2, "tail": ["rye", "tea"], "annotator": ["eve", "eve"],
-    "verdict": ["Y", "unsure"],
-})  # fmt: skip
+PUT_IN = pd.DataFrame(
+    {
+        "head": ["ann", "bob", "ann"],
+        "relation": ["likes"] * 3,
+        "tail": ["rye", "tea", "rye"],
+        "question": ["q1", "q2", "q1"],
+        "run": ["b", "a", "a"],
+        "rank": [2, 1, 3],
+    }
+)
+SAID = pd.DataFrame(
+    {
+        "head": ["ann", "bob"],
+        "relation": ["likes"] * 2,
+        "tail": ["rye", "tea"],
+        "annotator": ["eve", "eve"],
+        "verdict": ["Y", "unsure"],
+    }
+)
 
 
 def test_questions_come_back():

@@ -15,8 +15,10 @@ def test_what_is_printed_fits_on_a_line():
     train = Triples.of([("a", "likes", "b"), ("b", "likes", "c")])
     built = build_questions(train, Triples.of([]), Triples.of([("a", "likes", "c")]))
     ranked = rank_scores(built, np.zeros((2, 3)), questions=built, entities=built, name="zero", depth=2)
-    shown = {repr(thing) for thing in (train, built, built.questions, built.qrels, built.entities, *(
-        ranked.answer_ranks, ranked.run))}  # fmt: skip
+    shown = {
+        repr(thing)
+        for thing in (train, built, built.questions, built.qrels, built.entities, *(ranked.answer_ranks, ranked.run))
+    }
     assert shown == {
         "<Triples: 2 of 3 entities, 1 relations>",
         f"<Collection {built.fingerprint}: 2 questions, 2 judgements, 3 entities, 1 relations>",

@@ -88,8 +88,9 @@ def test_equal_scores_are_worth_the_same_whatever_else_was_judged(judged, ties):
     made = collection(QRELS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)
-        found = evaluate(made, [ranks("few", judged=tuple(sorted(judged))), ranks("all", judged=tuple(WRONG))],
-                         BLIND, ties=ties)  # fmt: skip
+        found = evaluate(
+            made, [ranks("few", judged=tuple(sorted(judged))), ranks("all", judged=tuple(WRONG))], BLIND, ties=ties
+        )
     np.testing.assert_array_equal(found.values[0], found.values[1])
 
 
@@ -129,8 +130,14 @@ def test_the_refusal_names_what_differs_and_the_ways_out():
         match=r"expected ranks of the same judged non-answers, which bpref looks at, found that one lacks 4 of 4 and "
         r"other 2; rank the scores of both with these qrels \(kgtrec rank --judged\), leave out the measure, or allow",
     ):
-        list(different_systems([ranks("one"), ranks("other", judged=((0, 2), (1, 0)))], None,
-                               qrels=collection(QRELS).qrels, measures=parse_measures("AP bpref")))  # fmt: skip
+        list(
+            different_systems(
+                [ranks("one"), ranks("other", judged=((0, 2), (1, 0)))],
+                None,
+                qrels=collection(QRELS).qrels,
+                measures=parse_measures("AP bpref"),
+            )
+        )
 
 
 def test_ranks_of_what_was_not_sampled_must_be_alike_for_infap_alone():
@@ -169,8 +176,11 @@ def test_every_verb_that_takes_systems_refuses_mixtures():
         rank_scores(made, scores, questions=made, entities=made, name=name, filtered_by=by, depth=0).answer_ranks
         for name, by in (("one", FILTERS[-1]), ("other", ()))
     ]
-    half = Qrels(*(getattr(made.qrels, name)[::2] for name in ("question", "entity", "grade")), made.qrels.questions,
-                 made.qrels.entities)  # fmt: skip
+    half = Qrels(
+        *(getattr(made.qrels, name)[::2] for name in ("question", "entity", "grade")),
+        made.qrels.questions,
+        made.qrels.entities,
+    )
     verbs = {
         "evaluate": lambda **more: evaluate(made, mixture, "micro.MRR", **more),
         "item_scores": lambda **more: item_scores(made, mixture, "micro.MRR", **more),

@@ -27,9 +27,10 @@ filters = st.sampled_from([SPLITS, ("train",), ("train", "valid"), ("test",), ()
 
 def built(train, valid, test) -> Collection:
     return build_questions(
-        *(Triples.of(sorted(set(rows))) for rows in (train, valid, test)), unseen_entities="keep",
+        *(Triples.of(sorted(set(rows))) for rows in (train, valid, test)),
+        unseen_entities="keep",
         unseen_relations="keep",
-    )  # fmt: skip
+    )
 
 
 def slow_counts(collection: Collection, filtered_by) -> tuple[list[int], list[int]]:
@@ -43,9 +44,11 @@ def slow_counts(collection: Collection, filtered_by) -> tuple[list[int], list[in
     for question in range(len(collection.questions)):
         own = [e for e in range(len(collection.entities)) if (question, e) in answers]
         removed = {
-            e for e in range(len(collection.entities)) for split in filtered_by
+            e
+            for e in range(len(collection.entities))
+            for split in filtered_by
             if (question, e, split) in known and e not in own
-        }  # fmt: skip
+        }
         candidates.append(len(collection.entities) - len(removed))
         relevant.append(len(own))
     return candidates, relevant
@@ -72,10 +75,14 @@ def test_a_table_from_triples_has_the_levels_that_a_ranked_system_is_set_against
         collection, scores, questions=collection, entities=collection, name="s", filtered_by=filtered_by
     ).answer_ranks
     pairs = [
-        ("micro.MR", "micro.AMRI", "micro.ZMR"), ("micro.MRR", "micro.AMRR", "micro.ZMRR"),
-        ("micro.Hits@3", "micro.AHits@3", "micro.ZHits@3"), ("micro.GMR", "micro.AGMRI", "micro.ZGMR"),
-        ("macro.MRR", "macro.AMRR", "macro.ZMRR"), ("AP@2", "AAP@2", "ZAP@2"), ("nDCG@2", "AnDCG@2", "ZnDCG@2"),
-    ]  # fmt: skip
+        ("micro.MR", "micro.AMRI", "micro.ZMR"),
+        ("micro.MRR", "micro.AMRR", "micro.ZMRR"),
+        ("micro.Hits@3", "micro.AHits@3", "micro.ZHits@3"),
+        ("micro.GMR", "micro.AGMRI", "micro.ZGMR"),
+        ("macro.MRR", "macro.AMRR", "macro.ZMRR"),
+        ("AP@2", "AAP@2", "ZAP@2"),
+        ("nDCG@2", "AnDCG@2", "ZnDCG@2"),
+    ]
     table = chance_table(collection, [pair[0] for pair in pairs], filtered_by=filtered_by)
     total = evaluate(collection, ranks, [label for pair in pairs for label in pair]).values[0, :, 0]
     per_side = evaluate(collection, ranks, [label for pair in pairs for label in pair], per="side")

@@ -62,8 +62,10 @@ def test_ranks_and_an_uncut_run_without_ties_score_the_same(world: World, measur
     """Where no two scores are equal, an uncut run and the answer ranks are the same list."""
     distinct = World(
         [[score * 100 + place for place, score in enumerate(np.nan_to_num(row, neginf=-9.0))] for row in world.scores],
-        world.known, world.answers, world.grades,
-    )  # fmt: skip
+        world.known,
+        world.answers,
+        world.grades,
+    )
     from_run = evaluate(distinct.qrels(), distinct.run(), measure, per="question")
     from_ranks = evaluate(distinct.qrels(), distinct.answer_ranks(), measure, per="question")
     np.testing.assert_allclose(from_run.values, from_ranks.values, rtol=1e-12)
@@ -80,10 +82,19 @@ def ranks_of(built: Collection, above: list[int], name: str = "s") -> AnswerRank
     """Answer ranks with these counts above, no ties, ten others."""
     n = len(built.qrels)
     return AnswerRanks(
-        name, built.qrels.question, built.qrels.entity, np.ones(n, np.bool_), np.array(above, np.int32),
-        np.zeros(n, np.int32), np.full(n, 10, np.int32), -np.arange(n, dtype=float), built.questions.ids,
-        built.entities, ("train", "valid", "test"), built.fingerprint,
-    )  # fmt: skip
+        name,
+        built.qrels.question,
+        built.qrels.entity,
+        np.ones(n, np.bool_),
+        np.array(above, np.int32),
+        np.zeros(n, np.int32),
+        np.full(n, 10, np.int32),
+        -np.arange(n, dtype=float),
+        built.questions.ids,
+        built.entities,
+        ("train", "valid", "test"),
+        built.fingerprint,
+    )
 
 
 def test_per_side_relation_and_category_partition_the_answers():
@@ -134,8 +145,10 @@ def test_frames_and_measure_objects_are_taken_as_they_are():
 
     scores = evaluate(QRELS, {"mine": RUN}, [RR, AP @ 20])
     assert scores.to_frame().to_dict("list") == {
-        "system": ["mine", "mine"], "measure": ["RR", "AP@20"], "value": [0.25, 0.125]
-    }  # fmt: skip
+        "system": ["mine", "mine"],
+        "measure": ["RR", "AP@20"],
+        "value": [0.25, 0.125],
+    }
 
 
 @pytest.mark.parametrize("grade", [0.5, 2.0**31, math.inf, -math.inf])
@@ -262,14 +275,24 @@ def test_what_other_libraries_hold_is_accepted(tmp_path):
         return type(name, (), {"__module__": "ranx.data_structures", "to_dataframe": lambda _: frame})()
 
     judged = [
-        qrels, [ir_measures.Qrel(*row) for row in rows], pd.DataFrame(rows, columns=["qid", "docno", "label"]),
-        tmp_path / "qrels.txt", str(tmp_path / "qrels.txt"), of_ranx("Qrels", rows),
-    ]  # fmt: skip
+        qrels,
+        [ir_measures.Qrel(*row) for row in rows],
+        pd.DataFrame(rows, columns=["qid", "docno", "label"]),
+        tmp_path / "qrels.txt",
+        str(tmp_path / "qrels.txt"),
+        of_ranx("Qrels", rows),
+    ]
     systems = [
-        run, [ir_measures.ScoredDoc(*row) for row in found], pd.DataFrame(found, columns=["qid", "docno", "score"]),
-        tmp_path / "mine.run", [tmp_path / "mine.run"], of_ranx("Run", found), {"mine": run},
-        {"mine": of_ranx("Run", found)}, {"mine": str(tmp_path / "mine.run")},
-    ]  # fmt: skip
+        run,
+        [ir_measures.ScoredDoc(*row) for row in found],
+        pd.DataFrame(found, columns=["qid", "docno", "score"]),
+        tmp_path / "mine.run",
+        [tmp_path / "mine.run"],
+        of_ranx("Run", found),
+        {"mine": run},
+        {"mine": of_ranx("Run", found)},
+        {"mine": str(tmp_path / "mine.run")},
+    ]
     for own, system in itertools.product(judged, systems):
         assert evaluate(own, system, "RR AP").values.ravel().tolist() == [0.75, 0.75]
 

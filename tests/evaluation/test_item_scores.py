@@ -17,10 +17,27 @@ from tests.evaluation.test_evaluate import collection, ranks_of
 from tests.worlds import World, worlds
 
 MEASURES = [
-    "micro.MR", "micro.MRR", "micro.Hits@2", "micro.GMR", "micro.HMR", "micro.IMR", "micro.IGMR", "micro.AMRI",
-    "micro.AMR", "micro.AMRR", "micro.ZMR", "micro.ZMR(flipped=False)", "micro.ZMRR", "micro.AHits@2", "macro.MR",
-    "macro.MRR", "macro.Hits@2", "AP@3", "nDCG@3", "AnDCG@3",
-]  # fmt: skip
+    "micro.MR",
+    "micro.MRR",
+    "micro.Hits@2",
+    "micro.GMR",
+    "micro.HMR",
+    "micro.IMR",
+    "micro.IGMR",
+    "micro.AMRI",
+    "micro.AMR",
+    "micro.AMRR",
+    "micro.ZMR",
+    "micro.ZMR(flipped=False)",
+    "micro.ZMRR",
+    "micro.AHits@2",
+    "macro.MR",
+    "macro.MRR",
+    "macro.Hits@2",
+    "AP@3",
+    "nDCG@3",
+    "AnDCG@3",
+]
 
 
 @settings(max_examples=60)
@@ -53,9 +70,20 @@ def test_means_of_terms_brought_back_are_the_totals():
 
 @pytest.mark.parametrize(
     "measure",
-    ["micro.MR", "micro.HMR", "micro.IMR", "micro.GMR", "micro.IGMR", "micro.MRR", "micro.AMR", "micro.ZMR",
-     "micro.ZMR(flipped=False)", "macro.MRR", "AP@5"],
-)  # fmt: skip
+    [
+        "micro.MR",
+        "micro.HMR",
+        "micro.IMR",
+        "micro.GMR",
+        "micro.IGMR",
+        "micro.MRR",
+        "micro.AMR",
+        "micro.ZMR",
+        "micro.ZMR(flipped=False)",
+        "macro.MRR",
+        "AP@5",
+    ],
+)
 def test_the_better_system_has_the_better_terms(measure: str):
     """Ranks that are all better move the mean of the terms the way that higher_terms_are_better says."""
     built = collection()

@@ -43,8 +43,9 @@ def test_micro_ranks_leave_out_every_other_answer(world: World, rule: str):
 def test_micro_ranks_without_the_test_filter_keep_the_other_answers(world: World, rule: str, filtered_by: tuple):
     """Raw and partial filters: an answer is ranked among all candidates of the question."""
     answers = match(world.answer_ranks(filtered_by), world.qrels(), rule).answers
-    for question, entity, rank, n in zip(*(getattr(answers, c) for c in ("question", "entity", "rank", "candidates")),
-                                         strict=True):  # fmt: skip
+    for question, entity, rank, n in zip(
+        *(getattr(answers, c) for c in ("question", "entity", "rank", "candidates")), strict=True
+    ):
         others = [world.scores[question][e] for e in world.candidates(question) if e != entity]
         assert rank == obvious_rank(world.scores[question][entity], others, rule)
         assert n == len(others) + 1
@@ -112,8 +113,9 @@ def test_runs_stand_in_trec_evals_order(world: World):
         ordered = sorted(by_label, key=lambda e: -scores[e])
         expected |= {
             (question, float(place), world.grades[question, e])
-            for place, e in enumerate(ordered, 1) if (question, e) in world.grades
-        }  # fmt: skip
+            for place, e in enumerate(ordered, 1)
+            if (question, e) in world.grades
+        }
     assert found == expected
 
 
@@ -289,8 +291,11 @@ def test_a_random_order_hangs_on_seed_and_labels_alone(world: World, seed: int):
 
     def by_label(ranks: AnswerRanks, qrels: Qrels) -> dict[tuple[str, str], float]:
         answers = match(ranks, qrels, "nondeterministic", seed).answers
-        pairs = zip(qrels.questions.decode(answers.question).to_pylist(),
-                    qrels.entities.decode(answers.entity).to_pylist(), strict=True)  # fmt: skip
+        pairs = zip(
+            qrels.questions.decode(answers.question).to_pylist(),
+            qrels.entities.decode(answers.entity).to_pylist(),
+            strict=True,
+        )
         return dict(zip(pairs, answers.rank.tolist(), strict=True))
 
     assert by_label(world.answer_ranks(), world.qrels()) == by_label(*recoded(world))
@@ -308,8 +313,9 @@ def test_seeds_differ():
 def test_an_open_order_keeps_groups(world: World, of_run: bool):
     """Under "expected" each judged entity has the first place and the size of its group, from a run as from ranks."""
     tied = match(world.run() if of_run else world.answer_ranks(), world.qrels(), "expected").tied_ranking
-    found = sorted(zip(tied.question.tolist(), tied.first.tolist(), tied.size.tolist(), tied.grade.tolist(),
-                       strict=True))  # fmt: skip
+    found = sorted(
+        zip(tied.question.tolist(), tied.first.tolist(), tied.size.tolist(), tied.grade.tolist(), strict=True)
+    )
     expected = []
     for (question, entity), grade in world.grades.items():
         scores = [world.scores[question][e] for e in world.candidates(question)]

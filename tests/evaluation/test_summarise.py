@@ -17,10 +17,13 @@ from kgtrec.measures.names import parse_measure
 def items(value, question=None, candidates=20, group=None, weight=None) -> ItemValues:
     n = len(value)
     return ItemValues(
-        np.asarray(value, float), np.zeros(n, np.int32) if group is None else np.asarray(group, np.int32),
+        np.asarray(value, float),
+        np.zeros(n, np.int32) if group is None else np.asarray(group, np.int32),
         np.arange(n, dtype=np.int32) if question is None else np.asarray(question, np.int32),
-        weight, np.full(n, candidates), None,
-    )  # fmt: skip
+        weight,
+        np.full(n, candidates),
+        None,
+    )
 
 
 def test_adjusted_numbers_by_hand():
@@ -43,9 +46,13 @@ def test_weighted_moments_by_hand():
     """Weights 1 and 3 of 2 and 5 candidates: E = (1.5 + 3 * 3) / 4, Var = (0.25 + 9 * 2) / 16; any scale."""
     for scale in (1.0, 1e-9):
         two = ItemValues(
-            np.array([1.0, 3.0]), np.zeros(2, np.int32), np.arange(2, dtype=np.int32), scale * np.array([1.0, 3.0]),
-            np.array([2, 5]), None,
-        )  # fmt: skip
+            np.array([1.0, 3.0]),
+            np.zeros(2, np.int32),
+            np.arange(2, dtype=np.int32),
+            scale * np.array([1.0, 3.0]),
+            np.array([2, 5]),
+            None,
+        )
         expectation, variance = chance_level(parse_measure("micro.AMRI"), two, 1, "s")
         assert expectation[0] == pytest.approx(10.5 / 4)
         assert variance[0] == pytest.approx(18.25 / 16)
@@ -82,8 +89,10 @@ def test_simulated_levels_hang_on_the_candidates_alone():
         levels = [
             chance_level(
                 parse_measure("micro.MedianRank"),
-                ItemValues(np.ones(4), np.zeros(4, np.int32), np.arange(4, dtype=np.int32), None, order, None), 1, "s",
+                ItemValues(np.ones(4), np.zeros(4, np.int32), np.arange(4, dtype=np.int32), None, order, None),
+                1,
+                "s",
             )
             for order in (candidates, candidates[::-1])
-        ]  # fmt: skip
+        ]
     np.testing.assert_array_equal(levels[0], levels[1])

@@ -17,8 +17,22 @@ from kgtrec.measures.registry import registered
 from tests.worlds import World, worlds
 
 LINKED = ("micro.GMR", "micro.IGMR", "micro.HMR", "micro.IMR", "micro.MedianRank")
-MEASURES = ("micro.MR", "micro.MRR", "micro.Hits@2", "macro.MR", "macro.MRR", "macro.Hits@2", "AP", "AP@2", "nDCG",
-            "nDCG@2", "P@2", "R@2", "Rprec", "RBP(rel=1)")  # fmt: skip
+MEASURES = (
+    "micro.MR",
+    "micro.MRR",
+    "micro.Hits@2",
+    "macro.MR",
+    "macro.MRR",
+    "macro.Hits@2",
+    "AP",
+    "AP@2",
+    "nDCG",
+    "nDCG@2",
+    "P@2",
+    "R@2",
+    "Rprec",
+    "RBP(rel=1)",
+)
 
 
 def orders(world: World, question: int) -> list[list[int]]:
@@ -45,12 +59,18 @@ def in_one_order(world: World, question: int, order: list[int], filtered: bool) 
     gains = [hit / math.log2(place + 2) for place, hit in enumerate(hits)]
     ideal = [1 / math.log2(place + 2) for place in range(len(answers))]
     macro = {
-        "macro.MR": best, "macro.MRR": 1 / best, "macro.Hits@2": best <= 2, "AP": sum(precisions) / len(answers),
-        "AP@2": sum(precisions[:2]) / len(answers), "nDCG": sum(gains) / sum(ideal),
-        "nDCG@2": sum(gains[:2]) / sum(ideal[:2]), "P@2": sum(hits[:2]) / 2, "R@2": sum(hits[:2]) / len(answers),
+        "macro.MR": best,
+        "macro.MRR": 1 / best,
+        "macro.Hits@2": best <= 2,
+        "AP": sum(precisions) / len(answers),
+        "AP@2": sum(precisions[:2]) / len(answers),
+        "nDCG": sum(gains) / sum(ideal),
+        "nDCG@2": sum(gains[:2]) / sum(ideal[:2]),
+        "P@2": sum(hits[:2]) / 2,
+        "R@2": sum(hits[:2]) / len(answers),
         "Rprec": sum(hits[: len(answers)]) / len(answers),
         "RBP(rel=1)": sum(0.2 * 0.8**place * hit for place, hit in enumerate(hits)),
-    }  # fmt: skip
+    }
     return ranks, macro
 
 
@@ -64,19 +84,21 @@ def obvious_expectation(world: World, filtered: bool) -> dict[str, float]:
         micro.append([s[0] for s in seen])
 
     def mean_over_answers(term) -> float:
-        total = math.fsum(
-            math.fsum(term(r) for ranks in lists for r in ranks) / len(lists) for lists in micro
-        )  # fmt: skip
+        total = math.fsum(math.fsum(term(r) for ranks in lists for r in ranks) / len(lists) for lists in micro)
         return total / sum(len(lists[0]) for lists in micro)
 
     means = {name: math.fsum(values[name] for values in macro) / len(macro) for name in macro[0]}
     mean_log, mean_reciprocal, mean = (mean_over_answers(term) for term in (math.log, lambda r: 1 / r, lambda r: r))
     return means | {
-        "micro.GMR": math.exp(mean_log), "micro.IGMR": math.exp(-mean_log), "micro.HMR": 1 / mean_reciprocal,
-        "micro.IMR": 1 / mean, "micro.MedianRank": median_over_orders(micro),
-        "micro.MR": mean_over_answers(lambda r: r), "micro.MRR": mean_over_answers(lambda r: 1 / r),
+        "micro.GMR": math.exp(mean_log),
+        "micro.IGMR": math.exp(-mean_log),
+        "micro.HMR": 1 / mean_reciprocal,
+        "micro.IMR": 1 / mean,
+        "micro.MedianRank": median_over_orders(micro),
+        "micro.MR": mean_over_answers(lambda r: r),
+        "micro.MRR": mean_over_answers(lambda r: 1 / r),
         "micro.Hits@2": mean_over_answers(lambda r: r <= 2),
-    }  # fmt: skip
+    }
 
 
 def median_over_orders(micro: list[list[list[float]]]) -> float:
@@ -111,9 +133,19 @@ def test_expected_of_a_run_is_the_mean_over_all_orders(world: World):
 def test_the_extremes_hold_the_others_between_them(world: World):
     """Expected, realistic ranks and any random order lie between pessimistic and optimistic."""
     assume(any(grade >= 1 for grade in world.grades.values()))
-    measures = (*LINKED, "micro.MR", "micro.MRR", "micro.Hits@2", "macro.MRR",
-                "macro.Hits@2", "AP", "AP@2", "nDCG", "nDCG@2",
-                "P@2")  # fmt: skip
+    measures = (
+        *LINKED,
+        "micro.MR",
+        "micro.MRR",
+        "micro.Hits@2",
+        "macro.MRR",
+        "macro.Hits@2",
+        "AP",
+        "AP@2",
+        "nDCG",
+        "nDCG@2",
+        "P@2",
+    )
     compared = compare_ties(world.qrels(), world.answer_ranks(), measures)
     worst, best = (compared.policies.index(name) for name in ("pessimistic", "optimistic"))
     for number in range(len(measures)):
@@ -128,8 +160,10 @@ def test_without_ties_all_policies_agree(world: World):
     """Distinct scores: nothing is tied, and every policy gives one value."""
     distinct = World(
         [[float(place) for place in np.random.default_rng(3).permutation(len(row))] for row in world.scores],
-        world.known, world.answers, world.grades,
-    )  # fmt: skip
+        world.known,
+        world.answers,
+        world.grades,
+    )
     for system in (distinct.answer_ranks(), distinct.run()):
         measures = (*LINKED, *MEASURES) if system.__class__.__name__ == "AnswerRanks" else MEASURES[3:]
         compared = compare_ties(distinct.qrels(), system, measures)
@@ -158,10 +192,12 @@ def test_random_orders_average_to_the_expectation():
     world = World(rows, [set()] * 4, answers, {(q, e): 1 for q, own in enumerate(answers) for e in own})
     for system, measures in ((world.answer_ranks(), MEASURES), (world.run(), MEASURES[3:])):
         expected = evaluate(world.qrels(), system, measures, ties="expected").values[0, :, 0]
-        drawn = np.array([
-            evaluate(world.qrels(), system, measures, ties="nondeterministic", seed=seed).values[0, :, 0]
-            for seed in range(400)
-        ])  # fmt: skip
+        drawn = np.array(
+            [
+                evaluate(world.qrels(), system, measures, ties="nondeterministic", seed=seed).values[0, :, 0]
+                for seed in range(400)
+            ]
+        )
         error = drawn.std(axis=0) / math.sqrt(len(drawn))
         assert np.all(np.abs(drawn.mean(axis=0) - expected) <= 5 * error + 1e-12)
 
@@ -280,13 +316,15 @@ def test_constant_scores_come_out_at_chance_in_every_measure(questions: list[tup
         first = [math.comb(n - j, relevant - 1) / math.comb(n, relevant) for j in range(1, n - relevant + 2)]
         pairs = (relevant - 1) / (n - 1) if n > 1 else 0.0
         discounts = [1 / math.log2(i + 1) for i in range(1, max(k, relevant) + 1)]
-        expected.append([
-            1 - math.comb(n - relevant, cut) / math.comb(n, cut),
-            sum(p / j for j, p in enumerate(first, 1)),
-            (harmonic + pairs * (cut - harmonic)) / n,
-            relevant / n * sum(discounts[:cut]) / sum(discounts[: min(k, relevant)]),
-            (n + 1) / (relevant + 1),
-        ])  # fmt: skip
+        expected.append(
+            [
+                1 - math.comb(n - relevant, cut) / math.comb(n, cut),
+                sum(p / j for j, p in enumerate(first, 1)),
+                (harmonic + pairs * (cut - harmonic)) / n,
+                relevant / n * sum(discounts[:cut]) / sum(discounts[: min(k, relevant)]),
+                (n + 1) / (relevant + 1),
+            ]
+        )
     measures = [f"macro.Hits@{k}", "macro.MRR", f"AP@{k}", f"nDCG@{k}", "macro.MR"]
     scores = evaluate(world.qrels(), world.answer_ranks(), measures, ties="expected", per="question")
     np.testing.assert_allclose(scores.values[0].T, expected, rtol=1e-12)

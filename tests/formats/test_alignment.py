@@ -51,19 +51,23 @@ WRONG = {
     "damaged": ("a.npz", lambda path: path.write_bytes(b"PK\3\4 not really"), "expected a whole .npz archive"),
     "names": ("a.npz", lambda path: saved(path, E=np.ones(3)), "expected the arrays left and right (and is_test"),
     "lengths": (
-        "a.npz", lambda path: saved(path, left=np.ones((2, 3)), right=np.ones((2, 4))),
+        "a.npz",
+        lambda path: saved(path, left=np.ones((2, 3)), right=np.ones((2, 4))),
         "a.npz: expected left and right vectors of one length, found 3 and 4 numbers",
     ),
     "nan": (
-        "a.npz", lambda path: saved(path, left=np.full((2, 3), np.nan), right=np.ones((2, 3))),
+        "a.npz",
+        lambda path: saved(path, left=np.full((2, 3), np.nan), right=np.ones((2, 3))),
         "a.npz: expected finite numbers in the left vectors, found nan in row 0",
     ),
     "axis": ("a.npy", lambda path: np.save(path, np.ones(3)), "a.npy: expected a .npy matrix, found an array of shape"),
     "cut": ("a.npy", lambda path: path.write_bytes(b"\x93NUMPY"), "a.npy: expected a whole .npy matrix of numbers"),
     "half a folder": (
-        "a", lambda path: path.mkdir() or np.save(path / "left.npy", np.ones((2, 3))), "right.npy: no such file",
+        "a",
+        lambda path: path.mkdir() or np.save(path / "left.npy", np.ones((2, 3))),
+        "right.npy: no such file",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", WRONG)

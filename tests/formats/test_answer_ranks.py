@@ -77,9 +77,19 @@ def test_many_rows_come_back(tmp_path):
     question, entity = np.divmod(np.arange(n, dtype=np.int32), 1000)
     zeros = np.zeros(n, np.int32)
     ranks = AnswerRanks(
-        "s", question, entity, zeros == 0, zeros, zeros, zeros + 5, question / 7,
-        Vocabulary.of([f"q{i}" for i in range(1200)]), Vocabulary.of([f"e{i}" for i in range(1000)]), (), "",
-    )  # fmt: skip
+        "s",
+        question,
+        entity,
+        zeros == 0,
+        zeros,
+        zeros,
+        zeros + 5,
+        question / 7,
+        Vocabulary.of([f"q{i}" for i in range(1200)]),
+        Vocabulary.of([f"e{i}" for i in range(1000)]),
+        (),
+        "",
+    )
     write_answer_ranks(tmp_path / "s.parquet", ranks)
     back = read_answer_ranks(tmp_path / "s.parquet")
     assert np.array_equal(back.question, question)

@@ -12,8 +12,13 @@ from kgtrec.evaluation.chance import chance_table
 from kgtrec.formats.chance_tables import chance_csv, read_chance_table, shipped_chance_tables, write_chance_table
 from kgtrec.formats.triples import find_splits, read_triples
 
-FOLDERS = {"nations": "small/nations", "kinships": "small/kinships", "umls": "small/umls", "fb15k-237": "fb15k-237",
-           "wn18rr": "wn18rr"}  # fmt: skip
+FOLDERS = {
+    "nations": "small/nations",
+    "kinships": "small/kinships",
+    "umls": "small/umls",
+    "fb15k-237": "fb15k-237",
+    "wn18rr": "wn18rr",
+}
 
 
 @pytest.mark.parametrize(

@@ -238,8 +238,13 @@ def test_a_sample_takes_its_rows_by_what_they_ask(tmp_path, collection):
     """Its questions have ids of their own, which stand for others in the whole."""
     whole = np.random.default_rng(9).random((6, 5))
     write_score_matrix(tmp_path / "s.npy", whole, collection)
-    part = build_questions(Triples.of(TRAIN), Triples.of([]), Triples.of(TEST), sample=Triples.of(TEST[1:]),
-                           ids=collection.labels is not None)  # fmt: skip
+    part = build_questions(
+        Triples.of(TRAIN),
+        Triples.of([]),
+        Triples.of(TEST),
+        sample=Triples.of(TEST[1:]),
+        ids=collection.labels is not None,
+    )
     with pytest.warns(KgtrecWarning, match="left out 2 questions that the collection lacks"):
         scores = joined(read_score_matrix(tmp_path / "s.npy", part, made_for=collection))[1]
     rows = collection.questions.rows(part.questions.is_head, part.questions.relation, part.questions.anchor)

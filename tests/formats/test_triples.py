@@ -193,8 +193,11 @@ def test_a_label_that_would_not_read_back_is_not_written(tmp_path, wrong):
         (b"a\tr\tb\n\na\tr\n", f"kg.tsv:3: {EXPECTED}, found 2: 'a\\tr'"),
         (b"a\tr\tb\td\n", "kg.tsv:1: expected 3 columns (head, relation, tail) separated by TAB, found 4"),
         (b"a\tr\tb\na\t\tb\n", f"kg.tsv:2: {EXPECTED}, found an empty one"),
-        (b"a r b\n", "kg.tsv:1: expected 3 columns (head, relation, tail) separated by TAB, found 1 and no TAB "
-                     "(--delimiter whitespace would find 3)"),
+        (
+            b"a r b\n",
+            "kg.tsv:1: expected 3 columns (head, relation, tail) separated by TAB, found 1 and no TAB "
+            "(--delimiter whitespace would find 3)",
+        ),
         (b"a,r,b\n", "found 1 and no TAB (--delimiter , would find 3)"),
         (b"a;r;b\n", "found 1 and no TAB (another separator is named with --delimiter)"),
         (b"a\tr\t\xff\n", "kg.tsv:1: expected UTF-8 text, found"),
@@ -202,7 +205,7 @@ def test_a_label_that_would_not_read_back_is_not_written(tmp_path, wrong):
         (b"", "kg.tsv: expected lines of 3 columns (head, relation, tail) separated by TAB, found an empty file"),
         (b"\n \n", "found an empty file"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_line_is_named(tmp_path, content, message):
     """File, line, what was expected, what was found, and the way out."""
     path = put(tmp_path / "kg.tsv", content)

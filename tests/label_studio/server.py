@@ -47,17 +47,30 @@ def running(folder: Path) -> Iterator[str]:
         port = probe.getsockname()[1]
     nowhere = "http://127.0.0.1:9"
     environment = {
-        "PATH": os.environ.get("PATH", ""), "HOME": str(folder), "LABEL_STUDIO_BASE_DATA_DIR": str(folder),
-        "COLLECT_ANALYTICS": "0", "SENTRY_DSN": "", "FRONTEND_SENTRY_DSN": "", "LATEST_VERSION_CHECK": "0",
-        "FEATURE_FLAGS_OFFLINE": "1", "HTTP_PROXY": nowhere, "HTTPS_PROXY": nowhere, "NO_PROXY": "127.0.0.1",
-    }  # fmt: skip
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(folder),
+        "LABEL_STUDIO_BASE_DATA_DIR": str(folder),
+        "COLLECT_ANALYTICS": "0",
+        "SENTRY_DSN": "",
+        "FRONTEND_SENTRY_DSN": "",
+        "LATEST_VERSION_CHECK": "0",
+        "FEATURE_FLAGS_OFFLINE": "1",
+        "HTTP_PROXY": nowhere,
+        "HTTPS_PROXY": nowhere,
+        "NO_PROXY": "127.0.0.1",
+    }
     command = [program(), "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port)]
     address = f"http://127.0.0.1:{port}"
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(
-            [*command, "--data-dir", str(folder)], env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=log,
-            stderr=log, start_new_session=True,
-        )  # fmt: skip
+            [*command, "--data-dir", str(folder)],
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
         try:
             _wait(server, address, folder / "server.log")
             yield address
@@ -134,8 +147,11 @@ class Account:
 
 def result(choices=(), source=(), note=()):
     """What a person entered, as the labelling page sends it."""
-    filled = (("verdict", "choices", "choices", choices), ("source", "textarea", "text", source),
-              ("note", "textarea", "text", note))  # fmt: skip
+    filled = (
+        ("verdict", "choices", "choices", choices),
+        ("source", "textarea", "text", source),
+        ("note", "textarea", "text", note),
+    )
     return [
         {"from_name": name, "to_name": "question", "type": kind, "value": {key: list(values)}}
         for name, kind, key, values in filled

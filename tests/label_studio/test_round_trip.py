@@ -52,8 +52,19 @@ def campaign_folder(tmp_path: Path) -> Path:
 
 def test_round_trip(campaign_folder: Path, tmp_path: Path):
     """Label Studio stores whatever it is sent; what is wrong with it is refused here, by task and annotation."""
-    main(["campaign", "export", str(campaign_folder), "--format", "label-studio", "--out", str(tmp_path / "project"),
-          "--guidelines", "https://example.org/guidelines?a=1&b=2"])  # fmt: skip
+    main(
+        [
+            "campaign",
+            "export",
+            str(campaign_folder),
+            "--format",
+            "label-studio",
+            "--out",
+            str(tmp_path / "project"),
+            "--guidelines",
+            "https://example.org/guidelines?a=1&b=2",
+        ]
+    )
     config = (tmp_path / "project" / "labelling.xml").read_text()
     tasks = json.loads((tmp_path / "project" / "tasks.json").read_text())
     data = tmp_path / "server"
@@ -88,9 +99,15 @@ def test_round_trip(campaign_folder: Path, tmp_path: Path):
         found = accept(campaign, returned.incoming, time=NOW, keep_going=True)
         accepted = found.judgements
         taken[form] = sorted(
-            zip(accepted.triple.tolist(), accepted.annotators.decode(accepted.annotator).to_pylist(),
-                accepted.verdict.tolist(), accepted.source.to_pylist(), accepted.note.to_pylist(), strict=True)
-        )  # fmt: skip
+            zip(
+                accepted.triple.tolist(),
+                accepted.annotators.decode(accepted.annotator).to_pylist(),
+                accepted.verdict.tolist(),
+                accepted.source.to_pylist(),
+                accepted.note.to_pylist(),
+                strict=True,
+            )
+        )
         refused = {refusal.place.rpartition("annotation ")[2]: refusal.message for refusal in found.refused}
         print(f"{form}: {len(found)} accepted, {len(found.refused)} refused", *found.refused, sep="\n")
         assert set(refused) == {str(annotations[what]) for what in REFUSED}
@@ -100,15 +117,31 @@ def test_round_trip(campaign_folder: Path, tmp_path: Path):
         assert (len(again), again.repeated, len(again.refused)) == (0, 4, len(REFUSED))
         if form == "JSON":
             assert returned.left_out == {"skipped": 1, "drafts": 1, "predictions": 1}
-    assert taken["JSON"] == taken["JSON_MIN"] == [
-        (0, "ann", 1, LINK, ""), (0, "bob", 0, LINK, "no: é ☃"), (1, "ann", 2, "", ""), (5, "bob", 0, LINK, FORMULA),
-    ]  # fmt: skip
+    assert (
+        taken["JSON"]
+        == taken["JSON_MIN"]
+        == [
+            (0, "ann", 1, LINK, ""),
+            (0, "bob", 0, LINK, "no: é ☃"),
+            (1, "ann", 2, "", ""),
+            (5, "bob", 0, LINK, FORMULA),
+        ]
+    )
 
     # the same by the command: what was refused is told, the rest is stored once
     for _ in range(2):
         with pytest.raises(SystemExit) as left:
-            main(["campaign", "import", str(campaign_folder), str(tmp_path / "JSON.json"), "--user-map", str(users),
-                  "--keep-going"])  # fmt: skip
+            main(
+                [
+                    "campaign",
+                    "import",
+                    str(campaign_folder),
+                    str(tmp_path / "JSON.json"),
+                    "--user-map",
+                    str(users),
+                    "--keep-going",
+                ]
+            )
         assert left.value.code == 2
     assert len(read_campaign(campaign_folder).judgements) == 4
 

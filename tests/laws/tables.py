@@ -78,9 +78,12 @@ class Table:
         )
         nothing = np.zeros(0, np.int32)
         return Collection(
-            topics, qrels, Known(nothing, nothing, nothing.astype(np.int8)),
-            RelationCategories(np.zeros(n, np.int8), np.ones(n), np.ones(n)), Triples.of([]),
-        )  # fmt: skip
+            topics,
+            qrels,
+            Known(nothing, nothing, nothing.astype(np.int8)),
+            RelationCategories(np.zeros(n, np.int8), np.ones(n), np.ones(n)),
+            Triples.of([]),
+        )
 
 
 @st.composite

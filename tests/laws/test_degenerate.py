@@ -67,9 +67,12 @@ def test_no_choice_leaves_index_and_z_undefined(measure: Measure, counts: list[i
     table = Table((0,) * len(counts), tuple((0,) * count for count in counts), relation)
     for label in (name for name in spelled(measure) if "AAP@" not in name):
         value, messages = told(
-            table.inputs()[0], table.inputs()[1], label, collection=table.collection(),
+            table.inputs()[0],
+            table.inputs()[1],
+            label,
+            collection=table.collection(),
             weights=data.draw(st.sampled_from([None, "relation", "question"])),
-        )  # fmt: skip
+        )
         assert math.isnan(value), label
         assert len(messages) == 1, messages
         assert messages[0].startswith(f"{label} of s is undefined where chance leaves no room"), messages
@@ -114,9 +117,13 @@ def test_all_tied_by_hand():
 
 
 CUT = Run.of(
-    "cut", np.array([0, 0], np.int32), np.array([0, 1], np.int32), np.array([2.0, 1.0]),
-    tied(0.0).questions, tied(0.0).entities,
-)  # fmt: skip
+    "cut",
+    np.array([0, 0], np.int32),
+    np.array([0, 1], np.int32),
+    np.array([2.0, 1.0]),
+    tied(0.0).questions,
+    tied(0.0).entities,
+)
 
 
 @pytest.mark.parametrize("measure", CHANCE_FORMS)

@@ -68,10 +68,13 @@ def test_aggregates_of_ranks_are_those_of_scipy_and_numpy(numbers):
     """Median, geometric and harmonic mean have oracles; the inverses are one over them."""
     value = np.array(numbers)
     expected = {
-        "mean": np.mean(value), "median": np.median(value), "geometric mean": scipy.stats.gmean(value),
-        "harmonic mean": scipy.stats.hmean(value), "inverse mean": 1 / np.mean(value),
+        "mean": np.mean(value),
+        "median": np.median(value),
+        "geometric mean": scipy.stats.gmean(value),
+        "harmonic mean": scipy.stats.hmean(value),
+        "inverse mean": 1 / np.mean(value),
         "inverse geometric mean": 1 / scipy.stats.gmean(value),
-    }  # fmt: skip
+    }
     assert {how: aggregate(value, how) for how in expected} == pytest.approx(expected, rel=1e-9)
 
 
@@ -104,9 +107,11 @@ def test_a_median_of_open_ranks_is_that_of_every_rank_there_could_be(answers, si
     for own in range(size):
         ranks = [
             rank
-            for first, last, times, place in zip(best, worst, weight, group, strict=True) if place == own
-            for rank in range(first, last + 1) for _ in range(int(60 * times) // (last + 1 - first))
-        ]  # fmt: skip
+            for first, last, times, place in zip(best, worst, weight, group, strict=True)
+            if place == own
+            for rank in range(first, last + 1)
+            for _ in range(int(60 * times) // (last + 1 - first))
+        ]
         assert found[own] == (np.median(ranks) if ranks else pytest.approx(np.nan, nan_ok=True))
 
 

@@ -19,11 +19,7 @@ needs_perl = pytest.mark.skipif(shutil.which("perl") is None, reason="ir-measure
 
 QRELS = Qrels.from_frame(
     pd.DataFrame(
-        {
-            "query_id": ["a b", "a b", "007", "missing"],
-            "doc_id": ["x y", "NA", "x y", "w"],
-            "relevance": [1, 2, 1, 1],
-        }
+        {"query_id": ["a b", "a b", "007", "missing"], "doc_id": ["x y", "NA", "x y", "w"], "relevance": [1, 2, 1, 1]}
     )
 )
 RUN = Run.from_frame(

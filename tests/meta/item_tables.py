@@ -16,10 +16,17 @@ def answer_scores(seed=0, systems=4, n_questions=40, measure="micro.MRR", aggreg
     rank = np.ceil(np.exp(hardness + rng.normal(0, 0.4, (systems, len(question))) + 0.1 * np.arange(systems)[:, None]))
     entities = Vocabulary.of([f"e{place}" for place in range(len(question))])
     return ItemScores(
-        measure, "answers", not ranks, aggregate, tuple(f"s{place}" for place in range(systems)),
-        rank if ranks else 1 / rank, question, Vocabulary.of([f"q{place}" for place in range(n_questions)]),
-        np.arange(len(question), dtype=np.int32), entities,
-    )  # fmt: skip
+        measure,
+        "answers",
+        not ranks,
+        aggregate,
+        tuple(f"s{place}" for place in range(systems)),
+        rank if ranks else 1 / rank,
+        question,
+        Vocabulary.of([f"q{place}" for place in range(n_questions)]),
+        np.arange(len(question), dtype=np.int32),
+        entities,
+    )
 
 
 def question_scores(value, measure="macro.MRR", systems=None, *, higher=True, aggregate="mean") -> ItemScores:

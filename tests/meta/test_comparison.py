@@ -37,9 +37,13 @@ def world(seed: int, n_questions: int = 12) -> tuple[Collection, AnswerRanks, An
     asked = plain.questions
     relations = Vocabulary.of(["born in", "<b>", "名"])
     questions = Questions(
-        asked.ids, rng.random(n_questions) < 0.5, rng.integers(0, 3, n_questions).astype(np.int32),
-        rng.integers(0, N_ENTITIES, n_questions).astype(np.int32), asked.entities, relations,
-    )  # fmt: skip
+        asked.ids,
+        rng.random(n_questions) < 0.5,
+        rng.integers(0, 3, n_questions).astype(np.int32),
+        rng.integers(0, N_ENTITIES, n_questions).astype(np.int32),
+        asked.entities,
+        relations,
+    )
     categories = RelationCategories(np.array([0, 3, -1], np.int8), np.ones(3), np.ones(3))
     collection = replace(plain, questions=questions, categories=categories)
     return collection, *(ranks_of(collection, name, rng) for name in ("one", "other"))
@@ -56,9 +60,19 @@ def ranks_of(collection: Collection, name: str, rng: np.random.Generator) -> Ans
     free = ~answers[qrels.question]
     above, tied = (((rest > own[:, None]) & free).sum(axis=1), ((rest == own[:, None]) & free).sum(axis=1))
     return AnswerRanks(
-        name, qrels.question, qrels.entity, np.ones(len(qrels), bool), above.astype(np.int32), tied.astype(np.int32),
-        free.sum(axis=1).astype(np.int32), own, qrels.questions, qrels.entities, ("train", "valid", "test"), "",
-    )  # fmt: skip
+        name,
+        qrels.question,
+        qrels.entity,
+        np.ones(len(qrels), bool),
+        above.astype(np.int32),
+        tied.astype(np.int32),
+        free.sum(axis=1).astype(np.int32),
+        own,
+        qrels.questions,
+        qrels.entities,
+        ("train", "valid", "test"),
+        "",
+    )
 
 
 def run_of(name: str, lists: dict[str, str]) -> Run:

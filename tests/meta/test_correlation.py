@@ -38,10 +38,16 @@ def items_of(
     assert known is not None
     return {
         measure: ItemScores(
-            measure, "answers" if over_answers else "questions", known.higher_is_better,
-            "mean", tuple("abcdefghij"[: len(value)]), value, row, Vocabulary.of(names),
+            measure,
+            "answers" if over_answers else "questions",
+            known.higher_is_better,
+            "mean",
+            tuple("abcdefghij"[: len(value)]),
+            value,
+            row,
+            Vocabulary.of(names),
         )
-    }  # fmt: skip
+    }
 
 
 def noisy(n_systems: int, n: int, seed: int, apart: float = 0.1) -> np.ndarray:
@@ -89,11 +95,15 @@ def test_tau_and_rho_are_scipys(pairs: list[tuple[int, int]]):
 def test_a_table_without_keys_is_compared_with_each_key():
     """Rows are measures, and within them the keys."""
     keyed = ScoreTable.of_rows(
-        ["a", "b"] * 4, (["RR"] * 2 + ["micro.MR"] * 2) * 2, {"Depth": ["0"] * 4 + ["1"] * 4},
+        ["a", "b"] * 4,
+        (["RR"] * 2 + ["micro.MR"] * 2) * 2,
+        {"Depth": ["0"] * 4 + ["1"] * 4},
         np.array([1.0, 2, 1, 2, 2, 1, 2, 1]),
-    )  # fmt: skip
-    for found in (correlate(table({"RR": [1, 2], "micro.MR": [1, 2]}), keyed, coefficients="tau"),
-                  correlate(keyed, table({"RR": [1, 2], "micro.MR": [1, 2]}), coefficients="tau")):  # fmt: skip
+    )
+    for found in (
+        correlate(table({"RR": [1, 2], "micro.MR": [1, 2]}), keyed, coefficients="tau"),
+        correlate(keyed, table({"RR": [1, 2], "micro.MR": [1, 2]}), coefficients="tau"),
+    ):
         assert found.rows["measure"] == ("RR", "RR", "micro.MR", "micro.MR")
         assert found.rows["Depth"] == ("0", "1", "0", "1")
         assert found.value.tolist() == [[1], [-1], [1], [-1]]
@@ -122,8 +132,10 @@ def test_systems_and_measures_of_one_side_only_are_told():
     with pytest.warns(KgtrecWarning) as told:
         found = correlate(first, second, coefficients="tau")
     assert [str(one.message) for one in told] == [
-        "only O has scores of a, left out", "only S has scores of x, left out", "only O has P@5, left out",
-    ]  # fmt: skip
+        "only O has scores of a, left out",
+        "only S has scores of x, left out",
+        "only O has P@5, left out",
+    ]
     assert (found.systems, found.left_out) == (("b", "c"), ("a", "x"))
     with pytest.raises(
         KgtrecError, match=r"expected at least 2 systems in common, found 1: O has a, b, c; S has x, y, c"
@@ -184,8 +196,12 @@ def test_swapped_pairs_come_with_both_differences():
     found = swaps(first, second)
     rows = list(zip(found.rows["measure"], found.better, found.worse, found.first, found.second, strict=True))
     assert [row[:3] for row in rows] == [
-        ("micro.MR", "a", "c"), ("micro.MR", "b", "c"), ("micro.MR", "a", "b"), ("RR", "c", "a"), ("RR", "c", "b"),
-    ]  # fmt: skip
+        ("micro.MR", "a", "c"),
+        ("micro.MR", "b", "c"),
+        ("micro.MR", "a", "b"),
+        ("RR", "c", "a"),
+        ("RR", "c", "b"),
+    ]
     np.testing.assert_allclose([row[3:] for row in rows], [(-40, 10), (-30, 5), (-10, 5), (0.2, -0.1), (0.1, -0.1)])
     assert found.n_pairs == {"micro.MR": 6, "RR": 6}
     assert found.to_table().column_names == ["measure", "better", "worse", "first", "second"]
@@ -224,10 +240,12 @@ def test_answers_of_one_question_count_as_one_in_the_t_test():
     names = [f"q{i:03}" for i in range(40)]
     question = np.repeat(np.arange(40, dtype=np.int32), 10)
     single = swaps(items_of(one, "micro.MRR"), items_of(other, "micro.MRR"))
-    tenfold = swaps(*(
-        items_of(np.repeat(value, 10, axis=1), "micro.MRR", questions=names, question=question)
-        for value in (one, other)
-    ))  # fmt: skip
+    tenfold = swaps(
+        *(
+            items_of(np.repeat(value, 10, axis=1), "micro.MRR", questions=names, question=question)
+            for value in (one, other)
+        )
+    )
     assert len(single) == len(tenfold) > 0
     np.testing.assert_allclose(tenfold.first_p, single.first_p)
     np.testing.assert_allclose(tenfold.second_p, single.second_p)
@@ -343,8 +361,10 @@ def test_scores_of_evaluate_are_taken_as_they_are():
     """Their items are keys."""
     scores = Scores(("a", "b"), ("RR",), np.array([[[0.5]], [[0.25]]]))
     assert correlate(scores, scores, coefficients="tau", names=("O", "S")).rows == {
-        "first": ("O",), "second": ("S",), "measure": ("RR",),
-    }  # fmt: skip
+        "first": ("O",),
+        "second": ("S",),
+        "measure": ("RR",),
+    }
     with pytest.raises(KgtrecError, match="expected a ScoreTable, Scores or ItemScores by measure, found list"):
         correlate([1], scores)  # type: ignore[arg-type]
 
@@ -366,9 +386,7 @@ def test_the_long_form_has_a_line_per_coefficient():
     """What was compared, coefficient, value, ends where known, systems."""
     items = items_of(noisy(4, 20, 0))
     frame = correlate(items, dict(items), confidence=0.95, resamples=20).to_frame()
-    assert list(frame.columns) == [
-        "first", "second", "measure", "coefficient", "value", "low", "high", "systems",
-    ]  # fmt: skip
+    assert list(frame.columns) == ["first", "second", "measure", "coefficient", "value", "low", "high", "systems"]
     assert list(frame["coefficient"]) == list(COEFFICIENTS)
 
 

@@ -9,9 +9,15 @@ from kgtrec.report.show import shown
 
 ROWS = {"first": ("O", "O"), "second": ("S", "S"), "measure": ("micro.MR", "RR")}
 FOUND = Correlations(
-    ROWS, ("tau", "rbo"), np.array([[-0.23077, 0.5], [np.nan, np.nan]]), ("a", "b", "c"), (), 0.9,
-    np.array([[-0.5, 0.25], [np.nan, np.nan]]), np.array([[-0.00001, 0.75], [np.nan, np.nan]]),
-)  # fmt: skip
+    ROWS,
+    ("tau", "rbo"),
+    np.array([[-0.23077, 0.5], [np.nan, np.nan]]),
+    ("a", "b", "c"),
+    (),
+    0.9,
+    np.array([[-0.5, 0.25], [np.nan, np.nan]]),
+    np.array([[-0.00001, 0.75], [np.nan, np.nan]]),
+)
 
 
 def test_intervals_stand_behind_values_and_the_undefined_is_a_dash():
@@ -38,9 +44,11 @@ def test_the_undefined_is_an_empty_cell_or_null():
 def test_latex_escapes_labels():
     """A key's label with an underscore or an ampersand."""
     found = Correlations(
-        {"labels": ("O",), "first": ("RR",), "second": ("AP",), "side": ("a_&b",)}, ("tau_ap", "tau"),
-        np.array([[0.5, 1.0]]), ("x", "y"),
-    )  # fmt: skip
+        {"labels": ("O",), "first": ("RR",), "second": ("AP",), "side": ("a_&b",)},
+        ("tau_ap", "tau"),
+        np.array([[0.5, 1.0]]),
+        ("x", "y"),
+    )
     assert r"RR & AP & a\_\&b & 0.5000 & 1.0000 \\" in shown(found, "latex")
     assert r"tau\_ap" in shown(found, "latex")
 
@@ -52,8 +60,9 @@ def test_several_keys_or_coefficients_stay_in_rows():
     assert shown(two, "table").splitlines()[2].split() == ["measure", "side", "tau", "rbo"]
     one = Correlations(rows, ("tau",), np.array([[1.0], [0.5]]), ("x", "y"))
     assert [line.split() for line in shown(one, "table").splitlines()[2:]] == [
-        ["measure", "/", "side", "h", "t"], ["RR", "1.0000", "0.5000"],
-    ]  # fmt: skip
+        ["measure", "/", "side", "h", "t"],
+        ["RR", "1.0000", "0.5000"],
+    ]
 
 
 def test_no_swaps_are_told_as_a_count():
@@ -76,5 +85,12 @@ def test_a_p_value_is_never_shown_as_zero():
     p = np.array([1e-9]), np.array([0.0123])
     found = Swaps({"measure": ("RR",)}, ("a",), ("b",), np.array([0.5]), np.array([-0.25]), *p, {"RR": 1})
     assert shown(found, "table").splitlines()[3].split() == [
-        "RR", "a", "b", "0.5000", "-0.2500", "<0.0001", "0.0123", "both",
-    ]  # fmt: skip
+        "RR",
+        "a",
+        "b",
+        "0.5000",
+        "-0.2500",
+        "<0.0001",
+        "0.0123",
+        "both",
+    ]

@@ -57,10 +57,24 @@ def test_shares_area_and_smallest_difference_by_hand():
     """Three pairs: p of .01, .04, .5; Holm .03, .08, .5."""
     p = np.array([[[0.04, 0.01, 0.5]]])
     found = Power(
-        ("a", "b", "c"), ("RR",), ("t",), 0.05, 1000, ("questions",), (True,), ("value",), np.array([9]), np.array([9]),
-        np.zeros((1, 3)), np.array([[0.2, -0.3, 0.4]]), np.zeros((1, 3)), np.zeros((1, 3)), np.zeros((1, 1, 3)), p,
+        ("a", "b", "c"),
+        ("RR",),
+        ("t",),
+        0.05,
+        1000,
+        ("questions",),
+        (True,),
+        ("value",),
+        np.array([9]),
+        np.array([9]),
+        np.zeros((1, 3)),
+        np.array([[0.2, -0.3, 0.4]]),
+        np.zeros((1, 3)),
+        np.zeros((1, 3)),
+        np.zeros((1, 1, 3)),
+        p,
         np.array([[holm(p[0, 0])]]),
-    )  # fmt: skip
+    )
     assert found.curve("RR").tolist() == [0.5, 0.04, 0.01]
     assert found.area[0, 0] == pytest.approx(0.55 / 3)
     assert found.share[0, 0] == pytest.approx(2 / 3)
@@ -98,8 +112,14 @@ def test_answers_copied_within_a_question_move_the_plain_test_alone():
     rng = np.random.default_rng(2)
     value = rng.random((3, 50))
     once = question_scores(value)
-    copied = replace(answer_scores(systems=3), value=np.repeat(value, 4, axis=1), questions=once.questions,
-                     question=np.repeat(np.arange(50, dtype=np.int32), 4), entity=None, entities=None)  # fmt: skip
+    copied = replace(
+        answer_scores(systems=3),
+        value=np.repeat(value, 4, axis=1),
+        questions=once.questions,
+        question=np.repeat(np.arange(50, dtype=np.int32), 4),
+        entity=None,
+        entities=None,
+    )
     one, other = (of(scores, tests=POWER_TESTS, repeats=100) for scores in (once, copied))
     assert (other.p[0, 0] < one.p[0, 0]).all()
     np.testing.assert_allclose(other.p[0, 1:], one.p[0, 1:])
@@ -177,9 +197,13 @@ def test_no_order_of_rows_or_systems_changes_a_p_value(seed: int):
     labels = np.empty(15, object)
     labels[codes] = list(scores.questions)
     other = replace(
-        scores, value=scores.value[systems][:, rows], systems=tuple(scores.systems[place] for place in systems),
-        question=codes[scores.question][rows], entity=scores.entity[rows], questions=Vocabulary.of(labels.tolist()),
-    )  # fmt: skip
+        scores,
+        value=scores.value[systems][:, rows],
+        systems=tuple(scores.systems[place] for place in systems),
+        question=codes[scores.question][rows],
+        entity=scores.entity[rows],
+        questions=Vocabulary.of(labels.tolist()),
+    )
     found, again = (of(own, tests=POWER_TESTS, repeats=30) for own in (scores, other))
     place = {(found.systems[i], found.systems[j]): pair for pair, (i, j) in enumerate(zip(*found.pairs, strict=True))}
     for pair, (i, j) in enumerate(zip(*again.pairs, strict=True)):

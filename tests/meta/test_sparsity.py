@@ -18,10 +18,17 @@ from tests.meta.test_stability import study_set
 
 RESULT = "kgc-sparsity/result"
 DEPTH_COLUMNS = {
-    "micro.MRR": "micro_mrr", "micro.MR": "micro_mr", "micro.Hits@1": "micro_hits@1", "micro.Hits@10": "micro_hits@10",
-    "macro.MRR": "macro_mrr", "macro.Hits@10": "macro_hits@10", "macro.MR": "macro_mr", "AP@20": "map_cut_20",
-    "nDCG@20": "ndcg_cut_20", "RR": "recip_rank",
-}  # fmt: skip
+    "micro.MRR": "micro_mrr",
+    "micro.MR": "micro_mr",
+    "micro.Hits@1": "micro_hits@1",
+    "micro.Hits@10": "micro_hits@10",
+    "macro.MRR": "macro_mrr",
+    "macro.Hits@10": "macro_hits@10",
+    "macro.MR": "macro_mr",
+    "AP@20": "map_cut_20",
+    "nDCG@20": "ndcg_cut_20",
+    "RR": "recip_rank",
+}
 
 
 def published(path, **wanted: str) -> dict[str, dict[str, str]]:
@@ -182,7 +189,7 @@ def two(**keys: tuple[str, ...]) -> ScoreTable:
         (lambda: label_scores(LABELS, SYSTEMS, "RR", relations="full"), "give a collection"),
         (lambda: label_scores(LABELS, SYSTEMS, "RR", relations="fulk"), "did you mean full?"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_compared_is_refused(work, message):
     with pytest.raises(KgtrecError) as error:
         work()

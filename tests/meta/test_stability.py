@@ -28,11 +28,43 @@ from kgtrec.meta.stability import MACRO_READINGS, SIZES, stability, subsample
 from kgtrec.ranking.rank import rank_scores
 from tests.worlds import World
 
-MICRO = ("micro.MR", "micro.MRR", "micro.Hits@2", "micro.GMR", "micro.HMR", "micro.MedianRank", "micro.AMRI",
-         "micro.ZMRR", "micro.AHits@1", "micro.WMR", "pykeen.macro.MRR")  # fmt: skip
-MACRO = ("macro.MR", "macro.MRR", "macro.Hits@2", "AP", "AP@2", "nDCG", "nDCG@3", "P@2", "R@2", "Rprec", "Bpref",
-         "infAP", "RBP(rel=1)", "IPrec@0.5", "Judged@3", "gm_map", "NumRel", "G", "binG", "unj@2", "SetP",
-         "AP(judged_only=True)")  # fmt: skip
+MICRO = (
+    "micro.MR",
+    "micro.MRR",
+    "micro.Hits@2",
+    "micro.GMR",
+    "micro.HMR",
+    "micro.MedianRank",
+    "micro.AMRI",
+    "micro.ZMRR",
+    "micro.AHits@1",
+    "micro.WMR",
+    "pykeen.macro.MRR",
+)
+MACRO = (
+    "macro.MR",
+    "macro.MRR",
+    "macro.Hits@2",
+    "AP",
+    "AP@2",
+    "nDCG",
+    "nDCG@3",
+    "P@2",
+    "R@2",
+    "Rprec",
+    "Bpref",
+    "infAP",
+    "RBP(rel=1)",
+    "IPrec@0.5",
+    "Judged@3",
+    "gm_map",
+    "NumRel",
+    "G",
+    "binG",
+    "unj@2",
+    "SetP",
+    "AP(judged_only=True)",
+)
 BINARY = ("AAP", "AnDCG@3", "macro.AMRR", "macro.ZHits@1")
 
 
@@ -134,12 +166,19 @@ def assert_like_evaluate(worlds, measures, systems_of, ties=None, sizes=(0.3, 0.
     found, looked_up_less = (
         quietly(
             lambda: stability(
-                whole, named, measures, collection=collection, sizes=sizes, repeats=repeats, seed=4, ties=ties,
+                whole,
+                named,
+                measures,
+                collection=collection,
+                sizes=sizes,
+                repeats=repeats,
+                seed=4,
+                ties=ties,
                 **options,
             )
         )
         for _ in with_few_answers(7, 1)
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(looked_up_less.scores, found.scores, rtol=1e-12, atol=1e-14)
     for number, triples in enumerate(found.triples.tolist()):
         for repeat in range(repeats):
@@ -152,9 +191,12 @@ def assert_like_evaluate(worlds, measures, systems_of, ties=None, sizes=(0.3, 0.
                     )
                 )
                 np.testing.assert_allclose(
-                    found.scores[:, number, repeat, place], expected.values[0, :, 0], rtol=1e-9, atol=1e-12,
+                    found.scores[:, number, repeat, place],
+                    expected.values[0, :, 0],
+                    rtol=1e-9,
+                    atol=1e-12,
                     err_msg=str(list(zip(measures, expected.values[0, :, 0], strict=True))),
-                )  # fmt: skip
+                )
 
 
 @settings(max_examples=8)
@@ -163,9 +205,11 @@ def test_the_default_readings_are_a_subset_of_the_qrels(worlds, ties):
     """Micro ranks stay filtered by all answers, macro lists keep the discarded ones: every kind of measure."""
     assert_like_evaluate(worlds, (*MACRO, *BINARY), lambda _: [world.answer_ranks() for world in worlds], ties=ties)
     assert_like_evaluate(
-        worlds, MICRO,
-        lambda discarded: [world.without(discarded, stay=False).answer_ranks() for world in worlds], ties=ties,
-    )  # fmt: skip
+        worlds,
+        MICRO,
+        lambda discarded: [world.without(discarded, stay=False).answer_ranks() for world in worlds],
+        ties=ties,
+    )
 
 
 @settings(max_examples=8)
@@ -173,9 +217,12 @@ def test_the_default_readings_are_a_subset_of_the_qrels(worlds, ties):
 def test_a_random_order_of_all_triples_is_that_of_evaluate(worlds):
     """Of fewer it is another draw there, since it depends on what is judged; here one order serves all subsamples."""
     assert_like_evaluate(
-        worlds, (*MICRO, *MACRO, *BINARY), lambda _: [world.answer_ranks() for world in worlds],
-        ties="nondeterministic", sizes=(1.0,),
-    )  # fmt: skip
+        worlds,
+        (*MICRO, *MACRO, *BINARY),
+        lambda _: [world.answer_ranks() for world in worlds],
+        ties="nondeterministic",
+        sizes=(1.0,),
+    )
 
 
 @settings(max_examples=8)
@@ -185,24 +232,28 @@ def test_graded_and_wrong_judgements_follow_their_questions(worlds, ties):
     if not any(grade >= 1 for grade in worlds[0].grades.values()):
         return
     assert_like_evaluate(
-        worlds, MACRO,
+        worlds,
+        MACRO,
         lambda discarded: [(world.complete if discarded else world).answer_ranks() for world in worlds],
         ties=ties,
-    )  # fmt: skip
+    )
     assert_like_evaluate(
-        worlds, MICRO,
+        worlds,
+        MICRO,
         lambda discarded: [
             (world.complete.without(discarded, stay=False) if discarded else world).answer_ranks() for world in worlds
         ],
         ties=ties,
-    )  # fmt: skip
+    )
     assert_like_evaluate(
-        worlds, MICRO,
+        worlds,
+        MICRO,
         lambda discarded: [
             (world.complete.without(discarded, stay=True) if discarded else world).answer_ranks() for world in worlds
         ],
-        ties=ties, micro="recount",
-    )  # fmt: skip
+        ties=ties,
+        micro="recount",
+    )
 
 
 @settings(max_examples=8)
@@ -213,14 +264,18 @@ def test_expected_ties_hold_on_subsamples(worlds):
     macro = ("macro.MR", "macro.MRR", "AP@2", "nDCG@3")
     assert_like_evaluate(worlds, macro, lambda _: [world.answer_ranks() for world in worlds], ties="expected")
     assert_like_evaluate(
-        worlds, micro,
-        lambda discarded: [world.without(discarded, stay=False).answer_ranks() for world in worlds], ties="expected",
-    )  # fmt: skip
+        worlds,
+        micro,
+        lambda discarded: [world.without(discarded, stay=False).answer_ranks() for world in worlds],
+        ties="expected",
+    )
     assert_like_evaluate(
-        worlds, (*micro, *macro),
+        worlds,
+        (*micro, *macro),
         lambda discarded: [world.without(discarded, stay=True).answer_ranks() for world in worlds],
-        ties="expected", micro="recount",
-    )  # fmt: skip
+        ties="expected",
+        micro="recount",
+    )
 
 
 @settings(max_examples=12)
@@ -228,10 +283,12 @@ def test_expected_ties_hold_on_subsamples(worlds):
 def test_recounted_ranks_are_those_of_a_world_with_fewer_answers(worlds, ties):
     """Discarded answers are candidates like any other; the lists of macro measures are the same as before."""
     assert_like_evaluate(
-        worlds, (*MICRO, *MACRO),
+        worlds,
+        (*MICRO, *MACRO),
         lambda discarded: [world.without(discarded, stay=True).answer_ranks() for world in worlds],
-        ties=ties, micro="recount",
-    )  # fmt: skip
+        ties=ties,
+        micro="recount",
+    )
 
 
 @settings(max_examples=12)
@@ -240,10 +297,12 @@ def test_removed_answers_are_those_of_a_world_without_them(worlds, ties):
     """Lists close over the discarded answers; the ranks of micro measures, which had none of them, stay."""
     measures = MACRO if ties != "expected" else ("macro.MR", "macro.MRR", "AP@2", "nDCG@3", "P@2")
     assert_like_evaluate(
-        worlds, (*measures, "micro.MRR", "micro.AMRI"),
+        worlds,
+        (*measures, "micro.MRR", "micro.AMRI"),
         lambda discarded: [world.without(discarded, stay=False).answer_ranks() for world in worlds],
-        ties=ties, macro="removed",
-    )  # fmt: skip
+        ties=ties,
+        macro="removed",
+    )
 
 
 @settings(max_examples=8)
@@ -252,9 +311,11 @@ def test_raw_ranks_are_the_same_under_both_readings(worlds):
     """Where test triples were not filtered, discarded answers were candidates all along."""
     for micro in ("kept", "recount"):
         assert_like_evaluate(
-            worlds, ("micro.MR", "micro.MRR", "AP"),
-            lambda _: [world.answer_ranks(("train", "valid")) for world in worlds], micro=micro,
-        )  # fmt: skip
+            worlds,
+            ("micro.MR", "micro.MRR", "AP"),
+            lambda _: [world.answer_ranks(("train", "valid")) for world in worlds],
+            micro=micro,
+        )
 
 
 def run_of(world: Named, discarded: set[tuple[int, int]] = frozenset(), cut: int = 4) -> Run:  # type: ignore[assignment]
@@ -482,8 +543,18 @@ def test_every_measure_that_evaluate_takes_is_taken():
     for measure in registered():
         at = {"none": "", "optional": "", "required": "@0.5" if measure.at in ("recall", "multiple") else "@5"}
         names.append(measure.name + at[measure.cutoff])
-    slow = ("micro.AGMRI", "micro.ZGMR", "micro.AIGMR", "micro.ZIGMR", "micro.ZHMR", "micro.AHMR", "micro.AIMR",
-            "micro.ZIMR", "micro.AMedianRank", "micro.ZMedianRank")  # fmt: skip
+    slow = (
+        "micro.AGMRI",
+        "micro.ZGMR",
+        "micro.AIGMR",
+        "micro.ZIGMR",
+        "micro.ZHMR",
+        "micro.AHMR",
+        "micro.AIMR",
+        "micro.ZIMR",
+        "micro.AMedianRank",
+        "micro.ZMedianRank",
+    )
     names = [name for name in names if name not in slow]
     found = quietly(lambda: stability(collection, systems[:2], names, sizes=[3], repeats=1))
     assert found.scores.shape == (len(names), 1, 1, 2)

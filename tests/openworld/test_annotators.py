@@ -19,9 +19,19 @@ def tasks(n=N, first=0):
     empty = labels_of([""] * n)
     heads = labels_of([f"x{i}" for i in range(first, first + n)])
     return Tasks(
-        np.arange(1, n + 1), (("ann",),) * n, empty, heads, labels_of(["r"] * n), labels_of(["y"] * n),
-        empty, empty, empty, empty, empty, empty,
-    )  # fmt: skip
+        np.arange(1, n + 1),
+        (("ann",),) * n,
+        empty,
+        heads,
+        labels_of(["r"] * n),
+        labels_of(["y"] * n),
+        empty,
+        empty,
+        empty,
+        empty,
+        empty,
+        empty,
+    )
 
 
 TRUTH = Triples.of([(f"x{i}", "r", "y") for i in range(0, N, 2)])

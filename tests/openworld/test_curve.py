@@ -15,8 +15,18 @@ from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.theory import expected_score
 from tests.openworld.test_labels import built_anew, ranked, world
 
-MEASURES = ("micro.MRR", "micro.Hits@2", "micro.logMRR", "micro.pMRR(p=0.3)", "pykeen.macro.MRR", "macro.MRR",
-            "macro.Hits@2", "nDCG", "AP@3", "micro.MR")  # fmt: skip
+MEASURES = (
+    "micro.MRR",
+    "micro.Hits@2",
+    "micro.logMRR",
+    "micro.pMRR(p=0.3)",
+    "pykeen.macro.MRR",
+    "macro.MRR",
+    "macro.Hits@2",
+    "nDCG",
+    "AP@3",
+    "micro.MR",
+)
 
 
 def systems(seed: int, n: int = 4):
@@ -85,9 +95,8 @@ def test_the_theory_is_averaged_over_the_questions_numbers_of_answers():
     """At full density, the strength itself; below, the expectation at each number, weighted by its answers."""
     collection, _, ranks = systems(8)
     found = open_world_curve(
-        collection, ranks, ["micro.MRR", "pykeen.macro.MRR", "macro.MRR"], densities=[0.5, 1.0],
-        correlations=[0.0],
-    )  # fmt: skip
+        collection, ranks, ["micro.MRR", "pykeen.macro.MRR", "macro.MRR"], densities=[0.5, 1.0], correlations=[0.0]
+    )
     np.testing.assert_allclose(found.theory[0, 1, 0], found.strength, rtol=1e-12)
     assert np.isnan(found.theory[0, :, 2]).all()
     true = TrueFacts.of(collection)

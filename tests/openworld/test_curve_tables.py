@@ -21,10 +21,25 @@ def curve(densities: tuple[float, ...], measures: tuple[str, ...] = ("micro.MRR"
     sparse = np.broadcast_to(np.stack([at_random, at_random / 2])[:, None], (c, d, 2, m, 3)).copy()
     cell = np.zeros((c, d, 2))
     return OpenWorldCurve(
-        ("a@1", "a@2", "b"), ("a", "a", "b"), np.array([1, 2, 0]), np.array([0.2, 0.6, 0.4]), measures, (0.0, -0.1),
-        densities, "a@2", 0, 10, 5, np.array([0, 2, 3]), full, sparse, np.full((c, d, m, 3), np.nan), cell, cell,
+        ("a@1", "a@2", "b"),
+        ("a", "a", "b"),
+        np.array([1, 2, 0]),
+        np.array([0.2, 0.6, 0.4]),
+        measures,
+        (0.0, -0.1),
+        densities,
+        "a@2",
+        0,
+        10,
+        5,
+        np.array([0, 2, 3]),
+        full,
+        sparse,
+        np.full((c, d, m, 3), np.nan),
+        cell,
+        cell,
         np.zeros((c, d, 3)),
-    )  # fmt: skip
+    )
 
 
 def across(found: OpenWorldCurve) -> str:
@@ -35,10 +50,16 @@ def across(found: OpenWorldCurve) -> str:
 def alone(found: OpenWorldCurve) -> OpenWorldCurve:
     """The first of the systems."""
     return replace(
-        found, systems=found.systems[:1], families=found.families[:1], checkpoints=found.checkpoints[:1],
-        strength=found.strength[:1], full=found.full[:, :1], sparse=found.sparse[..., :1],
-        theory=found.theory[..., :1], own_correlation=found.own_correlation[..., :1],
-    )  # fmt: skip
+        found,
+        systems=found.systems[:1],
+        families=found.families[:1],
+        checkpoints=found.checkpoints[:1],
+        strength=found.strength[:1],
+        full=found.full[:, :1],
+        sparse=found.sparse[..., :1],
+        theory=found.theory[..., :1],
+        own_correlation=found.own_correlation[..., :1],
+    )
 
 
 def test_each_measure_has_a_figure_with_both_ways_of_missing():
@@ -47,10 +68,22 @@ def test_each_measure_has_a_figure_with_both_ways_of_missing():
     assert [figure.key for figure in figures] == ["sparse-full-1-micro-mrr", "sparse-full-2-micro-pmrr-p-0-5"]
     rows = figures[0].data.to_pylist()
     assert len(rows) == 2 * 2 * 3
-    assert rows[0] == {"missing": "missing at random", "system": "a@1", "family": "a", "density": 0.1, "full": 0.2,
-                       "sparse": pytest.approx(0.1)}  # fmt: skip
-    assert rows[-1] == {"missing": "missing correlated by -0.1", "system": "b", "family": "b", "density": 0.5,
-                        "full": 0.4, "sparse": pytest.approx(0.1)}  # fmt: skip
+    assert rows[0] == {
+        "missing": "missing at random",
+        "system": "a@1",
+        "family": "a",
+        "density": 0.1,
+        "full": 0.2,
+        "sparse": pytest.approx(0.1),
+    }
+    assert rows[-1] == {
+        "missing": "missing correlated by -0.1",
+        "system": "b",
+        "family": "b",
+        "density": 0.5,
+        "full": 0.4,
+        "sparse": pytest.approx(0.1),
+    }
 
 
 @pytest.mark.parametrize(
@@ -91,9 +124,15 @@ def test_the_text_has_a_table_of_each_number_and_way_of_missing():
     assert {tuple(one[0]) for one in rows} == {("measure", "0.5", "0.1")}
     # an exact line has no AIC, and a half of three systems, which are two, no line
     assert [one[1][1:] for one in rows] == [
-        ["0.0%", "0.0%"], ["0.500", "0.500"], ["-", "-"], ["-", "-"],
-        ["0.0%", "0.0%"], ["0.250", "0.250"], ["-", "-"], ["-", "-"],
-    ]  # fmt: skip
+        ["0.0%", "0.0%"],
+        ["0.500", "0.500"],
+        ["-", "-"],
+        ["-", "-"],
+        ["0.0%", "0.0%"],
+        ["0.250", "0.250"],
+        ["-", "-"],
+        ["-", "-"],
+    ]
 
 
 def test_the_share_of_wrong_pairs_is_the_mean_over_draws():

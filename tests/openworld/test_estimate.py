@@ -238,9 +238,11 @@ def names(shape):
 def qrels_of(grades, there=None):
     question, entity = np.nonzero(np.ones(grades.shape, bool) if there is None else there)
     return Qrels.of(
-        question.astype(np.int32), entity.astype(np.int32), grades[question, entity].astype(np.int32),
+        question.astype(np.int32),
+        entity.astype(np.int32),
+        grades[question, entity].astype(np.int32),
         *names(grades.shape),
-    )  # fmt: skip
+    )
 
 
 def run_of(name, scores):
@@ -258,9 +260,18 @@ def ranks_of(name, scores, answers, rows=None):
         for compare in (np.greater, np.equal)
     )
     return AnswerRanks(
-        name, question.astype(np.int32), entity.astype(np.int32), answers[question, entity], above, tied,
-        np.array([o.sum() for o in other], np.int32), own, *names(scores.shape), ("train", "valid", "test"), "",
-    )  # fmt: skip
+        name,
+        question.astype(np.int32),
+        entity.astype(np.int32),
+        answers[question, entity],
+        above,
+        tied,
+        np.array([o.sum() for o in other], np.int32),
+        own,
+        *names(scores.shape),
+        ("train", "valid", "test"),
+        "",
+    )
 
 
 def runs_of(scores):
@@ -287,10 +298,13 @@ def test_scores_are_those_of_evaluate(seed):
     asked = labelled.any(axis=1)
     found = estimated(labelled, true, runs_of(scores), truth=qrels_of(true * 1))
     used = (labelled | (true & found_by(scores, 5))) & asked[:, None]
-    for answers, whole, of_labels in ((labelled, found.sparse, None), (used, found.completed.value, None),
-                                      (used, found.filtered.value, labelled),
-                                      (true & asked[:, None], found.true, None),
-                                      (true & asked[:, None], found.true_filtered, labelled)):  # fmt: skip
+    for answers, whole, of_labels in (
+        (labelled, found.sparse, None),
+        (used, found.completed.value, None),
+        (used, found.filtered.value, labelled),
+        (true & asked[:, None], found.true, None),
+        (true & asked[:, None], found.true_filtered, labelled),
+    ):
         ranks = [ranks_of(f"s{place}", own, answers) for place, own in enumerate(scores)]
         values = evaluate(qrels_of(answers * 1, answers), ranks, ["micro.MRR", "micro.Hits@3"], per="answer").values
         own = np.ones(answers.sum(), bool) if of_labels is None else of_labels[answers]
@@ -324,9 +338,11 @@ def test_the_order_of_rows_files_and_systems_does_not_matter(seed):
     runs = runs_of(scores)
     expected = estimate_missing(labels, everything, runs, **OPTIONS)
     again = estimate_missing(
-        Qrels.from_frame(shuffled(labels.to_frame())), Qrels.from_frame(shuffled(everything.to_frame())),
-        [Run.from_frame(shuffled(one.to_frame()), one.name) for one in runs], **OPTIONS,
-    )  # fmt: skip
+        Qrels.from_frame(shuffled(labels.to_frame())),
+        Qrels.from_frame(shuffled(everything.to_frame())),
+        [Run.from_frame(shuffled(one.to_frame()), one.name) for one in runs],
+        **OPTIONS,
+    )
     assert shown(again, "json") == shown(expected, "json")
     turned = estimate_missing(labels, everything, runs[::-1], **OPTIONS)  # their rows come in that order
     assert turned.separations_table().equals(expected.separations_table())
@@ -348,8 +364,11 @@ def test_where_all_that_is_true_is_found_all_methods_agree_with_the_truth(seed):
     labelled[:, 0] = True
     labelled[0, 1] = true[0, 1] = True  # a pair
     found = estimated(labelled, true, runs_of(scores), depth=30, truth=qrels_of(true * 1))
-    for interval, expected in ((found.answers, found.true_answers), (found.share, found.true_share),
-                               (found.missing, found.true_missing)):  # fmt: skip
+    for interval, expected in (
+        (found.answers, found.true_answers),
+        (found.share, found.true_share),
+        (found.missing, found.true_missing),
+    ):
         np.testing.assert_allclose(interval.value[[FOUND, LABELS]], expected, rtol=1e-12)
     np.testing.assert_allclose(found.completed.value, found.true, rtol=1e-12)
     np.testing.assert_allclose(found.estimated.value, found.true, rtol=1e-12)
@@ -497,9 +516,11 @@ def test_intervals_of_95_percent_hold_the_truth_in_95_of_100_draws_of_labels():
         labelled = true & (rng.random(true.shape) < 0.4)
         found = estimate_missing(qrels_of(labelled * 1, labelled), everything, one, **options)
         truth = (
-            (found.answers, LABELS, found.true_answers), (found.share, LABELS, found.true_share),
-            (found.missing, LABELS, 0.6), (found.estimated, (0, 0), found.true[0, 0]),
-        )  # fmt: skip
+            (found.answers, LABELS, found.true_answers),
+            (found.share, LABELS, found.true_share),
+            (found.missing, LABELS, 0.6),
+            (found.estimated, (0, 0), found.true[0, 0]),
+        )
         held.append([interval.low[place] <= value <= interval.high[place] for interval, place, value in truth])
     assert np.abs(np.mean(held, axis=0) - 0.95).max() < 3 * np.sqrt(0.95 * 0.05 / 300)
 
@@ -567,9 +588,11 @@ def test_the_model_has_as_many_answers_as_the_method_says(method, factor):
     """Beside what was found: as many as found; 3/4 . 2 . 1 / (2 . 2) more by runs; 4 pairs of labels to 3 that begin
     with a found one by labels. An answer in parts counts for the whole numbers on both sides."""
     answers = FoundAnswers(
-        np.array([0, 0, 0, 0, 0, 1, 1]), np.array([True, True, False, False, False, True, True]),
-        np.array([1, 1, 1, 1, 2, 0, 1]), np.ones(7),
-    )  # fmt: skip
+        np.array([0, 0, 0, 0, 0, 1, 1]),
+        np.array([True, True, False, False, False, True, True]),
+        np.array([1, 1, 1, 1, 2, 0, 1]),
+        np.ones(7),
+    )
     none = np.zeros((2, 1, 1))
     totals = module._Totals(question_sums(answers, 2), none, none, none, np.ones(2), 4)
     beyond = estimates(totals.sums.sum(axis=0), 4)

@@ -89,11 +89,36 @@ def test_csv_and_json_hold_the_same_rows_at_full_precision(found, little):
 def test_json_holds_what_it_was_made_of(found, little):
     about = json.loads(shown(found, "json"))
     assert about["judged"] == pytest.approx({"one": 5 / 6, "two": 6 / 7})
-    assert {key: about[key] for key in ("depth", "n_questions", "n_labels", "found_labels", "found_missing",
-            "set_aside", "label_pairs", "independent", "by_fact", "method", "p", "confidence")} == {
-        "depth": 3, "n_questions": 3, "n_labels": 4, "found_labels": 2, "found_missing": 3.0, "set_aside": 1,
-        "label_pairs": 1, "independent": False, "by_fact": False, "method": "runs", "p": 0.05, "confidence": 0.95,
-    }  # fmt: skip
+    assert {
+        key: about[key]
+        for key in (
+            "depth",
+            "n_questions",
+            "n_labels",
+            "found_labels",
+            "found_missing",
+            "set_aside",
+            "label_pairs",
+            "independent",
+            "by_fact",
+            "method",
+            "p",
+            "confidence",
+        )
+    } == {
+        "depth": 3,
+        "n_questions": 3,
+        "n_labels": 4,
+        "found_labels": 2,
+        "found_missing": 3.0,
+        "set_aside": 1,
+        "label_pairs": 1,
+        "independent": False,
+        "by_fact": False,
+        "method": "runs",
+        "p": 0.05,
+        "confidence": 0.95,
+    }
     assert [row["method"] for row in about["missing"]] == ["found", "runs", "labels", "truth"]
     assert len(about["scores"]) == 4
     assert about["scores"][0]["true"] == found.true[0, 0]

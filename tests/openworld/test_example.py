@@ -49,10 +49,14 @@ def test_every_system_has_a_score_at_every_density_and_correlation(made: Path):
     assert len(points) == 17 * 10 * 5 * 2
     assert all(0 <= float(row[name]) <= 1 for row in points for name in ("full", "sparse"))
     assert len(rows(made, "labels")) == 5 * 2 * 2
-    assert all(float(row["achieved_density"]) == pytest.approx(float(row["density"]), abs=0.01)
-               for row in rows(made, "labels"))  # fmt: skip
-    assert all(float(row["achieved_correlation"]) == pytest.approx(0.1, abs=0.02)
-               for row in rows(made, "labels") if row["correlation"] == "0.1")  # fmt: skip
+    assert all(
+        float(row["achieved_density"]) == pytest.approx(float(row["density"]), abs=0.01) for row in rows(made, "labels")
+    )
+    assert all(
+        float(row["achieved_correlation"]) == pytest.approx(0.1, abs=0.02)
+        for row in rows(made, "labels")
+        if row["correlation"] == "0.1"
+    )
 
 
 def test_pairs_are_told_as_measured(made: Path):
@@ -95,6 +99,8 @@ def test_the_commands_are_those_of_the_docs():
     script = SCRIPT.read_text().replace("\\\n", " ")
     for name, value in values.items():
         script = script.replace(f'"{name}"', value).replace(name, value)
-    assert [re.sub(r" +", " ", line).removesuffix(" | tee curve.txt")
-            for line in script.splitlines() if line.startswith("kgtrec ")] == \
-        re.sub(r" *\\\n +", " ", block[1]).splitlines()  # fmt: skip
+    assert [
+        re.sub(r" +", " ", line).removesuffix(" | tee curve.txt")
+        for line in script.splitlines()
+        if line.startswith("kgtrec ")
+    ] == re.sub(r" *\\\n +", " ", block[1]).splitlines()

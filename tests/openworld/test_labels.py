@@ -16,14 +16,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
-from kgtrec.openworld.labels import (
-    SparseLabels,
-    TrueFacts,
-    found_answers,
-    hide_labels,
-    possible_correlations,
-    rows_of,
-)
+from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide_labels, possible_correlations, rows_of
 from kgtrec.openworld.theory import correlation_range
 from kgtrec.ranking.rank import rank_scores
 
@@ -67,13 +60,19 @@ def table(ranks: AnswerRanks, collection: Collection) -> set[tuple[object, ...]]
     asked = collection.questions
     return {
         (
-            bool(asked.is_head[q]), asked.relations[asked.relation[q]], asked.entities[asked.anchor[q]],
-            ranks.entities[e], int(above), int(tied), int(others), float(score),
+            bool(asked.is_head[q]),
+            asked.relations[asked.relation[q]],
+            asked.entities[asked.anchor[q]],
+            ranks.entities[e],
+            int(above),
+            int(tied),
+            int(others),
+            float(score),
         )
         for q, e, above, tied, others, score in zip(
             ranks.question, ranks.entity, ranks.above, ranks.tied, ranks.n_other, ranks.score, strict=True
         )
-    }  # fmt: skip
+    }
 
 
 def pairs(qrels: Qrels) -> set[tuple[str, str]]:

@@ -54,10 +54,19 @@ def as_tables(ranks: np.ndarray, candidates: np.ndarray, question: np.ndarray) -
     entities = Vocabulary.of([f"e{i}" for i in range(n)])
     asked, entity = question.astype(np.int32), np.arange(n, dtype=np.int32)
     table = AnswerRanks(
-        "s", asked, entity, np.ones(n, np.bool_), (ranks - 1).astype(np.int32), np.zeros(n, np.int32),
-        (candidates - 1).astype(np.int32), -ranks.astype(float) - entity / (2 * n), questions, entities,
-        ("train", "valid", "test"), "",
-    )  # fmt: skip
+        "s",
+        asked,
+        entity,
+        np.ones(n, np.bool_),
+        (ranks - 1).astype(np.int32),
+        np.zeros(n, np.int32),
+        (candidates - 1).astype(np.int32),
+        -ranks.astype(float) - entity / (2 * n),
+        questions,
+        entities,
+        ("train", "valid", "test"),
+        "",
+    )
     return Qrels.of(asked, entity, np.ones(n, np.int32), questions, entities), table
 
 

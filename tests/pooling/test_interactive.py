@@ -26,8 +26,9 @@ TURNS = st.sampled_from(["each", "best"])
 def run_of(name, lists, questions, entities):
     """A run of {question: entities from the top}, labels throughout."""
     rows = [(q, e, float(-place)) for q, listed in lists.items() for place, e in enumerate(listed)]
-    question, entity = (np.array(vocabulary.encode([row[i] for row in rows])) for i, vocabulary in
-                        enumerate((questions, entities)))  # fmt: skip
+    question, entity = (
+        np.array(vocabulary.encode([row[i] for row in rows])) for i, vocabulary in enumerate((questions, entities))
+    )
     return Run.of(name, question, entity, np.array([row[2] for row in rows]), questions, entities)
 
 
@@ -75,12 +76,16 @@ def test_move_to_front_by_hand():
         found.append((asked.run == front, asked.rank))
         asker.answer("NY"[verdicts[asked.run == front][asked.rank - 1]])
     assert found == [
-        (True, 1), (True, 2),  # Y, N: one miss
+        (True, 1),
+        (True, 2),  # Y, N: one miss
         (False, 1),  # N: one miss each
-        (True, 3), (True, 4), (True, 5),  # Y, Y, N: two misses
-        (False, 2), (False, 3),  # Y, N: two misses each
+        (True, 3),
+        (True, 4),
+        (True, 5),  # Y, Y, N: two misses
+        (False, 2),
+        (False, 3),  # Y, N: two misses each
         (True, 6),
-    ]  # fmt: skip
+    ]
     assert asker.verdicts.tolist().count(1) == 4
 
 
@@ -94,9 +99,10 @@ def simulated(collection, lists, true, strategy, decay, prior):
     runs = np.array([label_hash[name] for name in names])
     out = {
         collection.entities[e]
-        for part in (collection.known, collection.qrels) for q, e in zip(part.question, part.entity, strict=True)
+        for part in (collection.known, collection.qrels)
+        for q, e in zip(part.question, part.entity, strict=True)
         if q == 0
-    }  # fmt: skip
+    }
     left = {name: [e for e in lists[name][question] if e not in out] for name in names}
     counts = {name: [0.0, 0.0] for name in names}
     asked = []
@@ -118,8 +124,12 @@ def simulated(collection, lists, true, strategy, decay, prior):
     return asked
 
 
-@given(world=worlds, strategy=STRATEGY, decay=st.sampled_from([1.0, 0.5, 0.0]),
-       prior=st.sampled_from([(1.0, 1.0), (0.5, 2.0)]))  # fmt: skip
+@given(
+    world=worlds,
+    strategy=STRATEGY,
+    decay=st.sampled_from([1.0, 0.5, 0.0]),
+    prior=st.sampled_from([(1.0, 1.0), (0.5, 2.0)]),
+)
 def test_one_question_against_an_obvious_simulation(world, strategy, decay, prior):
     """The same triples from the same runs, with and without forgetting."""
     collection, lists, true = world
@@ -217,8 +227,9 @@ def test_replay_is_asking_somebody_who_knows(world, strategy, budget):
     runs = runs_of(collection, lists)
     asker = asking(collection, runs, strategy=strategy, budget=budget, seed=1)
     sequence(asker, true)
-    pool = replay(collection, runs, qrels_of(collection, dict.fromkeys(sorted(true), 1)), strategy=strategy,
-                  budget=budget, seed=1)  # fmt: skip
+    pool = replay(
+        collection, runs, qrels_of(collection, dict.fromkeys(sorted(true), 1)), strategy=strategy, budget=budget, seed=1
+    )
     assert np.array_equal(pool.triples.keys(), asker.pool.triples.keys())
     assert np.array_equal(pool.rank, asker.pool.rank)
 
@@ -290,8 +301,11 @@ def test_a_good_run_is_found_out(strategy):
     asked = replay(collection, runs, judged, strategy=strategy, budget=300, depth=60)
 
     def positives(pool):
-        pairs = zip(pool.questions.ids.decode(pool.question).to_pylist(),
-                    pool.triples.entities.decode(pool.entity).to_pylist(), strict=True)  # fmt: skip
+        pairs = zip(
+            pool.questions.ids.decode(pool.question).to_pylist(),
+            pool.triples.entities.decode(pool.entity).to_pylist(),
+            strict=True,
+        )
         return len(set(pairs) & true)
 
     assert len(taken) == len(asked) == 300

@@ -19,16 +19,27 @@ from kgtrec.pooling.trivial import RULES, Untyped, count_untyped, judge_trivial,
 from kgtrec.report.show import shown
 
 TRAIN = [
-    ("fr", "capital", "paris"), ("it", "capital", "rome"), ("es", "borders", "fr"),
-    ("ann", "likes", "tea"), ("bob", "likes", "tea"), ("ann", "likes", "jam"),
-    ("ann", "born_in", "paris"), ("bob", "born_in", "paris"), ("cid", "born_in", "rome"), ("cid", "likes", "rome"),
-    ("fr", "borders", "es"), ("dan", "born_in", "paris"), ("fay", "born_in", "rome"),
-]  # fmt: skip
+    ("fr", "capital", "paris"),
+    ("it", "capital", "rome"),
+    ("es", "borders", "fr"),
+    ("ann", "likes", "tea"),
+    ("bob", "likes", "tea"),
+    ("ann", "likes", "jam"),
+    ("ann", "born_in", "paris"),
+    ("bob", "born_in", "paris"),
+    ("cid", "born_in", "rome"),
+    ("cid", "likes", "rome"),
+    ("fr", "borders", "es"),
+    ("dan", "born_in", "paris"),
+    ("fay", "born_in", "rome"),
+]
 TEST = [("es", "capital", "madrid"), ("eve", "born_in", "madrid"), ("bob", "likes", "jam")]
 TYPES = EntityTypes.of(
-    [(c, "country") for c in ("fr", "it", "es")] + [(c, "city") for c in ("paris", "rome")]
-    + [(p, "person") for p in ("ann", "bob", "cid", "eve", "ana")] + [("rome", "dish"), ("nobody", "ghost")]
-)  # fmt: skip
+    [(c, "country") for c in ("fr", "it", "es")]
+    + [(c, "city") for c in ("paris", "rome")]
+    + [(p, "person") for p in ("ann", "bob", "cid", "eve", "ana")]
+    + [("rome", "dish"), ("nobody", "ghost")]
+)
 WANTED = RelationTypes.of(
     [("capital", "country", "city"), ("born_in", "person", "city"), ("likes", "person", "food"), ("x", "city", "y")]
 )
@@ -46,17 +57,19 @@ def pool_of(collection, rows):
         questions.rows(np.full(len(triples), is_head), triples.relation, anchor)
         for is_head, anchor in ((True, triples.tail), (False, triples.head))
     ]
-    triple, question = (np.concatenate(part) for part in zip(*((np.flatnonzero(a >= 0), a[a >= 0]) for a in at),
-                                                             strict=True))  # fmt: skip
+    triple, question = (
+        np.concatenate(part) for part in zip(*((np.flatnonzero(a >= 0), a[a >= 0]) for a in at), strict=True)
+    )
     zeros = np.zeros(len(triple), np.int32)
     return Pool.of(triples, triple.astype(np.int32), question.astype(np.int32), zeros, zeros + 1, ["mine"], questions)
 
 
 def labels(triples):
     columns = (
-        triples.entities.decode(triples.head), triples.relations.decode(triples.relation),
+        triples.entities.decode(triples.head),
+        triples.relations.decode(triples.relation),
         triples.entities.decode(triples.tail),
-    )  # fmt: skip
+    )
     return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
 
@@ -67,19 +80,28 @@ def rules_of(pool, automatic):
 
 
 POOLED = [
-    ("es", "capital", "rome"), ("ann", "capital", "madrid"), ("it", "capital", "madrid"),
+    ("es", "capital", "rome"),
+    ("ann", "capital", "madrid"),
+    ("it", "capital", "madrid"),
     ("paris", "born_in", "madrid"),
-    ("eve", "born_in", "tea"), ("eve", "born_in", "paris"), ("ann", "born_in", "madrid"), ("rome", "likes", "jam"),
-    ("bob", "likes", "rome"), ("madrid", "born_in", "madrid"),
-]  # fmt: skip
+    ("eve", "born_in", "tea"),
+    ("eve", "born_in", "paris"),
+    ("ann", "born_in", "madrid"),
+    ("rome", "likes", "jam"),
+    ("bob", "likes", "rome"),
+    ("madrid", "born_in", "madrid"),
+]
 
 
 def test_types_of_files():
     """Known types disjoint from those wanted; madrid, tea and jam have none, and no entity is of the type food."""
     collection = collection_of()
     pool = pool_of(collection, POOLED)
-    with pytest.warns(KgtrecWarning, match="8 of 10 triples could not be held against known types at both ends, which "
-                      "is no reason to judge them N: 3 entities and 1 relations have none"):  # fmt: skip
+    with pytest.warns(
+        KgtrecWarning,
+        match="8 of 10 triples could not be held against known types at both ends, which "
+        "is no reason to judge them N: 3 entities and 1 relations have none",
+    ):
         automatic = judge_trivial(pool, collection, entity_types=TYPES, relation_types=WANTED)
     assert rules_of(pool, automatic) == {
         ("ann", "capital", "madrid"): "head type",
@@ -141,9 +163,13 @@ def test_a_question_that_was_not_pooled_for_takes_nothing():
     kept = np.flatnonzero(collection.questions.is_head)
     questions = collection.questions
     fewer = Questions(
-        type(questions.ids).of(questions.ids.decode(kept)), questions.is_head[kept], questions.relation[kept],
-        questions.anchor[kept], questions.entities, questions.relations,
-    )  # fmt: skip
+        type(questions.ids).of(questions.ids.decode(kept)),
+        questions.is_head[kept],
+        questions.relation[kept],
+        questions.anchor[kept],
+        questions.entities,
+        questions.relations,
+    )
     row = int(np.flatnonzero(np.isin(kept, pool.question))[0])
     one = np.ones(2, np.int32)
     smaller = Pool.of(pool.triples, np.arange(2, dtype=np.int32), one * row, one * 0, one, ["mine"], fewer)
@@ -185,8 +211,11 @@ def test_ids_for_entities_do_not_matter():
     pool = pool_of(plain, POOLED)
     named = pool.triples
     renamed = Triples(named.head, named.relation, named.tail, ids.entities, ids.relations)
-    other = Pool(renamed, *(getattr(pool, name) for name in ("probability", "triple", "question", "run", "rank",
-                                                                 "runs")), ids.questions)  # fmt: skip
+    other = Pool(
+        renamed,
+        *(getattr(pool, name) for name in ("probability", "triple", "question", "run", "rank", "runs")),
+        ids.questions,
+    )
     types = {"entity_types": TYPES, "relation_types": WANTED}
     assert np.array_equal(judge_trivial(pool, plain, **types).rule, judge_trivial(other, ids, **types).rule)
 
@@ -247,9 +276,11 @@ def test_types_of_another_data_set(entities, relations, what):
     collection = collection_of()
     with pytest.raises(CollectionError, match=f"to have {what} in common, found '"):
         judge_trivial(
-            pool_of(collection, POOLED), collection,
-            entity_types=EntityTypes.of(entities), relation_types=RelationTypes.of(relations),
-        )  # fmt: skip
+            pool_of(collection, POOLED),
+            collection,
+            entity_types=EntityTypes.of(entities),
+            relation_types=RelationTypes.of(relations),
+        )
 
 
 def test_a_pool_of_another_collection():

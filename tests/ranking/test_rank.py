@@ -76,9 +76,15 @@ def test_ranks_and_run_equal_the_obvious_loop(world, depth):
     """Any ties, filter, grades, judged pairs and order of blocks; a list cut at depth k is a prefix."""
     collection, scores, filtered_by, judged, blocks = world
     ranked = rank_scores(
-        collection, ((rows, scores[rows]) for rows in blocks), questions=collection, entities=collection, name="s",
-        filtered_by=tuple(filtered_by), depth=depth, judged=judged_qrels(collection, sorted(judged)),
-    )  # fmt: skip
+        collection,
+        ((rows, scores[rows]) for rows in blocks),
+        questions=collection,
+        entities=collection,
+        name="s",
+        filtered_by=tuple(filtered_by),
+        depth=depth,
+        judged=judged_qrels(collection, sorted(judged)),
+    )
     ranks, run = obvious(collection, scores, filtered_by, depth, judged)
     assert rank_rows(ranked.answer_ranks) == ranks
     assert ranked.answer_ranks.filtered_by == tuple(split for split in SPLITS if split in filtered_by)
@@ -87,8 +93,9 @@ def test_ranks_and_run_equal_the_obvious_loop(world, depth):
         assert ranked.run is None
     else:
         assert run_rows(ranked.run) == run
-        made = Run.of("s", ranked.run.question, ranked.run.entity, ranked.run.score, ranked.run.questions,
-                      ranked.run.entities)  # fmt: skip
+        made = Run.of(
+            "s", ranked.run.question, ranked.run.entity, ranked.run.score, ranked.run.questions, ranked.run.entities
+        )
         assert run_rows(made) == run, "the run is in the order that Run.of would give it"
 
 
@@ -104,9 +111,7 @@ SCORES = np.array([[9, 8, 7, 7, 6], [1, 1, 1, 1, 1]], np.float32)
 def test_by_hand(two):
     """Question 0 over e3 alone when train and test are removed; question 1 is one tie of five."""
     ranks = rank_scores(two, SCORES, questions=two, entities=two).answer_ranks
-    assert rank_rows(ranks) == [
-        (0, 2, True, 0, 1, 1, 7.0), (0, 4, True, 1, 0, 1, 6.0), (1, 1, True, 0, 4, 4, 1.0),
-    ]  # fmt: skip
+    assert rank_rows(ranks) == [(0, 2, True, 0, 1, 1, 7.0), (0, 4, True, 1, 0, 1, 6.0), (1, 1, True, 0, 4, 4, 1.0)]
 
 
 def test_test_triples_left_out_by_sampling_stay_without_the_test_filter(two):
@@ -264,9 +269,12 @@ def test_judgements_of_another_collection(two):
 def test_a_pair_of_a_negative_grade_gets_a_row(two):
     """Pooled and not sampled: infAP counts it, so it needs its rank as a judged one does."""
     judged = Qrels.of(
-        np.array([1, 1], np.int32), np.array([0, 2], np.int32), np.array([-1, 0], np.int32), two.questions.ids,
+        np.array([1, 1], np.int32),
+        np.array([0, 2], np.int32),
+        np.array([-1, 0], np.int32),
+        two.questions.ids,
         two.entities,
-    )  # fmt: skip
+    )
     ranks = rank_scores(two, SCORES, questions=two, entities=two, judged=judged).answer_ranks
     assert ranks.entity[ranks.question == 1].tolist() == [0, 1, 2]
     assert ranks.answer[ranks.question == 1].tolist() == [False, True, False]

@@ -8,17 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from kgtrec.data.scores import Scores
-from kgtrec.data.table import (
-    Code,
-    Facts,
-    Figure,
-    Input,
-    Items,
-    Provenance,
-    Report,
-    Section,
-    Text,
-)
+from kgtrec.data.table import Code, Facts, Figure, Input, Items, Provenance, Report, Section, Text
 from kgtrec.report import figures
 from kgtrec.study.score_table import score_table
 

@@ -20,10 +20,18 @@ from kgtrec.data.table import Report
 from tests.report.sample import HOSTILE
 
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-    "--force-prefers-reduced-motion", "--hide-scrollbars",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-dev-shm-usage",
+    "--force-prefers-reduced-motion",
+    "--hide-scrollbars",
+)
 #: run before any script of the page: keeps count of alerts, and of what the page's policy forbids
 WATCH = """
 window.seen = {alerts: 0, forbidden: []};

@@ -15,8 +15,13 @@ def test_numbers_have_a_real_minus_and_no_sign_on_zero():
     """U+2212 below zero; what rounds to zero is plain; the undefined a dash."""
     values = (-1.234, -0.001, 1234.5, math.nan, math.inf, -math.inf)
     assert [number_text(value, 2, typeset=True) for value in values] == [
-        "\N{MINUS SIGN}1.23", "0.00", "1,234.50", "-", "∞", "\N{MINUS SIGN}∞",
-    ]  # fmt: skip
+        "\N{MINUS SIGN}1.23",
+        "0.00",
+        "1,234.50",
+        "-",
+        "∞",
+        "\N{MINUS SIGN}∞",
+    ]
     assert [count_text(count) for count in (0, 20466, -3, math.nan)] == ["0", "20,466", "-3", "-"]
 
 
@@ -46,8 +51,12 @@ def test_best_interval_letters_and_undefined():
     table = Table("t", "T", "", data, (Column("s"), Column("RR", better="higher", low="low", high="high", groups="g")))
     first, second = (row[1] for row in table_cells(table))
     assert (first.text, first.key, first.interval, first.groups, first.is_best) == (
-        "0.2500", "0.25", "[0.2000, 0.3000]", "a", True,
-    )  # fmt: skip
+        "0.2500",
+        "0.25",
+        "[0.2000, 0.3000]",
+        "a",
+        True,
+    )
     assert (second.text, second.key, second.interval, second.is_best) == ("-", "", "", False)
 
 

@@ -196,8 +196,12 @@ def test_a_line_of_each_density_joins_its_systems_in_the_order_of_the_full_score
     assert axes[0].get_xlim() == axes[1].get_xlim()
     assert axes[0].get_ylim() == axes[1].get_ylim()
     assert [text.get_text() for text in axes[0].texts] == ["10% labelled", "90% labelled"]
-    points = {tuple(xy): line.get_marker() for line in axes[0].lines if line.get_linestyle() == "None"
-              for xy in line.get_xydata().tolist()}  # fmt: skip
+    points = {
+        tuple(xy): line.get_marker()
+        for line in axes[0].lines
+        if line.get_linestyle() == "None"
+        for xy in line.get_xydata().tolist()
+    }
     assert points[0.1, 0.05] != points[0.2, 0.15] == points[0.3, 0.25] == points[0.3, 0.3]
 
 
@@ -214,8 +218,14 @@ def test_more_families_than_marks_are_not_told_apart():
     """One mark for all and no legend, rather than two families that look alike."""
     n = 20
     names = [f"s{k}" for k in range(n)]
-    rows = {"missing": ["at random"] * n, "density": [0.5] * n, "system": names, "family": names,
-            "full": [0.1 * k for k in range(n)], "sparse": [0.1] * n}  # fmt: skip
+    rows = {
+        "missing": ["at random"] * n,
+        "density": [0.5] * n,
+        "system": names,
+        "family": names,
+        "full": [0.1 * k for k in range(n)],
+        "sparse": [0.1] * n,
+    }
     (axes,) = draw(sparse_against_full(pa.table(rows))).axes
     assert axes.get_legend() is None
     assert len({line.get_marker() for line in axes.lines if line.get_linestyle() == "None"}) == 1
@@ -224,8 +234,14 @@ def test_more_families_than_marks_are_not_told_apart():
 def test_seven_densities_have_a_colour_and_a_name_each():
     """The name stands at the end of its line, so that nobody has to tell colours or dashes apart."""
     density = [0.1 * n for n in range(1, 8)]
-    rows = {"missing": ["at random"] * 14, "density": density * 2, "system": ["a"] * 7 + ["b"] * 7,
-            "family": ["a"] * 7 + ["b"] * 7, "full": [0.1] * 7 + [0.9] * 7, "sparse": [0.1] * 7 + density}  # fmt: skip
+    rows = {
+        "missing": ["at random"] * 14,
+        "density": density * 2,
+        "system": ["a"] * 7 + ["b"] * 7,
+        "family": ["a"] * 7 + ["b"] * 7,
+        "full": [0.1] * 7 + [0.9] * 7,
+        "sparse": [0.1] * 7 + density,
+    }
     (axes,) = draw(sparse_against_full(pa.table(rows))).axes
     lines = [line for line in axes.lines[1:] if line.get_linestyle() != "None"]
     assert len({line.get_color() for line in lines}) == 7
@@ -255,8 +271,19 @@ def test_svg_needs_nothing_and_leaks_nothing(kind: str):
     assert all(name.startswith(figure.key) for name in ids)  # type: ignore[union-attr]
     for node in root.iter():
         assert node.get("style") is None
-        assert node.tag.removeprefix(SVG) in {"svg", "title", "desc", "g", "defs", "path", "use", "text", "tspan",
-                                              "clipPath", "rect"}  # fmt: skip
+        assert node.tag.removeprefix(SVG) in {
+            "svg",
+            "title",
+            "desc",
+            "g",
+            "defs",
+            "path",
+            "use",
+            "text",
+            "tspan",
+            "clipPath",
+            "rect",
+        }
         for name, value in node.attrib.items():
             for target in [value[1:]] if name.endswith("href") else re.findall(r"url\(#(.+)\)", value):
                 assert target in ids
@@ -325,9 +352,12 @@ def test_same_data_same_bytes_in_another_process():
         "print(hashlib.sha256(svg(f).encode() + pdf(f) + png(f, 50)).hexdigest())"
     )
     there = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
         env={**os.environ, "PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "1", "TZ": "Asia/Tokyo"},
-    )  # fmt: skip
+    )
     assert there.stdout.strip() == here
 
 

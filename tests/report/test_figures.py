@@ -150,9 +150,12 @@ def test_micro_macro_and_other_measures_have_panels_of_their_own():
     measures = [*(f"micro.Hits@{k}" for k in range(1, 14)), "macro.MRR", "bpref"]
     figure = figures.tau_by_depth(pa.table({"measure": measures, "depth": [0] * 15, "tau": [1.0] * 15}))
     assert [(panel.title, len(panel.rows["measure"])) for panel in panels(figure)] == [
-        ("micro measures, 1 of 3", 5), ("micro measures, 2 of 3", 4), ("micro measures, 3 of 3", 4),
-        ("macro measures", 1), ("other measures", 1),
-    ]  # fmt: skip
+        ("micro measures, 1 of 3", 5),
+        ("micro measures, 2 of 3", 4),
+        ("micro measures, 3 of 3", 4),
+        ("macro measures", 1),
+        ("other measures", 1),
+    ]
 
 
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=20))
@@ -166,8 +169,14 @@ def test_panels_divide_any_measures(measures: list[str]):
 
 def test_gist_of_sparse_against_full():
     """By the full score b stands between a and c, by the sparse one above both; d ties with c, e has no score."""
-    rows = {"missing": ["at random"] * 5, "density": [0.5] * 5, "system": list("abcde"), "family": list("abcde"),
-            "full": [0.1, 0.2, 0.3, 0.3, 0.9], "sparse": [0.1, 0.25, 0.05, 0.2, math.nan]}  # fmt: skip
+    rows = {
+        "missing": ["at random"] * 5,
+        "density": [0.5] * 5,
+        "system": list("abcde"),
+        "family": list("abcde"),
+        "full": [0.1, 0.2, 0.3, 0.3, 0.9],
+        "sparse": [0.1, 0.25, 0.05, 0.2, math.nan],
+    }
     assert gist(sparse_against_full(pa.table(rows))) == (
         "at random, 50% labelled: sparse 0.050 to 0.250 for full 0.100 to 0.300, 1 of 2 neighbours turned round."
     )

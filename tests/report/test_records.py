@@ -21,10 +21,12 @@ ROWS = st.lists(st.tuples(LABELS, st.floats(), st.integers(-(2**63), 2**63 - 1))
 def table_of(rows: list[tuple[str, float, int]]) -> pa.Table:
     columns = zip(*rows, strict=True) if rows else ([], [], [])
     kinds = (pa.string(), pa.float64(), pa.int64())
-    return pa.table({
-        name: pa.array(list(cells), kind, from_pandas=False)
-        for name, cells, kind in zip(("a,b", "value", "n"), columns, kinds, strict=True)
-    })  # fmt: skip
+    return pa.table(
+        {
+            name: pa.array(list(cells), kind, from_pandas=False)
+            for name, cells, kind in zip(("a,b", "value", "n"), columns, kinds, strict=True)
+        }
+    )
 
 
 @given(ROWS)
@@ -74,5 +76,8 @@ def test_only_what_would_end_a_cell_is_quoted():
 def test_several_tables_are_one_object():
     text = tables_json({"name": "知识", "alpha": 0.05}, {"pairs": table_of([("x", math.inf, 1)]), "none": table_of([])})
     assert json.loads(text) == {
-        "name": "知识", "alpha": 0.05, "pairs": [{"a,b": "x", "value": None, "n": 1}], "none": [],
-    }  # fmt: skip
+        "name": "知识",
+        "alpha": 0.05,
+        "pairs": [{"a,b": "x", "value": None, "n": 1}],
+        "none": [],
+    }

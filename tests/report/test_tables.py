@@ -20,11 +20,7 @@ TWO = Scores(("a", "bb"), ("micro.MR", "RR"), np.array([[[12.5], [0.25]], [[3.0]
 
 def test_table_is_aligned_and_rounded():
     """Ranks have two decimals, shares four, the undefined a dash."""
-    assert shown(TWO, "table") == (
-        "system  micro.MR      RR\n"
-        "a          12.50  0.2500\n"
-        "bb          3.00       -\n"
-    )  # fmt: skip
+    assert shown(TWO, "table") == ("system  micro.MR      RR\na          12.50  0.2500\nbb          3.00       -\n")
 
 
 def test_a_table_too_wide_for_the_terminal_is_turned():

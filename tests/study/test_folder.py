@@ -46,13 +46,26 @@ def folder(tmp_path: Path) -> Path:
         (step / NOTES).write_text('["both"]')
 
     collected, scored = steps.do("collection-test", collect), steps.do("scores-all", score, inputs={"labels all": "a"})
-    write_study_manifest(tmp_path, {
-        "title": "T", "subtitle": "", "about": ["One."], "versions": {"kgtrec": "1"}, "settings": {"seed": "3"},
-        "commands": ["kgtrec study study.toml"], "options": asdict(OPTIONS), "systems": ["NA", "007"],
-        "inputs": [{"name": "train.tsv", "bytes": 7, "sha256": "ab"}], "measures": ["RR"], "main": ["RR"],
-        "labels": [asdict(LABELS)], "collections": {"test": collected.name},
-        "tables": {"scores/all": f"{scored.name}/{step_table('scores')}"}, "steps": steps.record,
-    })  # fmt: skip
+    write_study_manifest(
+        tmp_path,
+        {
+            "title": "T",
+            "subtitle": "",
+            "about": ["One."],
+            "versions": {"kgtrec": "1"},
+            "settings": {"seed": "3"},
+            "commands": ["kgtrec study study.toml"],
+            "options": asdict(OPTIONS),
+            "systems": ["NA", "007"],
+            "inputs": [{"name": "train.tsv", "bytes": 7, "sha256": "ab"}],
+            "measures": ["RR"],
+            "main": ["RR"],
+            "labels": [asdict(LABELS)],
+            "collections": {"test": collected.name},
+            "tables": {"scores/all": f"{scored.name}/{step_table('scores')}"},
+            "steps": steps.record,
+        },
+    )
     return tmp_path
 
 
@@ -152,9 +165,14 @@ def with_table(folder: Path, part: str, columns: dict[str, Any]) -> Path:
 OF_SYSTEMS = {"system": ["NA", "007"], "measure": ["RR", "RR"]}
 CORRELATED = {"measure": ["RR"], "coefficient": ["rbo"], "value": [0.5]}
 SAMPLED = {
-    "measure": ["RR", "AP"], "share": [0.5, 0.5], "triples": [3, 3], "repeats": [2, 2], "mean": [1.0, 1.0],
-    "low": [1.0, 1.0], "high": [1.0, 1.0],
-}  # fmt: skip
+    "measure": ["RR", "AP"],
+    "share": [0.5, 0.5],
+    "triples": [3, 3],
+    "repeats": [2, 2],
+    "mean": [1.0, 1.0],
+    "low": [1.0, 1.0],
+    "high": [1.0, 1.0],
+}
 TIES = {"tied": [0.0, 0.0], "mean_group": [1.0, 1.0], "largest_group": [1, 1], **OF_SYSTEMS, "apart": [0.0, 0.0]}
 
 

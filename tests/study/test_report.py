@@ -23,13 +23,26 @@ def study(**tables: pa.Table) -> Study:
         LabelFacts("S", "test", "test", "", 10, 12, 0),
         LabelFacts("s", "campaign", "test", "judged", 10, 20, 30, 40, 2),
     )
-    scores = pa.table({
-        "system": [name for name in SYSTEMS for _ in MEASURES], "measure": list(MEASURES) * 2,
-        "value": [0.5, 0.4, 0.3, 0.6], "low": [0.4, 0.3, 0.2, 0.5], "high": [0.6, 0.5, 0.4, 0.7],
-    })  # fmt: skip
+    scores = pa.table(
+        {
+            "system": [name for name in SYSTEMS for _ in MEASURES],
+            "measure": list(MEASURES) * 2,
+            "value": [0.5, 0.4, 0.3, 0.6],
+            "low": [0.4, 0.3, 0.2, 0.5],
+            "high": [0.6, 0.5, 0.4, 0.7],
+        }
+    )
     found = {name.replace("__", "-").replace("_", "/"): table for name, table in tables.items()}
-    return Study("T", SYSTEMS, MEASURES, MEASURES[:1], facts, {}, {"scores/S": scores, **found},
-                 options=StudyOptions(confidence=0.9, coefficients=("tau",)))  # fmt: skip
+    return Study(
+        "T",
+        SYSTEMS,
+        MEASURES,
+        MEASURES[:1],
+        facts,
+        {},
+        {"scores/S": scores, **found},
+        options=StudyOptions(confidence=0.9, coefficients=("tau",)),
+    )
 
 
 def findings(found: Study) -> list[str]:
@@ -39,9 +52,9 @@ def findings(found: Study) -> list[str]:
 
 def scores(*values: float) -> pa.Table:
     """Of both systems under both measures."""
-    return pa.table({
-        "system": [name for name in SYSTEMS for _ in MEASURES], "measure": list(MEASURES) * 2, "value": list(values),
-    })  # fmt: skip
+    return pa.table(
+        {"system": [name for name in SYSTEMS for _ in MEASURES], "measure": list(MEASURES) * 2, "value": list(values)}
+    )
 
 
 def answers(found: Study) -> tuple[str, ...]:
@@ -84,13 +97,15 @@ def test_without_a_defined_score_no_system_is_best():
 
 def test_label_sets_that_agree_and_those_that_do_not_are_told_second():
     """With the pair of systems that they put in opposite order; tau of label sets that agree is 1."""
-    swaps = pa.table({
-        "measure": ["macro.MRR"], "better": ["one"], "worse": ["<b>two</b>"], "first": [0.2], "second": [-0.1],
-    })  # fmt: skip
+    swaps = pa.table(
+        {"measure": ["macro.MRR"], "better": ["one"], "worse": ["<b>two</b>"], "first": [0.2], "second": [-0.1]}
+    )
     tables = {
-        **study().tables, "correlation/S/s": correlations([0.25, 1.0]), "correlation/s/T": correlations([1.0, 1.0]),
+        **study().tables,
+        "correlation/S/s": correlations([0.25, 1.0]),
+        "correlation/s/T": correlations([1.0, 1.0]),
         "swaps/S/s": swaps,
-    }  # fmt: skip
+    }
     assert answers(replace(study(), tables=tables))[1] == (
         "Label sets s and T agree on the order of the systems (Kendall's tau-b 1.000 under macro.MRR); S and s differ "
         "(0.250; only S puts one above <b>two</b>)."
@@ -127,32 +142,45 @@ def test_the_scores_under_each_label_set_are_drawn_first():
     """A line per system; no figure where there is one label set."""
     first = study_report(study(scores_s=scores(0.75, 0, 0.25, 0))).sections[0].blocks[1]
     assert isinstance(first, Figure)
-    assert (first.kind, first.data.to_pydict()) == ("slope_chart", {
-        "system": [*SYSTEMS] * 2, "labels": ["S", "S", "s", "s"], "value": [0.5, 0.3, 0.75, 0.25],
-    })  # fmt: skip
+    assert (first.kind, first.data.to_pydict()) == (
+        "slope_chart",
+        {"system": [*SYSTEMS] * 2, "labels": ["S", "S", "s", "s"], "value": [0.5, 0.3, 0.75, 0.25]},
+    )
     assert "slope_chart" not in {figure.kind for figure in study_report(study()).figures}
 
 
 def test_no_figure_is_empty():
     """Where a measure has no value under a label set, or in any category, nothing is drawn of it."""
-    parts = pa.table({
-        "system": list(SYSTEMS), "measure": ["macro.MRR"] * 2, "side": ["head"] * 2, "category": ["1-1"] * 2,
-        "value": [math.nan] * 2,
-    })  # fmt: skip
+    parts = pa.table(
+        {
+            "system": list(SYSTEMS),
+            "measure": ["macro.MRR"] * 2,
+            "side": ["head"] * 2,
+            "category": ["1-1"] * 2,
+            "value": [math.nan] * 2,
+        }
+    )
     found = study(scores_s=scores(math.nan, 0.5, math.nan, 0.5), parts_S=parts)
     assert {figure.kind for figure in study_report(found).figures} == {"score_intervals"}
 
 
 def test_warnings_are_told_once_with_label_sets_and_systems():
     notes = (
-        Note("one: 3 questions left out", ("S", "s")), Note("<b>two</b>: 3 questions left out", ("S", "s")),
-        Note("one: alone", ("S",)), Note("no interval", ("s",)), Note("of the data"),
-    )  # fmt: skip
+        Note("one: 3 questions left out", ("S", "s")),
+        Note("<b>two</b>: 3 questions left out", ("S", "s")),
+        Note("one: alone", ("S",)),
+        Note("no interval", ("s",)),
+        Note("of the data"),
+    )
     section = study_report(replace(study(), notes=notes)).sections[-1]
-    assert [block.points for block in section.blocks if isinstance(block, Items)] == [(
-        "Label sets S and s, each system: 3 questions left out", "Label set S, one: alone", "Label set s: no interval",
-        "of the data",
-    )]  # fmt: skip
+    assert [block.points for block in section.blocks if isinstance(block, Items)] == [
+        (
+            "Label sets S and s, each system: 3 questions left out",
+            "Label set S, one: alone",
+            "Label set s: no interval",
+            "of the data",
+        )
+    ]
 
 
 def test_kgtrec_is_cited_as_bibtex():
@@ -167,10 +195,17 @@ def test_kgtrec_is_cited_as_bibtex():
 
 
 def correlations(values: list[float]) -> pa.Table:
-    return pa.table({
-        "first": ["S"] * 2, "second": ["s"] * 2, "measure": list(MEASURES), "coefficient": ["tau"] * 2,
-        "value": pa.array(values, pa.float64()), "low": [0.1, 0.2], "high": [0.9, 1.0],
-    })  # fmt: skip
+    return pa.table(
+        {
+            "first": ["S"] * 2,
+            "second": ["s"] * 2,
+            "measure": list(MEASURES),
+            "coefficient": ["tau"] * 2,
+            "value": pa.array(values, pa.float64()),
+            "low": [0.1, 0.2],
+            "high": [0.9, 1.0],
+        }
+    )
 
 
 def test_a_study_of_scores_alone_has_their_table_and_figure():
@@ -225,11 +260,18 @@ def test_where_no_correlation_is_defined_nothing_is_told():
 
 def test_the_size_that_a_measure_needs_is_the_least_from_which_its_mean_stays_high():
     """0.95 at 10% does not count, since 20% is below 0.9 again."""
-    table = pa.table({
-        "measure": ["macro.MRR"] * 4 + ["AP@20"] * 4, "share": [0.1, 0.2, 0.5, 0.9] * 2,
-        "triples": [1, 2, 5, 9] * 2, "repeats": [3] * 8, "mean": [0.95, 0.8, 0.9, 1.0, 0.1, 0.2, 0.3, math.nan],
-        "low": [0.0] * 8, "high": [1.0] * 8, "undefined": [0] * 8,
-    })  # fmt: skip
+    table = pa.table(
+        {
+            "measure": ["macro.MRR"] * 4 + ["AP@20"] * 4,
+            "share": [0.1, 0.2, 0.5, 0.9] * 2,
+            "triples": [1, 2, 5, 9] * 2,
+            "repeats": [3] * 8,
+            "mean": [0.95, 0.8, 0.9, 1.0, 0.1, 0.2, 0.3, math.nan],
+            "low": [0.0] * 8,
+            "high": [1.0] * 8,
+            "undefined": [0] * 8,
+        }
+    )
     assert findings(study(stability_S=table)) == [
         "macro.MRR orders the systems almost as all of S does (mean correlation of at least 0.9) with 5 triples (50%); "
         "no size that was tried is enough for AP@20."
@@ -238,11 +280,18 @@ def test_the_size_that_a_measure_needs_is_the_least_from_which_its_mean_stays_hi
 
 def needed(*means: tuple[float, float]) -> pa.Table:
     """Two measures at 2 and at 5 of 10 triples."""
-    return pa.table({
-        "measure": [measure for measure in MEASURES for _ in means[0]], "share": [0.2, 0.5] * 2, "triples": [2, 5] * 2,
-        "repeats": [3] * 4, "mean": [mean for own in means for mean in own], "low": [0.0] * 4, "high": [1.0] * 4,
-        "undefined": [0] * 4,
-    })  # fmt: skip
+    return pa.table(
+        {
+            "measure": [measure for measure in MEASURES for _ in means[0]],
+            "share": [0.2, 0.5] * 2,
+            "triples": [2, 5] * 2,
+            "repeats": [3] * 4,
+            "mean": [mean for own in means for mean in own],
+            "low": [0.0] * 4,
+            "high": [1.0] * 4,
+            "undefined": [0] * 4,
+        }
+    )
 
 
 def test_the_measures_that_need_the_fewest_and_the_most_triples_are_told():
@@ -262,19 +311,20 @@ def test_measures_that_need_as_many_triples_are_told_together():
 def depths(*values: float) -> pa.Table:
     """The correlation with depth 0 of each measure at depth 2."""
     n = len(values)
-    return pa.table({
-        "measure": list(MEASURES[:n]) * 2, "depth": [0] * n + [2] * n, "coefficient": ["tau"] * 2 * n,
-        "value": pa.array([1.0] * n + list(values), pa.float64()),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "measure": list(MEASURES[:n]) * 2,
+            "depth": [0] * n + [2] * n,
+            "coefficient": ["tau"] * 2 * n,
+            "value": pa.array([1.0] * n + list(values), pa.float64()),
+        }
+    )
 
 
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        (
-            (0.25, 1.0),
-            "changes least under AP@20 (Kendall's tau-b 1.000) and most under macro.MRR (0.250).",
-        ),
+        ((0.25, 1.0), "changes least under AP@20 (Kendall's tau-b 1.000) and most under macro.MRR (0.250)."),
         ((0.5, 0.5), "changes under all measures (Kendall's tau-b 0.500)."),
         ((0.5,), "changes under macro.MRR (Kendall's tau-b 0.500)."),
         ((1.0, 1.0), "is the same under all measures (Kendall's tau-b 1.000)."),
@@ -307,12 +357,22 @@ def power(*below: int, pairs: int = 3, undefined: bool = False) -> dict[str, pa.
     n = len(below)
     measures = list(MEASURES[:n]) * 2
     share = [math.nan if undefined and place == n - 1 else count / pairs for place, count in enumerate(below)]
-    summary = pa.table({
-        "measure": measures, "test": ["clustered"] * n + ["t"] * n, "items": ["answers"] * 2 * n,
-        "n_items": [9] * 2 * n, "pairs": [pairs] * 2 * n, "below": [*below, *[pairs] * n], "share": [1.0] * 2 * n,
-        "below_adjusted": [*below, *[pairs] * n], "share_adjusted": [*share, *[1.0] * n], "area": [0.5] * 2 * n,
-        "smallest": [0.1] * 2 * n, "largest_missed": [0.1] * 2 * n,
-    })  # fmt: skip
+    summary = pa.table(
+        {
+            "measure": measures,
+            "test": ["clustered"] * n + ["t"] * n,
+            "items": ["answers"] * 2 * n,
+            "n_items": [9] * 2 * n,
+            "pairs": [pairs] * 2 * n,
+            "below": [*below, *[pairs] * n],
+            "share": [1.0] * 2 * n,
+            "below_adjusted": [*below, *[pairs] * n],
+            "share_adjusted": [*share, *[1.0] * n],
+            "area": [0.5] * 2 * n,
+            "smallest": [0.1] * 2 * n,
+            "largest_missed": [0.1] * 2 * n,
+        }
+    )
     curves = pa.table({"measure": measures, "test": summary["test"], "place": [1] * 2 * n, "p": [0.5] * 2 * n})
     return {"power_S": summary, "p__values_S": curves}
 
@@ -340,11 +400,18 @@ def test_a_measure_without_p_values_distinguishes_no_pair_and_is_not_told_of():
 
 def ties(*apart: float) -> pa.Table:
     n = len(apart)
-    return pa.table({
-        "system": list(SYSTEMS[:n]), "tied": [0.25] * n, "mean_group": [2.0] * n, "largest_group": [2] * n,
-        "measure": ["macro.MRR"] * n, "pessimistic": [0.1] * n, "optimistic": [0.2] * n,
-        "apart": pa.array(apart, pa.float64()),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "system": list(SYSTEMS[:n]),
+            "tied": [0.25] * n,
+            "mean_group": [2.0] * n,
+            "largest_group": [2] * n,
+            "measure": ["macro.MRR"] * n,
+            "pessimistic": [0.1] * n,
+            "optimistic": [0.2] * n,
+            "apart": pa.array(apart, pa.float64()),
+        }
+    )
 
 
 @pytest.mark.parametrize(
@@ -371,10 +438,18 @@ def test_where_no_policy_gives_a_score_nothing_is_told_of_ties():
 
 def test_how_many_pairs_two_label_sets_put_in_opposite_order_is_told_by_measure():
     """And which ones, of the main measures; the p-values name the label set on which they are below alpha."""
-    swaps = pa.table({
-        "measure": ["AP@20", "macro.MRR"], "better": ["one", "one"], "worse": ["<b>two</b>"] * 2, "first": [0.2, 0.1],
-        "second": [-0.1, -0.2], "first_p": [0.01, 0.2], "second_p": [0.3, 0.02], "significant": ["both", "second"],
-    })  # fmt: skip
+    swaps = pa.table(
+        {
+            "measure": ["AP@20", "macro.MRR"],
+            "better": ["one", "one"],
+            "worse": ["<b>two</b>"] * 2,
+            "first": [0.2, 0.1],
+            "second": [-0.1, -0.2],
+            "first_p": [0.01, 0.2],
+            "second_p": [0.3, 0.02],
+            "significant": ["both", "second"],
+        }
+    )
     whole = study(correlation_S_s=correlations([0.5, 0.5]), swaps_S_s=swaps)
     sections = {section.key: section for section in study_report(whole).sections}
     told = [block.paragraphs for block in sections["agreement"].blocks if isinstance(block, Text)]

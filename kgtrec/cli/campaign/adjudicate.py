@@ -18,8 +18,14 @@ if TYPE_CHECKING:
 @click.command(name="adjudicate")
 @click.argument("campaign", type=click.Path())
 @click.option("--out", type=click.Path(), help="File to write what waits to, .csv or .jsonl, for an adjudicator.")
-@click.option("--import", "files", multiple=True, type=click.Path(), metavar="FILE",
-              help="File with an adjudicator's verdicts to take in; may be repeated.")  # fmt: skip
+@click.option(
+    "--import",
+    "files",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE",
+    help="File with an adjudicator's verdicts to take in; may be repeated.",
+)
 @click.option("--merge", is_flag=True, help="Bring along what is filled in in OUT, which stays under another name.")
 @storing_options
 def command(

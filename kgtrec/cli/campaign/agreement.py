@@ -18,13 +18,7 @@ from kgtrec.cli.output import form_of, output_options, show
     help="Tell it for each relation, or for each two annotators who judged the same triples.",
 )
 @click.option("--leave-out-unsure", is_flag=True, help="Take unsure for no verdict. Default: for one like Y and N.")
-@click.option(
-    "--confidence",
-    type=SHARE,
-    default=0.95,
-    show_default=True,
-    help="Of the bootstrap intervals.",
-)
+@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the bootstrap intervals.")
 @click.option(
     "--resample",
     type=click.Choice(["question", "triple"]),
@@ -66,8 +60,14 @@ def command(
     require_initialised(campaign)
     read = read_campaign(campaign)
     found = annotator_agreement(
-        read.pool, read.judgements, per=per, unsure="leave out" if leave_out_unsure else "own category",
-        confidence=confidence, resample=resample, resamples=resamples, seed=seed,
+        read.pool,
+        read.judgements,
+        per=per,
+        unsure="leave out" if leave_out_unsure else "own category",
+        confidence=confidence,
+        resample=resample,
+        resamples=resamples,
+        seed=seed,
         question=groups_of(read.pool, read.automatic, seed=read.assignment_seed),
-    )  # fmt: skip
+    )
     show(found, form, out)

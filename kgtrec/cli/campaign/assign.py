@@ -50,9 +50,14 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
         settings["assignment_seed"] = seed
     changed = replace(read, settings=settings)
     assignments = assign(
-        read.pool, read.automatic, read.people, read.judgements, read.assignments,
-        per_triple=changed.per_triple, seed=changed.assignment_seed,
-    )  # fmt: skip
+        read.pool,
+        read.automatic,
+        read.people,
+        read.judgements,
+        read.assignments,
+        per_triple=changed.per_triple,
+        seed=changed.assignment_seed,
+    )
     if settings != read.settings:  # first: whoever is stopped here can run the command again without the options
         write_settings(campaign, settings)
     write_assignments(campaign, read.pool, assignments)

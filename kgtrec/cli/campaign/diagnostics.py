@@ -61,9 +61,15 @@ def command(
     holds_ranks = [holds_ranks_of(path) for path in systems]
     with progress("scoring", len(systems), "systems") as advance:
         found = diagnose(
-            read.pool, decisions_of(read), read.known_answers, counting(read_systems(systems, holds_ranks), advance),
-            measures or MEASURES, families, judged_at=judged_at, mixed=mixed,
-        )  # fmt: skip
+            read.pool,
+            decisions_of(read),
+            read.known_answers,
+            counting(read_systems(systems, holds_ranks), advance),
+            measures or MEASURES,
+            families,
+            judged_at=judged_at,
+            mixed=mixed,
+        )
     if strangers := [name for name in found.systems if name not in found.runs]:
         say(f"note: not pooled, and so never left out: {', '.join(strangers)}")
     names: tuple[str, ...] | None = (part,) if part else None

@@ -29,9 +29,15 @@ FORMATS = ("csv", "jsonl", "label-studio")
 @click.option("--merge", is_flag=True, help="Bring along what is filled in in OUT, which stays under another name.")
 @click.option("--guidelines", metavar="URL", help="Link to the guidelines, shown in Label Studio.")
 def command(
-    campaign: str, annotator: str | None, out: str, form: str | None, everything: bool, first: int | None,
-    merge: bool, guidelines: str | None,
-) -> None:  # fmt: skip
+    campaign: str,
+    annotator: str | None,
+    out: str,
+    form: str | None,
+    everything: bool,
+    first: int | None,
+    merge: bool,
+    guidelines: str | None,
+) -> None:
     """Write an annotator's tasks of CAMPAIGN, to be filled in and taken back by kgtrec campaign import.
 
     A task is a triple as a question to be answered with yes or no. The candidates of one question stand together, so

@@ -57,10 +57,13 @@ def command(folder: str, out: str, topics: str | None) -> None:
     text = published_labels_text(found.counts, map(str, found.findings))
     with writing_campaign(out) as part:
         write_pool_parts(
-            part, found.pool, found.known_answers, found.automatic,
+            part,
+            found.pool,
+            found.known_answers,
+            found.automatic,
             made={"strategy": "depth", "command": "campaign import-kgc-sparsity", "source": SOURCE},
             annotators_per_triple=1,  # one label per triple was published
-        )  # fmt: skip
+        )
         write_text(part / folders.GUIDELINES, guidelines_text(SOURCE, PERSON))
         campaigns.write_templates(part, {})
         campaigns.write_sources(part, ())

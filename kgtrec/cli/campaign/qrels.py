@@ -54,9 +54,15 @@ if TYPE_CHECKING:
 @click.option("--depth", type=at_least(0), help="Use triples down to this pool depth. Default: all.")
 @click.option("--force", is_flag=True, help="Replace qrels that kgtrec wrote, with nothing else in their folder.")
 def command(
-    campaign: str, out: str, level: str, folder: str | None, known: tuple[str, ...], topics: str | None,
-    depth: int | None, force: bool,
-) -> None:  # fmt: skip
+    campaign: str,
+    out: str,
+    level: str,
+    folder: str | None,
+    known: tuple[str, ...],
+    topics: str | None,
+    depth: int | None,
+    force: bool,
+) -> None:
     """Turn what was judged in CAMPAIGN into qrels, at every depth of the pool.
 
     A triple counts once it is settled: both annotators agree, an adjudicator decided, or a rule took it for false. It

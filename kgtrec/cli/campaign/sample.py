@@ -25,13 +25,7 @@ TABLES = ("statistics", "labels")
 @click.option("--expert", metavar="PERSON", help="Who judges them, of people.tsv; written into the tasks.")
 @click.option("--force", is_flag=True, help="Draw another sample than the one that was drawn before.")
 @click.option("--report", is_flag=True, help="Tell how good the labels are by what experts said of the sample.")
-@click.option(
-    "--confidence",
-    type=SHARE,
-    default=0.95,
-    show_default=True,
-    help="Of the report's intervals.",
-)
+@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the report's intervals.")
 @output_options(
     TABLES, "File of tasks to write, .csv or .jsonl; with --report, file to write instead of standard output."
 )
@@ -113,10 +107,11 @@ def _draw(
         if not all(
             np.array_equal(one, other)
             for one, other in (
-                (before.triple, sample.triple), (before.verdict, sample.verdict),
+                (before.triple, sample.triple),
+                (before.verdict, sample.verdict),
                 (before.probability, sample.probability),
             )
-        ):  # fmt: skip
+        ):
             raise KgtrecError(
                 f"{campaign}: another sample was drawn before, which {EXPERT_SAMPLE} holds and --report needs; "
                 "give --force to draw anew"

@@ -23,17 +23,30 @@ _NAMED = 3  # places of rows that were begun
 def storing_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options ``--format``, ``--person``, ``--user-map``, ``--correct``, ``--keep-going`` and ``--time``."""
     options = (
-        click.option("--format", "form", type=click.Choice(FORMATS), default="auto", show_default=True,
-                     help="Form of the files; auto goes by the suffix: .csv, .tsv or .txt (commas, "
-                     "semicolons or tabs), .jsonl, or .json of Label Studio."),
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(FORMATS),
+            default="auto",
+            show_default=True,
+            help="Form of the files; auto goes by the suffix: .csv, .tsv or .txt (commas, "
+            "semicolons or tabs), .jsonl, or .json of Label Studio.",
+        ),
         click.option("--person", metavar="NAME", help="Who judged. Default: the annotator whom each row names."),
-        click.option("--user-map", type=click.Path(), metavar="FILE",
-                     help="Lines `user person`: whose account in Label Studio is whose."),
-        click.option("--correct", is_flag=True,
-                     help="Let a verdict take the place of what the same person said of the triple before."),
+        click.option(
+            "--user-map",
+            type=click.Path(),
+            metavar="FILE",
+            help="Lines `user person`: whose account in Label Studio is whose.",
+        ),
+        click.option(
+            "--correct",
+            is_flag=True,
+            help="Let a verdict take the place of what the same person said of the triple before.",
+        ),
         click.option("--keep-going", is_flag=True, help="Take the other verdicts where some are refused."),
         click.option("--time", metavar="TIME", help="When they judged, UTC, as 2026-11-21T20:00:00Z. Default: now."),
-    )  # fmt: skip
+    )
     for option in reversed(options):
         command = option(command)
     return command

@@ -39,13 +39,7 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @click.option("--relations", type=at_least(0), default=10, show_default=True, help="How many relations to show.")
 @click.option("--names", type=click.Path(), help="File of entity TAB name, to show names instead of labels.")
 @collection_option("that tells sides, relations and categories, if QRELS is a file.")
-@click.option(
-    "--confidence",
-    type=SHARE,
-    default=0.95,
-    show_default=True,
-    help="Of the bootstrap intervals.",
-)
+@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the bootstrap intervals.")
 @click.option("--resamples", type=samples(2), default=1000, show_default=True, help="Bootstrap samples.")
 @seed_option("Of the samples.")
 @ties_option
@@ -95,10 +89,22 @@ def command(
     topics = read_folder(folder) if folder else None
     one, other = read_systems((first, second), holds_ranks)
     found = compare(
-        judgements, one, other, measures or default_measures(ranks=all(holds_ranks)), collection=topics, by=by, top=top,
-        names=_names(names, judgements, topics), confidence=confidence, resamples=resamples, ties=ties,
-        missing=missing, seed=seed, mixed=mixed, relations=relations,
-    )  # fmt: skip
+        judgements,
+        one,
+        other,
+        measures or default_measures(ranks=all(holds_ranks)),
+        collection=topics,
+        by=by,
+        top=top,
+        names=_names(names, judgements, topics),
+        confidence=confidence,
+        resamples=resamples,
+        ties=ties,
+        missing=missing,
+        seed=seed,
+        mixed=mixed,
+        relations=relations,
+    )
     if part is not None and part not in [table.key for table in found.tables()]:
         raise KgtrecError(f"--table {part} needs the questions' topics, and qrels alone have none: give --collection")
     show(found, form, out, (part,) if part else None if form in ("table", "json") else TABLES[:1])

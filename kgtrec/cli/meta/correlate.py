@@ -37,29 +37,54 @@ if TYPE_CHECKING:
 
 @click.command(name="correlate")
 @click.argument("labels", nargs=-1, required=True, type=click.Path(), metavar="FIRST [SECOND]")
-@click.option("--systems", multiple=True, type=click.Path(),
-              help="Run, answer ranks, or a folder of them, to score under qrels; may be repeated.")  # fmt: skip
-@click.option("--second-systems", multiple=True, type=click.Path(),
-              help="The same systems, by name, where SECOND needs other files of them.")  # fmt: skip
+@click.option(
+    "--systems",
+    multiple=True,
+    type=click.Path(),
+    help="Run, answer ranks, or a folder of them, to score under qrels; may be repeated.",
+)
+@click.option(
+    "--second-systems",
+    multiple=True,
+    type=click.Path(),
+    help="The same systems, by name, where SECOND needs other files of them.",
+)
 @measure_option("Measure; may be repeated. Default: all of both tables, or those of kgtrec evaluate.")
-@choices_option("--coefficient", "coefficients", choices=COEFFICIENTS,
-              help="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. "
-              "Default: all.")  # fmt: skip
-@click.option("--persistence", type=SHARE, default=0.9,
-              show_default=True, help="RBO's p.")  # fmt: skip
-@click.option("--key", "keys", multiple=True, metavar="COLUMN",
-              help="Column of a table that tells several rows of one system apart. Depth, QuestionType, RelationType, "
-              "side, relation, category, question and key are known.")  # fmt: skip
-@click.option("--against", metavar="COLUMN=LABEL",
-              help="Compare FIRST's rows of this key, such as Depth=0, with those of every label, instead of "
-              "with SECOND.")  # fmt: skip
+@choices_option(
+    "--coefficient",
+    "coefficients",
+    choices=COEFFICIENTS,
+    help="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: all.",
+)
+@click.option("--persistence", type=SHARE, default=0.9, show_default=True, help="RBO's p.")
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column of a table that tells several rows of one system apart. Depth, QuestionType, RelationType, "
+    "side, relation, category, question and key are known.",
+)
+@click.option(
+    "--against",
+    metavar="COLUMN=LABEL",
+    help="Compare FIRST's rows of this key, such as Depth=0, with those of every label, instead of with SECOND.",
+)
 @direction_options
 @click.option("--swaps", "wants_swaps", is_flag=True, help="List the pairs of systems in opposite order instead.")
-@click.option("--alpha", type=SHARE, default=0.05, show_default=True,
-              help="Below which the difference of a swapped pair is significant.")  # fmt: skip
-@click.option("--confidence", type=SHARE,
-              help="Add the range of this share of resampled sets of questions, such as 0.95, which is no confidence "
-              "interval of the correlation; needs qrels and systems.")  # fmt: skip
+@click.option(
+    "--alpha",
+    type=SHARE,
+    default=0.05,
+    show_default=True,
+    help="Below which the difference of a swapped pair is significant.",
+)
+@click.option(
+    "--confidence",
+    type=SHARE,
+    help="Add the range of this share of resampled sets of questions, such as 0.95, which is no confidence "
+    "interval of the correlation; needs qrels and systems.",
+)
 @click.option("--resamples", type=samples(2), default=1000, show_default=True, help="How many bootstrap samples.")
 @click.option("--unpaired", is_flag=True, help="Questions of one id are not the same question in FIRST and SECOND.")
 @ties_option
@@ -119,7 +144,7 @@ def command(
     found = [
         _labelled(path, source, keys, asked, ties, missing, seed, mixed)
         for path, source in zip(labels, sources, strict=False)
-    ]  # fmt: skip
+    ]
     called = [*names, *labels[len(names) :]]
     if against is not None:
         found, called = _against(found, against, called)
@@ -130,8 +155,12 @@ def command(
         show(swapped, form, out, None if form == "table" else ("swaps",))
         return
     options: dict[str, Any] = {
-        "better": better, "persistence": persistence, "confidence": confidence, "resamples": resamples, "seed": seed,
-    }  # fmt: skip
+        "better": better,
+        "persistence": persistence,
+        "confidence": confidence,
+        "resamples": resamples,
+        "seed": seed,
+    }
     chosen = coefficients or COEFFICIENTS
     if len(found) == 2:
         both = (called[0], called[1])
@@ -210,9 +239,8 @@ def _labelled(
     asked = measures or default_measures(ranks=all(holds_ranks))
     with naming(Path(path)):
         return item_scores(
-            judgements, read_systems(systems, holds_ranks), asked, ties=ties, missing=missing, seed=seed,
-            mixed=mixed,
-        )  # fmt: skip
+            judgements, read_systems(systems, holds_ranks), asked, ties=ties, missing=missing, seed=seed, mixed=mixed
+        )
 
 
 def _against(found: list[Any], against: str, called: list[str]) -> tuple[list[Any], list[str]]:

@@ -36,19 +36,8 @@ TABLES = ("measures", "pairs")
 @click.argument("qrels", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
 @measure_option("Measure to test; may be repeated, or hold several. Default: those of kgtrec evaluate.")
-@choices_option(
-    "--test",
-    "tests",
-    choices=POWER_TESTS,
-    help="Test to make; may be repeated. Default: t and clustered.",
-)
-@click.option(
-    "--alpha",
-    type=SHARE,
-    default=0.05,
-    show_default=True,
-    help="Level below which p counts as significant.",
-)
+@choices_option("--test", "tests", choices=POWER_TESTS, help="Test to make; may be repeated. Default: t and clustered.")
+@click.option("--alpha", type=SHARE, default=0.05, show_default=True, help="Level below which p counts as significant.")
 @click.option(
     "--resamples",
     "--repeats",
@@ -114,14 +103,25 @@ def command(
         raise KgtrecError(f"expected at least two systems to tell apart, found {len(systems)}: {', '.join(systems)}")
     judgements = read_judgements(qrels)
     scores = item_scores(
-        judgements, read_systems(systems, holds_ranks), measures or default_measures(ranks=all(holds_ranks)),
-        collection=read_folder(folder) if folder else None, ties=ties, missing=missing, seed=seed,
+        judgements,
+        read_systems(systems, holds_ranks),
+        measures or default_measures(ranks=all(holds_ranks)),
+        collection=read_folder(folder) if folder else None,
+        ties=ties,
+        missing=missing,
+        seed=seed,
         mixed=mixed,
-    )  # fmt: skip
+    )
     asked = tests or ("t", "clustered")
     with progress("power", len(scores) * len(set(asked)), "tests") as advance:
         found = power(
-            scores, tests=asked, alpha=alpha, repeats=repeats, resample=resample, seed=seed, workers=workers,
+            scores,
+            tests=asked,
+            alpha=alpha,
+            repeats=repeats,
+            resample=resample,
+            seed=seed,
+            workers=workers,
             progress=advance,
-        )  # fmt: skip
+        )
     show(found, form, out, (part,) if part else TABLES[:1] if form != "json" else None)

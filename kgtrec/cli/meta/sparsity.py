@@ -51,9 +51,7 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     help="Key column of one table of scores that tells its label sets apart. Default: its depth, or its only key.",
 )
 @choices_option(
-    "--per",
-    choices=PER,
-    help="Rank the systems on each part of the questions apart; side may stand beside another.",
+    "--per", choices=PER, help="Rank the systems on each part of the questions apart; side may stand beside another."
 )
 @click.option(
     "--relations",
@@ -170,10 +168,17 @@ def _scored(
             )
         shares = read_relation_shares(relations)
     return label_scores(
-        judged, read_systems(sources, holds_ranks), measures,
-        collection=read_folder(folder) if folder else None, per=per, relations=shares, ties=ties, missing=missing,
-        seed=seed, mixed=mixed,
-    )  # fmt: skip
+        judged,
+        read_systems(sources, holds_ranks),
+        measures,
+        collection=read_folder(folder) if folder else None,
+        per=per,
+        relations=shares,
+        ties=ties,
+        missing=missing,
+        seed=seed,
+        mixed=mixed,
+    )
 
 
 def _by_depth(path: str) -> list[str]:

@@ -86,11 +86,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
 @mixed_option
 @trust_ids_option
 @click.option(
-    "--confidence",
-    type=SHARE,
-    default=0.95,
-    show_default=True,
-    help="Share of the repeats that an interval holds.",
+    "--confidence", type=SHARE, default=0.95, show_default=True, help="Share of the repeats that an interval holds."
 )
 @workers_option("Processes", 1)
 @collection_option("that tells the triples, if QRELS is a file.")
@@ -135,9 +131,21 @@ def command(
     sizes = list(SIZES) if sizes is None else sizes
     with progress("stability", len(sizes) * repeats, "subsamples") as advance:
         found = stability(
-            judgements, read_systems(systems, holds_ranks), list(measures) or None,
-            collection=read_folder(folder) if folder else None, sizes=sizes, repeats=repeats, seed=seed, micro=micro,
-            macro=macro, coefficient=coefficient, ties=ties, missing=missing, workers=workers, progress=advance,
-            mixed=mixed, confidence=confidence,
-        )  # fmt: skip
+            judgements,
+            read_systems(systems, holds_ranks),
+            list(measures) or None,
+            collection=read_folder(folder) if folder else None,
+            sizes=sizes,
+            repeats=repeats,
+            seed=seed,
+            micro=micro,
+            macro=macro,
+            coefficient=coefficient,
+            ties=ties,
+            missing=missing,
+            workers=workers,
+            progress=advance,
+            mixed=mixed,
+            confidence=confidence,
+        )
     show(found, form, out, (part or TABLES[0],))

@@ -127,10 +127,19 @@ def command(
     total = len(ranks) * len(densities) * len(correlations) * draws
     with progress("curve", total, "scorings") as advance:
         found = open_world_curve(
-            complete, ranks, list(measures) or MEASURES, densities=densities, correlations=correlations,
-            reference=reference, draws=draws, found_at=found_at, ties=ties, seed=seed, progress=advance,
+            complete,
+            ranks,
+            list(measures) or MEASURES,
+            densities=densities,
+            correlations=correlations,
+            reference=reference,
+            draws=draws,
+            found_at=found_at,
+            ties=ties,
+            seed=seed,
+            progress=advance,
             mixed=mixed,
-        )  # fmt: skip
+        )
     if form == "table" and part is None:
         click.echo(f"{found.summary()}\n")
     tables = found.tables()

@@ -10,15 +10,7 @@ import click
 
 from kgtrec.cli.common import counting, progress, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
-from kgtrec.cli.options import (
-    COUNT,
-    SHARE,
-    Real,
-    measure_option,
-    mixed_option,
-    trust_ids_option,
-    trusts_ids,
-)
+from kgtrec.cli.options import COUNT, SHARE, Real, measure_option, mixed_option, trust_ids_option, trusts_ids
 from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError, naming
@@ -43,29 +35,33 @@ _DEPTH = 10  # of a pool that nothing is known of
     "--labels", type=click.Path(), metavar="QRELS", help="The sparse labels. Default: a campaign's known answers."
 )
 @click.option(
-    "--known", type=click.Path(), metavar="QRELS",
+    "--known",
+    type=click.Path(),
+    metavar="QRELS",
     help="Answers known to be true otherwise, such as the whole test set that labels were sampled from.",
-)  # fmt: skip
+)
 @click.option(
     "--truth", type=click.Path(), metavar="QRELS", help="All that is true, where that is known, to hold against."
 )
 @measure_option("Measure to estimate; may be repeated, or hold several. Default: micro.MRR and micro.Hits@10.")
 @click.option(
-    "--depth", type=COUNT,
+    "--depth",
+    type=COUNT,
     help="Rank to which the systems were pooled. Default: the deepest of the campaign's pool; 10 with qrels.",
-)  # fmt: skip
+)
 @click.option(
     "--method", type=click.Choice(METHODS), help="Whose beta the theory takes. Default: labels, if enough tell of it."
 )
 @click.option("--top", type=COUNT, default=5, show_default=True, help="How many systems to separate.")
 @click.option(
-    "--wrong-order", "p", type=Real(0, 0.5, min_open=True, max_open=True), default=0.05, show_default=True,
+    "--wrong-order",
+    "p",
+    type=Real(0, 0.5, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
     help="Probability of a wrong order that is accepted.",
-)  # fmt: skip
-@click.option(
-    "--confidence", type=SHARE, default=0.95, show_default=True,
-    help="Of the intervals.",
-)  # fmt: skip
+)
+@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the intervals.")
 @mixed_option
 @trust_ids_option
 @output_options(TABLES)
@@ -112,10 +108,21 @@ def command(
     questions = questions or next((one.questions for one in given.values() if isinstance(one, Collection)), None)
     with progress("reading", len(paths), "systems") as advance:
         found = estimate_missing(
-            sparse, complete, counting(read_systems(paths, holds_ranks), advance), list(measures) or MEASURES,
-            depth=depth or pooled, weight=weight, method=method, top=top, p=p, confidence=confidence,
-            known=known_qrels, truth=true_qrels, questions=questions, mixed=mixed,
-        )  # fmt: skip
+            sparse,
+            complete,
+            counting(read_systems(paths, holds_ranks), advance),
+            list(measures) or MEASURES,
+            depth=depth or pooled,
+            weight=weight,
+            method=method,
+            top=top,
+            p=p,
+            confidence=confidence,
+            known=known_qrels,
+            truth=true_qrels,
+            questions=questions,
+            mixed=mixed,
+        )
     if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
         say(f"note: cut runs, in which an answer that is not listed counts 0: {', '.join(cut)}")
     show(found, form, out, (part,) if part else None)

@@ -92,8 +92,9 @@ def _fields(path: Path, line: int, data: bytes) -> list[str]:
         raise FormatError(
             f"expected {len(COLUMNS)} columns ({' '.join(COLUMNS)}) separated by tabs, got {len(fields)}: "
             f"{shown(data)}",
-            path=path, line=line,
-        )  # fmt: skip
+            path=path,
+            line=line,
+        )
     return fields
 
 
@@ -111,8 +112,9 @@ def _row(path: Path, line: int, fields: list[str], pool: Pool) -> int:
         raise FormatError(
             f"expected the triple that is task {task} of pool.tsv, {' '.join(own)}, got {' '.join(labels)}; the "
             "sample is of another pool",
-            path=path, line=line,
-        )  # fmt: skip
+            path=path,
+            line=line,
+        )
     return row
 
 

@@ -103,9 +103,14 @@ def read_campaign_without_judgements(folder: PathLike) -> Campaign:
         )
     nobody = People.none()
     campaign = Campaign(
-        pool, made.known_answers, made.automatic, nobody, Assignments.none(nobody.names), _no_judgements(nobody.names),
+        pool,
+        made.known_answers,
+        made.automatic,
+        nobody,
+        Assignments.none(nobody.names),
+        _no_judgements(nobody.names),
         settings=made.settings,
-    )  # fmt: skip
+    )
     return reread(folder, campaign, EDITED) if is_initialised(folder) else campaign
 
 
@@ -324,8 +329,9 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
         if not _HOST.fullmatch(host):
             raise FormatError(
                 f"expected a host such as en.wikipedia.org, without https:// and path, got {written[:100]!r}",
-                path=path, line=line,
-            )  # fmt: skip
+                path=path,
+                line=line,
+            )
         _refuse_again(path, line_of, host, line, repr(host))
     return tuple(line_of)
 

@@ -115,9 +115,15 @@ def _events(
 
     annotators, annotator = joined_codes([block["person"] for block in blocks])
     return Judgements(
-        joined("triple"), annotator, joined("role"), joined("verdict"),
-        joined_texts("source"), joined_texts("note"), joined_texts("time"), annotators,
-    )  # fmt: skip
+        joined("triple"),
+        annotator,
+        joined("role"),
+        joined("verdict"),
+        joined_texts("source"),
+        joined_texts("note"),
+        joined_texts("time"),
+        annotators,
+    )
 
 
 def _whole_lines(stream: BinaryIO | _Summed, path: PathLike, size: int, *, is_start: bool = True) -> Iterator[bytes]:
@@ -175,8 +181,9 @@ def _columns(data: bytes, line: int, path: PathLike, pool: Pool, fast: bool) -> 
     if first:
         key = min(first, key=lambda key: first[key])
         row = first[key]
-        raise FormatError(_wrong(key, {name: column[row].as_py() for name, column in table.items()}), path=path,
-                          line=line + row)  # fmt: skip
+        raise FormatError(
+            _wrong(key, {name: column[row].as_py() for name, column in table.items()}), path=path, line=line + row
+        )
     return {
         "triple": triple.astype(np.int32),
         "role": role.astype(np.int8),
@@ -265,8 +272,9 @@ def _event(text: bytes, line: int, path: PathLike) -> dict[str, str]:
         if not is_encodable(event[key]):
             raise FormatError(
                 f"expected Unicode text as {key}, found half a surrogate pair in {event[key][:100]!r}",
-                path=path, line=line,
-            )  # fmt: skip
+                path=path,
+                line=line,
+            )
     return event
 
 

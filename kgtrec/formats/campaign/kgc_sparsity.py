@@ -136,9 +136,13 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
         if triple in filtered.rows:
             line, other = lines[0][0], filtered.rows[triple][0][0]
             findings.append(
-                LabelFinding(HUMAN, line, "in both", f"also in {FILTERED}, line {other}; both are kept, the label is "
-                        f"{labels[triple]}")
-            )  # fmt: skip
+                LabelFinding(
+                    HUMAN,
+                    line,
+                    "in both",
+                    f"also in {FILTERED}, line {other}; both are kept, the label is {labels[triple]}",
+                )
+            )
     names = _Names.of([*known_answers.rows, *depths.rows])
     questions = _questions(path, topics, names.triples(known_answers.rows))
     pool = _pool(path, names, questions, depths)
@@ -147,19 +151,31 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     people, judgements = _judgements(pool, names, human, labels, findings)
     kinds = Counter(finding.kind for finding in findings if finding.file == HUMAN)
     counts = {
-        "seeds": len(known_answers.rows), "pooled": len(depths.rows), "judged": len(labels),
+        "seeds": len(known_answers.rows),
+        "pooled": len(depths.rows),
+        "judged": len(labels),
         "positive": sum(label == "Y" for label in labels.values()),
         "negative": sum(label == "N" for label in labels.values()),
-        "human lines": human.n_lines, "human triples": len(human.rows), "repeated lines": kinds["repeated"],
-        "empty labels": kinds["empty"], "padded labels": kinds["padded"], "filtered": len(filtered.rows),
-        "in both": kinds["in both"], "questions": len(questions),
-    }  # fmt: skip
+        "human lines": human.n_lines,
+        "human triples": len(human.rows),
+        "repeated lines": kinds["repeated"],
+        "empty labels": kinds["empty"],
+        "padded labels": kinds["padded"],
+        "filtered": len(filtered.rows),
+        "in both": kinds["in both"],
+        "questions": len(questions),
+    }
     place = {name: number for number, name in enumerate((SEEDS, SEED_LINES, FINAL, POSITIVE, DEPTHS, HUMAN, FILTERED))}
     ordered = sorted(findings, key=lambda finding: (place[finding.file], finding.line))
     return PublishedLabels(
-        pool, _seeds(questions, names.triples(known_answers.rows)), Automatic(automatic, (RULE,)), people, judgements,
-        tuple(ordered), counts,
-    )  # fmt: skip
+        pool,
+        _seeds(questions, names.triples(known_answers.rows)),
+        Automatic(automatic, (RULE,)),
+        people,
+        judgements,
+        tuple(ordered),
+        counts,
+    )
 
 
 def topics_of(folder: PathLike) -> Path:
@@ -184,8 +200,9 @@ def _table(
             found = len(fields) if all(fields[:3]) else "an empty one"
             raise FormatError(
                 f"expected {n_columns} columns separated by tabs, found {found}: {shown(text.encode())}",
-                path=path / name, line=line,
-            )  # fmt: skip
+                path=path / name,
+                line=line,
+            )
         n_lines += 1
         head, relation, tail, *last = fields
         field = last[0] if last else ""
@@ -240,8 +257,9 @@ def _label_of(path: Path, name: str, lines: Sequence[tuple[int, str]]) -> str:
     """The one label of a triple."""
     (first, label), *others = lines
     if wrong := next((line for line, other in others if other != label), None):
-        raise FormatError(f"expected one final label, found another one than on line {first}", path=path / name,
-                          line=wrong)  # fmt: skip
+        raise FormatError(
+            f"expected one final label, found another one than on line {first}", path=path / name, line=wrong
+        )
     return label
 
 
@@ -319,9 +337,12 @@ class _Names:
     def triples(self, rows: Iterable[_Triple]) -> Triples:
         head, relation, tail = (labels_of([row[column] for row in rows]) for column in range(3))
         return Triples(
-            self.entities.encode(head), self.relations.encode(relation), self.entities.encode(tail),
-            self.entities, self.relations,
-        )  # fmt: skip
+            self.entities.encode(head),
+            self.relations.encode(relation),
+            self.entities.encode(tail),
+            self.entities,
+            self.relations,
+        )
 
 
 def _questions(path: Path, topics: PathLike | None, known_answers: Triples) -> Questions:
@@ -332,9 +353,13 @@ def _questions(path: Path, topics: PathLike | None, known_answers: Triples) -> Q
     relation, anchor = known_answers.relations.encode(found.relation), known_answers.entities.encode(found.anchor)
     there = np.flatnonzero((relation >= 0) & (anchor >= 0))
     all_of_them = Questions(
-        Vocabulary(found.ids.decode(there)), is_head[there], relation[there], anchor[there], known_answers.entities,
+        Vocabulary(found.ids.decode(there)),
+        is_head[there],
+        relation[there],
+        anchor[there],
+        known_answers.entities,
         known_answers.relations,
-    )  # fmt: skip
+    )
     sides = np.repeat([True, False], len(known_answers))
     asked = all_of_them.rows(
         sides, np.tile(known_answers.relation, 2), np.concatenate([known_answers.tail, known_answers.head])
@@ -346,14 +371,19 @@ def _questions(path: Path, topics: PathLike | None, known_answers: Triples) -> Q
             known_answers.entities[int(known_answers.head[seed])],
             known_answers.relations[int(known_answers.relation[seed])],
             known_answers.entities[int(known_answers.tail[seed])],
-        )  # fmt: skip
-        raise FormatError(f"expected the topics of the seeds' questions, found no {side} question of {triple}",
-                          path=source)  # fmt: skip
+        )
+        raise FormatError(
+            f"expected the topics of the seeds' questions, found no {side} question of {triple}", path=source
+        )
     kept = np.unique(asked)
     return Questions(
-        Vocabulary(all_of_them.ids.decode(kept)), all_of_them.is_head[kept], all_of_them.relation[kept],
-        all_of_them.anchor[kept], known_answers.entities, known_answers.relations,
-    )  # fmt: skip
+        Vocabulary(all_of_them.ids.decode(kept)),
+        all_of_them.is_head[kept],
+        all_of_them.relation[kept],
+        all_of_them.anchor[kept],
+        known_answers.entities,
+        known_answers.relations,
+    )
 
 
 def _asked_of(questions: Questions, triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -380,8 +410,9 @@ def _pool(path: Path, names: _Names, questions: Questions, depths: _Table) -> Po
                 f"expected a depth from 1 to {_MOST_DEPTH:,}, found {text[:40]!r}", path=path / DEPTHS, line=line
             )
         if wrong := next((other for other, again in lines if again != text), None):
-            raise FormatError(f"expected one depth, found another one than on line {line}", path=path / DEPTHS,
-                              line=wrong)  # fmt: skip
+            raise FormatError(
+                f"expected one depth, found another one than on line {line}", path=path / DEPTHS, line=wrong
+            )
         rank[place] = int(text)
     triples = names.triples(depths.rows)
     row, question = _asked_of(questions, triples)
@@ -422,8 +453,14 @@ def _judgements(
     person = Vocabulary.of([PERSON])
     source = pc.if_else(pa.array(said_what == VERDICTS.index("unsure")), "", SOURCE)
     judgements = Judgements(
-        np.array(columns[0], np.int32), np.zeros(n, np.int32), np.array(columns[1], np.int8), said_what, source,
-        labels_of(list(columns[3])), labels_of([TIME] * n), person,
-    )  # fmt: skip
+        np.array(columns[0], np.int32),
+        np.zeros(n, np.int32),
+        np.array(columns[1], np.int8),
+        said_what,
+        source,
+        labels_of(list(columns[3])),
+        labels_of([TIME] * n),
+        person,
+    )
     roles = np.array([ANNOTATOR, ADJUDICATOR], np.int8)
     return People(person, np.zeros(2, np.int32), roles, np.zeros(2, np.bool_)), judgements

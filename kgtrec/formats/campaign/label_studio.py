@@ -311,13 +311,7 @@ class _Export:
         yield self.annotation(record, number, where, record.get("annotator"), record, texts)
 
     def annotation(
-        self,
-        found: Mapping[str, Any],
-        number: int,
-        place: str,
-        user: Any,
-        data: Any,
-        texts: Mapping[str, list[str]],
+        self, found: Mapping[str, Any], number: int, place: str, user: Any, data: Any, texts: Mapping[str, list[str]]
     ) -> _Annotation:
         created = found.get("created_at")
         try:

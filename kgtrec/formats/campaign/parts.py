@@ -112,11 +112,17 @@ def read_part(folder: PathLike, triples: Iterable[Labels]) -> CampaignPart | Non
         known_answers = Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities)
         return CampaignPart(
             Campaign(
-                pool, known_answers, Automatic.none(len(pool)), people, assignments, said, sources=sources,
-                settings=settings
+                pool,
+                known_answers,
+                Automatic.none(len(pool)),
+                people,
+                assignments,
+                said,
+                sources=sources,
+                settings=settings,
             ),
             np.array([number[labels] for labels in in_order], np.intp),
-        )  # fmt: skip
+        )
     return None
 
 
@@ -147,10 +153,12 @@ def _task_numbers(path: Path, topics: Topics, triples: list[Labels]) -> list[int
             pa.BufferReader(data),
             parse_options=pa_csv.ParseOptions(delimiter="\t", quote_char=False, double_quote=False),
             convert_options=pa_csv.ConvertOptions(
-                column_types=dict.fromkeys(POOL_COLUMNS[:2], coded), include_columns=list(POOL_COLUMNS[:2]),
-                null_values=[], strings_can_be_null=False,
+                column_types=dict.fromkeys(POOL_COLUMNS[:2], coded),
+                include_columns=list(POOL_COLUMNS[:2]),
+                null_values=[],
+                strings_can_be_null=False,
             ),
-        ).unify_dictionaries()  # fmt: skip
+        ).unify_dictionaries()
     except pa.ArrowInvalid:
         return None
     if table.num_rows == 0:

@@ -221,11 +221,13 @@ def _write_contributions(path: Path, pool: Pool) -> None:
             rows = order[first : first + _ROWS_AT_A_TIME]
             stream.write(
                 _tsv(
-                    questions.ids.decode(pool.question[rows]), questions.entities.decode(entity[rows]),
-                    runs.take(arrow_of(pool.run[rows])), pc.cast(arrow_of(pool.rank[rows]), pa.string()),
+                    questions.ids.decode(pool.question[rows]),
+                    questions.entities.decode(entity[rows]),
+                    runs.take(arrow_of(pool.run[rows])),
+                    pc.cast(arrow_of(pool.rank[rows]), pa.string()),
                     pc.cast(arrow_of(pool.probability[pool.triple[rows]]), pa.string()),
                 )
-            )  # fmt: skip
+            )
 
 
 def _order(*columns: NDArray[Any]) -> NDArray[np.intp]:
@@ -278,9 +280,7 @@ def write_automatic(path: PathLike, pool: Pool, automatic: Automatic) -> None:
     """Write ``automatic.tsv``: the triples judged N without a person, in the order of the pool, and by which rule."""
     triples, row = pool.triples, np.flatnonzero(automatic.is_automatic)
     rules = labels_of(automatic.rules)
-    for labels, what in (
-        (triples.entities.labels, "entity"), (triples.relations.labels, "relation"), (rules, "rule")
-    ):  # fmt: skip
+    for labels, what in ((triples.entities.labels, "entity"), (triples.relations.labels, "relation"), (rules, "rule")):
         _require_writable_labels(path, labels, what)
     with writing(path) as stream:
         stream.write(("\t".join(AUTOMATIC_COLUMNS) + "\n").encode())
@@ -288,11 +288,12 @@ def write_automatic(path: PathLike, pool: Pool, automatic: Automatic) -> None:
             rows = row[first : first + _ROWS_AT_A_TIME]
             stream.write(
                 _tsv(
-                    triples.entities.decode(triples.head[rows]), triples.relations.decode(triples.relation[rows]),
+                    triples.entities.decode(triples.head[rows]),
+                    triples.relations.decode(triples.relation[rows]),
                     triples.entities.decode(triples.tail[rows]),
                     rules.take(arrow_of(automatic.rule[rows].astype(np.int32))),
                 )
-            )  # fmt: skip
+            )
 
 
 def read_pool(folder: PathLike) -> PoolFolder:
@@ -315,9 +316,13 @@ def read_pool(folder: PathLike) -> PoolFolder:
     relations = _in_byte_order(topics.relation)
     entities = _in_byte_order(topics.anchor, columns[1], known_answers.entities.labels)
     questions = Questions(
-        topics.ids, values_of(pc.starts_with(topics.ids.labels, SIDES[0])), relations.encode(topics.relation),
-        entities.encode(topics.anchor), entities, relations,
-    )  # fmt: skip
+        topics.ids,
+        values_of(pc.starts_with(topics.ids.labels, SIDES[0])),
+        relations.encode(topics.relation),
+        entities.encode(topics.anchor),
+        entities,
+        relations,
+    )
     families = read_families(path / RUNS)
     pool = replace(_pool_of(lines, columns, questions, tuple(families)), strata=_strata_of(path, settings))
     automatic = read_automatic(path / AUTOMATIC, pool)
@@ -403,8 +408,9 @@ def read_families(path: PathLike) -> dict[str, str]:
         if run in line_of:
             raise FormatError(
                 f"expected each run once, found {run!r} here and on line {line_of[run]}; remove one of them",
-                path=path, line=line,
-            )  # fmt: skip
+                path=path,
+                line=line,
+            )
         line_of[run] = line
         families[run] = "".join(others)
     return {run: families[run] for run in sorted(families, key=str.encode)}
@@ -509,8 +515,9 @@ def _require_distinct(lines: Lines, keys: NDArray[Any], what: str) -> None:
         first, again = (lines.numbered[order[place + step]] for step in (0, 1))
         raise FormatError(
             f"expected {what} once, found {shown(again[1])} here and on line {first[0]}; remove one of them",
-            path=lines.path, line=again[0],
-        )  # fmt: skip
+            path=lines.path,
+            line=again[0],
+        )
 
 
 def _read_known_answers(path: Path) -> Qrels:

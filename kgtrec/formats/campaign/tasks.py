@@ -211,9 +211,18 @@ def _columns(tasks: Tasks) -> list[str]:
 
 def _rows(tasks: Tasks) -> Iterator[tuple[str, ...]]:
     columns = [
-        tasks.question, tasks.head, tasks.relation, tasks.tail, tasks.head_name, tasks.tail_name, tasks.search,
-        *tasks.shown.values(), tasks.verdict, tasks.source, tasks.note,
-    ]  # fmt: skip
+        tasks.question,
+        tasks.head,
+        tasks.relation,
+        tasks.tail,
+        tasks.head_name,
+        tasks.tail_name,
+        tasks.search,
+        *tasks.shown.values(),
+        tasks.verdict,
+        tasks.source,
+        tasks.note,
+    ]
     first = map(str, tasks.task.tolist()), map(", ".join, tasks.annotators)
     return zip(*first, *(column.to_pylist() for column in columns), strict=True)
 
@@ -283,8 +292,9 @@ def _read_csv(path: PathLike, back: _Back) -> None:
         if len(cells) < len(names) or any(cells[len(names) :]):
             raise FormatError(
                 f"expected {len(names)} columns as in the header, got {len(cells)}: {_excerpt(cells)}",
-                path=back.path, line=line,
-            )  # fmt: skip
+                path=back.path,
+                line=line,
+            )
         row = {name: unguarded(cell) for name, cell in zip(names, cells, strict=False) if name}
         if may_hold_nul and any("\0" in cell for cell in row.values()):
             raise FormatError(f"expected text, found NUL: {_excerpt(cells)}", path=back.path, line=line)
@@ -356,8 +366,9 @@ class _Back:
         if named and self.person is not None and named != self.person:
             raise FormatError(
                 f"expected a task of {self.person!r}, found one of {named!r}; import each person's file as theirs",
-                path=self.path, line=line,
-            )  # fmt: skip
+                path=self.path,
+                line=line,
+            )
         place, verdict = f"{self.path}:{line}", row["verdict"].strip()
         source, note = row.get("source", "").strip(), row.get("note", "")
         if not verdict:
@@ -405,15 +416,17 @@ class _Typed(_Back):
                 raise FormatError(
                     f"expected tasks {f'of {wanted}' if wanted else 'that name nobody'}, found one that {named} has "
                     "filled in; write these tasks under another name",
-                    path=self.path, line=line,
-                )  # fmt: skip
+                    path=self.path,
+                    line=line,
+                )
             triple = row["head"], row["relation"], row["tail"]
             if self.typed.setdefault(triple, typed) != typed:
                 raise FormatError(
                     f"expected one row for each triple, found another one for {' '.join(triple)[:100]!r} that says "
                     "something else; remove one of them",
-                    path=self.path, line=line,
-                )  # fmt: skip
+                    path=self.path,
+                    line=line,
+                )
 
 
 def _check_columns(path: str, line: int, names: list[str]) -> None:
@@ -421,8 +434,9 @@ def _check_columns(path: str, line: int, names: list[str]) -> None:
         raise FormatError(
             f"expected a header line with the columns {', '.join(REQUIRED)}, separated by "
             f"{', '.join(DELIMITERS.values())}, found no {missing[0]!r}{nearest(missing[0], names)}: {_excerpt(names)}",
-            path=path, line=line,
-        )  # fmt: skip
+            path=path,
+            line=line,
+        )
     for name in COLUMNS:
         if names.count(name) > 1:
             raise FormatError(
@@ -476,8 +490,9 @@ def _table(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
             raise FormatError(
                 f"expected cells separated by {DELIMITERS[delimiter]}, with quotes doubled inside quotes, found a row "
                 f"that breaks off ({error}); {_SPREADSHEET}",
-                path=path, line=line,
-            ) from None  # fmt: skip
+                path=path,
+                line=line,
+            ) from None
         if row is None:
             return
         yield line, row

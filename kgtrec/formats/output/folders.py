@@ -40,12 +40,25 @@ LOCK = ".lock"
 
 _FILES = {
     "campaign": {
-        SETTINGS, TOPICS, SEEDS, POOL, RUNS, AUTOMATIC, GUIDELINES, TEMPLATES, SOURCES, NAMES, PEOPLE, ASSIGNMENTS,
-        JUDGEMENTS, f"{JUDGEMENTS}.torn", EXPERT_SAMPLE,
+        SETTINGS,
+        TOPICS,
+        SEEDS,
+        POOL,
+        RUNS,
+        AUTOMATIC,
+        GUIDELINES,
+        TEMPLATES,
+        SOURCES,
+        NAMES,
+        PEOPLE,
+        ASSIGNMENTS,
+        JUDGEMENTS,
+        f"{JUDGEMENTS}.torn",
+        EXPERT_SAMPLE,
     },
     "collection": {MANIFEST, TOPICS, QRELS, RELATIONS, KNOWN, TRAIN, REPORT, ENTITY_LABELS, ENTITY_IDS},
     "study": {MANIFEST, STUDY_CONFIG, STEPS, LOCK},
-}  # fmt: skip
+}
 
 
 def owner_of(place: Path) -> str:

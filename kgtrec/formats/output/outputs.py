@@ -250,12 +250,7 @@ def require_folder(path: PathLike, *, by: str, force: bool = True, keeps: Callab
 
 @contextmanager
 def writing_folder(
-    path: PathLike,
-    *,
-    by: str,
-    force: bool = True,
-    keeps: Callable[[str], bool] | None = None,
-    records: bool = False,
+    path: PathLike, *, by: str, force: bool = True, keeps: Callable[[str], bool] | None = None, records: bool = False
 ) -> Iterator[Path]:
     """A folder to fill, which becomes ``path`` when the block ends well, and vanishes when it does not.
 
@@ -366,12 +361,7 @@ def is_device(path: PathLike) -> bool:
 
 @contextmanager
 def _new_file(
-    path: PathLike,
-    by: str,
-    checked: Callable[[Path], _Stamp | None],
-    *,
-    aside: bool = False,
-    is_recorded: bool = True,
+    path: PathLike, by: str, checked: Callable[[Path], _Stamp | None], *, aside: bool = False, is_recorded: bool = True
 ) -> Iterator[BinaryIO]:
     """The stream, once ``checked`` has let the place pass; it gives the stamp of what is there.
 

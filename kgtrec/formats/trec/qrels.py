@@ -76,8 +76,14 @@ def read_qrels_file(
     question, entity = columns.codes["question"], columns.codes["entity"]
     grade = _grades(str(path), columns)
     try:
-        qrels = Qrels.of(question, entity, grade, columns.vocabularies["question"], columns.vocabularies["entity"],
-                         collection=collection)  # fmt: skip
+        qrels = Qrels.of(
+            question,
+            entity,
+            grade,
+            columns.vocabularies["question"],
+            columns.vocabularies["entity"],
+            collection=collection,
+        )
     except KgtrecError:
         raise repeated_lines(str(path), columns) from None
     return QrelsFile(qrels, columns)

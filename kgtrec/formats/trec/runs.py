@@ -117,8 +117,15 @@ def read_run_file(
     question, entity = columns.codes["question"], columns.codes["entity"]
     questions, entities = columns.vocabularies["question"], columns.vocabularies["entity"]
     try:
-        run = Run.of(name or _last_tag(columns), question, entity, columns.number, questions, entities,
-                     **_known_of(origin, trust_ids=trust_ids))  # fmt: skip
+        run = Run.of(
+            name or _last_tag(columns),
+            question,
+            entity,
+            columns.number,
+            questions,
+            entities,
+            **_known_of(origin, trust_ids=trust_ids),
+        )
     except KgtrecError:
         raise repeated_lines(str(path), columns) from None
     return RunFile(run, tags, columns)
@@ -285,11 +292,14 @@ class _TextSink:
             rows = slice(first, first + ROWS_AT_A_TIME)
             self._stream.write(
                 lines_of(
-                    part.questions.decode(part.question[rows]), "Q0", part.entities.decode(part.entity[rows]),
-                    pc.cast(arrow_of(rank[rows]), pa.string()), pc.cast(arrow_of(part.score[rows]), pa.string()),
+                    part.questions.decode(part.question[rows]),
+                    "Q0",
+                    part.entities.decode(part.entity[rows]),
+                    pc.cast(arrow_of(rank[rows]), pa.string()),
+                    pc.cast(arrow_of(part.score[rows]), pa.string()),
                     self._name,
                 )
-            )  # fmt: skip
+            )
 
     def finish(self) -> None:
         pass
@@ -384,8 +394,9 @@ def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ..
         )
     run = read_run(path, trust_ids=True)
     for what, own, known in (
-        ("question", run.questions, collection.questions.ids), ("entity", run.entities, collection.entities),
-    ):  # fmt: skip
+        ("question", run.questions, collection.questions.ids),
+        ("entity", run.entities, collection.entities),
+    ):
         if (unknown := np.flatnonzero(known.encode(own.labels) < 0)).size:
             raise CollectionError(
                 f"{os.fspath(path)}: expected a run of the collection, found the {what} {own[int(unknown[0])]!r} "

@@ -274,14 +274,17 @@ def _parsed(data: bytes, layout: Layout) -> pa.Table | None:
             pa.BufferReader(source),
             pa_csv.ReadOptions(column_names=layout.columns, block_size=len(source) + 1, use_threads=False),
             pa_csv.ParseOptions(
-                delimiter="\t" if tab else " ", quote_char=False, double_quote=False, escape_char=False,
+                delimiter="\t" if tab else " ",
+                quote_char=False,
+                double_quote=False,
+                escape_char=False,
                 ignore_empty_lines=False,
             ),
             pa_csv.ConvertOptions(
                 column_types=schema, include_columns=schema.names, null_values=[], strings_can_be_null=False
             ),
             memory_pool=pa.system_memory_pool(),  # other pools keep several times what a block needs
-        )  # fmt: skip
+        )
     except pa.ArrowInvalid:
         return None
     if layout.number and np.isnan(values_of(table.column(layout.number))).any():

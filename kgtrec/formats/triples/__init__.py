@@ -120,8 +120,10 @@ def write_triples(path: PathLike, triples: Triples) -> None:
         for first in range(0, len(triples), _ROWS_AT_A_TIME):
             part = triples.take(np.arange(first, min(first + _ROWS_AT_A_TIME, len(triples))))
             columns = (
-                part.entities.decode(part.head), part.relations.decode(part.relation), part.entities.decode(part.tail),
-            )  # fmt: skip
+                part.entities.decode(part.head),
+                part.relations.decode(part.relation),
+                part.entities.decode(part.tail),
+            )
             lines = pc.binary_join_element_wise(*columns, "\t").to_pylist()
             stream.write("".join(f"{line}\n" for line in lines).encode())
 

@@ -65,8 +65,9 @@ class Lines:
             found = shown(header) if header.strip() else "an empty line" if self.data else "an empty file"
             raise FormatError(
                 f"expected the header line {' '.join(columns)}, separated by tabs, found {found}",
-                path=self.path, line=self.first,
-            )  # fmt: skip
+                path=self.path,
+                line=self.first,
+            )
         return rest
 
     def separated(self) -> Lines:

@@ -22,13 +22,7 @@ from numpy.typing import NDArray
 from kgtrec.kernels.lists import gain, list_measures
 from kgtrec.kernels.lists.first_of_tied import mean_first, reciprocal_of_first, share_with
 from kgtrec.kernels.lists.gain import Dcg
-from kgtrec.kernels.lists.place_sums import (
-    sum_log_discounts,
-    sum_logs,
-    sum_places_behind,
-    sum_powers,
-    sum_reciprocals,
-)
+from kgtrec.kernels.lists.place_sums import sum_log_discounts, sum_logs, sum_places_behind, sum_powers, sum_reciprocals
 from kgtrec.kernels.lists.relevant_rows import ratio
 from kgtrec.kernels.lists.tied_ranking import TiedGroups, TiedRanking, groups_of
 

@@ -124,9 +124,7 @@ def regraded(ranking: Ranking, gains: Mapping[int, int] | None) -> Ranking:
     if not gains:
         return ranking
     return dataclasses.replace(
-        ranking,
-        grade=_mapped(ranking.grade, gains),
-        judged_grade=_mapped(ranking.judged_grade, gains),
+        ranking, grade=_mapped(ranking.grade, gains), judged_grade=_mapped(ranking.judged_grade, gains)
     )
 
 

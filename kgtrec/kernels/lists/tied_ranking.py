@@ -36,9 +36,14 @@ class TiedRanking:
         starts = np.cumsum(groups.members) - groups.members
         position = (self.first + np.arange(len(self.first)) - np.repeat(starts, groups.members)).astype(np.float64)
         return JudgedRanking(
-            self.n_questions, self.num_retrieved, self.question, position, self.grade, self.judged_question,
+            self.n_questions,
+            self.num_retrieved,
+            self.question,
+            position,
+            self.grade,
+            self.judged_question,
             self.judged_grade,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,6 +138,12 @@ def tied_ranking_of(lists: list[list[list[int | None]]], not_retrieved: list[lis
     columns = np.array(rows, np.int64).reshape(-1, 4).T
     pairs = np.array(judged, np.int32).reshape(-1, 2).T
     return TiedRanking(
-        len(lists), np.array(lengths, np.int64), columns[0].astype(np.int32), columns[1], columns[2],
-        columns[3].astype(np.int32), pairs[0], pairs[1],
-    )  # fmt: skip
+        len(lists),
+        np.array(lengths, np.int64),
+        columns[0].astype(np.int32),
+        columns[1],
+        columns[2],
+        columns[3].astype(np.int32),
+        pairs[0],
+        pairs[1],
+    )

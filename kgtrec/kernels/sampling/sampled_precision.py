@@ -150,9 +150,14 @@ def expected_shares(relevant: Codes, unjudged: Codes, model: ShareModel) -> Expe
         size = unjudged[own].astype(np.float64)
 
         def integral(
-            *chosen: int, size: Values = size, known: Values = known, unknown: Values = unknown,
-            t: Values = t, own: Codes = own, node_weight: Values = node_weight,
-        ) -> Values:  # fmt: skip
+            *chosen: int,
+            size: Values = size,
+            known: Values = known,
+            unknown: Values = unknown,
+            t: Values = t,
+            own: Codes = own,
+            node_weight: Values = node_weight,
+        ) -> Values:
             """Of one more candidate of each of these classes, which are relevant, and so many fewer that are open."""
             left = size.copy()
             for h in chosen:

@@ -184,9 +184,13 @@ class Sample:
         copy = np.arange(n, dtype=np.int32)[:, None]
         q, n_questions = np.int32(len(self.questions)), len(self.number)
         return Sample(
-            np.tile(self.kept, n), (copy * n_questions + self.questions).ravel(), (copy * q + self.number).ravel(),
-            (copy * q + self.judged_question).ravel(), np.tile(self.judged_grade, n), np.tile(self.num_relevant, n),
-        )  # fmt: skip
+            np.tile(self.kept, n),
+            (copy * n_questions + self.questions).ravel(),
+            (copy * q + self.number).ravel(),
+            (copy * q + self.judged_question).ravel(),
+            np.tile(self.judged_grade, n),
+            np.tile(self.num_relevant, n),
+        )
 
 
 def sample_of(rows: JudgedRows, chosen: Mask) -> Sample:
@@ -307,9 +311,16 @@ class ListedRows:
         old, new = (_starts(np.bincount(r.question, minlength=r.n_questions)) for r in (self._rows, part.rows))
         row = self.row[listed] + (new - old[part.questions])[number]
         return ListedRows(
-            part.rows, row, self._first[listed], self._size[listed], self._position[listed],
-            self._label_order[listed], self._num_retrieved[part.questions], self._ties, is_sorted=True,
-        )  # fmt: skip
+            part.rows,
+            row,
+            self._first[listed],
+            self._size[listed],
+            self._position[listed],
+            self._label_order[listed],
+            self._num_retrieved[part.questions],
+            self._ties,
+            is_sorted=True,
+        )
 
     @staticmethod
     def stacked(lists: Sequence[ListedRows]) -> ListedRows:
@@ -353,9 +364,14 @@ class ListedRows:
             order = np.lexsort((-grade, position, question))
             question, grade, position = question[order], grade[order], position[order]
         return JudgedRanking(
-            len(sample.questions), self._lengths(kept, macro)[sample.questions], question, position, grade,
-            sample.judged_question, sample.judged_grade,
-        )  # fmt: skip
+            len(sample.questions),
+            self._lengths(kept, macro)[sample.questions],
+            question,
+            position,
+            grade,
+            sample.judged_question,
+            sample.judged_grade,
+        )
 
     def tied_ranking(self, sample: Sample, macro: MacroReading) -> TiedRanking:
         """The same while the order of ties is left open."""
@@ -363,9 +379,15 @@ class ListedRows:
         listed = np.flatnonzero(kept)
         first, size = self._groups(kept, macro)
         return TiedRanking(
-            len(sample.questions), self._lengths(kept, macro)[sample.questions], sample.number[self._question[listed]],
-            first[listed], size[listed], self._grade[listed], sample.judged_question, sample.judged_grade,
-        )  # fmt: skip
+            len(sample.questions),
+            self._lengths(kept, macro)[sample.questions],
+            sample.number[self._question[listed]],
+            first[listed],
+            size[listed],
+            self._grade[listed],
+            sample.judged_question,
+            sample.judged_grade,
+        )
 
     def _lengths(self, kept: Mask, macro: MacroReading) -> Counts:
         if macro == "unjudged":

@@ -94,6 +94,9 @@ def wrong_pairs(first: Floats, second: Floats, counted: NDArray[np.bool_]) -> Wr
     wrong = gap * shown < 0
     sizes = np.abs(gap[wrong])
     return WrongPairs(
-        len(gap), int(wrong.sum()), int((shown == 0).sum()),
-        float(sizes.mean()) if len(sizes) else 0.0, float(sizes.max(initial=0.0)),
-    )  # fmt: skip
+        len(gap),
+        int(wrong.sum()),
+        int((shown == 0).sum()),
+        float(sizes.mean()) if len(sizes) else 0.0,
+        float(sizes.max(initial=0.0)),
+    )

@@ -23,9 +23,13 @@ _PAIRS_AT_A_TIME = 1 << 20
 
 
 def fits_types(
-    entity: Codes, slot: Codes, *, types_of_entities: tuple[Codes, Codes], types_of_slots: tuple[Codes, Codes],
+    entity: Codes,
+    slot: Codes,
+    *,
+    types_of_entities: tuple[Codes, Codes],
+    types_of_slots: tuple[Codes, Codes],
     shape: tuple[int, int, int],
-) -> NDArray[np.int8]:  # fmt: skip
+) -> NDArray[np.int8]:
     """Whether each entity has one of the types that the slot takes.
 
     A type that no entity has says nothing of who lacks it, so a slot that takes only such types is unknown.

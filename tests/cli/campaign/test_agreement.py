@@ -35,9 +35,14 @@ def campaign(tmp_path: Path) -> str:
     events = [(row, who, "annotator", verdict_of(row, who)) for row in range(N) for who in ("ann", "bob")]
     none = np.zeros(0, np.int32)
     made = Campaign(
-        pool, Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities), Automatic.none(N), people,
-        Assignments.none(people.names), judgements_of(events), sources=("en.wikipedia.org",),
-    )  # fmt: skip
+        pool,
+        Qrels.of(none, none, none, pool.questions.ids, pool.questions.entities),
+        Automatic.none(N),
+        people,
+        Assignments.none(people.names),
+        judgements_of(events),
+        sources=("en.wikipedia.org",),
+    )
     return str(folder_of(made, tmp_path / "campaign"))
 
 
@@ -52,8 +57,14 @@ def test_the_table(campaign: str, capsys: pytest.CaptureFixture[str]):
     assert lines[2].split() == ["statistic", "value", "95%", "from", "to"]
     assert lines[4].split()[:2] == ["raw", "0.8250"]
     assert [line.split()[0] for line in lines[3:]] == [
-        "prevalence", "raw", "positive", "negative", "kappa", "AC1", "alpha",
-    ]  # fmt: skip
+        "prevalence",
+        "raw",
+        "positive",
+        "negative",
+        "kappa",
+        "AC1",
+        "alpha",
+    ]
 
 
 @pytest.mark.parametrize("per", ["pair", "relation"])
@@ -129,8 +140,9 @@ def test_a_sample_goes_out_comes_back_and_tells_the_quality(
     main(["campaign", "sample", campaign, "--report"])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines[1:3]] == [
-        ["Y", "6", "6", "6", "5", "1", "0"], ["N", "27", "6", "6", "6", "0", "0"],
-    ]  # fmt: skip
+        ["Y", "6", "6", "6", "5", "1", "0"],
+        ["N", "27", "6", "6", "6", "0", "0"],
+    ]
     assert lines[4] == (
         "Drawn from 33 of the pool's 40 triples, those that were settled by then; these are what "
         '"the pool" stands for here.'
@@ -161,8 +173,16 @@ def test_the_expert_is_blind(campaign: str, tmp_path: Path):
 def test_nobody_is_the_expert_on_their_own_labels(campaign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """What the expert has judged in another role is left out of the tasks, not of the sample; import refuses it."""
     folder, out = Path(campaign), tmp_path / "sample.csv"
-    write_people(folder, people_of(("ann", "annotator", True), ("bob", "annotator", True), ("ann", "expert", True),
-                                   ("xia", "expert", True), ("xia", "annotator", True)))  # fmt: skip
+    write_people(
+        folder,
+        people_of(
+            ("ann", "annotator", True),
+            ("bob", "annotator", True),
+            ("ann", "expert", True),
+            ("xia", "expert", True),
+            ("xia", "annotator", True),
+        ),
+    )
     say_in(folder, *((row, "xia", "annotator", verdict_of(row, "ann")) for row in range(20)))
     main(["campaign", "sample", campaign, "--size", "12", "--out", str(out), "--expert", "xia"])
     told = capsys.readouterr().err.splitlines()
@@ -228,9 +248,13 @@ def test_a_sample_is_drawn_once(campaign: str, tmp_path: Path, capsys: pytest.Ca
     ],
 )
 def test_user_errors_are_one_line(
-    campaign: str, options: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    campaign: str,
+    options: list[str],
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-):  # fmt: skip
+):
     """Exit code 2, and nothing written."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as left:

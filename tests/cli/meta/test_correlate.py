@@ -23,9 +23,15 @@ RUNS = {
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two tables, one by depth, qrels, other qrels, and a folder of runs."""
-    for name, text in (("O.csv", O), ("S.csv", S), ("depths.csv", DEPTHS), ("all.qrels", QRELS),
-                       ("some.qrels", "q2 0 x 1\n"), ("semicolons.csv", O.replace(",", ";")),
-                       ("wrong.qrels", "q1 0 x 0\nq2 0 x 0\n")):  # fmt: skip
+    for name, text in (
+        ("O.csv", O),
+        ("S.csv", S),
+        ("depths.csv", DEPTHS),
+        ("all.qrels", QRELS),
+        ("some.qrels", "q2 0 x 1\n"),
+        ("semicolons.csv", O.replace(",", ";")),
+        ("wrong.qrels", "q1 0 x 0\nq2 0 x 0\n"),
+    ):
         (tmp_path / name).write_text(text)
     (tmp_path / "runs").mkdir()
     for name, text in RUNS.items():
@@ -93,11 +99,8 @@ def test_one_coefficient_by_depth_is_shown_across(folder: Path, capsys: pytest.C
 def test_without_a_second_the_measures_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]):
     """O's two measures: three of six pairs apart."""
     assert printed(capsys, "O.csv", "--coefficient", "tau") == (
-        "labels: O.csv; 4 systems\n"
-        "\n"
-        "first     second     tau\n"
-        "micro.MR  RR      0.0000\n"
-    )  # fmt: skip
+        "labels: O.csv; 4 systems\n\nfirst     second     tau\nmicro.MR  RR      0.0000\n"
+    )
 
 
 def test_swapped_pairs_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]):
@@ -191,10 +194,7 @@ def test_a_table_on_standard_input(folder: Path, capsys: pytest.CaptureFixture[s
         ),
         (["O.csv", "S.csv", "--higher", "x", "--lower", "x"], "error: expected x to be better either --higher or"),
         (["O.csv", "S.csv", "--name", "a", "--name", "b", "--name", "c"], "error: expected a --name for FIRST and"),
-        (
-            ["O.csv", "S.csv", "--confidence", "0.9"],
-            "error: resampling ranges need what each system scored",
-        ),
+        (["O.csv", "S.csv", "--confidence", "0.9"], "error: resampling ranges need what each system scored"),
         (["O.csv", "S.csv", "-m", "P@5"], "error: expected measures of O.csv, found P@5, which has no scores there"),
         (["O.csv", "S.csv", "-m", "Sucess@5"], "error: unknown measure 'Sucess@5'; did you mean Success@5?"),
         (["O.csv", "depths.csv", "--key", "Fold"], "error: O.csv:1: expected a key column 'Fold'"),

@@ -48,8 +48,19 @@ def test_pairs_are_shown_as_on_the_curve(files: list[str], capsys: pytest.Captur
     shown = capsys.readouterr()
     assert "warning: RR has no variance for 1 of 3 pairs of systems, such as zwei_ü and drei<b>" in shown.err
     lines = shown.out.splitlines()
-    assert lines[2].split() == ["measure", "first", "second", "better", "test", "difference", "d_z", "d", "pooled", "p",
-                                "adjusted"]  # fmt: skip
+    assert lines[2].split() == [
+        "measure",
+        "first",
+        "second",
+        "better",
+        "test",
+        "difference",
+        "d_z",
+        "d",
+        "pooled",
+        "p",
+        "adjusted",
+    ]
     assert lines[-2].split() == ["RR", "zwei_ü", "drei<b>", "t", "0.0000", "-", "0.000", "-", "-"]
     assert lines[-1].split() == ["RR", "zwei_ü", "drei<b>", "Tukey", "HSD", "0.0000", "-", "0.000", "1.0000", "1.0000"]
     assert "lower is better" not in shown.out
@@ -73,8 +84,25 @@ def test_csv_and_json_hold_the_same_digits(files: list[str], tmp_path: Path, cap
     text = Path(out).read_text(encoding="utf-8")
     found = json.loads(text, parse_constant=lambda sign: pytest.fail(f"{sign} is no JSON"))
     assert found["systems"] == list(PLACES)
-    main(["meta", "power", *files, "-m", "RR P@1", "--test", "t", "--test", "bootstrap", "--repeats", "20",
-          "--table", "pairs", "--format", "csv"])  # fmt: skip
+    main(
+        [
+            "meta",
+            "power",
+            *files,
+            "-m",
+            "RR P@1",
+            "--test",
+            "t",
+            "--test",
+            "bootstrap",
+            "--repeats",
+            "20",
+            "--table",
+            "pairs",
+            "--format",
+            "csv",
+        ]
+    )
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert len(rows) == len(found["pairs"]) == 2 * 3 * 2
     for row, record in zip(rows, found["pairs"], strict=True):
@@ -97,8 +125,27 @@ def test_latex_escapes_names(files: list[str], capsys: pytest.CaptureFixture[str
 def test_a_seed_and_any_number_of_workers_give_the_same_bytes(files: list[str], capsys: pytest.CaptureFixture[str]):
     seen = []
     for workers, seed in (("1", "0"), ("3", "0"), ("1", "1")):
-        main(["meta", "power", *files, "-m", "RR P@1", "--test", "bootstrap", "--test", "tukey", "--repeats", "50",
-              "--format", "json", "--workers", workers, "--seed", seed])  # fmt: skip
+        main(
+            [
+                "meta",
+                "power",
+                *files,
+                "-m",
+                "RR P@1",
+                "--test",
+                "bootstrap",
+                "--test",
+                "tukey",
+                "--repeats",
+                "50",
+                "--format",
+                "json",
+                "--workers",
+                workers,
+                "--seed",
+                seed,
+            ]
+        )
         seen.append(capsys.readouterr().out)
     assert seen[0] == seen[1]
     assert seen[0] != seen[2]

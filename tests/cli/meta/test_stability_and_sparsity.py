@@ -89,8 +89,11 @@ def test_sparsity_reads_the_depths_of_a_folder(folder, capsys):
     main(["meta", "sparsity", depths, "--systems", ranks, "-m", "micro.MRR", *more])
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [(row["second"], row["side"]) for row in rows] == [
-        ("depth0", "head"), ("depth10", "head"), ("depth0", "tail"), ("depth10", "tail"),
-    ]  # fmt: skip
+        ("depth0", "head"),
+        ("depth10", "head"),
+        ("depth0", "tail"),
+        ("depth10", "tail"),
+    ]
 
 
 def test_sparsity_reads_tables(tmp_path, capsys):

@@ -38,16 +38,29 @@ def test_world_prints_what_the_tree_holds(tmp_path: Path, capsys: pytest.Capture
 
 def test_curve_prints_tables_and_writes_the_rest(made: Path, capsys: pytest.CaptureFixture[str]):
     out = made / "curve"
-    arguments = ["openworld", "curve", str(made / "W"), str(made / "ranks"), "--densities", "0.2 0.6 1", "-m",
-                 "micro.MRR nDCG", "--draws", "2", "--out", str(out)]  # fmt: skip
+    arguments = [
+        "openworld",
+        "curve",
+        str(made / "W"),
+        str(made / "ranks"),
+        "--densities",
+        "0.2 0.6 1",
+        "-m",
+        "micro.MRR nDCG",
+        "--draws",
+        "2",
+        "--out",
+        str(out),
+    ]
     for _ in range(2):  # the second time in place of the first
         main(arguments)
     printed = capsys.readouterr().out
     assert re.search(r"wrongly ordered pairs, missing at random\nmeasure +0\.2 +0\.6 +1\n", printed)
     assert (out / "report.html").read_text().lower().startswith("<!doctype html>")
     assert sorted(path.name for path in (out / "figures").glob("*.svg")) == [
-        "sparse-full-1-micro-mrr.svg", "sparse-full-2-ndcg.svg",
-    ]  # fmt: skip
+        "sparse-full-1-micro-mrr.svg",
+        "sparse-full-2-ndcg.svg",
+    ]
     rows = list(csv.DictReader((out / "points.csv").read_text().splitlines()))
     assert len(rows) == 3 * 2 * 6
     assert {row["family"] for row in rows} == {"rules", "svd"}

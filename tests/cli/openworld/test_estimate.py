@@ -71,8 +71,9 @@ def test_out_takes_its_form_from_the_suffix(files: Path, capsys: pytest.CaptureF
         rows = list(csv.DictReader(io.StringIO((files / "o.csv").read_text())))
         assert len(rows) == len(whole[table]) == size
     assert estimated(capsys, *QRELS, "--format", "json") == (files / "o.json").read_text()
-    assert estimated(capsys, *QRELS, "--format", "csv") == estimated(capsys, *QRELS, "--table", "missing", "--out", "-",
-                                                                     "--format", "csv")  # fmt: skip
+    assert estimated(capsys, *QRELS, "--format", "csv") == estimated(
+        capsys, *QRELS, "--table", "missing", "--out", "-", "--format", "csv"
+    )
 
 
 def test_known_answers_and_depth_reach_the_estimate(files: Path, capsys: pytest.CaptureFixture[str]):
@@ -113,7 +114,7 @@ def test_a_depth_beyond_all_lists_is_the_whole_lists(files: Path, capsys: pytest
         (("lone.txt", "one.run", "--labels", "lone.txt"), "expected judgements of candidates that have no label"),
         ((*QRELS, "--out", "o.xlsx"), "--out o.xlsx: expected a name that ends in .txt, .csv, .json"),
     ],
-)  # fmt: skip
+)
 def test_user_errors_are_one_line_and_exit_code_2(files: Path, capsys: pytest.CaptureFixture[str], arguments, message):
     (files / "folder").mkdir()
     (files / "wrong.txt").write_text("q 0 x 1\n")

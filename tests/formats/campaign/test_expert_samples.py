@@ -90,12 +90,13 @@ def test_a_campaign_without_sample(tmp_path: Path):
         (HEADER + "1\te0\tr0\te1\tN\thalf\n", 2, "expected a probability above 0, at most 1, got 'half'"),
         (HEADER + "1\te0\tr0\te1\tN\t1\n1\te0\tr0\te1\tN\t1\n", 3, "expected each task once, found 1 here and on"),
         (
-            HEADER + "1\te0\tr0\te1\tN\t1\n2\te0\tr0\te2\tN\t0.5\n", 3,
+            HEADER + "1\te0\tr0\te1\tN\t1\n2\te0\tr0\te2\tN\t0.5\n",
+            3,
             "expected one probability for all of N, got '0.5' here and '1' on line 2",
         ),
         (HEADER.encode() + b"1\te\xff\tr0\te1\tN\t1\n", 2, "expected UTF-8 text, got"),
     ],
-)  # fmt: skip
+)
 def test_a_line_that_is_wrong_is_named(tmp_path: Path, data: str | bytes, line: int, message: str):
     with pytest.raises(FormatError) as caught:
         read(tmp_path, data)

@@ -172,10 +172,14 @@ def test_settings_are_whole_numbers(tmp_path: Path, name: str, value: object):
         ("assignments.tsv", "ann\t0\te0\tr0\te1\n", 2, "expected a task number from 1 on, got '0'"),
         ("assignments.tsv", "ann\t3\te0\tr0\te1\n", 2, "expected a task of 1 to 2, got 3"),
         ("assignments.tsv", "ann\t1\te0\tr0\te2\n", 2, "expected the triple that is task 1 of pool.tsv, got another"),
-        ("assignments.tsv", "ann\t1\te0\tr0\te1\nbob\t1\te0\tr0\te1\nann\t1\te0\tr0\te1\n",
-         4, "expected each once, found task 1 of 'ann' here and on line 2"),
+        (
+            "assignments.tsv",
+            "ann\t1\te0\tr0\te1\nbob\t1\te0\tr0\te1\nann\t1\te0\tr0\te1\n",
+            4,
+            "expected each once, found task 1 of 'ann' here and on line 2",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, name: str, text: str | bytes, line: int, message: str):
     """One line: where, what was expected, what was found."""
     said = refused(tmp_path / name, text)

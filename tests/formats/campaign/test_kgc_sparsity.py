@@ -15,19 +15,30 @@ from tests.published_labels import FILES, published
 def labels(pool, row):
     triples = pool.triples
     return (
-        triples.entities[triples.head[row]], triples.relations[triples.relation[row]],
+        triples.entities[triples.head[row]],
+        triples.relations[triples.relation[row]],
         triples.entities[triples.tail[row]],
-    )  # fmt: skip
+    )
 
 
 def test_the_published_counts(data):
     """Every number that the issue gives, out of the published files themselves."""
     found = read_kgc_sparsity(data / "kgc-sparsity" / "data")
     assert found.counts == {
-        "seeds": 1023, "pooled": 21469, "judged": 22492, "positive": 2738, "negative": 19754, "human lines": 12599,
-        "human triples": 12573, "repeated lines": 26, "empty labels": 61, "padded labels": 2, "filtered": 8899,
-        "in both": 3, "questions": 1745,
-    }  # fmt: skip
+        "seeds": 1023,
+        "pooled": 21469,
+        "judged": 22492,
+        "positive": 2738,
+        "negative": 19754,
+        "human lines": 12599,
+        "human triples": 12573,
+        "repeated lines": 26,
+        "empty labels": 61,
+        "padded labels": 2,
+        "filtered": 8899,
+        "in both": 3,
+        "questions": 1745,
+    }
     assert len(found.pool) == 21469
     assert len(found.pool.questions) == 1745
     assert int((found.automatic.rule == 0).sum()) == 8899
@@ -35,8 +46,12 @@ def test_the_published_counts(data):
     assert Counter(STATES[state] for state in decided.state) == {"automatic": 8899, "agreed": 12509, "adjudicated": 61}
     assert Counter(decided.verdict.tolist()) == {0: 19754, 1: 1715}
     assert Counter(finding.kind for finding in found.findings) == {
-        "repeated": 26, "empty": 61, "padded": 2, "in both": 3, "no line feed": 2
-    }  # fmt: skip
+        "repeated": 26,
+        "empty": 61,
+        "padded": 2,
+        "in both": 3,
+        "no line feed": 2,
+    }
     padded = [finding.line for finding in found.findings if finding.kind == "padded"]
     assert padded == [185, 9091]
 
@@ -85,10 +100,13 @@ def test_what_people_said_and_what_was_settled(tmp_path):
     decided = decide(found.pool, found.automatic, said, per_triple=1)
     of = {labels(found.pool, row): (STATES[decided.state[row]], decided.verdict[row]) for row in range(len(found.pool))}
     assert of == {
-        ("ann", "likes", "jam"): ("agreed", 1), ("cat", "likes", "tea"): ("agreed", 0),
-        ("dan", "likes", "tea"): ("adjudicated", 0), ("ann", "likes", "pie"): ("automatic", 0),
-        ("bob", "knows", "dan"): ("automatic", 0), ("cat", "knows", "eve"): ("adjudicated", 1),
-    }  # fmt: skip
+        ("ann", "likes", "jam"): ("agreed", 1),
+        ("cat", "likes", "tea"): ("agreed", 0),
+        ("dan", "likes", "tea"): ("adjudicated", 0),
+        ("ann", "likes", "pie"): ("automatic", 0),
+        ("bob", "knows", "dan"): ("automatic", 0),
+        ("cat", "knows", "eve"): ("adjudicated", 1),
+    }
 
 
 def test_ids_are_those_of_the_topics_and_the_rank_is_the_depth(tmp_path):
@@ -102,10 +120,13 @@ def test_ids_are_those_of_the_topics_and_the_rank_is_the_depth(tmp_path):
         for question, row, rank in zip(pool.question, pool.triple, pool.rank, strict=True)
     }
     assert put_in == {
-        ("tail1", ("ann", "likes", "jam"), 1), ("head0", ("cat", "likes", "tea"), 2),
-        ("head0", ("dan", "likes", "tea"), 3), ("tail5", ("bob", "knows", "dan"), 1),
-        ("tail1", ("ann", "likes", "pie"), 2), ("head7", ("cat", "knows", "eve"), 3),
-    }  # fmt: skip
+        ("tail1", ("ann", "likes", "jam"), 1),
+        ("head0", ("cat", "likes", "tea"), 2),
+        ("head0", ("dan", "likes", "tea"), 3),
+        ("tail5", ("bob", "knows", "dan"), 1),
+        ("tail1", ("ann", "likes", "pie"), 2),
+        ("head7", ("cat", "knows", "eve"), 3),
+    }
     topics = tmp_path / "other.tsv"
     topics.write_text("head3\teve\tknows\ntail2\tbob\tknows\nhead1\ttea\tlikes\ntail0\tann\tlikes\n")
     renamed = read_kgc_sparsity(tmp_path, topics=topics)

@@ -27,38 +27,80 @@ def region(name, *values):
 def annotation(number, user, *regions, created="2026-11-21T20:46:12.987185Z", cancelled=False):
     """An annotation as the full export has it."""
     return {
-        "id": number, "completed_by": user, "result": copy.deepcopy(list(regions)),
-        "was_cancelled": cancelled, "ground_truth": False,
-        "created_at": created, "updated_at": "2026-11-21T20:46:59.000001Z", "draft_created_at": None, "lead_time": None,
-        "prediction": {}, "result_count": 1, "unique_id": "db2fa6fa-ee73-4579-b0cc-88dc154c3ad3", "import_id": None,
-        "last_action": None, "bulk_created": False, "task": 1, "project": 1, "updated_by": user,
-        "parent_prediction": None, "parent_annotation": None, "last_created_by": None,
-    }  # fmt: skip
+        "id": number,
+        "completed_by": user,
+        "result": copy.deepcopy(list(regions)),
+        "was_cancelled": cancelled,
+        "ground_truth": False,
+        "created_at": created,
+        "updated_at": "2026-11-21T20:46:59.000001Z",
+        "draft_created_at": None,
+        "lead_time": None,
+        "prediction": {},
+        "result_count": 1,
+        "unique_id": "db2fa6fa-ee73-4579-b0cc-88dc154c3ad3",
+        "import_id": None,
+        "last_action": None,
+        "bulk_created": False,
+        "task": 1,
+        "project": 1,
+        "updated_by": user,
+        "parent_prediction": None,
+        "parent_annotation": None,
+        "last_created_by": None,
+    }
 
 
 DATA = {
-    "task": 7, "question": "Is <b> the capital of =a?", "head": "=a", "relation": "capital", "tail": "<b>",
-    "head_name": "=a", "tail_name": "<b>", "search": "=a capital", "annotators": "ann, bob",
-}  # fmt: skip
+    "task": 7,
+    "question": "Is <b> the capital of =a?",
+    "head": "=a",
+    "relation": "capital",
+    "tail": "<b>",
+    "head_name": "=a",
+    "tail_name": "<b>",
+    "search": "=a capital",
+    "annotators": "ann, bob",
+}
 
 
 def task(*annotations, number=1, data=DATA, drafts=(), predictions=()):
     """A task as the full export has it."""
     return {
-        "id": number, "annotations": list(annotations), "drafts": list(drafts), "predictions": list(predictions),
-        "data": copy.deepcopy(data), "meta": {}, "created_at": "2026-11-21T20:46:12.828879Z",
-        "updated_at": "2026-11-21T20:46:13.139009Z", "allow_skip": True, "inner_id": 1, "total_annotations": 2,
-        "cancelled_annotations": 0, "total_predictions": 0, "comment_count": 0, "unresolved_comment_count": 0,
-        "last_comment_updated_at": None, "project": 1, "updated_by": 4, "comment_authors": [],
-    }  # fmt: skip
+        "id": number,
+        "annotations": list(annotations),
+        "drafts": list(drafts),
+        "predictions": list(predictions),
+        "data": copy.deepcopy(data),
+        "meta": {},
+        "created_at": "2026-11-21T20:46:12.828879Z",
+        "updated_at": "2026-11-21T20:46:13.139009Z",
+        "allow_skip": True,
+        "inner_id": 1,
+        "total_annotations": 2,
+        "cancelled_annotations": 0,
+        "total_predictions": 0,
+        "comment_count": 0,
+        "unresolved_comment_count": 0,
+        "last_comment_updated_at": None,
+        "project": 1,
+        "updated_by": 4,
+        "comment_authors": [],
+    }
 
 
 def minimal(number, user, annotation_id, created="2026-11-21T20:46:12.987185Z", **filled):
     """A record of the export as JSON-MIN."""
     return {
-        **DATA, "id": number, **filled, "annotator": user, "annotation_id": annotation_id, "created_at": created,
-        "updated_at": created, "lead_time": None,
-    }  # fmt: skip
+        **DATA,
+        "id": number,
+        **filled,
+        "annotator": user,
+        "annotation_id": annotation_id,
+        "created_at": created,
+        "updated_at": created,
+        "lead_time": None,
+    }
 
 
 def said(returned):
@@ -87,19 +129,21 @@ def test_an_annotation_becomes_a_verdict(tmp_path):
 def test_both_forms_of_the_export_say_the_same(tmp_path):
     """JSON and JSON-MIN of one project, made together."""
     full = [
+        task(annotation(1, 3, *YES), annotation(2, 4, region("verdict", "No"), created="2026-11-21T20:46:13Z")),
         task(
-            annotation(1, 3, *YES),
-            annotation(2, 4, region("verdict", "No"), created="2026-11-21T20:46:13Z"),
-        ),
-        task(
-            annotation(3, 3, region("verdict", "Perhaps"), region("source", "javascript:alert(1)", "second"),
-                       created="2026-11-21T20:46:13.178649Z"),
+            annotation(
+                3,
+                3,
+                region("verdict", "Perhaps"),
+                region("source", "javascript:alert(1)", "second"),
+                created="2026-11-21T20:46:13.178649Z",
+            ),
             annotation(5, 4, region("verdict", "Yes", "No"), created="2026-11-21T20:46:13.369353Z"),
             number=2,
         ),
         task(annotation(6, 4, created="2026-11-21T20:46:13.459456Z"), number=3),
         task(number=4),
-    ]  # fmt: skip
+    ]
     short = [
         minimal(1, 4, 2, "2026-11-21T20:46:13Z", verdict="No"),
         minimal(1, 3, 1, verdict="Yes", source="https://en.wikipedia.org/a", note="n"),
@@ -151,8 +195,10 @@ def test_what_was_not_submitted_is_left_out(tmp_path):
 
 def test_unknown_accounts_are_named(tmp_path):
     """All of them at once, with how many annotations; nothing is taken."""
-    records = [task(annotation(1, 3, *YES), annotation(2, 8), annotation(3, {"email": "eve@x"}), annotation(4, 8)),
-               task(annotation(5, None), annotation(6, True))]  # fmt: skip
+    records = [
+        task(annotation(1, 3, *YES), annotation(2, 8), annotation(3, {"email": "eve@x"}), annotation(4, 8)),
+        task(annotation(5, None), annotation(6, True)),
+    ]
     path = written(tmp_path, "x.json", json.dumps(records))
     with pytest.raises(FormatError) as caught:
         read_label_studio(path, USERS)
@@ -244,10 +290,16 @@ def test_tasks_and_configuration(tmp_path):
     assert "secret" not in text
     data = [record["data"] for record in json.loads(text)]
     assert data[3] == {
-        "task": 4, "question": "Is <script>alert(1)</script> the capital of France?", "head": "fr",
-        "relation": "capital", "tail": "<script>alert(1)</script>", "head_name": "France",
-        "tail_name": "<script>alert(1)</script>", "search": "France capital", "annotators": "ann, bob",
-    }  # fmt: skip
+        "task": 4,
+        "question": "Is <script>alert(1)</script> the capital of France?",
+        "head": "fr",
+        "relation": "capital",
+        "tail": "<script>alert(1)</script>",
+        "head_name": "France",
+        "tail_name": "<script>alert(1)</script>",
+        "search": "France capital",
+        "annotators": "ann, bob",
+    }
     config = (tmp_path / "out" / "labelling.xml").read_text()
     root = ElementTree.fromstring(config)  # noqa: S314 - we wrote it
     (choices,) = root.iter("Choices")

@@ -33,9 +33,15 @@ def folder(tmp_path: Path) -> Path:
     pool = pool_runs(world.collection, world.runs())
     automatic = Automatic(np.array([-1, 0, -1], np.int8), ("head type",))
     write_pool(
-        tmp_path / "C", pool, known_answers_of(pool, world.collection), automatic, {"a": "one"},
-        fingerprint=world.collection.fingerprint, seed=7, made={"strategy": "depth"},
-    )  # fmt: skip
+        tmp_path / "C",
+        pool,
+        known_answers_of(pool, world.collection),
+        automatic,
+        {"a": "one"},
+        fingerprint=world.collection.fingerprint,
+        seed=7,
+        made={"strategy": "depth"},
+    )
     return tmp_path / "C"
 
 
@@ -145,8 +151,10 @@ def test_hostile_pools_are_refused(folder, text, expected):
 
 def test_an_automatic_triple_must_be_pooled(folder):
     """And stand there once."""
-    for lines, expected in (("e0\tr\te9\tx\n", ":2: expected a triple of pool.tsv, got another: "),
-                            ("e0\tr\te2\tx\n" * 2, ":3: expected each triple once")):  # fmt: skip
+    for lines, expected in (
+        ("e0\tr\te9\tx\n", ":2: expected a triple of pool.tsv, got another: "),
+        ("e0\tr\te2\tx\n" * 2, ":3: expected each triple once"),
+    ):
         (folder / "automatic.tsv").write_text("head\trelation\ttail\trule\n" + lines)
         settings_ = json.loads((folder / SETTINGS).read_text())
         settings_["files"]["automatic.tsv"] = sha256_of(folder / "automatic.tsv")

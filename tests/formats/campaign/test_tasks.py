@@ -95,10 +95,11 @@ def test_ordinary_cells_stay_as_they_are(cell):
 @given(
     rows=st.lists(
         st.tuples(st.integers(1, 10**9), cells, cells, cells, st.sampled_from(["Y", "N", "unsure"]), texts, cells),
-        min_size=1, max_size=5,
+        min_size=1,
+        max_size=5,
     ),
     suffix=st.sampled_from([".csv", ".jsonl", ".csv.gz"]),
-)  # fmt: skip
+)
 def test_labels_round_trip_to_the_letter(rows, suffix, tmp_path_factory):
     """In either format, and so do notes; a link loses the blanks around it."""
     path = tmp_path_factory.mktemp("tasks") / f"ann{suffix}"
@@ -199,7 +200,7 @@ def test_the_file_of_a_campaign(tmp_path):
         (HEADER.encode() + b"1,caf\xe9,r,b,Y,\n", ":2: expected UTF-8 text, got '1,caf\\xe9,r,b,Y,'; in a spreadsheet"),
         (HEADER + f"1,{'a' * 140_000},r,b,Y,,\n", ":2: expected cells separated by commas"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_table_of_tasks_is_refused(text, expected, tmp_path):
     """With file, line, and what to do."""
     path = written(tmp_path, "ann.csv", text)
@@ -211,9 +212,21 @@ def test_what_is_no_table_of_tasks_is_refused(text, expected, tmp_path):
 
 @pytest.mark.parametrize(
     ("cell", "task"),
-    [("72088", 72088), (" 72088.0 ", 72088), ("7.0", 7), ("one", None), ("1.5", None), ("72.088", None), ("1e3", None),
-     ("", None), ("-1", None), ("\u0661", None), ("7.00", None), ("1" * 11, None)],
-)  # fmt: skip
+    [
+        ("72088", 72088),
+        (" 72088.0 ", 72088),
+        ("7.0", 7),
+        ("one", None),
+        ("1.5", None),
+        ("72.088", None),
+        ("1e3", None),
+        ("", None),
+        ("-1", None),
+        ("\u0661", None),
+        ("7.00", None),
+        ("1" * 11, None),
+    ],
+)
 def test_a_number_that_a_spreadsheet_made_is_read_and_no_other(cell, task, tmp_path):
     """A wrong one is told with the row, so that all are told at once, and stops nothing without a verdict."""
     path = written(tmp_path, "ann.csv", HEADER + f"{cell},a,r,b,Y,,\n{cell},a,r,b,,,\n3,a,r,b,N,,\n")
@@ -223,8 +236,10 @@ def test_a_number_that_a_spreadsheet_made_is_read_and_no_other(cell, task, tmp_p
     assert [row.wrong for row in back.incoming] == [found, ""]
 
 
-@pytest.mark.parametrize(("number", "task"), [("7", 7), ("7.0", 7), ("7.5", None), ('"7"', None), ("true", None),
-                                              ("-1", None), ("1e999", None), ("null", None)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "task"),
+    [("7", 7), ("7.0", 7), ("7.5", None), ('"7"', None), ("true", None), ("-1", None), ("1e999", None), ("null", None)],
+)
 def test_a_number_in_json_is_whole(number, task, tmp_path):
     """Text or a truth value is none."""
     line = f'{{"task": {number}, "head": "a", "relation": "r", "tail": "b", "verdict": "Y"}}\n'

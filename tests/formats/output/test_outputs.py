@@ -586,8 +586,9 @@ def test_files_of_others_stay_where_a_folder_lets_them(tmp_path):
     stamp = (folder / "my.txt").stat()
     fill(folder, NEW, **keeps)
     assert tree(tmp_path) == held({f"f/{name}": text for name, text in NEW.items()}) | {
-        "f/my.txt": b"mine", "f/my.csv": b"ours",
-    }  # fmt: skip
+        "f/my.txt": b"mine",
+        "f/my.csv": b"ours",
+    }
     after = (folder / "my.txt").stat()
     assert (after.st_ino, after.st_mtime_ns, after.st_nlink) == (stamp.st_ino, stamp.st_mtime_ns, 1)
     write_text(folder / "my.csv", "again")
@@ -662,35 +663,45 @@ def test_what_a_killed_writer_left_goes_with_the_next_one(tmp_path):
 CASES = {
     "a new file": (lambda place: None, lambda place: write_text(place / "x", "new"), {}, {"x": b"new"}),
     "a file of ours": (
-        lambda place: write_text(place / "x", "old"), lambda place: write_text(place / "x", "new"),
-        {"x": b"old"}, {"x": b"new"},
+        lambda place: write_text(place / "x", "old"),
+        lambda place: write_text(place / "x", "new"),
+        {"x": b"old"},
+        {"x": b"new"},
     ),
     "a file that was edited": (
-        lambda place: (place / "x").write_text("mine"), lambda place: update_text(place / "x", "new", by="test"),
-        {"x": b"mine"}, {"x": b"new", "x.1": b"mine"},
+        lambda place: (place / "x").write_text("mine"),
+        lambda place: update_text(place / "x", "new", by="test"),
+        {"x": b"mine"},
+        {"x": b"new", "x.1": b"mine"},
     ),
     "a new folder": (
-        lambda place: None, lambda place: fill(place / "f", NEW),
-        {}, held({f"f/{name}": text for name, text in NEW.items()}),
+        lambda place: None,
+        lambda place: fill(place / "f", NEW),
+        {},
+        held({f"f/{name}": text for name, text in NEW.items()}),
     ),
     "an empty folder": (
-        lambda place: (place / "f").mkdir(), lambda place: fill(place / "f", NEW),
-        {"f/": b""}, held({f"f/{name}": text for name, text in NEW.items()}),
+        lambda place: (place / "f").mkdir(),
+        lambda place: fill(place / "f", NEW),
+        {"f/": b""},
+        held({f"f/{name}": text for name, text in NEW.items()}),
     ),
     "a folder of ours": (
-        lambda place: fill(place / "f", OLD), lambda place: fill(place / "f", NEW),
+        lambda place: fill(place / "f", OLD),
+        lambda place: fill(place / "f", NEW),
         held({f"f/{name}": text for name, text in OLD.items()}),
         held({f"f/{name}": text for name, text in NEW.items()}),
     ),
     "a folder with files to keep": (
         lambda place: (
-            fill(place / "f", OLD, keeps=lambda name: name == "my"), (place / "f" / "my").write_text("mine"),
+            fill(place / "f", OLD, keeps=lambda name: name == "my"),
+            (place / "f" / "my").write_text("mine"),
         ),
         lambda place: fill(place / "f", NEW, keeps=lambda name: name == "my"),
         held({f"f/{name}": text for name, text in OLD.items()}) | {"f/my": b"mine"},
         held({f"f/{name}": text for name, text in NEW.items()}) | {"f/my": b"mine"},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(

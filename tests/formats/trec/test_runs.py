@@ -32,7 +32,7 @@ from tests.formats.trec_files import (
     runs,
     spelled_scores,
     written,
-)  # fmt: skip
+)
 from tests.trees import tree
 
 RUN_COLUMNS = [first_labels, st.sampled_from(["Q0", "0"]), labels, st.sampled_from(["1", "x"]), spelled_scores, labels]
@@ -230,10 +230,13 @@ def test_round_trip(run, suffix, tmp_path_factory):
 def test_ranks_are_places_and_scores_are_shortest(tmp_path):
     """The whole text of a small run."""
     run = Run.of(
-        "sys", np.array([0, 0, 0, 1], np.int32), np.array([0, 1, 2, 0], np.int32),
+        "sys",
+        np.array([0, 0, 0, 1], np.int32),
+        np.array([0, 1, 2, 0], np.int32),
         np.array([0.1, 1e22, -math.inf, 0.30000000000000004]),
-        Vocabulary.of(["q", "r"]), Vocabulary.of(["a", "b", "c"]),
-    )  # fmt: skip
+        Vocabulary.of(["q", "r"]),
+        Vocabulary.of(["a", "b", "c"]),
+    )
     write_run(tmp_path / "x.run", run)
     assert (tmp_path / "x.run").read_text() == (
         "q Q0 b 1 1e+22 sys\nq Q0 a 2 0.1 sys\nq Q0 c 3 -inf sys\nr Q0 a 1 0.30000000000000004 sys\n"
@@ -265,15 +268,18 @@ def one_row(question: str = "q", entity: str = "e", name: str = "sys") -> Run:
 @pytest.mark.parametrize(
     ("run", "expected"),
     [
-        (one_row(entity="New York"), "expected entity labels without white space, not empty, found 'New York'; "
-         "see kgtrec questions --ids, or write .parquet"),
+        (
+            one_row(entity="New York"),
+            "expected entity labels without white space, not empty, found 'New York'; "
+            "see kgtrec questions --ids, or write .parquet",
+        ),
         (one_row(entity="a\u00a0b"), "found 'a\\xa0b'"),
         (one_row(question=""), "expected question labels without white space, not empty, found ''"),
         (one_row(question="#1"), "not beginning with '#' or a byte-order mark, found '#1'"),
         (one_row(name="my run"), "expected tag labels without white space, not empty, found 'my run'"),
         (one_row(entity="a\0"), "found 'a\\x00'"),
     ],
-)  # fmt: skip
+)
 def test_labels_that_no_text_file_can_hold_are_refused(run, expected, tmp_path):
     """No file appears, not even an empty one; Parquet takes them."""
     with pytest.raises(KgtrecError) as caught:
@@ -345,7 +351,7 @@ def test_parquet_of_other_tools(tmp_path):
         ({"question": ["q", "q"], "entity": ["e", "e"], "score": [1, 2]}, "found (q, e) more than once"),
         (dict.fromkeys(("question", "entity", "score"), pa.array([], pa.string())), "expected rows, found an empty"),
     ],
-)  # fmt: skip
+)
 def test_wrong_parquet_is_refused(columns, expected, tmp_path):
     """With the file and what is wrong with it."""
     pq.write_table(pa.table(columns), tmp_path / "x.parquet")

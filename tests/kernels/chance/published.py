@@ -8,13 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.kernels.chance.ranks import (
-    Floats,
-    GroupedCandidates,
-    Moments,
-    as_candidates,
-    normalised_weights,
-)
+from kgtrec.kernels.chance.ranks import Floats, GroupedCandidates, Moments, as_candidates, normalised_weights
 
 
 def compatible_candidates(candidates: ArrayLike, compat: Literal["exact", "one fewer"] = "exact") -> NDArray[np.int64]:
@@ -56,10 +50,7 @@ def continuous_reciprocal_rank(candidates: ArrayLike, weight: ArrayLike | None =
 
 
 def mean_moments(
-    groups: GroupedCandidates,
-    expectation: Callable[..., Floats],
-    variance: Callable[..., Floats],
-    **parameters: float,
+    groups: GroupedCandidates, expectation: Callable[..., Floats], variance: Callable[..., Floats], **parameters: float
 ) -> Moments:
     """Expectation and variance of a weighted mean over items, from those of one item as functions of N.
 

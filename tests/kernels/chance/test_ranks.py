@@ -12,12 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtrec.kernels.chance import ranks as chance
-from kgtrec.kernels.chance.ranks import (
-    geometric_mean_moments,
-    group_candidates,
-    median_rank,
-    monte_carlo,
-)
+from kgtrec.kernels.chance.ranks import geometric_mean_moments, group_candidates, median_rank, monte_carlo
 from tests.kernels.chance.published import (
     compatible_candidates,
     continuous_reciprocal_rank,
@@ -76,10 +71,7 @@ def test_moments_hold_nine_digits_at_any_size(n):
     with mpmath.workdps(40):
         n_, h = mpmath.mpf(n), mpmath.harmonic(n)
         h2 = mpmath.zeta(2) - mpmath.zeta(2, n + 1)
-        wanted = {
-            "rank": ((n_ + 1) / 2, (n_**2 - 1) / 12),
-            "reciprocal_rank": (h / n_, (n_ * h2 - h**2) / n_**2),
-        }
+        wanted = {"rank": ((n_ + 1) / 2, (n_**2 - 1) / 12), "reciprocal_rank": (h / n_, (n_ * h2 - h**2) / n_**2)}
         for name, (mean, variance) in wanted.items():
             expected, spread = functions(name)
             assert abs(expected([n])[0] / mean - 1) < 1e-14, name

@@ -160,9 +160,26 @@ def test_no_questions_give_no_values(measure: ParsedMeasure):
 
 
 PROMOTED = [
-    "AP", "AP@3", "nDCG", "nDCG@3", "nDCG(dcg='exp-log2')", "RR", "RR@2", "P@3", "R@3", "Success@2", "RBP",
-    "RBP(rel=1)@4", "Rprec", "binG", "IPrec@0.5", "11pt_avg", "relative_P_3", "ndcg_rel", "Rndcg",
-]  # fmt: skip
+    "AP",
+    "AP@3",
+    "nDCG",
+    "nDCG@3",
+    "nDCG(dcg='exp-log2')",
+    "RR",
+    "RR@2",
+    "P@3",
+    "R@3",
+    "Success@2",
+    "RBP",
+    "RBP(rel=1)@4",
+    "Rprec",
+    "binG",
+    "IPrec@0.5",
+    "11pt_avg",
+    "relative_P_3",
+    "ndcg_rel",
+    "Rndcg",
+]
 
 
 @pytest.mark.parametrize("name", PROMOTED)

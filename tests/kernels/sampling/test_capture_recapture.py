@@ -34,7 +34,7 @@ def answers_of(*questions, weight=None):
         np.array([part.endswith("L") for _, part in rows], bool),
         np.array([int(part.rstrip("L")) for _, part in rows], np.int64),
         np.ones(len(rows)) if weight is None else np.array(weight, float),
-    )  # fmt: skip
+    )
 
 
 def total(*questions, weight=None):
@@ -64,17 +64,20 @@ def labellings(world, alpha):
         of_asked = [(row, has) for row, has in zip(flat, labelled, strict=True) if row[0] in asked]
         used = [(row, has) for row, has in of_asked if has or row[1]]
         answers = FoundAnswers(
-            np.array([asked.index(row[0]) for row, _ in used], np.intp), np.array([has for _, has in used], bool),
-            np.array([int(row[1]) for row, _ in used], np.int64), np.ones(len(used)),
-        )  # fmt: skip
+            np.array([asked.index(row[0]) for row, _ in used], np.intp),
+            np.array([has for _, has in used], bool),
+            np.array([int(row[1]) for row, _ in used], np.int64),
+            np.ones(len(used)),
+        )
         sums = [Fraction(value) for value in question_sums(answers, len(asked)).sum(axis=0).tolist()]
         stands = standing_for_more(answers, len(asked))
         yield (
-            probability, sums,
+            probability,
+            sums,
             sum((row[2] for (row, _), more in zip(used, stands.tolist(), strict=True) if more), Fraction(0)),
             sum((row[2] for row, has in of_asked if not has), Fraction(0)),
             sum((row[2] for row, has in used if not has), Fraction(0)),
-        )  # fmt: skip
+        )
 
 
 def require_unbiased(world, alpha):
@@ -100,7 +103,7 @@ WORLD = [
     [(True, Fraction(3, 4))],
     [(False, Fraction(1, 9))],
     [(True, Fraction(1, 3)), (False, Fraction(1, 4))],
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("alpha", [Fraction(1, 10), Fraction(1, 3), Fraction(19, 20)])
@@ -137,11 +140,7 @@ def test_where_all_is_found_pairs_of_labels_give_beta(alpha):
 def test_sums_by_hand():
     """Two labels, one found, beside missing ones that 1, 2 and 5 systems find; a lone label; two that none finds."""
     sums = question_sums(answers_of("2L 0L 1 2 5", "0L", "0L 0L"), 3)
-    assert sums.tolist() == [
-        [2, 3, 1, 1, 2, 6, 1, 1],
-        [1, 0, 0, 0, 0, 0, 0, 0],
-        [2, 0, 0, 0, 2, 0, 0, 2],
-    ]
+    assert sums.tolist() == [[2, 3, 1, 1, 2, 6, 1, 1], [1, 0, 0, 0, 0, 0, 0, 0], [2, 0, 0, 0, 2, 0, 0, 2]]
 
 
 def test_estimates_by_hand():

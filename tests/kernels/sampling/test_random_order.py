@@ -40,9 +40,10 @@ def test_every_choice_of_places_is_equally_likely(size: int, rows: int):
 
 
 @given(
-    st.lists(st.integers(0, 4), min_size=1, max_size=60), st.lists(st.integers(0, 90), min_size=5, max_size=5),
+    st.lists(st.integers(0, 4), min_size=1, max_size=60),
+    st.lists(st.integers(0, 90), min_size=5, max_size=5),
     st.integers(0, 99),
-)  # fmt: skip
+)
 def test_places_do_not_hang_on_the_order_of_rows(groups: list[int], others: list[int], seed: int):
     """The same rows in another order get the same places, from 1 to the group's size, no two alike."""
     group = np.array(groups)

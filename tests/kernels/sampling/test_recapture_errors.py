@@ -32,9 +32,11 @@ def labellings(world, alpha):
             row[2] for row, has in zip(flat, labelled, strict=True) if row[0] in asked and not has and not row[1]
         )
         answers = FoundAnswers(
-            np.array([row[0] for row, _ in used], np.intp), np.array([has for _, has in used], bool),
-            np.array([int(row[1]) for row, _ in used], np.int64), np.ones(len(used)),
-        )  # fmt: skip
+            np.array([row[0] for row, _ in used], np.intp),
+            np.array([has for _, has in used], bool),
+            np.array([int(row[1]) for row, _ in used], np.int64),
+            np.ones(len(used)),
+        )
         probability = np.prod([alpha if has else 1 - alpha for has in labelled])
         yield probability, answers, np.array([row[2] for row, _ in used], float), missing
 
@@ -74,9 +76,11 @@ def require_unbiased_by_fact(world, alpha, pull):
         asked = {row[0] for row in rows if has[row[1]]}
         used = [row for row in rows if row[0] in asked and (has[row[1]] or row[2])]
         answers = FoundAnswers(
-            np.array([row[0] for row in used], np.intp), np.array([has[row[1]] for row in used], bool),
-            np.array([int(row[2]) for row in used], np.int64), np.ones(len(used)),
-        )  # fmt: skip
+            np.array([row[0] for row in used], np.intp),
+            np.array([has[row[1]] for row in used], bool),
+            np.array([int(row[2]) for row in used], np.int64),
+            np.ones(len(used)),
+        )
         twin = np.array(
             [
                 next((place for place, other in enumerate(used) if other[1] == row[1] and other[0] != row[0]), -1)

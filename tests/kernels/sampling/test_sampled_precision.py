@@ -54,9 +54,15 @@ def test_it_is_the_mean_over_all_that_could_be(world):
     unjudged = np.bincount(stratum[is_open], minlength=2)[None]
     shares = expected_shares(np.array([np.sum(verdict == 1)]), unjudged, model)
     found = expected_average_precision(
-        shares, unjudged, np.zeros(len(verdict), int), place, verdict == 1, stratum, is_open.astype(float),
+        shares,
+        unjudged,
+        np.zeros(len(verdict), int),
+        place,
+        verdict == 1,
+        stratum,
+        is_open.astype(float),
         np.ones(len(verdict)),
-    )  # fmt: skip
+    )
     assert found[0] == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
@@ -92,10 +98,16 @@ def test_where_places_are_unknown_the_judged_stand_for_them():
         stands_for = np.array([0.0, 1, 1, 1, 1])
         found.append(
             expected_average_precision(
-                shares, unjudged, np.zeros(5, int), place[rows], np.ones(5, bool), np.zeros(5, int), stands_for,
+                shares,
+                unjudged,
+                np.zeros(5, int),
+                place[rows],
+                np.ones(5, bool),
+                np.zeros(5, int),
+                stands_for,
                 np.ones(5),
             )[0]
-        )  # fmt: skip
+        )
     assert np.mean(found) == pytest.approx(1.0)
 
 

@@ -138,6 +138,9 @@ def test_a_question_without_answers_is_gone(seed):
     sample = sample_of(rows, chosen)
     left = sorted({int(q) for q, g, c in zip(question, rows.grade, chosen, strict=True) if g >= 1 and c})
     assert sample.questions.tolist() == left
-    expected = [(left.index(int(q)), int(g)) for q, g, c in zip(question, rows.grade, chosen, strict=True)
-                if int(q) in left and (c or g < 1)]  # fmt: skip
+    expected = [
+        (left.index(int(q)), int(g))
+        for q, g, c in zip(question, rows.grade, chosen, strict=True)
+        if int(q) in left and (c or g < 1)
+    ]
     assert list(zip(sample.judged_question.tolist(), sample.judged_grade.tolist(), strict=True)) == expected

@@ -115,9 +115,12 @@ def test_what_has_no_value_is_nan(counts: list[list[int]], known: dict[str, floa
     """And numpy says nothing, for a warning is an error here."""
     array = np.array(counts)
     found = {
-        "raw": raw_agreement(array), "yes": specific_agreement(array, YES), "no": specific_agreement(array, NO),
-        "AC1": gwet_ac1(array), "alpha": krippendorff_alpha(array),
-    }  # fmt: skip
+        "raw": raw_agreement(array),
+        "yes": specific_agreement(array, YES),
+        "no": specific_agreement(array, NO),
+        "AC1": gwet_ac1(array),
+        "alpha": krippendorff_alpha(array),
+    }
     assert {name: float(value) for name, value in found.items() if not np.isnan(value)} == known
 
 

@@ -18,9 +18,7 @@ def test_a_fit_is_that_of_numpy_and_its_errors_those_of_points_left_out(n, seed)
     x, y = rng.random(n), rng.random(n)
     fit = fitted(x, y)
     assert (fit.slope, fit.intercept) == pytest.approx(tuple(np.polyfit(x, y, 1)), rel=1e-6)
-    left_out = [
-        y[i] - np.polyval(np.polyfit(np.delete(x, i), np.delete(y, i), 1), x[i]) for i in range(n)
-    ]  # fmt: skip
+    left_out = [y[i] - np.polyval(np.polyfit(np.delete(x, i), np.delete(y, i), 1), x[i]) for i in range(n)]
     assert fit.r2 == pytest.approx(1 - np.sum(np.square(left_out)) / np.sum((y - y.mean()) ** 2), rel=1e-4, abs=1e-6)
 
 

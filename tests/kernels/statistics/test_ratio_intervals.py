@@ -47,9 +47,14 @@ def test_the_error_of_a_quotient_is_that_of_a_bootstrap():
     size = rng.integers(1, 6, 300)
     total = rng.normal(size, size)
     drawn = scipy.stats.bootstrap(
-        (total, size), lambda y, x, axis=-1: y.sum(axis) / x.sum(axis), paired=True, vectorized=True, n_resamples=4000,
-        method="BCa", random_state=np.random.default_rng(3),
-    )  # fmt: skip
+        (total, size),
+        lambda y, x, axis=-1: y.sum(axis) / x.sum(axis),
+        paired=True,
+        vectorized=True,
+        n_resamples=4000,
+        method="BCa",
+        random_state=np.random.default_rng(3),
+    )
     found = quotients(of_one_group(np.arange(300)), total, size.astype(float))
     assert found.error == pytest.approx([drawn.standard_error], rel=0.05)
     assert t_interval(found, 0.95, FREE)[:, 0] == pytest.approx(list(drawn.confidence_interval), rel=0.02)

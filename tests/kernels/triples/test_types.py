@@ -46,8 +46,10 @@ def test_a_larger_share_takes_more(seen):
     assert np.all(large[small == UNFIT] == UNFIT)
 
 
-@given(of_entities=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 4))),
-       of_slots=st.sets(st.tuples(st.integers(0, 3), st.integers(0, 4))))  # fmt: skip
+@given(
+    of_entities=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 4))),
+    of_slots=st.sets(st.tuples(st.integers(0, 3), st.integers(0, 4))),
+)
 def test_known_types_are_what_their_definition_says(of_entities, of_slots):
     """An entity fits if it has a type that is wanted; types that nobody has are not wanted."""
     had = {kind for _, kind in of_entities}
@@ -57,9 +59,11 @@ def test_known_types_are_what_their_definition_says(of_entities, of_slots):
         wanted = {kind for s, kind in of_slots if s == slot} & had
         expected.append(UNKNOWN_ENTITY if not own else UNKNOWN_SLOT if not wanted else FITS if own & wanted else UNFIT)
     found = fits_types(
-        *ASKED, types_of_entities=columns(sorted(of_entities)), types_of_slots=columns(sorted(of_slots)),
+        *ASKED,
+        types_of_entities=columns(sorted(of_entities)),
+        types_of_slots=columns(sorted(of_slots)),
         shape=(6, 4, 5),
-    )  # fmt: skip
+    )
     assert found.tolist() == expected
 
 
