@@ -11,19 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from kgtrec.data.campaign import People
+from kgtrec.data.campaign import HOST, People
 from kgtrec.data.decisions import ADJUDICATED, CONFLICT, DOUBTED, STATES, UNDECIDABLE
-from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES, UNSURE, VERDICTS
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES, TIME, UNSURE, VERDICTS
 from kgtrec.errors import nearest
 
 LONGEST_SOURCE = 2048  # characters
 LONGEST_NOTE = 10_000
-_TIME = re.compile(r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z")
 _SHOWN = 100
-# a host, and nothing else that may stand between the slashes: no user, no password, no port, no address in numbers
 _LINK = re.compile(r"https://([^/?#]*)([/?#].*)?", re.IGNORECASE | re.DOTALL | re.ASCII)
-_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
-_HOST = re.compile(rf"(?:{_LABEL}\.)+(?![0-9]+\Z|0x[0-9a-f]*\Z){_LABEL}", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # line breaks and tabs aside; terminals obey some
 _NOT_IN_LINKS = frozenset(' "<>\\^`{|}')
 _SETTLED_BY_ADJUDICATORS = (CONFLICT, DOUBTED, ADJUDICATED, UNDECIDABLE)
@@ -137,7 +133,7 @@ def wrong_link(link: str, hosts: Sequence[str]) -> str:
     if parts is None:
         return f"expected a link that begins with https://, found {found}"
     host = parts[1].lower() if parts[1].isascii() else parts[1]
-    if len(host) > 253 or not _HOST.fullmatch(host):
+    if not HOST.fullmatch(host):
         return f"expected a link with the plain name of a host after https://, found {quoted(parts[1])} in {found}"
     if hosts and not any(host == verified.lower() or host.endswith(f".{verified.lower()}") for verified in hosts):
         some = ", ".join(hosts[:5]) + (f" and {len(hosts) - 5} more" if len(hosts) > 5 else "")
@@ -200,7 +196,7 @@ def is_time(text: str) -> bool:
     (True, False)
     """
     with suppress(ValueError):  # no such day
-        return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
+        return re.fullmatch(TIME, text) is not None and bool(datetime.fromisoformat(text))
     return False
 
 

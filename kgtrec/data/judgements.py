@@ -22,6 +22,7 @@ VERDICTS = ("N", "Y", "unsure")  # N and Y are codes 0 and 1, which are the grad
 NO, YES, UNSURE = range(3)
 ROLES = ("annotator", "adjudicator", "expert")
 ANNOTATOR, ADJUDICATOR, EXPERT = range(3)
+TIME = r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z"  # pattern of an event's time
 
 
 @dataclass(frozen=True, slots=True, eq=False)

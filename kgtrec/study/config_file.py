@@ -17,6 +17,7 @@ from kgtrec.data.triples import POLICIES, SPLITS
 from kgtrec.errors import FormatError, nearest
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.triples import find_splits
+from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES
 from kgtrec.meta.stability import MACRO_READINGS, MICRO_READINGS
@@ -36,7 +37,6 @@ _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # two of them stand in the name of one folder
 _SYNTAX = re.compile(r"(.*) \(at line (\d+), column \d+\)")
 # those of kgtrec.kernels.ranking.positions, which no format may import; a test holds them together
-_TIES = ("trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic")
 _MOST = 1_000_000  # repeats and resamples
 _MOST_SEED = 2**63 - 1
 _LONGEST = 200  # characters of a value that a message quotes
@@ -137,7 +137,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
     "measures": {
         "names": _TEXTS,
         "main": _TEXTS,
-        "ties": _one_of(_TIES),
+        "ties": _one_of(TIE_POLICIES),
         "confidence": _SHARE,
         "resamples": _RESAMPLES,
     },
@@ -169,7 +169,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "repeats": _COUNT,
         "resample": _one_of(RESAMPLES),
     },
-    "ties": {"labels": _LABELS, "measures": _TEXTS, "policies": _some_of(_TIES)},
+    "ties": {"labels": _LABELS, "measures": _TEXTS, "policies": _some_of(TIE_POLICIES)},
     "report": {"formats": _some_of((*REPORT_FORMATS, *FORMER_FORMATS))},
 }
 #: kind of label set -> the option that says where it comes from, if it needs one

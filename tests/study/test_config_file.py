@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from kgtrec.errors import FormatError
-from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.study.config import StudyOptions
-from kgtrec.study.config_file import _TIES, read_study_config
+from kgtrec.study.config_file import read_study_config
 
 ROOT = Path(__file__).parents[2]
 GOOD = """title = "T"
@@ -202,11 +201,6 @@ def test_a_name_that_no_text_can_hold_is_refused(folder: Path):
     (folder / "runs" / "a\udcff.run").write_text("")
     with pytest.raises(FormatError, match="expected names of files in UTF-8"):
         read(folder, GOOD.replace('baselines = ["rules", "popularity"]', 'runs = ["runs"]'))
-
-
-def test_policies_for_ties_are_those_that_there_are():
-    """A format imports no kernel, so it has a list of its own."""
-    assert _TIES == TIE_POLICIES
 
 
 def test_options_that_the_report_tells_come_from_their_sections(folder: Path):

@@ -9,7 +9,6 @@ are.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -21,7 +20,7 @@ import pyarrow as pa
 
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of, values_of
-from kgtrec.data.campaign import Assignments, Campaign, People
+from kgtrec.data.campaign import HOST, Assignments, Campaign, People
 from kgtrec.data.judgements import ROLES, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.templates import check_template
@@ -61,9 +60,6 @@ ASSIGNMENT_COLUMNS = ("annotator", "task", "head", "relation", "tail")
 _WHOLE_SETTINGS = {"annotators_per_triple": 1, "seed": 0, "assignment_seed": 0}  # and the least each may be
 _IS_ACTIVE = {"yes": True, "no": False}
 _Key = TypeVar("_Key", bound=Hashable)
-_HOST = re.compile(
-    r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+", re.ASCII
-)
 
 
 def read_campaign(folder: PathLike) -> Campaign:
@@ -326,7 +322,7 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
         host = written.lower()
         if not host:
             continue
-        if not _HOST.fullmatch(host):
+        if not HOST.fullmatch(host):
             raise FormatError(
                 f"expected a host such as en.wikipedia.org, without https:// and path, got {written[:100]!r}",
                 path=path,

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of, values_of
-from kgtrec.data.judgements import ROLES, VERDICTS, Judgements
+from kgtrec.data.judgements import ROLES, TIME, VERDICTS, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, nearest, warn
@@ -40,7 +40,6 @@ from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.trec.text import joined_codes, shown
 
 KEYS = ("time", "person", "role", "head", "relation", "tail", "verdict", "source", "note")
-TIME = r"^[0-9]{4}-[0-1][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z$"
 _BLOCK_SIZE = 1 << 24  # bytes
 _LONGEST_LINE = 1 << 26
 _LOOK_BLOCK = 1 << 18  # bytes; they stay in the processor's cache
@@ -171,7 +170,7 @@ def _columns(data: bytes, line: int, path: PathLike, pool: Pool, fast: bool) -> 
     relation = relations.encode(table["relation"])
     triple = pool.rows(head, relation, tail)
     is_wrong = {
-        "time": ~values_of(pc.match_substring_regex(table["time"], TIME)),
+        "time": ~values_of(pc.match_substring_regex(table["time"], f"^{TIME}$")),
         "person": values_of(pc.binary_length(table["person"])) == 0,
         "role": role < 0,
         "verdict": verdict < 0,
