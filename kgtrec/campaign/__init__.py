@@ -19,7 +19,7 @@ __all__ = offer(
         "campaign.store": ("OpenCampaign",),
         "formats.campaign.judgements": ("read_judgements", "JudgementWriter"),
         "campaign.decide": ("decide",),
-        "campaign.track": ("track", "Progress"),
+        "campaign.track": ("track", "CampaignProgress"),
         "campaign.agreement": ("annotator_agreement", "AgreementReport"),
         "campaign.expert_sample": ("draw_sample", "sample_report"),
         "campaign.qrels": ("question_level", "triple_level", "with_judgements", "report_qrels", "QrelsReport"),

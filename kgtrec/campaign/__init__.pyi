@@ -20,7 +20,7 @@ from kgtrec.campaign.store import OpenCampaign as OpenCampaign
 from kgtrec.campaign.tasks import phrase as phrase
 from kgtrec.campaign.tasks import tasks_for as tasks_for
 from kgtrec.campaign.tasks import tasks_for_adjudicator as tasks_for_adjudicator
-from kgtrec.campaign.track import Progress as Progress
+from kgtrec.campaign.track import CampaignProgress as CampaignProgress
 from kgtrec.campaign.track import track as track
 from kgtrec.campaign.verdict_rules import Refusal as Refusal
 from kgtrec.data.campaign import Assignments as Assignments

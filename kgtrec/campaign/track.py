@@ -19,7 +19,7 @@ STEPS = ("init", "people", "assign", "judge", "adjudicate", "qrels")  # what com
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Progress:
+class CampaignProgress:
     """Triples by state, in all and per relation, and what each annotator has done."""
 
     states: NDArray[np.int64]  # (relations, states) how many triples, columns as in STATES
@@ -66,7 +66,7 @@ class Progress:
         )
 
 
-def track(campaign: Campaign) -> Progress:
+def track(campaign: Campaign) -> CampaignProgress:
     """Count the triples of a campaign by state, and the tasks of its annotators; tell which step comes next.
 
     Examples
@@ -113,7 +113,7 @@ def track(campaign: Campaign) -> Progress:
     shown = np.unique(np.concatenate([people.person[people.role == ANNOTATOR], judge, asked]))
     shown = shown[np.argsort(named.byte_order[shown])]
     waiting = is_waiting & is_active[asked]
-    return Progress(
+    return CampaignProgress(
         states=states[order],
         verdicts=verdicts[order],
         relations=tuple(labels[place] for place in order),

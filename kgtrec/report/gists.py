@@ -197,5 +197,5 @@ def of_curves(rows: Rows, options: Mapping[str, Any]) -> str:
         text = f"{label}: sparse {' to '.join(ends[2:])} for full {' to '.join(ends[:2])}"
         told = [(low, high) for low, high in pairwise(known) if low[0] < high[0]]
         wrong = sum(low[1] > high[1] for low, high in told)
-        sentences.append(f"{text}, {wrong} of {len(told)} neighbours turned round")
+        sentences.append(f"{text}, {wrong} of {len(told)} neighbours reversed")
     return _told(sentences, "densities")

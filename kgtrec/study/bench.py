@@ -21,7 +21,7 @@ from kgtrec.study.steps import Steps
 from kgtrec.study.systems import System, spelled, systems_of
 
 #: what shows how far a long step is: description, total and unit to a function that takes how much more is done
-Progress = Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]
+ShowProgress = Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]
 
 
 def silent(_: str) -> None:
@@ -86,7 +86,7 @@ class Bench:
         workers: int = 1,
         *,
         say: Callable[[str], None] = silent,
-        progress: Progress = unseen,
+        progress: ShowProgress = unseen,
     ) -> None:
         self.config, self.workers, self.say, self.progress = config, workers, say, progress
         self.steps = Steps(folder / STEPS, lambda name: say(f"computing {name}"))

@@ -16,7 +16,7 @@ from kgtrec.formats.files import PathLike, alone_in
 from kgtrec.formats.output.folders import LOCK, MANIFEST, STEPS, STUDY_CONFIG
 from kgtrec.formats.output.outputs import claim_folder, clear_parts, is_same_file, require_file, writing
 from kgtrec.report.files import PAGE
-from kgtrec.study.bench import Bench, Progress, silent, unseen
+from kgtrec.study.bench import Bench, ShowProgress, silent, unseen
 from kgtrec.study.collections import Collections
 from kgtrec.study.config import Study, StudyConfig
 from kgtrec.study.config_file import read_study_config
@@ -37,7 +37,7 @@ def run_study(
     workers: int = 1,
     prune: bool = False,
     say: Callable[[str], None] = silent,
-    progress: Progress = unseen,
+    progress: ShowProgress = unseen,
 ) -> Study:
     """Run a whole study, from triples and scores to the report.
 

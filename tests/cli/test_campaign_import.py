@@ -116,7 +116,7 @@ def test_all_or_nothing_and_the_lines_that_are_refused(folder, tmp_path, capsys)
         f"{wrong}:4: expected a link to the source of a N, found none",
         f"{wrong}:5: expected one of N, Y, unsure, found 'maybe'",
     ]
-    nothing = "error: 2 verdicts of 4 refused, nothing is stored; mend the file, or take the others with --keep-going"
+    nothing = "error: 2 verdicts of 4 refused, nothing is stored; fix the file, or take the others with --keep-going"
     assert capsys.readouterr().err.splitlines() == [*lines, nothing]
     assert (folder / JUDGEMENTS).read_bytes() == b""
     refused("import", str(folder), good, wrong, "--person", "ann", "--keep-going")

@@ -178,7 +178,7 @@ def test_gist_of_sparse_against_full():
         "sparse": [0.1, 0.25, 0.05, 0.2, math.nan],
     }
     assert gist(sparse_against_full(pa.table(rows))) == (
-        "at random, 50% labelled: sparse 0.050 to 0.250 for full 0.100 to 0.300, 1 of 2 neighbours turned round."
+        "at random, 50% labelled: sparse 0.050 to 0.250 for full 0.100 to 0.300, 1 of 2 neighbours reversed."
     )
     rows["sparse"] = [math.nan] * 5
     assert gist(sparse_against_full(pa.table(rows))) == "at random, 50% labelled: undefined."

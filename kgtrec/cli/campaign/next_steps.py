@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgtrec.campaign.track import Progress
+from kgtrec.campaign.track import CampaignProgress
 from kgtrec.errors import counted, legible
 
 _NAMED = 3
 _MUCH = 20_000  # triples from which on two people have work for months
 
 
-def notes_text(progress: Progress) -> str:
+def notes_text(progress: CampaignProgress) -> str:
     """What people are asked and may answer by that somebody could still edit, a line each.
 
     Empty before the campaign has the files to edit.
@@ -56,7 +56,7 @@ def much_text(triples: int) -> str:
     )
 
 
-def next_text(progress: Progress, folder: str) -> str:
+def next_text(progress: CampaignProgress, folder: str) -> str:
     """What to do next, with ``folder`` as a shell takes it."""
     command = {
         "init": f"init {folder} --annotator NAME --annotator NAME --adjudicator NAME",
@@ -69,7 +69,7 @@ def next_text(progress: Progress, folder: str) -> str:
     return f"next: kgtrec campaign {command}"
 
 
-def _export(progress: Progress, folder: str) -> str:
+def _export(progress: CampaignProgress, folder: str) -> str:
     """To whom tasks go: the one who has some left, or all of those."""
     busy = [progress.annotators[place] for place in np.flatnonzero(progress.to_do)]
     if len(busy) == 1:

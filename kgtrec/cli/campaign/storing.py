@@ -84,7 +84,7 @@ def take_in(
     except RefusedError as error:
         _tell_refused(error.refused)
         raise KgtrecError(
-            f"{counted(len(error.refused), 'verdict')} of {len(incoming):,} refused, nothing is stored; mend the file, "
+            f"{counted(len(error.refused), 'verdict')} of {len(incoming):,} refused, nothing is stored; fix the file, "
             "or take the others with --keep-going"
         ) from None
     _tell_refused(accepted.refused)
