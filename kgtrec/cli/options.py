@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
     from kgtrec.meta.known_measures import Better
 
+    _ParamType = click.ParamType[Any]
+else:
+    _ParamType = click.ParamType  # generic only since click 8.2
+
 Command = Callable[..., Any]
 
 _TRUST = "kgtrec.trust_ids"
@@ -108,7 +112,7 @@ def listed(text: str | None) -> list[str]:
     return (text or "").replace(",", " ").split()
 
 
-class _Chosen(click.ParamType[Any]):
+class _Chosen(_ParamType):
     """One or several of some names, as :func:`listed` has them."""
 
     name = "names"
