@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from numbers import Real
@@ -19,14 +20,18 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
-from kgtrec.ranking.rank import Ranked
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from kgtrec.ranking.rank import Ranked
+
     #: one system, as :func:`system_of` takes it
     System = Run | AnswerRanks
     Given = System | Ranked | pd.DataFrame | Mapping[str, Mapping[str, float]] | str | os.PathLike[str]
+
+
+_SYSTEMS = (Run, AnswerRanks, str, os.PathLike)  # what stands for one system by itself
 
 
 def qrels_of(given: Any) -> Qrels | Collection:
@@ -95,7 +100,7 @@ def system_of(given: Any, name: str | None = None) -> System:
     >>> system_of({"q1": {"paris": 0.9, "rome": 0.1}}, "mine")
     <Run 'mine': 2 rows, 1 questions>
     """
-    if isinstance(given, Ranked):
+    if _is_ranked(given):
         given = given.answer_ranks
     if isinstance(given, str | os.PathLike):
         given = _read(given)
@@ -118,7 +123,7 @@ def system_of(given: Any, name: str | None = None) -> System:
 def each_system(systems: Any) -> Iterator[System]:
     """The systems one by one: one that :func:`system_of` takes, several of them, or a mapping from names to them."""
     systems = _plain(systems, "score")
-    if isinstance(systems, Run | AnswerRanks | Ranked | str | os.PathLike) or is_frame(systems):
+    if isinstance(systems, _SYSTEMS) or _is_ranked(systems) or is_frame(systems):
         yield system_of(systems)
     elif isinstance(systems, Mapping):
         if _is_run(systems):
@@ -140,11 +145,17 @@ def each_system(systems: Any) -> Iterator[System]:
             yield system_of(whole)
             return
         for system in whole:
-            if not isinstance(system, Run | AnswerRanks | Ranked | str | os.PathLike):
+            if not isinstance(system, _SYSTEMS) and not _is_ranked(system):
                 raise KgtrecError(
                     f"expected a Run, AnswerRanks or path, found {kind_of(system)}; give others as a mapping from names"
                 )
             yield system_of(system)
+
+
+def _is_ranked(thing: Any) -> bool:
+    """Whether it is what :func:`kgtrec.rank_scores` gives, without loading what ranks: nothing else makes one."""
+    module = sys.modules.get("kgtrec.ranking.rank")
+    return module is not None and isinstance(thing, module.Ranked)
 
 
 def _read(path: str | os.PathLike[str]) -> System:
