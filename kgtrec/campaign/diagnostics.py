@@ -21,8 +21,8 @@ from kgtrec.data.table import Column, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation.belonging import Belonging
-from kgtrec.evaluation.evaluate import System, evaluate, tell_lacking
-from kgtrec.evaluation.given import each_system
+from kgtrec.evaluation.evaluate import evaluate, tell_lacking
+from kgtrec.evaluation.given import System, each_system
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.kernels.integer_keys import is_among

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def grades_of(values: NDArray[np.float64], place: str) -> NDArray[np.int32]:
+    """Numbers as grades; ``place`` says where they stand, for the error about one that is none."""
+    bounds = np.iinfo(np.int32)
+    wrong = np.flatnonzero(~((values == np.trunc(values)) & (values >= bounds.min) & (values <= bounds.max)))
+    if len(wrong):
+        raise KgtrecError(f"expected whole numbers of 32 bits {place}, found {values[wrong[0]]}")
+    return values.astype(np.int32)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Qrels:
     """Graded judgements, one row per judged pair, sorted by (question, entity).
@@ -64,19 +73,8 @@ class Qrels:
         """
         questions, question = Vocabulary.encoding(frame_labels(frame, "query_id"))
         entities, entity = Vocabulary.encoding(frame_labels(frame, "doc_id"))
-        grade = frame_values(frame, "relevance")
-        bounds = np.iinfo(np.int32)
-        wrong = np.flatnonzero((grade != np.trunc(grade)) | (grade < bounds.min) | (grade > bounds.max))
-        if len(wrong):
-            raise KgtrecError(f"expected whole numbers of 32 bits in column 'relevance', found {grade[wrong[0]]}")
-        return cls.of(
-            question,
-            entity,
-            grade.astype(np.int32),
-            questions,
-            entities,
-            collection=frame_note(frame).get("collection", ""),
-        )
+        grade = grades_of(frame_values(frame, "relevance"), "in column 'relevance'")
+        return cls.of(question, entity, grade, questions, entities, collection=frame_note(frame).get("collection", ""))
 
     def to_frame(self) -> pd.DataFrame:
         """A data frame with ir-measures' columns ``query_id, doc_id, relevance``; its ``attrs`` tell the collection."""

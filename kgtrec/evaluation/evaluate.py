@@ -19,7 +19,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, MeasureError, nearest, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.given import each_system, qrels_of
+from kgtrec.evaluation.given import System, each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
 from kgtrec.evaluation.matching import MatchedSystem, match
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
@@ -30,7 +30,6 @@ from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
 if TYPE_CHECKING:
     import pandas as pd
 
-System = Run | AnswerRanks
 Missing = Literal["zero", "skip"]
 MACRO_DEFAULTS = ("macro.MRR", "macro.Hits@1", "macro.Hits@3", "macro.Hits@10", "AP@20", "nDCG@20")
 MICRO_DEFAULTS = ("micro.MR", "micro.MRR", "micro.Hits@1", "micro.Hits@3", "micro.Hits@10", "macro.MR")

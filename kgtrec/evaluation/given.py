@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,21 +16,12 @@ import pyarrow as pa
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import is_frame
-from kgtrec.data.qrels import Qrels
+from kgtrec.data.qrels import Qrels, grades_of
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from kgtrec.ranking.rank import Ranked
-
-    #: one system, as :func:`system_of` takes it
-    System = Run | AnswerRanks
-    Given = System | Ranked | pd.DataFrame | Mapping[str, Mapping[str, float]] | str | os.PathLike[str]
-
-
+System = Run | AnswerRanks
 _SYSTEMS = (Run, AnswerRanks, str, os.PathLike)  # what stands for one system by itself
 
 
@@ -72,10 +63,7 @@ def qrels_of(given: Any) -> Qrels | Collection:
             f"relevance as qrels, found {kind_of(given)}"
         )
     questions, question, entities, entity, value = _coded(*rows, "grades")
-    whole = value.astype(np.int32)
-    if np.any(whole != value):
-        raise KgtrecError(f"expected whole numbers as grades, found {value[whole != value][0]}")
-    return Qrels.of(question, entity, whole, questions, entities)
+    return Qrels.of(question, entity, grades_of(value, "as grades"), questions, entities)
 
 
 def system_of(given: Any, name: str | None = None) -> System:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import CollectionError, MeasureError
-from kgtrec.evaluation.evaluate import Missing, System, breakdown_of, measured_items, prepared
+from kgtrec.evaluation.evaluate import Missing, breakdown_of, measured_items, prepared
+from kgtrec.evaluation.given import System
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, tell_undefined
 from kgtrec.evaluation.weighting import Weighting

@@ -19,8 +19,8 @@ from kgtrec.data.run import Run
 from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError, KgtrecWarning, warn
 from kgtrec.evaluation.belonging import different_systems
-from kgtrec.evaluation.evaluate import Missing, System, default_measures, evaluate
-from kgtrec.evaluation.given import each_system
+from kgtrec.evaluation.evaluate import Missing, default_measures, evaluate
+from kgtrec.evaluation.given import System, each_system
 from kgtrec.evaluation.matching import match
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures

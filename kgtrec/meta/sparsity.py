@@ -17,8 +17,8 @@ from kgtrec.data.run import Run
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, warn
-from kgtrec.evaluation.evaluate import Missing, System, default_measures, evaluate
-from kgtrec.evaluation.given import each_system
+from kgtrec.evaluation.evaluate import Missing, default_measures, evaluate
+from kgtrec.evaluation.given import System, each_system
 from kgtrec.meta.correlation import Correlations, correlate
 from kgtrec.meta.known_measures import Better
 

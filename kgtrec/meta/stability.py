@@ -22,8 +22,8 @@ from kgtrec.data.table import Column, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, nearest, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.evaluate import Missing, System, default_measures
-from kgtrec.evaluation.given import each_system, qrels_of
+from kgtrec.evaluation.evaluate import Missing, default_measures
+from kgtrec.evaluation.given import System, each_system, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.summarise import ItemValues, summarise

@@ -21,7 +21,7 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.table import Column, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
-from kgtrec.evaluation.evaluate import System
+from kgtrec.evaluation.given import System
 from kgtrec.evaluation.intervals import LEAST_EFFECTIVE, Drawn, least_effective
 from kgtrec.kernels.openworld.moments import Weights
 from kgtrec.kernels.sampling.capture_recapture import (

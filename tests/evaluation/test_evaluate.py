@@ -322,3 +322,11 @@ def test_what_rank_scores_gives_is_a_system():
 def test_what_is_no_system_is_refused(given, message):
     with pytest.raises(KgtrecError, match=message):
         list(each_system(given))
+
+
+@pytest.mark.parametrize("grade", [0.5, float("nan"), float("inf"), 2.0**31])
+def test_what_is_no_grade_is_refused(grade):
+    """In a dict as in a data frame, without a warning of numpy."""
+    for qrels in ({"q": {"a": grade}}, pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": [grade]})):
+        with pytest.raises(KgtrecError, match=r"expected whole numbers of 32 bits|expected a number in every row"):
+            evaluate(qrels, {"q": {"a": 1.0}}, "RR")
