@@ -35,16 +35,21 @@ ENTITIES, RELATIONS, SIZES = 14_541, 237, (272_115, 17_535, 20_466)
 Blocks = list[tuple[np.ndarray, np.ndarray]]
 
 
+def real_splits() -> Splits:
+    """FB15k-237."""
+    return Splits.of(*(read_triples(DATA / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test")))
+
+
 def real(block: int) -> tuple[Splits, Collection, Blocks]:
     """FB15k-237 and the scores of a trained system."""
-    splits = Splits.of(*(read_triples(DATA / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test")))
+    splits = real_splits()
     collection = build_questions(splits.train, splits.valid, splits.test)
     system = DATA / "systems" / "fb15k-237" / "transe.npz"
     return splits, collection, list(read_factorised(system, collection, block=block))
 
 
-def made_up(block: int) -> tuple[Splits, Collection, Blocks]:
-    """Seeded triples of FB15k-237's size (Zipf-like entities and relations) and the scores of random vectors."""
+def made_up_splits() -> Splits:
+    """Seeded triples of FB15k-237's size, entities and relations Zipf-like."""
     rng = np.random.default_rng(0)
     entities = Vocabulary.of([f"/m/0{code:05x}" for code in range(ENTITIES)])
     relations = Vocabulary.of([f"/r/{code}" for code in range(RELATIONS)])
@@ -55,7 +60,13 @@ def made_up(block: int) -> tuple[Splits, Collection, Blocks]:
 
         return Triples(skewed(ENTITIES), skewed(RELATIONS), skewed(ENTITIES), entities, relations)
 
-    splits = Splits(*map(draw, SIZES))
+    return Splits(*map(draw, SIZES))
+
+
+def made_up(block: int) -> tuple[Splits, Collection, Blocks]:
+    """Seeded triples of FB15k-237's size and the scores of random vectors."""
+    splits = made_up_splits()
+    rng = np.random.default_rng(1)
     collection = build_questions(splits.train, splits.valid, splits.test)
     vectors = rng.standard_normal((ENTITIES, 100), np.float32)
     questions = rng.standard_normal((len(collection.questions), 100), np.float32)

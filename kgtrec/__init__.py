@@ -18,6 +18,8 @@ __all__ = offer(
         "formats.factorised": ("read_factorised",),
         "formats.score_matrix": ("read_score_matrix", "write_score_matrix"),
         "ranking.rank": ("rank_scores", "ranked_blocks"),
+        "ranking.system": ("rank_model", "rank_system"),
+        "systems.registry": ("read_system",),
         "formats.answer_ranks": ("read_answer_ranks", "write_answer_ranks"),
         "formats.trec.runs": ("read_run", "write_run", "RunWriter"),
         "formats.trec.qrels": ("read_qrels", "write_qrels"),
@@ -37,7 +39,9 @@ __all__ = offer(
         "errors": ("KgtrecError", "FormatError", "MeasureError", "CollectionError", "KgtrecWarning"),
     },
     packages=(
+        "data_sets",
         "collection",
+        "systems",
         "ranking",
         "baselines",
         "evaluation",

@@ -2,6 +2,7 @@ from kgtrec import alignment as alignment
 from kgtrec import baselines as baselines
 from kgtrec import campaign as campaign
 from kgtrec import collection as collection
+from kgtrec import data_sets as data_sets
 from kgtrec import evaluation as evaluation
 from kgtrec import meta as meta
 from kgtrec import openworld as openworld
@@ -9,6 +10,7 @@ from kgtrec import pooling as pooling
 from kgtrec import ranking as ranking
 from kgtrec import report as report
 from kgtrec import study as study
+from kgtrec import systems as systems
 from kgtrec.collection.questions import build_questions as build_questions
 from kgtrec.data.answer_ranks import AnswerRanks as AnswerRanks
 from kgtrec.data.collection import Collection as Collection
@@ -48,4 +50,7 @@ from kgtrec.measures.names import parse_measure as parse_measure
 from kgtrec.pooling.pool_runs import pool_runs as pool_runs
 from kgtrec.ranking.rank import rank_scores as rank_scores
 from kgtrec.ranking.rank import ranked_blocks as ranked_blocks
+from kgtrec.ranking.system import rank_model as rank_model
+from kgtrec.ranking.system import rank_system as rank_system
 from kgtrec.study.run import run_study as run_study
+from kgtrec.systems.registry import read_system as read_system

@@ -66,7 +66,7 @@ def warn(message: str) -> None:
     warnings.warn(message, KgtrecWarning, stacklevel=level)
 
 
-def nearest(name: str, choices: Iterable[str], *, limit: int = 3) -> str:
+def nearest(name: str, choices: Iterable[str]) -> str:
     """The clause ``"; did you mean A or B?"`` for a misspelt name, or the empty string.
 
     Examples
@@ -77,8 +77,44 @@ def nearest(name: str, choices: Iterable[str], *, limit: int = 3) -> str:
     ''
     """
     by_folded = {choice.casefold(): choice for choice in choices}
-    found = difflib.get_close_matches(name.casefold(), by_folded, n=limit, cutoff=0.6)
+    found = difflib.get_close_matches(name.casefold(), by_folded, n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(by_folded[key] for key in found)}?" if found else ""
+
+
+def one_of(
+    what: str,
+    value: Any,
+    choices: Iterable[str],
+    *,
+    path: str | os.PathLike[str] | None = None,
+    line: int | None = None,
+) -> None:
+    """Refuse a value that is none of its choices.
+
+    Parameters
+    ----------
+    what : str
+        What is expected, up to the choices: "ties to be one of", "a tie rule of".
+    value, choices
+    path, line
+        Where it was read, if it was.
+
+    Raises
+    ------
+    KgtrecError
+        If it is none of them; FormatError if it was read.
+
+    Examples
+    --------
+    >>> one_of("a side of", "head", ("head", "tail"))
+    >>> one_of("a side of", "heads", ("head", "tail"))
+    Traceback (most recent call last):
+    kgtrec.errors.KgtrecError: expected a side of head, tail, found 'heads'; did you mean head?
+    """
+    choices = list(choices)
+    if value not in choices:
+        message = f"expected {what} {', '.join(choices)}, found {value!r}{nearest(str(value), choices)}"
+        raise KgtrecError(message) if path is None else FormatError(message, path=path, line=line)
 
 
 def legible(text: str) -> str:
@@ -125,6 +161,19 @@ def whole_number(what: str, value: Any, least: int | None = 0, most: int | None 
         below = "" if most is None else f" to {most:,}" if above else f" up to {most:,}"
         raise KgtrecError(f"expected {what} to be a whole number{above}{below}, found {value!r}")
     return number
+
+
+def between_0_and_1(what: str, value: Any) -> None:
+    """Refuse what is no number above 0 and below 1.
+
+    Examples
+    --------
+    >>> between_0_and_1("a confidence", 95)
+    Traceback (most recent call last):
+    kgtrec.errors.KgtrecError: expected a confidence between 0 and 1, found 95
+    """
+    if not (is_number(value) and 0 < value < 1):
+        raise KgtrecError(f"expected {what} between 0 and 1, found {value!r}")
 
 
 def kind_of(thing: object) -> str:
@@ -198,11 +247,22 @@ def counted(number: int, noun: str) -> str:
 
 
 @contextmanager
-def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say which file an error of the block is about, where the error does not."""
+def naming(path: str | os.PathLike[str], name: str = "") -> Iterator[None]:
+    """Say which file an error of the block is about, where the error does not.
+
+    The path takes the place of ``name``, if errors begin with it.
+
+    Examples
+    --------
+    >>> with naming("models/transe", "transe"):
+    ...     raise KgtrecError("transe: expected numbers")
+    Traceback (most recent call last):
+    kgtrec.errors.KgtrecError: models/transe: expected numbers
+    """
     try:
         yield
     except FormatError:
         raise
     except KgtrecError as error:
-        raise type(error)(f"{path}: {error}") from None
+        message = str(error).removeprefix(f"{name}: ") if name else str(error)
+        raise type(error)(f"{path}: {message}") from None

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from kgtrec.data.arrow import labels_of
-from kgtrec.data.campaign import Automatic, Campaign, People
+from kgtrec.data.campaign import PERSON_ROLES, Automatic, Campaign, People
 from kgtrec.data.judgements import ROLES, Judgements
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
@@ -27,7 +27,7 @@ from tests.judged_pools import judgements_of, pool_of
 def people_of(*rows: tuple[str, str, bool]) -> People:
     """Rows (name, role, active)."""
     names, person = Vocabulary.encoding(labels_of([row[0] for row in rows]))
-    role = np.array([ROLES.index(row[1]) for row in rows], np.int8)
+    role = np.array([PERSON_ROLES.index(row[1]) for row in rows], np.int8)
     return People(names, person, role, np.array([row[2] for row in rows], np.bool_))
 
 

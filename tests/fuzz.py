@@ -55,6 +55,7 @@ from kgtrec.formats.campaign.folder import (
     read_sources,
     read_templates,
 )
+from kgtrec.formats.campaign.gold import read_gold
 from kgtrec.formats.campaign.judgements import read_judgements
 from kgtrec.formats.campaign.kgc_sparsity import read_kgc_sparsity
 from kgtrec.formats.campaign.label_studio import read_label_studio, read_users
@@ -78,6 +79,9 @@ from kgtrec.study.config_file import read_study_config
 from kgtrec.study.folder import MANIFEST, NOTES, STEPS, read_study, step_table, write_step_table
 from kgtrec.study.report import study_report
 from kgtrec.study.steps import STEP, Steps
+from kgtrec.systems.adapter import Given
+from kgtrec.systems.ogb import is_submission
+from kgtrec.systems.registry import read_system
 from tests.campaign_folders import folder_of
 from tests.campaigns_by_hand import campaign_of
 from tests.formats.campaign.test_label_studio import USERS, YES, annotation, minimal, region, task
@@ -259,6 +263,50 @@ def outcome(target: Target, data: bytes) -> str:
     return "read"
 
 
+# models of other programs
+
+TRACES = [
+    "".join(
+        "{epoch: 1, event: example_rank, filter_splits: [train, valid, test], job_id: 1-a, o: 1, p: 0, rank: 2, "
+        f"rank_filtered: {rank}, s: 0, split: test, task: {task}}}\n"
+        for task, rank in (("sp", 1), ("po", 2))
+    )
+]
+DGLKE = '{"model_name": "ComplEx", "dataset": "w", "gamma": 12.0, "hidden_dim": 2, "emp_file": "entities.tsv"}'
+
+
+def _write_dictionaries(folder: Path) -> None:
+    (folder / "entity_ids.del").write_text("0\tann\n1\tbob\n")
+    (folder / "relation_ids.del").write_text("0\tlikes\n")
+
+
+def _write_embeddings(folder: Path) -> None:
+    texts = {"config.json": DGLKE, "entities.tsv": "0\tann\n1\tbob\n", "relations.tsv": "0\tlikes\n"}
+    for name, text in texts.items():
+        if not (folder / name).exists():
+            (folder / name).write_text(text)
+    for name, rows in (("entity", 2), ("relation", 1)):
+        if not (path := folder / f"w_ComplEx_{name}.npy").exists():
+            path.write_bytes(_npy_of(np.eye(rows, 4)))
+
+
+def _npy_of(array: Any) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+def _read_beside(write: Callable[[Path], None], kind: str) -> Callable[[Path], object]:
+    """Reads a model of which one file is changed; the others are written beside it."""
+
+    def read(path: Path) -> object:
+        write(path.parent)
+        system = read_system(path.parent, kind)
+        return system.name, list(system.entities) if hasattr(system, "entities") else None
+
+    return read
+
+
 # the formats
 
 
@@ -325,6 +373,13 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
         lambda path: (read_label_lines(path), read_label_lines(path, column=1)),
         "ann\tx\nbob\ty\ntea\tz\n",
     )
+    file("traces of LibKGE", "trace.yaml", _read_beside(_write_dictionaries, "libkge-trace"), *TRACES)
+    for what, name, data in (
+        ("settings", "config.json", DGLKE),
+        ("embeddings", "w_ComplEx_entity.npy", _npy_of(np.eye(2, 4))),
+        ("labels", "entities.tsv", "0\tann\n1\tbob\n"),
+    ):
+        file(f"{what} of DGL-KE", name, _read_beside(_write_embeddings, "dglke"), data)
     file("study configurations", "study.toml", partial(read_study_config, environment={}), *STUDY_CONFIGS)
     file("Label Studio exports", "export.json", partial(read_label_studio, users=USERS), *_exports())
     file("Label Studio users", "users.tsv", read_users, "user\tperson\n3\tann\nbob@example.org\tbob\n4\tbob\n")
@@ -336,12 +391,22 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
     )
     file("people", "people.tsv", read_people, "person\trole\tactive\nann\tannotator\tyes\nbob\texpert\tno\n")
     file(
+        "gold",
+        "gold.tsv",
+        partial(read_gold, pool=campaign_of().pool),
+        "head\trelation\ttail\tverdict\texplanation\nno\tcapital\toslo\tY\t\nno\tcapital\tbergen\tN\tOslo is\n",
+        "head\trelation\ttail\tverdict\na\t@near\tb\tY\n",
+    )
+    file(
         "templates", "templates.tsv", read_templates, "relation\ttemplate\ncapital\tIs {tail} the capital of {head}?\n"
     )
     file("sources", "sources.txt", read_sources, "# where to look\nen.wikipedia.org\nwikidata.org\n")
     file("families", "runs.tsv", read_families, "run\tfamily\ntranse\ttranslation\nrotate\n")
     for kind in ("csv", "jsonl"):
         made[f"tasks as {kind}"] = partial(_tasks, folder / kind, kind, "ann")
+    made["tasks as xlsx"] = partial(_tasks, folder / "xlsx", "xlsx", "ann")
+    for part in ("worksheets/sheet1.xml", "styles.xml", "workbook.xml", "_rels/workbook.xml.rels"):
+        made[f"workbooks' {part}"] = partial(_workbook_part, folder / part.replace("/", "-"), f"xl/{part}")
     made["tasks without a person"] = partial(_tasks, folder / "anybody", "csv", None)
     made["score matrices"] = partial(_score_matrix, folder / "matrix")
     made["orders of a matrix"] = partial(_order, folder / "order")
@@ -360,6 +425,13 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
     made["judgements"] = partial(_judgements, folder / "judgements")
     made["expert samples"] = partial(_expert_sample, folder / "experts")
     made["published labels"] = partial(_published, folder / "published")
+    file("ranking files", "preds.txt", partial(read_system, kind="anyburl"), *RANKING_FILES)
+    file("ranking files as gzip", "preds.txt.gz", read_system, gzip.compress(RANKING_FILES[0].encode(), mtime=0))
+    file("lists as JSON Lines", "a.jsonl", partial(read_system, kind="jsonl"), *JSON_LISTS)
+    made["names of entities"] = partial(_names_of_entities, folder / "entity-names")
+    made["predictions of SimKGC"] = partial(_simkgc, folder / "simkgc")
+    made["ranks of KG-BERT"] = partial(_kg_bert, folder / "kg-bert")
+    made["submissions to OGB"] = partial(_submission, folder / "ogb")
     made["study manifests"] = partial(_study_manifest, folder / "study")
     made["steps of a study"] = partial(_step, folder / "step")
     made["tables of a study"] = partial(_study_table, folder / "tables")
@@ -382,6 +454,18 @@ SCORE_TABLES = (
     "System,Depth,micro_mrr,map\ntranse,0,0.3,0.4\ntranse,1,0.2,\nrotate,0,.5,1e-3\n",
     'system,measure,side,value,low,high\n"a,b",RR,head,0.5,0.1,0.9\n"a,b",RR,tail,0.25,,\n',
     "System\tmap\na\t0.5\nb\t0.25\n",
+)
+RANKING_FILES = (
+    "ann likes tea\nHeads: bob\t0.5\tann\t1e-05\t\nTails: tea\t0.25\t\n"
+    "caf\u00e9 likes jam\nHeads: \nTails: tea\t0.5\tjam\t0.5\t\n",
+    "ice cream\tis a\tfood\r\nTails: food\t1\t\r\nHeads: ice cream\t1\tjam\t0.5\r\n",
+    "ann likes tea\nHeads: bob 0.5 ann 0.25 \nTails: tea 0.25\n",
+)
+JSON_LISTS = (
+    '{"head": "ann", "relation": "likes", "tail": null, "candidates": [["tea", 1], ["caf\\u00e9", 1], ["jam", -1]]}\n'
+    '{"head": null, "relation": "likes", "tail": "jam", "candidates": [["ann", 1e3]], "answer": "bob"}\n',
+    '{"relation": "knows", "tail": "jam", "candidates": ["ann", "bob"]}\n\n'
+    '{"head": "\u77e5", "relation": "knows", "candidates": []}\n',
 )
 RUN_TABLE = pa.table(
     {"question": ["head0", "head0", "tail1"], "entity": ["ann", "bob", "ann"], "score": [0.5, 0.25, 1.0]}
@@ -509,8 +593,27 @@ def _tasks(folder: Path, kind: str, person: str | None) -> Target:
     path, example = folder / f"tasks.{kind}", folder / f"example.{kind}"
     write_tasks(example, tasks_for(campaign_of(), "ann"))
     data = example.read_bytes()
-    filled = data.replace(b",,,", b",Y,https://a.b/c,n").replace(b'"verdict":""', b'"verdict":"N"')
+    filled = data.replace(b"\r\n,", b"\r\nY,").replace(b"?,,,", b"?,https://a.b/c,n,")
+    filled = filled.replace(b'"verdict": ""', b'"verdict": "N"')
+    assert filled != data or kind == "xlsx"
     return Target([data, filled], path.write_bytes, lambda: read_tasks(path, person=person))
+
+
+def _workbook_part(folder: Path, part: str) -> Target:
+    """A part of a workbook that is otherwise as it should be."""
+    folder.mkdir(parents=True)
+    path = folder / "tasks.xlsx"
+    write_tasks(path, tasks_for(campaign_of(), "ann"))
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+
+    def put(data: bytes) -> None:
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, own in (parts | {part: data}).items():
+                archive.writestr(name, own)
+
+    filled = parts[part].replace(b"<v>", b"<f>1+1</f><v>")
+    return Target([parts[part], filled], put, lambda: read_tasks(path))
 
 
 def _score_matrix(folder: Path) -> Target:
@@ -604,6 +707,48 @@ def _array_in_archive(folder: Path) -> Target:
                 archive.writestr(f"{name}.npy", data if name == "E" else _npy(array))
 
     return Target([_npy(factors["E"])], put, target.read)
+
+
+def _names_of_entities(folder: Path) -> Target:
+    folder.mkdir(parents=True)
+    (folder / "a.jsonl").write_text(JSON_LISTS[0])
+    path = folder / "names.tsv"
+    return Target(
+        [b"Q1\tann\tx\nQ2\ttea\ty\nQ5\tjam\tz\nQ3\tdot\tx\nQ4\tdot\tx\n"],
+        path.write_bytes,
+        lambda: read_system(folder / "a.jsonl", given=Given(entities=path, relations=None)),
+    )
+
+
+def _simkgc(folder: Path) -> Target:
+    """The predictions, or the triples and relations of the data, are changed."""
+    folder.mkdir(parents=True)
+    triple = {"head_id": "Q1", "head": "ann", "relation": "likes", "tail_id": "Q2", "tail": "caf\u00e9"}
+    prediction = {"head": "ann", "relation": "likes", "tail": "caf\u00e9", "pred_tail": "x", "rank": 3}
+    files = {
+        "eval_test.txt.json_forward_a.json": [prediction, prediction | {"rank": 1}],
+        "test.txt.json": [triple, triple],
+        "relations.json": {"P1": "likes", "P2": "knows"},
+    }
+    texts = {name: json.dumps(value, indent=2).encode() for name, value in files.items()}
+    return _parts(folder, texts, lambda: read_system(folder, "simkgc", Given(data=folder)))
+
+
+def _kg_bert(folder: Path) -> Target:
+    folder.mkdir(parents=True)
+    files = {"a_ranks.txt": b"0\t12\n7\t0\n", "test.tsv": b"ann\tlikes\ttea\nbob\tlikes\tjam\n"}
+    return _parts(folder, files, lambda: read_system(folder / "a_ranks.txt", "kg-bert", Given(data=folder)))
+
+
+def _submission(folder: Path) -> Target:
+    """The archive, the array in it, or that of the questions is changed."""
+    folder.mkdir(parents=True)
+    best, asked = np.array([[3, 2], [1, -1]], np.int32), np.array([[0, 1], [2, 0]])
+    buffer = io.BytesIO()
+    np.savez(buffer, t_pred_top10=best)
+    files = {"t_pred.npz": buffer.getvalue(), "val_hr.npy": _npy(asked)}
+    path = folder / "t_pred.npz"
+    return _parts(folder, files, lambda: (is_submission(path), read_system(path, "ogb", Given(data=folder))))
 
 
 def _vectors(folder: Path) -> Target:

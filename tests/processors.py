@@ -1,7 +1,7 @@
 """The processors that this one can pretend to be, by what OpenBLAS and NumPy read from the environment.
 
-python -m tests.processors prints a few environments that have each kernel, and one thread and two, a line each, as env
-takes them.
+python -m tests.processors prints a few environments, a line each, as env takes them: NumPy's plainest loops, the kernel
+that this processor chooses with two threads, and each other kernel with one.
 """
 
 from __future__ import annotations
@@ -40,9 +40,17 @@ def _without_simd() -> dict[str, str]:
     return {"NPY_DISABLE_CPU_FEATURES": ",".join(name for name in core.__cpu_dispatch__ if core.__cpu_features__[name])}
 
 
+def own_kernel() -> str:
+    """The one of OpenBLAS that this processor chooses."""
+    from threadpoolctl import threadpool_info
+
+    return next((each.get("architecture", "") for each in threadpool_info() if "numpy" in each["filepath"]), "")
+
+
 def _few() -> list[dict[str, str]]:
     every = environments()
-    return [every["plainest"], *(every[f"{kernel}-{2 - place % 2}"] for place, kernel in enumerate(kernels()[1:]))]
+    others = [name for name in kernels()[1:] if name != own_kernel()]
+    return [every["plainest"], {"OPENBLAS_NUM_THREADS": "2"}, *(every[f"{kernel}-1"] for kernel in others)]
 
 
 if __name__ == "__main__":

@@ -11,23 +11,39 @@ PACKAGE = Path(__file__).parents[1] / "kgtrec"
 
 _FLOORS = (
     ("errors", "lazy"),
+    ("workers",),
     ("kernels",),
     ("data",),
     ("measures",),
     ("formats",),
-    ("ranking", "collection", "baselines"),
-    ("evaluation",),
+    ("collection", "baselines", "systems"),
+    ("ranking",),
+    ("evaluation", "data_sets"),
     ("pooling",),
     ("alignment", "campaign"),
     ("openworld", "meta"),
     ("report",),
-    ("study",),
+    ("study", "pykeen"),
+    ("serve",),
     ("cli",),
 )
 #: room -> how far up it is; a room imports from lower floors, and from itself
 FLOOR = {room: floor for floor, rooms in enumerate(_FLOORS) for room in rooms}
 #: rooms whose modules are imported only when something is computed
-HEAVY = ("baselines", "collection", "ranking", "evaluation", "pooling", "campaign", "alignment", "meta", "openworld")
+HEAVY = (
+    "baselines",
+    "systems",
+    "collection",
+    "ranking",
+    "evaluation",
+    "pooling",
+    "campaign",
+    "alignment",
+    "meta",
+    "openworld",
+    "pykeen",
+    "serve",
+)
 #: what a module may import when it is itself imported; everything else waits inside a function
 LIGHT = {"numpy", "pyarrow", "click"}
 

@@ -87,6 +87,13 @@ def test_links_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_pictures_are_small():
+    """None is larger than 150 kB; a page that shows one is read on a phone too."""
+    sizes = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").iterdir()}
+    assert len(sizes) > 10
+    assert {name: size for name, size in sizes.items() if size > 150_000} == {}
+
+
 def strings(path: Path) -> list[str]:
     """Every string of a module, docstrings and f-strings as they stand in the source; expressions are none."""
     nodes = [*ast.walk(ast.parse(path.read_text()))]

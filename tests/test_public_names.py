@@ -16,6 +16,7 @@ SUBJECTS = (
     "baselines",
     "campaign",
     "collection",
+    "data_sets",
     "evaluation",
     "meta",
     "openworld",

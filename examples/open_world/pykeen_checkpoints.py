@@ -5,9 +5,9 @@
     python examples/open_world/pykeen_checkpoints.py W ranks
     kgtrec openworld curve W ranks --out curve
 
-One training run per model: at the epochs named in `SETTINGS`, or by `--epochs`, all questions are scored with
-`predict_h` and `predict_t`, and what is ranked is written as `NAME@EPOCHS.ranks.parquet`. Training then goes on, with
-the optimizer's state, as if nothing had been. Only PyKEEN's public functions are called.
+One training run per model: at the epochs named in `SETTINGS`, or by `--epochs`, all questions are scored and ranked as
+`kgtrec rank` does it for a saved model, and the ranks are written as `NAME@EPOCHS.ranks.parquet`. Training then goes
+on, with the optimizer's state, as if nothing had been. Only PyKEEN's public functions are called.
 
 The same seed gives the same ranks on the same machine. Torch runs on one thread: these models are so small that a
 second one costs more than it helps, and sums do not depend on how many cores there are.
@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,8 @@ from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError, nearest
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import read_collection
-from kgtrec.ranking.rank import rank_scores
+from kgtrec.ranking.system import rank_system
+from kgtrec.systems.pykeen import pykeen_system
 
 try:
     import torch
@@ -81,20 +81,6 @@ def facts(collection: Collection, *, inverse: bool = False) -> TriplesFactory:
     )
 
 
-def blocks(model: Model, collection: Collection, size: int) -> Iterator[tuple[np.ndarray, torch.Tensor]]:
-    """(rows, scores) of all questions, ``size`` at a time; a block asks from one side only."""
-    questions = collection.questions
-    pairs = np.stack([questions.anchor, questions.relation], axis=1).astype(np.int64)
-    for is_head in (True, False):
-        rows = np.flatnonzero(questions.is_head == is_head)
-        for first in range(0, len(rows), size):
-            block = rows[first : first + size]
-            asked = torch.as_tensor(pairs[block], device=model.device)
-            with torch.inference_mode():
-                scores = model.predict_h(asked.flip(1)) if is_head else model.predict_t(asked)
-            yield block, scores.cpu()
-
-
 class Checkpoints(TrainingCallback):
     """Ranks and writes after some epochs of a training run, which it leaves as it is."""
 
@@ -108,11 +94,9 @@ class Checkpoints(TrainingCallback):
         if epoch not in self.epochs:
             return
         label, trained = f"{self.name}@{epoch}", time.monotonic()
-        scores = blocks(self.model, self.collection, self.size)
-        ranks = rank_scores(
-            self.collection, scores, questions=self.collection, entities=self.collection, name=label, depth=0
-        )
-        table = ranks.answer_ranks
+        labels = self.collection.entities, self.collection.relations  # their codes are the model's numbers, see facts()
+        system = pykeen_system(self.model, labels, name=label)
+        table = rank_system(self.collection, system, depth=0, block=self.size).answer_ranks
         write_answer_ranks(path_of(self.out, label), table)
         now = time.monotonic()
         say(

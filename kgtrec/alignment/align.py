@@ -19,7 +19,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, nearest
+from kgtrec.errors import KgtrecError, one_of
 from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity, similarity_block
 from kgtrec.ranking.rank import Progress, joined_answer_ranks, ranked_blocks
 
@@ -33,18 +33,18 @@ Block = tuple[NDArray[np.intp], NDArray[Any]]
 
 
 def alignment_collection(alignments: Alignments, *, candidates: Candidates = "test") -> Collection:
-    """The test collection of an entity alignment task, for ``evaluate`` and everything else that takes a collection.
+    """The test collection of an entity alignment task, for ``evaluate`` and other functions that take a collection.
 
-    A test alignment (l, r) is the triple (l, aligned_with, r), so that two questions come out of it: ``tail``
-    questions go from left to right (the right entity is asked for), ``head`` questions from right to left. An entity
-    with several partners makes one question with several answers. Train alignments of a question's anchor are known,
-    and no wrong answers.
+    A test alignment (l, r) is the triple (l, aligned_with, r), which gives two questions: ``tail`` questions go from
+    left to right (the right entity is asked for), ``head`` questions from right to left. An entity with several
+    partners makes one question with several answers. Train alignments of a question's anchor are known, and are not
+    wrong answers.
 
     Parameters
     ----------
     alignments : Alignments
     candidates : {"test", "all"}
-        Whom a question's answers are ranked among: the other side's entities of the test alignments, as is common, or
+        The entities that answers are ranked among: the other side's entities of the test alignments, as is common, or
         all entities of the other side. The collection's entities are both sides' candidates, left ones first.
 
     Returns
@@ -54,7 +54,7 @@ def alignment_collection(alignments: Alignments, *, candidates: Candidates = "te
     Raises
     ------
     KgtrecError
-        If there is no test alignment, or a label is on both sides or holds white space.
+        If there is no test alignment, or a label is on both sides or contains white space.
 
     References
     ----------
@@ -79,12 +79,12 @@ def align(
     block: int | None = None,
     progress: Progress | None = None,
 ) -> AnswerRanks:
-    """Where the test alignments stand among the candidates, in both directions.
+    """Ranks of the test alignments among the candidates, in both directions.
 
     Parameters
     ----------
     system : EntityVectors or (n_left, n_right) array
-        Vectors, or a matrix of similarities, higher is more alike; a memory-mapped one is read as it is needed.
+        Vectors, or a matrix of similarities, higher is more similar; a memory-mapped one is read as needed.
     alignments : Alignments
     candidates : {"test", "all"}
         See :func:`alignment_collection`.
@@ -92,14 +92,14 @@ def align(
         Of vectors, see :func:`kgtrec.kernels.ranking.similarity.similarity_block`; a matrix has its own.
     name : str
     block : int, optional
-        Questions at a time, which bounds memory; by default as many as make 64 MiB of float64.
+        Questions at a time, which bounds memory; by default as many as fill 64 MiB of float64.
     progress : callable, optional
         Called with the number of questions done after each block.
 
     Returns
     -------
     AnswerRanks
-        Of the questions of ``alignment_collection(alignments, candidates=candidates)``; its fingerprint is in them.
+        For the questions of ``alignment_collection(alignments, candidates=candidates)``, with its fingerprint.
 
     Raises
     ------
@@ -124,13 +124,13 @@ def align(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """The questions of one direction, as a collection whose entities are the candidates of that direction alone."""
+    """The questions of one direction, as a collection whose entities are the candidates of that direction only."""
 
     is_head: bool  # from right to left: the left entity is asked for
     collection: Collection  # its questions' anchors are not filled in
     anchors: NDArray[np.intp]  # (n_questions,) row of the vectors for each question's anchor
     candidates: NDArray[np.intp]  # (n_entities,) row of the vectors for each candidate
-    first_question: int  # where the questions and the entities begin in the whole collection
+    first_question: int  # offset of the questions and of the entities in the whole collection
     first_entity: int
 
 
@@ -142,7 +142,7 @@ class Task:
     sides: tuple[Side, Side]
 
     def ranks(self, side: Side, blocks: Iterator[Block], name: str, progress: Progress | None) -> AnswerRanks:
-        """Answer ranks of one direction, in the terms of the whole collection."""
+        """Answer ranks of one direction, with the codes of the whole collection."""
         parts = ranked_blocks(
             side.collection,
             blocks,
@@ -169,7 +169,7 @@ class SimilarityBlocks:
     def __init__(
         self, system: EntityVectors | NDArray[Any], alignments: Alignments, similarity: Similarity, block: int | None
     ) -> None:
-        _choice("similarity", similarity, SIMILARITIES)
+        one_of("similarity to be one of", similarity, SIMILARITIES)
         vectors = isinstance(system, EntityVectors)
         if not vectors and not (isinstance(system, np.ndarray) and system.ndim == 2):
             raise KgtrecError(
@@ -188,7 +188,7 @@ class SimilarityBlocks:
         self._system, self._similarity, self._block = system, similarity, block
 
     def of(self, side: Side) -> Iterator[Block]:
-        """(question rows, similarities) of one direction, columns as its candidates."""
+        """(question rows, similarities) of one direction; columns are its candidates."""
         width = len(side.candidates)
         step = self._block or max(1, _BLOCK_BYTES // (8 * max(width, 1)))
         for first in range(0, len(side.anchors), step):
@@ -206,8 +206,8 @@ class SimilarityBlocks:
 
 
 def alignment_task(alignments: Alignments, candidates: Candidates) -> Task:
-    """The collection of :func:`alignment_collection` and what each direction needs to be ranked."""
-    _choice("candidates", candidates, CANDIDATES)
+    """The collection of :func:`alignment_collection` and the inputs for ranking each direction."""
+    one_of("candidates to be one of", candidates, CANDIDATES)
     if len(alignments.test) == 0:
         raise KgtrecError("expected at least one test alignment, found none")
     left, right = _candidates(alignments, candidates)
@@ -240,7 +240,7 @@ def _collection(
 
     def triples(pairs: Pairs) -> Triples:
         head, tail = codes[0][pairs[:, 0]], codes[1][pairs[:, 1]]
-        found = (head >= 0) & (tail >= 0)  # a train alignment may lie outside the candidates
+        found = (head >= 0) & (tail >= 0)  # a train alignment may be outside the candidates
         return Triples(head[found], np.zeros(found.sum(), np.int32), tail[found], entities, relations)
 
     none = np.zeros((0, 2), np.int32)
@@ -280,7 +280,7 @@ def _side(collection: Collection, rows: NDArray[np.intp], is_head: bool, questio
 
     none = np.zeros(0, np.int32)
     qrels, known = collection.qrels, collection.known
-    # both are sorted by question, and a direction's questions follow each other
+    # both are sorted by question, and the questions of one direction are consecutive
     judged, kept = (
         slice(*np.searchsorted(question, [first, questions.stop])) for question in (qrels.question, known.question)
     )
@@ -299,10 +299,3 @@ def _side(collection: Collection, rows: NDArray[np.intp], is_head: bool, questio
         Triples(none, none, none, labels, whole.relations),
     )
     return Side(is_head, view, rows[whole.anchor[questions]], rows[entities], first, first_entity)
-
-
-def _choice(what: str, found: str, choices: tuple[str, ...]) -> None:
-    if found not in choices:
-        raise KgtrecError(
-            f"expected {what} to be one of {', '.join(choices)}, found {found!r}{nearest(found, choices)}"
-        )

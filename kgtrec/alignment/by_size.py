@@ -1,4 +1,4 @@
-"""Entity alignment on test sets of many sizes: what a measure owes to the size of the test set."""
+"""Entity alignment on test sets of many sizes: how a measure depends on the size of the test set."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kgtrec.kernels.ranking.subset_ranks import SubsetCounts, count_within_subse
 from kgtrec.measures.names import parse_measures
 from kgtrec.ranking.rank import Progress, joined_answer_ranks
 
-# adjusted measures come with their chance levels; what is not registered is left out of the defaults
+# adjusted measures are registered with their chance levels; others are left out of the defaults
 STUDY_MEASURES = ("micro.MR", "micro.Hits@1", "micro.MRR", "micro.AMRI")
 
 
@@ -42,12 +42,12 @@ def study_alignment(
     block: int | None = None,
     progress: Progress | None = None,
 ) -> AlignmentStudy:
-    """The same similarities on test sets of several sizes, drawn from the test alignments.
+    """The same similarities on test sets of several sizes, sampled from the test alignments.
 
-    The candidates of a drawn set are its own entities, as in the common protocol. So the mean rank grows with the
-    size of the set and Hits@1 falls, though the system is the same; AMRI is made to stay. The similarities are worked
-    out once, whatever the number of sets, and compared once with those of the answers; memory holds 12 bytes per
-    answer and set besides.
+    The candidates of a sampled set are its own entities, as in the common protocol. So the mean rank grows with the
+    size of the set and Hits@1 falls, though the system is the same; AMRI is designed to stay constant. The
+    similarities are computed once for all sets, and compared once with those of the answers; this needs 12 bytes
+    per answer and set of additional memory.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def study_alignment(
     """
     parsed = parse_measures(
         STUDY_MEASURES if measures is None else measures
-    )  # a misspelt name is told before the work, not after
+    )  # a misspelt name is reported before the computation
     task = alignment_task(alignments, "test")
     pairs = distinct(_pair_keys(task.collection))
     sets = _drawn(len(pairs), sizes, repeats, seed)
@@ -106,7 +106,7 @@ def study_alignment(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sets:
-    """Drawn test sets, one column each."""
+    """Sampled test sets, one column each."""
 
     size: NDArray[np.int64]  # (k,)
     repeat: NDArray[np.int64]  # (k,)
@@ -135,7 +135,7 @@ def _pair_keys(collection: Collection) -> NDArray[np.int64]:
 
 
 class _Counter:
-    """Counts the answers of one direction within the drawn sets, as the blocks of scores go by."""
+    """Counts the answers of one direction within the sampled sets, from the blocks of scores as they are ranked."""
 
     def __init__(self, task: Task, side: Side, pairs: NDArray[np.int64], sets: _Sets) -> None:
         qrels, known = side.collection.qrels, side.collection.known
@@ -158,7 +158,7 @@ class _Counter:
         self._parts: list[SubsetCounts] = []
 
     def watching(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """The same blocks, in the order of the questions; each is counted once it has been found free of NaN."""
+        """The same blocks, in the order of the questions; each is counted when it has been checked for NaN."""
         for rows, scores in blocks:
             yield rows, scores
             start, stop = int(rows[0]), int(rows[-1]) + 1
@@ -176,7 +176,7 @@ class _Counter:
             )
 
     def counts(self) -> SubsetCounts:
-        """Of all blocks that went by; rows as in the direction's qrels."""
+        """Counts over all blocks; rows as in the direction's qrels."""
         return SubsetCounts(
             *(np.concatenate([getattr(part, name) for part in self._parts]) for name in ("above", "tied", "n_other"))
         )
@@ -190,7 +190,7 @@ def _scores(
     column: int,
     measures: Sequence[Any],
 ) -> Scores:
-    """Of one drawn set, which has the rows ``kept`` of the ranks."""
+    """Scores of one sampled set, which has the rows ``kept`` of the ranks."""
     used, codes = np.unique(whole.question[kept], return_inverse=True)
     question = codes.astype(np.int32)
     ids = Vocabulary(collection.questions.ids.decode(used))
@@ -216,8 +216,8 @@ def _scores(
     return evaluate(qrels, ranks.renamed(f"{whole.name} at size {len(question) // 2}"), measures)
 
 
-def joined_studies(studies: Sequence[AlignmentStudy], *, interval: float = 0.95) -> tuple[pa.Table, pa.Table]:
-    """The long tables and the summaries of several systems, each as one.
+def joined_studies(studies: Sequence[AlignmentStudy]) -> tuple[pa.Table, pa.Table]:
+    """The long tables of several systems as one, and their summaries as one.
 
     Raises
     ------
@@ -228,5 +228,5 @@ def joined_studies(studies: Sequence[AlignmentStudy], *, interval: float = 0.95)
         raise KgtrecError("expected at least one study, found none")
     return (
         pa.concat_tables([study.to_table() for study in studies]),
-        pa.concat_tables([study.summary(interval) for study in studies]),
+        pa.concat_tables([study.summary() for study in studies]),
     )

@@ -1,4 +1,4 @@
-"""Baseline systems, usable on any KG: a yardstick, and systems of other kinds to diversify a pool."""
+"""Baseline systems for any KG: for comparison, and to make a pool more diverse."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from kgtrec.baselines.record import Baseline, Model, Option, Settings
 from kgtrec.baselines.rules import INVERSE, RULES
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import Triples
-from kgtrec.errors import KgtrecError, nearest
+from kgtrec.errors import KgtrecError, one_of
 
 __all__ = [
+    "ALL",
     "BASELINES",
     "Baseline",
     "Model",
@@ -26,11 +27,13 @@ __all__ = [
     "baseline",
     "baseline_blocks",
     "baseline_checkpoints",
+    "baselines_of",
     "fit_baseline",
     "score_blocks",
 ]
 
 BASELINES = {record.name: record for record in (POPULARITY, INVERSE, NEIGHBOURS, RULES, SVD, RESCAL, RANDOM, CONSTANT)}
+ALL = "all"  # stands for those that are no controls
 _BLOCK_BYTES = 1 << 25
 
 
@@ -47,9 +50,25 @@ def baseline(name: str) -> Baseline:
     >>> baseline("svd").settings({"factors": "20"})
     {'factors': 20}
     """
-    if name not in BASELINES:
-        raise KgtrecError(f"no baseline {name!r}{nearest(name, BASELINES)}; there are {', '.join(BASELINES)}")
+    one_of("a baseline of", name, BASELINES)
     return BASELINES[name]
+
+
+def baselines_of(name: str) -> list[Baseline]:
+    """The records of a baseline, or of ``all``, those that are no controls.
+
+    Raises
+    ------
+    KgtrecError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> [record.name for record in baselines_of("svd")]
+    ['svd']
+    """
+    one_of("a baseline of", name, (*BASELINES, ALL))
+    return [record for record in BASELINES.values() if not record.is_control] if name == ALL else [BASELINES[name]]
 
 
 def fit_baseline(name: str, train: Triples, *, seed: int = 0, **options: Any) -> Model:
@@ -60,11 +79,11 @@ def fit_baseline(name: str, train: Triples, *, seed: int = 0, **options: Any) ->
     name : str
         One of ``BASELINES``.
     train : Triples
-        What it may learn from; its vocabularies are those of the questions that it is to answer.
+        The facts to learn from; with the vocabularies of the questions that it will answer.
     seed : int
-        Of whatever the baseline draws.
+        Random seed of the baseline.
     **options
-        Settings of the baseline, see its record; text is read as a number where one is due.
+        Settings of the baseline, see its record; text is read as a number where one is needed.
 
     Returns
     -------
@@ -101,7 +120,7 @@ def baseline_blocks(
         As for :func:`fit_baseline`.
     collection : Collection
     block : int, optional
-        How many questions at a time; by default as many as make a block of 32 MB. Scores do not depend on it.
+        How many questions at a time; by default as many as fill 32 MB. Scores do not depend on it.
 
     Yields
     ------
@@ -126,29 +145,29 @@ def baseline_blocks(
 def baseline_checkpoints(
     name: str, train: Triples, *, seed: int = 0, **options: Any | Sequence[Any]
 ) -> Iterator[tuple[Settings, Model]]:
-    """A baseline under every combination of settings: systems that grow stronger step by step.
+    """A baseline under every combination of settings, such as systems of increasing strength.
 
-    What the combinations have in common is done once: all ranks of ``svd`` come out of one decomposition, and all
-    numbers of rounds of ``rescal`` out of one run of least squares.
+    Common work is done once: all ranks of ``svd`` use one decomposition, and all numbers of rounds of ``rescal`` one
+    run of least squares.
 
     Parameters
     ----------
     name, train, seed
         As for :func:`fit_baseline`.
     **options
-        One value or several of each setting.
+        One value or several for each setting.
 
     Yields
     ------
     settings : dict
-        Of all options.
+        Values of all options.
     model : Model
-        What :func:`fit_baseline` gives for them, but for the last digits of ``svd``.
+        The result of :func:`fit_baseline` for them, apart from the last digits of ``svd``.
 
     Raises
     ------
     KgtrecError
-        As :func:`fit_baseline`, or if an option has no value or one twice.
+        As :func:`fit_baseline`, or if an option has no value or a repeated one.
 
     Examples
     --------

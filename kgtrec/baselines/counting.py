@@ -1,4 +1,4 @@
-"""Baselines that count: how popular an entity is at its place, and two controls that know nothing."""
+"""Baselines that count: the popularity of an entity at its position, and two controls that ignore the facts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from kgtrec.baselines.graph import Graph, Places
 from kgtrec.baselines.record import Baseline, Scorer
+from kgtrec.kernels.sampling.random_order import mixed
 
 
 def _fit_popularity(graph: Graph, *, seed: int) -> Scorer:
@@ -15,7 +16,7 @@ def _fit_popularity(graph: Graph, *, seed: int) -> Scorer:
     ones = np.ones(len(graph.answer))
     counts = csr_array((ones, (graph.direction, graph.answer)), shape=(graph.n_directions, graph.n_entities))
     facts = np.bincount(graph.answer, minlength=graph.n_entities)
-    # below 1, so that it orders only the entities that never stood at this place of the relation
+    # below 1, so that it orders only the entities that never occur at this position of the relation
     share = np.round(facts / (facts.max() + 1), 6)
 
     def score(anchor: Places, direction: Places) -> NDArray[np.float64]:
@@ -30,36 +31,28 @@ def _fit_constant(graph: Graph, *, seed: int) -> Scorer:
 
 
 def _fit_random(graph: Graph, *, seed: int) -> Scorer:
-    entity = _mixed(np.arange(graph.n_entities, dtype=np.uint64) + np.uint64(seed) * np.uint64(1 << 32))
+    entity = mixed(np.arange(graph.n_entities, dtype=np.uint64) + np.uint64(seed) * np.uint64(1 << 32))
 
     def score(anchor: Places, direction: Places) -> NDArray[np.float64]:
-        question = _mixed((anchor * graph.n_directions + direction).astype(np.uint64))
-        # the upper 32 bits: whole numbers, which are exact and seldom tie
-        return (_mixed(question[:, None] ^ entity) >> np.uint64(32)).astype(np.float64)
+        question = mixed((anchor * graph.n_directions + direction).astype(np.uint64))
+        # the upper 32 bits: whole numbers, which are exact and rarely tie
+        return (mixed(question[:, None] ^ entity) >> np.uint64(32)).astype(np.float64)
 
     return score
-
-
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A bijective hash of 64 bits (the finaliser of SplitMix64), so that each cell is drawn without its neighbours."""
-    numbers = numbers + np.uint64(0x9E3779B97F4A7C15)
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
 
 
 POPULARITY = Baseline(
     "popularity",
     _fit_popularity,
-    "How many train facts have the entity at the asked place of the relation; entities that never stood there come "
-    "after, by their share of all facts.",
-    "Akrami et al., Realistic Re-evaluation of Knowledge Graph Completion Methods, SIGMOD 2020 (simple statistics as "
-    "a yardstick)",
+    "How many train facts have the entity at the asked position of the relation; entities that never occur there "
+    "come after, by their share of all facts.",
+    "Akrami et al., Realistic Re-evaluation of Knowledge Graph Completion Methods, SIGMOD 2020 (simple statistics for "
+    "comparison)",
 )
 CONSTANT = Baseline(
     "constant",
     _fit_constant,
-    "The same score for all: every candidate ties.",
+    "The same score for all: all candidates are tied.",
     "Berrendorf et al. 2020, arXiv:2002.06914 (why ties need a rule)",
     is_control=True,
 )

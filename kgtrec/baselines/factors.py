@@ -1,8 +1,8 @@
 """Baselines that factorise: truncated SVD of a relation-wise incidence, and RESCAL by alternating least squares.
 
-Scores are the same bits on every processor, with any number of threads, and in whatever block a question stands: the
-factors come out of :mod:`kgtrec.kernels.ranking.reproducible`, and are rounded to so few bits that every product and
-sum of them is exact in float64. Sparse matrices hold nothing but ones, so that a product with one is a sum in their
+Scores are the same bits on every processor, with any number of threads, and in blocks of any size: the
+factors are computed by :mod:`kgtrec.kernels.ranking.reproducible`, and are rounded to so few bits that every product
+and sum of them is exact in float64. Sparse matrices contain only ones, so that a product with one is a sum in their
 order, whether or not the processor fuses multiplications with additions.
 """
 
@@ -37,9 +37,9 @@ def _fit_svd(graph: Graph, *, seed: int, factors: int) -> Scorer:
 
 
 def _fit_svds(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iterator[tuple[Settings, Scorer]]:
-    """One decomposition at the largest rank, of which the others are the first columns.
+    """One decomposition at the largest rank; the others are its first columns.
 
-    Rows are anchors, columns are the (direction, answer) pairs of train, cells say whether the fact is there.
+    Rows are anchors, columns are the (direction, answer) pairs of train, cells say whether the fact exists.
     """
     n = graph.n_entities
     columns, column = np.unique(graph.direction * n + graph.answer, return_inverse=True)
@@ -75,7 +75,7 @@ def _truncated_svd(
     Of a matrix of zeros and ones X: eigenvectors of X X^T, and their products with X.
     """
     shared = np.bincount(column, minlength=shape[1])[column] > 1
-    # a column with one fact only adds 1 to a cell of the diagonal, so most columns need not be gone through
+    # a column with only one fact adds 1 to a cell of the diagonal, so most columns need not be visited
     alone = np.bincount(row[~shared], minlength=shape[0]).astype(np.float64)[:, None]
     few, column_of_few = np.unique(column[shared], return_inverse=True)
     matrix = _ones(row[shared], column_of_few, (shape[0], len(few)))
@@ -94,7 +94,7 @@ def _truncated_svd(
 
 
 def _ones(row: Places, column: Places, shape: tuple[int, int]) -> Any:
-    """A sparse matrix with a 1 for each (row, column), one that stands twice being kept as two."""
+    """A sparse matrix with a 1 for each (row, column); a repeated one is kept twice."""
     from scipy.sparse import csr_array
 
     order = np.lexsort((column, row))
@@ -109,7 +109,7 @@ def _fit_rescal(graph: Graph, *, seed: int, factors: int, iterations: int, decay
 
 
 def _fit_rescals(graph: Graph, several: Sequence[Settings], *, seed: int) -> Iterator[tuple[Settings, Scorer]]:
-    """One run of least squares for all that differ in the number of its rounds only."""
+    """One run of least squares for all settings that differ only in the number of rounds."""
     groups: dict[tuple[int, float], dict[int, Settings]] = {}
     for settings in several:
         own = groups.setdefault((int(settings["factors"]), float(settings["decay"])), {})
@@ -158,14 +158,14 @@ def rescal(graph: Graph, *, seed: int, factors: int, iterations: int, decay: flo
 
 
 def rescal_rounds(graph: Graph, *, seed: int, factors: int, decay: float) -> Iterator[tuple[Matrix, Matrix]]:
-    """What :func:`rescal` gives after 0, 1, 2, ... rounds of least squares, without end."""
+    """The results of :func:`rescal` after 0, 1, 2, ... rounds of least squares, without end."""
     links = _Links.of(graph)
     entity = _leading_eigenvectors(graph, factors, seed)
     while True:
-        # the model is the same in any rotation of its factors; in this one A^T A is diagonal
+        # the model is invariant under rotations of its factors; in this one A^T A is diagonal
         squares, rotation = eigenvectors(tall_product(entity, entity))
         entity, squares = product(entity, rotation), np.maximum(squares, 0.0)
-        # of the slice of each relation X: X A, a row for each head, and X^T A, a row for each tail
+        # for the slice X of each relation: X A, one row per head, and X^T A, one row per tail
         to_tails, to_heads = links.to_tails @ entity, links.to_heads @ entity
         core = _cores(links, entity, to_tails, squares, decay)
         yield entity, core
@@ -173,15 +173,15 @@ def rescal_rounds(graph: Graph, *, seed: int, factors: int, decay: float) -> Ite
 
 
 def _leading_eigenvectors(graph: Graph, factors: int, seed: int) -> Matrix:
-    """Where the squares begin: the eigenvectors of all slices and their transposes, summed, of largest magnitude."""
-    # a row per direction of a fact: the sum of a slice and its transpose
+    """The start of least squares: the leading eigenvectors of the sum of all slices and their transposes."""
+    # one row per direction of a fact: the sum of a slice and its transpose
     total = _ones(graph.anchor, graph.answer, (graph.n_entities, graph.n_entities))
     return leading_eigenvectors(lambda block: total @ (total @ block), graph.n_entities, factors, seed=seed)[1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Links:
-    """The facts of all relations, a row for each head of a relation and one for each tail of a relation."""
+    """The facts of all relations, one row per head of a relation and one per tail of a relation."""
 
     heads: Places  # (rows of to_tails,) the entity
     tails: Places  # (rows of to_heads,)
@@ -214,16 +214,16 @@ class _Links:
 
 
 def _cores(links: _Links, entity: Matrix, to_tails: Matrix, squares: Matrix, decay: float) -> Matrix:
-    """Ridge regression of each slice on the products of entity factors, cell by cell as A^T A is diagonal.
+    """Ridge regression of each slice on the products of entity factors, cell by cell since A^T A is diagonal.
 
-    Each core is on one grid, as both its rows and its columns are summed over.
+    Each core is on one grid, since sums run over both its rows and its columns.
     """
     sums = [tall_product(entity[links.heads[heads]], to_tails[heads]) for heads, _ in links.of_relations()]
     return on_grid(np.stack(sums) / (squares[:, None] * squares + decay), (-2, -1))
 
 
 def _entities(links: _Links, to_tails: Matrix, to_heads: Matrix, squares: Matrix, core: Matrix, decay: float) -> Matrix:
-    """Ridge regression of all slices and their transposes on the factors at the other end."""
+    """Ridge regression of all slices and their transposes on the factors of the other side."""
     n, k = links.to_tails.shape[1], core.shape[1]
     numerator: Matrix = np.zeros((n, k))
     for (heads, tails), mixing in zip(links.of_relations(), core, strict=True):
@@ -241,8 +241,8 @@ def _entities(links: _Links, to_tails: Matrix, to_heads: Matrix, squares: Matrix
 SVD = Baseline(
     "svd",
     _fit_svd,
-    "Truncated SVD of the incidence of anchors and (relation, side, entity): anchors with like facts get like answers; "
-    "entities never seen at the asked place get -1.",
+    "Truncated SVD of the incidence of anchors and (relation, side, entity): similar facts give similar answers; "
+    "entities never seen at the asked position get -1.",
     "Deerwester et al., Indexing by latent semantic analysis, JASIS 1990; Cremonesi et al., Performance of recommender "
     "algorithms on top-n recommendation tasks, RecSys 2010 (PureSVD)",
     {"factors": Option(100, "rank of the approximation")},
@@ -256,7 +256,7 @@ RESCAL = Baseline(
     {
         "factors": Option(100, "length of an entity's vector"),
         "iterations": Option(15, "rounds of least squares"),
-        "decay": Option(3.0, "weight of the squared norms; too much of it makes every score 0", least=0.001),
+        "decay": Option(3.0, "weight of the squared norms; if it is too large, every score is 0", least=0.001),
     },
     fit_several=_fit_rescals,
 )

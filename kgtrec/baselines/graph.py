@@ -1,7 +1,7 @@
 """Train facts as every baseline sees them: from an anchor, in a direction, to an answer.
 
-A tail question (a, r, ?) asks in direction r; a head question (?, r, a) asks in direction r + number of relations,
-against the relation. So one rule, count or factor serves both sides.
+A tail question (a, r, ?) has direction r; a head question (?, r, a) has direction r + number of relations, which is
+against the relation. So one rule, count or factor is enough for both sides.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def asked(questions: Questions, rows: NDArray[np.intp]) -> tuple[Places, Places]
 
 
 def ranges(first: Places, count: Places) -> tuple[Places, Places]:
-    """The places first[i], ..., first[i] + count[i] - 1 of every i, one after another, as (i, place).
+    """The indices first[i], ..., first[i] + count[i] - 1 of every i, one after another, as (i, index).
 
     Examples
     --------
@@ -89,7 +89,7 @@ def ranges(first: Places, count: Places) -> tuple[Places, Places]:
 
 
 def slices(size: Places, limit: int) -> list[tuple[int, int]]:
-    """Cuts items into runs [first, last) whose sizes sum to at most ``limit``; a larger item stands alone.
+    """Cuts items into runs [first, last) whose sizes sum to at most ``limit``; a larger item is a run by itself.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A baseline that counts walks: who is close to the anchor, whatever the relations on the way."""
+"""A baseline that counts walks: entities close to the anchor, over any relations."""
 
 from __future__ import annotations
 
@@ -41,16 +41,15 @@ NEIGHBOURS = Baseline(
     "neighbours",
     _fit_neighbours,
     "Katz's index: walks of few steps between anchor and candidate over any relations, short ones counting more; "
-    "candidates seen at the asked place of the relation come first.",
+    "candidates seen at the asked position of the relation come first.",
     "Katz, A new status index derived from sociometric analysis, Psychometrika 1953; Liben-Nowell and Kleinberg, The "
     "link prediction problem for social networks, CIKM 2003",
     {
         "steps": Option(3, "longest walk"),
-        "damping": Option(200, "how many walks of one more step weigh as much as one walk"),
+        "damping": Option(200, "how many walks of one more step have the same weight as one walk"),
         "candidates": Option(
             "seen",
-            "seen: those that stood at the asked place of the relation come first; any: no "
-            "regard to the relation at all",
+            "seen: those that occur at the asked position of the relation come first; any: the relation is ignored",
             ("seen", "any"),
         ),
     },

@@ -1,4 +1,4 @@
-"""The record that every baseline is registered with; the command line, its help and the tests read it."""
+"""The record by which every baseline is registered; the command line, its help and the tests read it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgtrec.baselines.graph import Graph, Places, asked
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, nearest, whole_number
+from kgtrec.errors import CollectionError, KgtrecError, nearest, one_of, whole_number
 
 # (b,) anchors and (b,) directions -> (b, n_entities) float64 scores, a new array, no NaN
 Scorer = Callable[[Places, Places], NDArray[np.float64]]
@@ -27,11 +27,11 @@ class Option:
 
     default: int | float | str
     description: str
-    choices: tuple[str, ...] = ()  # of a text option
+    choices: tuple[str, ...] = ()  # for a text option
     least: float = 1  # smallest value of a number
 
     def read(self, name: str, value: Any) -> int | float | str:
-        """``value``, which may be text, in the type of the default; a KgtrecError where it does not fit."""
+        """``value``, which may be text, in the type of the default; a KgtrecError if it is invalid."""
         kind = type(self.default)
         try:
             whole = kind is not int or float(value) == int(float(value))
@@ -41,8 +41,7 @@ class Option:
         if not whole:
             raise KgtrecError(f"expected {'a whole number' if kind is int else 'a number'} for {name}, found {value!r}")
         if isinstance(read, str):
-            if read not in self.choices:
-                raise KgtrecError(f"expected one of {', '.join(self.choices)} for {name}, found {read!r}")
+            one_of(f"{name} to be one of", read, self.choices)
         elif not self.least <= read < float("inf"):
             raise KgtrecError(f"expected {name} to be {self.least:g} or more, found {value}")
         return read
@@ -63,23 +62,23 @@ class Model:
         Parameters
         ----------
         questions : Questions
-            Over the same entities and relations as the facts that the baseline was fitted to.
+            With the same entities and relations as the facts that the baseline was fitted to.
         rows : (b,) int array
-            Which of them.
+            Rows of the questions to score.
 
         Returns
         -------
         (b, n_entities) float array
-            A question's scores do not depend on which others stand in the block.
+            A question's scores do not depend on the others in the block.
 
         Raises
         ------
         CollectionError
-            If the questions are over other entities or relations.
+            If the questions have other entities or relations.
         """
         if not (questions.entities.same_as(self.entities) and questions.relations.same_as(self.relations)):
             raise CollectionError(
-                f"expected questions over the entities and relations that {self.name} was fitted to, found others; "
+                f"expected questions with the entities and relations that {self.name} was fitted to, found others; "
                 "fit it to the train triples of the same collection"
             )
         return self.score(*asked(questions, rows))
@@ -94,8 +93,9 @@ class Baseline:
     description: str  # one sentence, no formula markup
     source: str  # citation
     options: Mapping[str, Option] = field(default_factory=dict)
-    is_control: bool = False  # True: knows nothing of the facts, and says what a measure gives to ignorance
-    # (graph, settings, *, seed) -> each of the settings once, in any order, with its scorer; None: each is fitted anew
+    is_control: bool = False  # True: ignores the facts, and shows the value of a measure without knowledge
+    # (graph, settings, *, seed) -> each of the settings once, in any order, with its scorer; None: each is fitted
+    # separately
     fit_several: Callable[..., Iterator[tuple[Settings, Scorer]]] | None = None
 
     def settings(self, options: Mapping[str, Any]) -> dict[str, int | float | str]:
@@ -126,12 +126,12 @@ class Baseline:
     def checkpoints(
         self, train: Triples, *, seed: int = 0, **options: Any | Sequence[Any]
     ) -> Iterator[tuple[Settings, Model]]:
-        """The baseline under every combination of settings, with the work shared that they have in common.
+        """The baseline under every combination of settings; common work is done once.
 
         Raises
         ------
         KgtrecError
-            As :meth:`fitted`, or if an option has no value or one twice.
+            As :meth:`fitted`, or if an option has no value or a repeated one.
         """
         self._require(train, seed)
         several = self.combinations(options)
@@ -149,7 +149,7 @@ class Baseline:
             yield settings, Model(self.name, train.entities, train.relations, score)
 
     def combinations(self, options: Mapping[str, Any]) -> list[Settings]:
-        """All settings of every combination of options, of which each has one value or several."""
+        """All settings of every combination of options, each of which has one value or several."""
         values = {
             name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
             for name, value in options.items()

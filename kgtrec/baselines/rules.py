@@ -1,8 +1,8 @@
 """Baselines of mined Horn rules: inverse and equivalent relations, and paths of two steps.
 
-A rule says: where its body leads from x to y, the fact (x, d, y) holds, d being a direction
-(:mod:`kgtrec.baselines.graph`). Its confidence is hits / (body pairs + a discount), as in AnyBURL, so that few
-observations never make a certain rule. Variables of a rule stand for different entities.
+A rule says that where its body leads from x to y, the fact (x, d, y) holds, where d is a direction
+(:mod:`kgtrec.baselines.graph`). Its confidence is hits / (body pairs + a discount), as in AnyBURL, so that a rule
+with few observations is never certain. Different variables of a rule are different entities.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from kgtrec.baselines.graph import Graph, Places, ranges, slices
 from kgtrec.baselines.record import Baseline, Option, Scorer
 from kgtrec.kernels.integer_keys import distinct
 
-_CHUNK = 4_000_000  # body pairs held at once
+_CHUNK = 4_000_000  # body pairs in memory at a time
 _DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rules:
-    """Mined rules, sorted by the direction that they conclude, then by rising confidence."""
+    """Mined rules, sorted by the concluded direction, then by rising confidence."""
 
     target: Places  # (n,) direction concluded
     first: Places  # (n,) direction of the first step
-    second: Places  # (n,) direction of the second step, n_directions where the body has one step only
+    second: Places  # (n,) direction of the second step, n_directions where the body has only one step
     confidence: NDArray[np.float64]  # (n,) in (0, 1)
 
     def __len__(self) -> int:
@@ -40,7 +40,7 @@ class Rules:
 
 
 def mine_one_step(graph: Graph, *, discount: int, support: int) -> Rules:
-    """All rules with one step: every relation that holds between the same pairs, either way round.
+    """All rules with one step: every relation that holds between the same pairs, in either direction.
 
     Examples
     --------
@@ -65,16 +65,16 @@ def mine_one_step(graph: Graph, *, discount: int, support: int) -> Rules:
 
 
 def mine(graph: Graph, *, seed: int, anchors: int, discount: int, support: int, most: int) -> Rules:
-    """Rules with one and two steps, from the bodies that start at a seeded sample of each direction's anchors.
+    """Rules with one and two steps, from the bodies that start at a random sample of each direction's anchors.
 
     A body pair (x, y) counts only where x has some answer in the concluded direction (the partial-completeness
-    confidence of AMIE): of the others nothing is known.
+    confidence of AMIE): nothing is known about the others.
     """
     n_directions, n_bodies = graph.n_directions, graph.n_directions * (graph.n_directions + 1)
     sample = _sampled_anchors(graph, anchors, np.random.Generator(np.random.PCG64(seed)))
     sizes, (rule, hits) = _observed(graph, sample)
     target, body = rule // n_bodies, rule % n_bodies
-    # that a direction follows from itself is no rule
+    # a direction that follows from itself is not a rule
     kept = (hits >= support) & (body != target * (n_directions + 1) + n_directions)
     target, body, hits = target[kept], body[kept], hits[kept]
     total = _body_totals(graph, sample, sizes, target, body)
@@ -92,7 +92,7 @@ def _sorted(target: Places, first: Places, second: Places, confidence: NDArray[n
 
 
 def _sampled_anchors(graph: Graph, most: int, rng: np.random.Generator) -> Places:
-    """At most ``most`` anchors of each direction, all of them together, sorted."""
+    """At most ``most`` anchors of each direction, together and sorted."""
     starts = np.unique(graph.key)
     anchor, direction = starts // graph.n_directions, starts % graph.n_directions
     order = np.lexsort((rng.permutation(graph.n_entities)[anchor], direction))
@@ -106,7 +106,7 @@ def _bodies(graph: Graph, sample: Places) -> Iterator[tuple[Places, Places, Plac
     n_bodies = n_directions * (n_directions + 1)
     degree = np.bincount(graph.anchor, minlength=n)
     reach = np.bincount(graph.anchor, weights=degree[graph.answer] + 1, minlength=n).astype(np.int64)
-    # at least a thousandth of a chunk for each anchor, so that the keys below stay within 64 bits
+    # at least a thousandth of a chunk for each anchor, so that the keys below fit into 64 bits
     for begin, end in slices(np.maximum(reach[sample], _CHUNK // 1000), _CHUNK):
         own = sample[begin:end]
         x, edge = graph.from_anchor(own)
@@ -125,7 +125,7 @@ def _where(kept: NDArray[np.bool_], *columns: Places) -> tuple[Places, ...]:
 
 
 def _observed(graph: Graph, sample: Places) -> tuple[tuple[Places, Places, Places], tuple[Places, Places]]:
-    """How many y each (x, body) reaches, as (x, body, count); and how often that concludes a fact, as (rule, hits)."""
+    """The number of y that each (x, body) reaches, as (x, body, count), and of concluded facts, as (rule, hits)."""
     n_bodies = graph.n_directions * (graph.n_directions + 1)
     by_pair = np.argsort(graph.anchor * graph.n_entities + graph.answer, kind="stable")
     pair = (graph.anchor * graph.n_entities + graph.answer)[by_pair]
@@ -169,7 +169,7 @@ def _body_totals(
 def _reached(
     graph: Graph, rules: Rules, anchor: Places, direction: Places
 ) -> Iterator[tuple[Places, Places, Places, Places]]:
-    """What rules conclude for questions: chunks of (question, rule, answer, number of the question-rule pair)."""
+    """The conclusions of rules for questions: chunks of (question, rule, answer, number of the question-rule pair)."""
     question, rule = ranges(*rules.span(direction))
     pair, edge = graph.from_anchor_in(anchor[question], rules.first[rule])
     between = graph.answer[edge]
@@ -202,7 +202,7 @@ def _scorer(graph: Graph, rules: Rules, aggregate: str) -> Scorer:
     def noisy_or(anchor: Places, direction: Places) -> NDArray[np.float64]:
         doubt = np.ones(len(anchor) * n)
         for question, rule, answer, pair in _reached(graph, rules, anchor, direction):
-            # one rule speaks once for an answer, however many paths lead there
+            # a rule counts once for an answer, however many paths lead there
             once = np.unique(pair * n + answer, return_index=True)[1]
             np.multiply.at(doubt, (question * n + answer)[once], 1 - rules.confidence[rule[once]])
         return np.round(1 - doubt, _DIGITS).reshape(-1, n)
@@ -221,15 +221,15 @@ def _fit_rules(
     return _scorer(graph, rules, aggregate)
 
 
-_DISCOUNT = Option(5, "added to the number of body pairs, so that few observations make no certain rule")
-_SUPPORT = Option(2, "least number of train facts that a rule must conclude rightly")
-_AGGREGATE = "how several rules for one answer are put together"
+_DISCOUNT = Option(5, "added to the number of body pairs, so that a rule with few observations is not certain")
+_SUPPORT = Option(2, "lowest number of train facts that a rule must conclude correctly")
+_AGGREGATE = "how several rules for one answer are combined"
 _KINDS = ("max", "noisy-or")
 INVERSE = Baseline(
     "inverse",
     _fit_inverse,
-    "Inverse, symmetric and equivalent relations: what holds between anchor and candidate, and how often the asked "
-    "relation holds there too.",
+    "Inverse, symmetric and equivalent relations: the relations between anchor and candidate, and how often the "
+    "asked relation holds there too.",
     "Toutanova and Chen, Observed versus latent features for knowledge base and text inference, CVSC 2015; Dettmers "
     "et al., Convolutional 2D knowledge graph embeddings, AAAI 2018 (the inverse model)",
     {"discount": _DISCOUNT, "support": _SUPPORT, "aggregate": Option("noisy-or", _AGGREGATE, _KINDS)},
@@ -241,7 +241,7 @@ RULES = Baseline(
     "Galarraga et al., AMIE, WWW 2013 (confidence); Meilicke et al., Anytime bottom-up rule learning for knowledge "
     "graph completion, IJCAI 2019 (discount, aggregation)",
     {
-        "anchors": Option(100, "how many anchors of each direction are looked at"),
+        "anchors": Option(100, "how many anchors of each direction are sampled"),
         "most": Option(200, "how many rules of each direction are kept"),
         "discount": _DISCOUNT,
         "support": _SUPPORT,

@@ -1,4 +1,4 @@
-"""Have a pool judged by people, and get qrels back."""
+"""Campaigns in which people judge a pool, which gives qrels."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ __all__ = offer(
         "campaign.decide": ("decide",),
         "campaign.track": ("track", "CampaignProgress"),
         "campaign.agreement": ("annotator_agreement", "AgreementReport"),
+        "campaign.calibrate": ("calibration", "Calibration"),
+        "campaign.gold": ("GivenTasks", "given_to_annotators"),
+        "formats.campaign.gold": ("read_gold", "write_gold"),
         "campaign.expert_sample": ("draw_sample", "sample_report"),
         "campaign.qrels": ("question_level", "triple_level", "with_judgements", "report_qrels", "QrelsReport"),
         "campaign.diagnostics": ("diagnose", "Diagnostics"),
@@ -28,6 +31,7 @@ __all__ = offer(
         "data.campaign": ("Assignments", "Automatic", "Campaign", "People"),
         "data.decisions": ("Decisions",),
         "data.expert_sample": ("ExpertSample", "SampleReport"),
+        "data.gold": ("Gold",),
         "data.incoming": ("Incoming",),
         "data.judgements": ("Judgements",),
         "data.tasks": ("Tasks",),

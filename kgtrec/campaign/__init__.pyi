@@ -4,6 +4,8 @@ from kgtrec.campaign.accept import accept as accept
 from kgtrec.campaign.agreement import AgreementReport as AgreementReport
 from kgtrec.campaign.agreement import annotator_agreement as annotator_agreement
 from kgtrec.campaign.assign import assign as assign
+from kgtrec.campaign.calibrate import Calibration as Calibration
+from kgtrec.campaign.calibrate import calibration as calibration
 from kgtrec.campaign.decide import decide as decide
 from kgtrec.campaign.diagnostics import Diagnostics as Diagnostics
 from kgtrec.campaign.diagnostics import diagnose as diagnose
@@ -11,6 +13,8 @@ from kgtrec.campaign.estimates import estimate_ap as estimate_ap
 from kgtrec.campaign.estimates import estimate_positives as estimate_positives
 from kgtrec.campaign.expert_sample import draw_sample as draw_sample
 from kgtrec.campaign.expert_sample import sample_report as sample_report
+from kgtrec.campaign.gold import GivenTasks as GivenTasks
+from kgtrec.campaign.gold import given_to_annotators as given_to_annotators
 from kgtrec.campaign.qrels import QrelsReport as QrelsReport
 from kgtrec.campaign.qrels import question_level as question_level
 from kgtrec.campaign.qrels import report_qrels as report_qrels
@@ -30,12 +34,15 @@ from kgtrec.data.campaign import People as People
 from kgtrec.data.decisions import Decisions as Decisions
 from kgtrec.data.expert_sample import ExpertSample as ExpertSample
 from kgtrec.data.expert_sample import SampleReport as SampleReport
+from kgtrec.data.gold import Gold as Gold
 from kgtrec.data.incoming import Incoming as Incoming
 from kgtrec.data.judgements import Judgements as Judgements
 from kgtrec.data.tasks import Tasks as Tasks
 from kgtrec.formats.campaign.folder import read_campaign as read_campaign
 from kgtrec.formats.campaign.folder import write_assignments as write_assignments
 from kgtrec.formats.campaign.folder import write_people as write_people
+from kgtrec.formats.campaign.gold import read_gold as read_gold
+from kgtrec.formats.campaign.gold import write_gold as write_gold
 from kgtrec.formats.campaign.judgements import JudgementWriter as JudgementWriter
 from kgtrec.formats.campaign.judgements import read_judgements as read_judgements
 from kgtrec.formats.campaign.kgc_sparsity import read_kgc_sparsity as read_kgc_sparsity

@@ -1,10 +1,10 @@
-"""How far the annotators of a campaign agree, beyond what chance would have them agree."""
+"""Agreement of the annotators of a campaign, also beyond chance."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from kgtrec.campaign.assign import groups_of
 from kgtrec.data.arrow import arrow_of
-from kgtrec.data.campaign import Automatic
-from kgtrec.data.frames import frame_of_table
+from kgtrec.data.campaign import Automatic, Campaign
+from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.table import Column, Table, interval_columns
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, counted, nearest, warn
+from kgtrec.errors import CollectionError, KgtrecError, between_0_and_1, counted, one_of, warn
 from kgtrec.kernels.statistics.agreement import (
     gwet_ac1,
     krippendorff_alpha,
@@ -29,28 +29,27 @@ from kgtrec.kernels.statistics.agreement import (
 from kgtrec.kernels.statistics.resampling import bootstrap_counts, percentile_interval
 
 if TYPE_CHECKING:
-    import pandas as pd
     from scipy.sparse import csr_matrix
 
-#: prevalence is no agreement, but without it none of the others can be read
+#: prevalence is not agreement, but is needed to interpret the others
 STATISTICS = ("prevalence", "raw", "positive", "negative", "kappa", "AC1", "alpha")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AgreementReport:
+class AgreementReport(Framed):
     """One row per group (one where nothing is broken down), one column per statistic; NaN where one has no value."""
 
     statistics: tuple[str, ...]
     values: NDArray[np.float64]  # (groups, statistics)
     triples: NDArray[np.int64]  # (groups,) judged by at least two annotators
     pairs: NDArray[np.int64]  # (groups,) pairs of verdicts on one triple
-    annotators: NDArray[np.int64]  # (groups,) people who gave these verdicts
-    questions: NDArray[np.int64]  # (groups,) with which these triples were judged
+    annotators: NDArray[np.int64]  # (groups,) people with these verdicts
+    questions: NDArray[np.int64]  # (groups,) of these triples
     groups: Mapping[str, pa.Array] = field(default_factory=dict)  # column name -> (groups,) labels; empty = one total
-    low: NDArray[np.float64] | None = None  # (groups, statistics) lower ends of intervals; NaN where one cannot be told
+    low: NDArray[np.float64] | None = None  # (groups, statistics) lower ends of intervals; NaN where there is none
     high: NDArray[np.float64] | None = None  # (groups, statistics) upper ends
-    unsure: str = "own category"  # what became of the verdict "unsure"
-    resample: str = "question"  # what was drawn for the intervals
+    unsure: str = "own category"  # treatment of the verdict "unsure"
+    resample: str = "question"  # the unit that was resampled for the intervals
     confidence: float | None = None
 
     def __repr__(self) -> str:
@@ -79,10 +78,6 @@ class AgreementReport:
         columns |= {"statistic": pa.array(self.statistics * n_groups, pa.string())}
         ends = {"value": self.values, "low": self.low, "high": self.high}
         return pa.table(columns | {name: arrow_of(end.ravel()) for name, end in ends.items() if end is not None})
-
-    def to_frame(self) -> pd.DataFrame:
-        """:meth:`to_table` as a data frame."""
-        return frame_of_table(self.to_table())
 
     def tables(self) -> tuple[Table, ...]:
         """One table, ``agreement``: statistics down, or groups down and statistics across."""
@@ -114,7 +109,7 @@ class AgreementReport:
 PER = ("relation", "pair")
 DOUBTS = ("own category", "leave out")
 RESAMPLED = ("question", "triple")
-_CELLS = 1 << 22  # sums of bootstrap samples held at a time, 32 MB
+_CELLS = 1 << 22  # sums of bootstrap samples in memory at a time, 32 MB
 _WHY_NOT = {
     "positive": "nobody says Y",
     "negative": "nobody says N",
@@ -134,11 +129,12 @@ def annotator_agreement(
     question: NDArray[np.int32] | None = None,
     resamples: int = 1000,
     seed: int = 0,
+    tells: bool = True,
 ) -> AgreementReport:
     """Agreement between annotators, with bootstrap intervals.
 
-    The last verdict of each annotator on each triple counts; adjudicators and experts do not. Triples that fewer than
-    two annotators judged tell nothing of agreement, and are left out of everything, prevalence too.
+    The last verdict of each annotator on each triple counts; those of adjudicators and experts do not. Triples that
+    fewer than two annotators judged are left out of everything, also of the prevalence.
 
     Parameters
     ----------
@@ -146,29 +142,32 @@ def annotator_agreement(
     judgements : Judgements
         Events of that pool, oldest first.
     per : {"relation", "pair"}, optional
-        Report each relation, or each two annotators who judged a triple together, as if there were no others.
+        Report each relation, or each pair of annotators with a triple in common, separately.
     unsure : {"own category", "leave out"}
-        What "unsure" is: a verdict like Y and N, so that Y and unsure disagree, or none at all.
+        How "unsure" counts: as a verdict like Y and N, so that Y and unsure disagree, or not at all.
     confidence : float, optional
-        Of the intervals, between 0 and 1; None for no intervals. Where fewer than two questions (or triples, if these
-        are drawn) are there to draw from, nothing is known of others, and the ends are NaN.
+        Of the intervals, between 0 and 1; None for no intervals. With fewer than two questions (or triples, if these
+        are resampled) the ends are NaN.
     resample : {"question", "triple"}
-        What is drawn with replacement. One search serves the candidates of a question, so their verdicts go together.
+        What is drawn with replacement. One search is used for all candidates of a question, so their verdicts are
+        dependent.
     question : (n,) int array, optional
         The question with which each triple of the pool is judged, row in its questions. Default: that of
-        :func:`kgtrec.campaign.assign.groups_of` where no triple is automatic.
+        :func:`kgtrec.campaign.assign.groups_of` without automatic triples.
     resamples : int
         Bootstrap samples.
     seed : int
-        Equal seeds give equal intervals, whatever the order of events, people and questions.
+        Equal seeds give equal intervals, for any order of events, people and questions.
+    tells : bool
+        Whether to warn of statistics without a value.
 
     Returns
     -------
     AgreementReport
-        ``prevalence`` is the share of Y among the verdicts; ``raw`` the share of pairs of verdicts that are alike;
+        ``prevalence`` is the share of Y among the verdicts; ``raw`` the share of pairs of verdicts that agree;
         ``positive`` and ``negative`` the specific agreement on Y and N; ``kappa`` Cohen's, pooled over the pairs of
-        annotators; ``AC1`` Gwet's; ``alpha`` Krippendorff's for nominal data. NaN, and a warning, where one has no
-        value.
+        annotators; ``AC1`` Gwet's; ``alpha`` Krippendorff's for nominal data. NaN, and a warning, where one is
+        undefined.
 
     Raises
     ------
@@ -196,11 +195,12 @@ def annotator_agreement(
     >>> report.value("raw"), report.value("prevalence")
     (0.5, 0.75)
     """
-    _checked("per", per, (None, *PER))
-    _checked("unsure", unsure, DOUBTS)
-    _checked("resample", resample, RESAMPLED)
-    if confidence is not None and not 0 < confidence < 1:
-        raise KgtrecError(f"expected a confidence between 0 and 1, got {confidence}; 95% is 0.95")
+    if per is not None:
+        one_of("per to be one of", per, PER)
+    one_of("unsure to be one of", unsure, DOUBTS)
+    one_of("resample to be one of", resample, RESAMPLED)
+    if confidence is not None:
+        between_0_and_1("a confidence", confidence)
     if resamples < 1:
         raise KgtrecError(f"expected at least 1 bootstrap sample, got {resamples}")
     if question is None:
@@ -209,7 +209,7 @@ def annotator_agreement(
         raise CollectionError(
             f"expected the questions of {len(pool):,} triples, those of the pool, got {len(question):,}"
         )
-    # in byte order of their ids, so that the same ones are drawn whatever the order of the questions
+    # in byte order of their ids, so that the same ones are drawn for any order of the questions
     asked = pool.questions.ids.byte_order[question]
     cluster = np.arange(len(pool), dtype=np.int32) if resample == "triple" else asked
     verdicts = _verdicts(pool, judgements, cluster, leave_out_unsure=unsure == "leave out")
@@ -225,7 +225,8 @@ def annotator_agreement(
         sizes[:, place] = own.n_triples, len(own.pairs()[0]), len(np.unique(own.annotator)), n_questions
         if confidence is not None and sums.n_clusters > 1:
             ends[:, place] = percentile_interval(sums.of_samples(resamples, seed), confidence)
-    _tell(values, sizes[1], per)
+    if tells:
+        _tell(values, sizes[1], per)
     names = {"relation": ("relation",), "pair": ("annotator", "other")}.get(per or "", ())
     labels = {name: pa.array([label[i] for label, _ in groups], pa.string()) for i, name in enumerate(names)}
     low, high = (None, None) if confidence is None else ends
@@ -234,12 +235,38 @@ def annotator_agreement(
     )
 
 
-def _checked(option: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if value not in choices:
-        named = [choice for choice in choices if choice is not None]
-        raise KgtrecError(
-            f"expected {option} to be one of {', '.join(named)}, got {value!r}{nearest(str(value), named)}"
-        )
+class AgreementOptions(TypedDict, total=False):
+    """The options of :func:`annotator_agreement`."""
+
+    per: Literal["relation", "pair"] | None
+    unsure: Literal["own category", "leave out"]
+    confidence: float | None
+    resample: Literal["question", "triple"]
+    resamples: int
+    seed: int
+    tells: bool
+
+
+def campaign_agreement(campaign: Campaign, **options: Unpack[AgreementOptions]) -> AgreementReport:
+    """Agreement between the annotators of a campaign, in which triples are judged with their questions.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    **options
+        As for :func:`annotator_agreement`.
+
+    Raises
+    ------
+    KgtrecError
+        If an option is unknown or out of range.
+
+    Examples
+    --------
+    See ``kgtrec campaign agreement``.
+    """
+    question = groups_of(campaign.pool, campaign.automatic, seed=campaign.assignment_seed)
+    return annotator_agreement(campaign.pool, campaign.judgements, question=question, **options)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,9 +274,9 @@ class _Verdicts:
     """Verdicts that count, sorted by (triple, annotator); each triple has at least two."""
 
     triple: NDArray[np.int32]
-    annotator: NDArray[np.int32]  # place of the name in byte order
+    annotator: NDArray[np.int32]  # position of the name in byte order
     verdict: NDArray[np.int8]
-    cluster: NDArray[np.int32]  # what is drawn together
+    cluster: NDArray[np.int32]  # what is resampled together
 
     def __len__(self) -> int:
         return len(self.triple)
@@ -262,7 +289,7 @@ class _Verdicts:
         return _Verdicts(self.triple[rows], self.annotator[rows], self.verdict[rows], self.cluster[rows])
 
     def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Rows of both verdicts of each pair on one triple, the annotator of the first before that of the second."""
+        """Rows of both verdicts of each pair on one triple, sorted by annotator."""
         first, second = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
         _, most = np.unique(self.triple, return_counts=True)
         for apart in range(1, int(most.max(initial=1))):
@@ -292,7 +319,7 @@ def _verdicts(pool: Pool, judgements: Judgements, cluster: NDArray[np.int32], *,
 def _grouped(
     pool: Pool, people: Vocabulary, verdicts: _Verdicts, per: str | None
 ) -> Iterator[tuple[tuple[str, ...], _Verdicts]]:
-    """The verdicts of each group under its labels, groups in byte order of these."""
+    """The verdicts of each group by its labels, groups in byte order of these."""
     if per is None:
         yield (), verdicts
         return
@@ -314,10 +341,10 @@ def _grouped(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sums:
-    """What the statistics are made of, added up per cluster, so that a bootstrap sample is one product of matrices.
+    """The counts behind the statistics, summed per cluster, so that a bootstrap sample is one product of matrices.
 
-    Triples with the same counts are one pattern. The columns are how many triples each pattern has, then the cells of
-    each pair of annotators' table.
+    Triples with the same counts have one pattern. The columns are the number of triples of each pattern, then the cells
+    of the table of each pair of annotators.
     """
 
     patterns: NDArray[np.int64]  # (p, c) people per category
@@ -353,7 +380,7 @@ class _Sums:
         return np.asarray(self.columns.sum(axis=0), np.float64).ravel()
 
     def of_samples(self, repeats: int, seed: int) -> NDArray[np.float64]:
-        """(repeats, statistics) of bootstrap samples of the clusters."""
+        """(repeats, statistics) from bootstrap samples of the clusters."""
         at_once = max(1, _CELLS // self.columns.shape[1])
         samples = [
             self.statistics(np.asarray(counts[first : first + at_once] @ self.columns))
@@ -363,7 +390,7 @@ class _Sums:
         return np.concatenate(samples)
 
     def statistics(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(..., statistics) in the order of ``STATISTICS``, of (..., columns)."""
+        """(..., statistics) in the order of ``STATISTICS``, from (..., columns)."""
         patterns, c = self.patterns, self.patterns.shape[1]
         times = sums[..., : len(patterns)]
         tables = sums[..., len(patterns) :].reshape(*sums.shape[:-1], self.n_tables, c, c)
@@ -382,7 +409,7 @@ class _Sums:
 
 
 def _tell(values: NDArray[np.float64], pairs: NDArray[np.int64], per: str | None) -> None:
-    """Warn of statistics without a value, once each, and why they have none."""
+    """Warn of statistics without a value, once each, with the reason."""
     if not pairs.any():
         names = ", ".join(STATISTICS)
         message = f"no triple was judged by two annotators, so there is no value for any of {names}"

@@ -1,4 +1,4 @@
-"""Who judges what: every open triple to so many annotators, questions kept together, loads kept level."""
+"""Assignments: every open triple to a number of annotators, with questions kept together and balanced loads."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kgtrec.data.campaign import Assignments, Automatic, People
 from kgtrec.data.judgements import ANNOTATOR, Judgements
 from kgtrec.data.label_hashes import label_hashes, triple_keys
 from kgtrec.data.pool import Pool
+from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.sampling.random_order import Keys, mixed, places_by_key
@@ -29,43 +30,44 @@ def assign(
     per_triple: int = 2,
     seed: int = 0,
 ) -> Assignments:
-    """Share the open triples of a pool out among the active annotators.
+    """Assign the open triples of a pool to the active annotators.
 
-    Triples of one question form a group and go to the same people, so that one search serves several candidates (see
-    :func:`groups_of` for triples that both their questions put forward). Groups are dealt out largest first, each to
-    those with the least to do. So a first assignment leaves loads that differ by at most the size of the largest
-    group, and by little where small groups come last.
+    Triples of one question form a group and are assigned to the same people, so that one search is enough for several
+    candidates (see :func:`groups_of` for triples that were pooled for both questions). Groups are assigned largest
+    first, each to those with the fewest tasks. So the loads of a first assignment differ by at most the size of the
+    largest group, and by little if small groups come last.
 
-    It can be done again at any time. What somebody has judged stays theirs and counts towards ``per_triple``, also
-    where they have left. What an active annotator was given before stays theirs; what those who have left did not
-    judge goes to others, who are among those of its group where possible. Somebody new, who was given nothing and has
-    judged nothing, gets what is free, and then whole groups, not begun, of those who have more than their even share,
-    up to that share. Doing it twice changes nothing.
+    It can be repeated at any time. A judged task stays with its annotator and counts towards ``per_triple``, even if
+    the annotator has left. Tasks of active annotators stay with them; unjudged tasks of those who have left go to
+    others, if possible to those of the same group. A new annotator, without tasks and judgements, gets free tasks, and
+    then whole groups, not begun, from those who have more than an even share, up to that share. Repeating it at once
+    changes nothing.
 
-    An annotator's tasks come group by group. Groups come in one seeded order for everybody, so that where two have
-    done a part of their tasks these are mostly the same ones; within a group each annotator has an order of their own.
-    Nobody's order, and no task, tells what others have said.
+    An annotator's tasks are ordered by group. The order of groups is random but the same for everybody, so that two
+    annotators who have done a part of their tasks have done mostly the same ones; within a group each annotator has a
+    separate order. No order, and no task, reveals verdicts of others.
 
     Parameters
     ----------
     pool : Pool
     automatic : Automatic
-        Triples that need nobody.
+        Triples that need no person.
     people : People
-        Active annotators of it are given work.
+        Its active annotators get tasks.
     judgements : Judgements
-        Events so far; a triple on which ``per_triple`` annotators have given a verdict is not open.
+        Events so far; a triple with verdicts of ``per_triple`` annotators is not open.
     previous : Assignments
         The last result, or none.
     per_triple : int
         Annotators per triple.
     seed : int
-        Of every order and every tie; labels and seed decide, not the order of people or triples.
+        Random seed of every order and every tie; the result depends on it and on labels, not on the order of people or
+        triples.
 
     Returns
     -------
     Assignments
-        Under the names of ``people``; judged tasks are in it too.
+        With the names of ``people``; judged tasks are included.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def assign(
     """
     if per_triple < 1:
         raise KgtrecError(f"expected at least one annotator per triple, got {per_triple}")
-    everybody = people.names.extended(judgements.annotators.labels)  # codes of people.names first
+    everybody = people.names.extended(judgements.annotators.labels)  # the codes of people.names are first
     person_key, question_key = (mixed(seed, label_hashes(labels)) for labels in (everybody, pool.questions.ids))
     group = groups_of(pool, automatic, seed=seed)
     active = np.unique(people.person[(people.role == ANNOTATOR) & people.is_active]).astype(np.int64)
@@ -109,19 +111,40 @@ def assign(
     given = desk.deal(lacking, lambda found: _too_few(people, active, per_triple, found))
     todo = desk.hand_over(_joined(kept, given), judged, np.isin(active, _joined(before, judged).person, invert=True))
 
-    named = judged.person < len(people.names)  # somebody may have been taken out of the people altogether
+    named = judged.person < len(people.names)  # a person may have been removed from the people
     tasks = _joined(judged.where(named), todo)
-    by_group = question_key[group[tasks.triple]]  # the same for everybody: what is done in part overlaps
-    by_triple = mixed(person_key[tasks.person], triple_keys(pool.triples)[tasks.triple])
+    by_group = question_key[group[tasks.triple]]  # the same for everybody: partly done tasks overlap
+    by_triple = _own_keys(person_key[tasks.person], pool.triples.take(tasks.triple))
     order = np.lexsort((by_triple, by_group, people.names.byte_order[tasks.person]))
     return Assignments(tasks.person[order].astype(np.int32), tasks.triple[order].astype(np.int32), people.names)
 
 
-def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.int32]:
-    """(n,) per triple of the pool the question, a row in its questions, together with whose triples it is judged.
+def own_order(triples: Triples, person: str, *, seed: int = 0) -> NDArray[np.intp]:
+    """(n,) places of triples in the order in which one person sees them: seed and labels decide, and nothing else.
 
-    A triple that was pooled for its head and its tail question goes with the one that has more triples for people to
-    judge; where both have as many, a hash of seed and question id decides. Judging changes no group.
+    That of :func:`assign` within a group. It tells nothing of systems, ranks, times and other people.
+
+    Examples
+    --------
+    >>> from kgtrec.data.triples import Triples
+    >>> triples = Triples.of([("france", "capital", name) for name in ("paris", "lyon", "nice", "lille")])
+    >>> [own_order(triples, name).tolist() for name in ("ann", "bob")]
+    [[0, 2, 3, 1], [2, 0, 1, 3]]
+    """
+    person_key = mixed(seed, label_hashes(Vocabulary.of([person])))
+    return np.argsort(_own_keys(person_key, triples), kind="stable")
+
+
+def _own_keys(person_key: Keys, triples: Triples) -> Keys:
+    """(n,) by which each triple stands in the order of its person."""
+    return mixed(person_key, triple_keys(triples))
+
+
+def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.int32]:
+    """(n,) per triple of the pool the question, a row in its questions, with whose triples it is judged.
+
+    A triple that was pooled for its head and its tail question belongs to the one that has more triples for people to
+    judge; if both have equally many, a hash of seed and question id decides. Judgements do not change groups.
     """
     pair = np.unique(np.stack([pool.triple, pool.question]), axis=1)
     triple, question = pair[0], pair[1]
@@ -135,7 +158,7 @@ def groups_of(pool: Pool, automatic: Automatic, *, seed: int = 0) -> NDArray[np.
 
 
 class _Tasks(NamedTuple):
-    """Who and which triple, one row per task."""
+    """Person and triple, one row per task."""
 
     person: _Codes  # (n,) row in everybody
     triple: _Codes  # (n,) row in the pool's triples
@@ -144,7 +167,7 @@ class _Tasks(NamedTuple):
         return _Tasks(self.person[rows], self.triple[rows])
 
     def among(self, others: _Tasks) -> NDArray[np.bool_]:
-        """(n,) which rows ``others`` holds too."""
+        """(n,) which rows are in ``others`` too."""
         n = 1 + int(max(self.triple.max(initial=-1), others.triple.max(initial=-1)))
         return np.isin(self.person * n + self.triple, others.person * n + others.triple)
 
@@ -158,7 +181,7 @@ def _joined(*tasks: _Tasks) -> _Tasks:
 
 
 def _judged(judgements: Judgements, everybody: Vocabulary, n_triples: int) -> _Tasks:
-    """Who has judged what as an annotator, each pair once."""
+    """The triples that each annotator has judged, each pair once."""
     as_annotator = judgements.role == ANNOTATOR
     person = everybody.encode(judgements.annotators.labels)[judgements.annotator[as_annotator]].astype(np.int64)
     pairs = np.unique(person * n_triples + judgements.triple[as_annotator])
@@ -166,23 +189,23 @@ def _judged(judgements: Judgements, everybody: Vocabulary, n_triples: int) -> _T
 
 
 def _kept(before: _Tasks, judged: _Tasks, active: _Codes, lacking: _Codes, key: Keys) -> _Tasks:
-    """Tasks given before that still wait for their annotator; where too many do, the lowest keys stay."""
+    """Earlier tasks that still wait for their annotator; where there are too many, the lowest keys are kept."""
     waiting = np.isin(before.person, active) & (lacking[before.triple] > 0) & ~before.among(judged)
     tasks = before.where(waiting)
     return tasks.where(places_by_key(tasks.triple, key[waiting]) <= lacking[tasks.triple])
 
 
 class _Workload:
-    """Hands tasks out: knows how much everybody has to do, and who is busy with which group."""
+    """Assigns tasks: keeps everybody's load, and who has which group."""
 
     def __init__(
         self,
-        active: _Codes,  # (m,) codes of who may get work
+        active: _Codes,  # (m,) codes of those who may get tasks
         person_key: Keys,  # (m,)
         question_key: Keys,  # (questions,)
         group: NDArray[np.int32],  # (triples,) row in questions
-        taken: _Tasks,  # whatever was judged or stays with whom it was given to
-        waiting: _Tasks,  # of these, what has not been judged
+        taken: _Tasks,  # tasks that were judged or stay with their annotator
+        waiting: _Tasks,  # of these, the unjudged ones
     ) -> None:
         self.active, self.person_key, self.question_key, self.group = active, person_key, question_key, group
         self.place = np.full(1 + int(max(active.max(initial=-1), taken.person.max(initial=-1))), -1)
@@ -193,10 +216,10 @@ class _Workload:
         self.is_in_group[group[self.taken.triple], self.place[self.taken.person]] = True
 
     def deal(self, lacking: _Codes, too_few: Callable[[int], KgtrecError]) -> _Tasks:
-        """Give each triple to as many more people as it is lacking.
+        """Assign each triple to as many more people as it lacks.
 
-        Triples of a group that lack as many and are with the same people form a unit. Units are looped over, largest
-        first; there are hardly more than questions.
+        Triples of a group that lack equally many people and have the same ones form a unit. The loop is over units,
+        largest first; there are hardly more of them than questions.
         """
         open_triples = np.flatnonzero(lacking)
         holders = np.zeros(len(lacking), np.uint64)  # equal for triples that the same people have
@@ -231,7 +254,7 @@ class _Workload:
         return _Tasks(np.repeat(who, n_rows), open_triples[rows])
 
     def hand_over(self, todo: _Tasks, judged: _Tasks, is_new: NDArray[np.bool_]) -> _Tasks:
-        """Let new people take whole groups from those who have more than an even share and have not begun them."""
+        """Move whole groups that are not begun to new people, from those who have more than an even share."""
         if not is_new.any() or is_new.all():
             return todo
         share = -(-len(todo.triple) // len(self.active))
@@ -260,7 +283,7 @@ class _Workload:
     def _best(
         self, may: NDArray[np.bool_], key: np.uint64, prefer: NDArray[np.bool_] | None = None
     ) -> NDArray[np.intp]:
-        """Who may, those preferred first, then those with the least to do; where that is the same, a hash decides."""
+        """Possible people, preferred ones first, then by load; for equal loads, a hash decides."""
         places = may.nonzero()[0]
         tie = self.person_key[places] * (key | np.uint64(1))
         first = np.zeros(len(places), np.bool_) if prefer is None else ~prefer[places]
@@ -271,13 +294,13 @@ class _Workload:
 class _Units(NamedTuple):
     """Rows that share all their keys."""
 
-    order: NDArray[np.intp]  # (n,) rows, those of a unit side by side
-    start: NDArray[np.intp]  # (u,) where each unit begins in it
+    order: NDArray[np.intp]  # (n,) rows, those of a unit together
+    start: NDArray[np.intp]  # (u,) start of each unit in it
     size: NDArray[np.intp]  # (u,)
 
     @property
     def first(self) -> NDArray[np.intp]:
-        """(u,) a row of each."""
+        """(u,) one row of each."""
         return self.order[self.start]
 
     def rows(self, unit: int) -> NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""What is recorded, held against the rules by which verdicts are taken in: whatever wrote the file."""
+"""Recorded events, checked against the rules by which verdicts are accepted, whatever wrote the file."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ from kgtrec.campaign.verdict_rules import (
     wrong_time,
     wrong_triple,
 )
-from kgtrec.data.campaign import Campaign
-from kgtrec.data.judgements import ADJUDICATOR, ROLES, VERDICTS
+from kgtrec.data.arrow import compute as pc
+from kgtrec.data.arrow import values_of
+from kgtrec.data.campaign import ASKED, REQUIRED, Campaign
+from kgtrec.data.judgements import ADJUDICATOR, ROLES, UNSURE, VERDICTS
 from kgtrec.data.vocabulary import Vocabulary
 
 _NAMED = 3
@@ -34,33 +36,33 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class JudgementCheck:
-    """What the rules say of recorded events."""
+    """The result of checking recorded events by the rules."""
 
-    wrong: tuple[Refusal, ...]  # one per event that no rule would have let in, in the order of the file
-    notes: tuple[str, ...]  # what is worth knowing, and no mistake
+    wrong: tuple[Refusal, ...]  # one per event that cannot have been accepted, in the order of the file
+    notes: tuple[str, ...]  # remarks that are not mistakes
 
 
 def check_judgements(campaign: Campaign, place: str) -> JudgementCheck:
-    """Hold the events of a campaign, in the order in which they were recorded, against the rules of acceptance.
+    """Check the events of a campaign, in the order in which they were recorded, by the rules of acceptance.
 
-    Each event is held against what was recorded before it. What can have been right when it was recorded, and only
-    looks wrong since something else has changed, is no finding:
+    Each event is checked against those recorded before it. An event that can have been right when it was recorded, and
+    only looks wrong since something else has changed, is not a finding:
 
-    - people who have left may have judged, and what is not assigned may have been taken with ``--unassigned``;
+    - people who have left may have judged, and an unassigned task may have been accepted with ``--unassigned``;
     - another verdict of the same person on the same triple is a correction;
-    - an adjudicator may have settled a triple when fewer annotators were asked about each: only what no number of
-      annotators would have let in is a finding, a triple on which nobody had said anything, or all the same;
-    - a link to a host that ``sources.txt`` does not list now may have been good when the host was on it: a note tells
-      how many such links there are.
+    - an adjudicator may have settled a triple when fewer annotators were asked about each: a finding is only a triple
+      without verdicts, or with equal ones, which no number of annotators would have allowed;
+    - a link to a host that ``sources.txt`` does not list now may have been good when the host was listed: a note
+      gives the number of such links, and of verdicts without a link if one was not always required.
 
-    Labels that were published elsewhere, as ``kgtrec campaign import-kgc-sparsity`` takes them in, were not collected
-    by these rules, and one name may stand for many people. Who judged what is told of them as a note.
+    Labels that were published elsewhere, as imported by ``kgtrec campaign import-kgc-sparsity``, were not collected
+    by these rules, and one name may mean many people. Findings about their judges are reported as a note.
 
     Parameters
     ----------
     campaign : Campaign
     place : str
-        What the file is called; its line is added.
+        Name of the file; the line is added.
 
     Returns
     -------
@@ -77,22 +79,22 @@ def check_judgements(campaign: Campaign, place: str) -> JudgementCheck:
     shared: dict[int, str] = {}
     for rule in (_triples, _times, _roles, _states):
         _add(shared, rule(campaign))
-    notes = _unlisted(campaign)
+    notes = [*_unlisted(campaign), *_without_link(campaign)]
     made = campaign.settings.get("pool")
     source = made.get("source") if isinstance(made, dict) else None
     if source and shared:
         reasons = Counter(Refusal("", message).reason for message in shared.values())
         listed = "; ".join(f"{number:,} times: {reason}" for reason, number in reasons.most_common())
         notes.append(
-            f"{len(shared):,} of {len(said):,} events would not be taken in now; they were published elsewhere "
+            f"{len(shared):,} of {len(said):,} events would not be accepted now; they were published elsewhere "
             f"({source}), where other rules held: {listed}"
         )
         shared = {}
-    every = shared | found  # of several the one that acceptance tells first
+    every = shared | found  # of several the one that acceptance reports first
     return JudgementCheck(tuple(Refusal(f"{place}:{row + 1}", every[row]) for row in sorted(every)), tuple(notes))
 
 
-_Found = tuple[NDArray[np.intp], Callable[[int], str]]  # events to look at, and what is wrong with one, if anything
+_Found = tuple[NDArray[np.intp], Callable[[int], str]]  # events to check, and what is wrong with one, if anything
 
 
 def _add(found: dict[int, str], looked: _Found) -> None:
@@ -103,7 +105,7 @@ def _add(found: dict[int, str], looked: _Found) -> None:
 
 
 def _per_value(codes: NDArray[np.int64], wrong: Callable[[int], str]) -> _Found:
-    """Ask once for each value, with an event that has it; then look at the events of those that are wrong."""
+    """Check each value once, with an event that has it; then the events of the wrong ones."""
     distinct, first, code = np.unique(codes, return_index=True, return_inverse=True)
     messages = [wrong(row) for row in first.tolist()]
     is_wrong = np.array([bool(message) for message in messages], np.bool_)
@@ -131,9 +133,26 @@ def _sources(campaign: Campaign) -> _Found:
     wrong_form = partial(wrong_link, hosts=())
 
     def wrong(row: int) -> str:
-        return wrong_source(VERDICTS[said.verdict[row]], links[int(code[row])], wrong_form)
+        needed = ASKED if _may_lack_links(campaign, said.role[row]) else REQUIRED
+        return wrong_source(VERDICTS[said.verdict[row]], links[int(code[row])], wrong_form, needed)
 
-    return _per_value(code * len(VERDICTS) + said.verdict, wrong)
+    return _per_value((code * len(VERDICTS) + said.verdict) * len(ROLES) + said.role, wrong)
+
+
+def _may_lack_links(campaign: Campaign, role: int) -> bool:
+    """Whether a Y or N without a link can have been right once: the settings name the rule if it ever was changed."""
+    return ROLES[role] in campaign.settings.get("links", {})
+
+
+def _without_link(campaign: Campaign) -> list[str]:
+    """How many Y and N lack a link that they would need now, and did not always."""
+    said = campaign.judgements
+    changed = [
+        code for code, role in enumerate(ROLES) if _may_lack_links(campaign, code) and campaign.links(role) == REQUIRED
+    ]
+    lacking = np.isin(said.role, changed) & (said.verdict != UNSURE) & values_of(pc.equal(said.source, ""))
+    n = int(np.count_nonzero(lacking))
+    return [f"{n:,} verdicts Y and N have no link, and were recorded when none was required"] if n else []
 
 
 def _notes(campaign: Campaign) -> _Found:
@@ -162,7 +181,7 @@ def _roles(campaign: Campaign) -> _Found:
     said = campaign.judgements
     before = previous_of(said.annotator, said.triple)
     first = np.where(before >= 0, before, np.arange(len(before)))
-    while np.any(first != first[first]):  # halves the way to the first one each time
+    while np.any(first != first[first]):  # halves the distance to the first one each time
         first = first[first]
 
     def wrong(row: int) -> str:
@@ -178,7 +197,7 @@ def _states(campaign: Campaign) -> _Found:
 
 
 def _unlisted(campaign: Campaign) -> list[str]:
-    """How many links lead to hosts that are not among the sources."""
+    """A note on the links to hosts that are not among the sources."""
     if not campaign.sources:
         return []
     links, code = _codes(campaign.judgements.source)

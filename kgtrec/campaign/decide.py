@@ -1,4 +1,4 @@
-"""What the verdicts of several people on one triple amount to."""
+"""Decisions from the verdicts of several people on each triple."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from kgtrec.errors import CollectionError, KgtrecError
 
 
 def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_triple: int = 2) -> Decisions:
-    """What is settled about each triple of a pool, and what waits for whom.
+    """The decision on each triple of a pool, and whom an undecided one waits for.
 
-    The rules, the first that fits:
+    The first rule that applies decides:
 
-    1. A triple that a rule judged is ``automatic``, and N, whatever people say of it.
-    2. With fewer than ``per_triple`` annotators it is ``open``, even if an adjudicator was early.
-    3. Where the last word of an adjudicator is Y or N, it is ``adjudicated``, and that.
-    4. Where all annotators, there may be more than ``per_triple``, say Y, or all say N, it is ``agreed``.
-    5. Where the last word of an adjudicator is "unsure", it is ``undecidable``.
-    6. Where an annotator is unsure it is ``doubted``, else the annotators disagree: a ``conflict``.
+    1. A triple that a rule judged is ``automatic``, and N, regardless of people's verdicts.
+    2. With fewer than ``per_triple`` annotators it is ``open``, even if an adjudicator has judged it.
+    3. If the last verdict of an adjudicator is Y or N, it is ``adjudicated``, with that verdict.
+    4. If all annotators, possibly more than ``per_triple``, say Y, or all say N, it is ``agreed``.
+    5. If the last verdict of an adjudicator is "unsure", it is ``undecidable``.
+    6. If an annotator is unsure it is ``doubted``, else the annotators disagree: a ``conflict``.
 
-    Of each annotator the last verdict counts, of all adjudicators the last one. An adjudicator's Y or N holds even if
-    the annotators agree, or come to agree by corrections made after it: the adjudicator saw both sides, the annotators
-    may by then have seen the outcome, and a mistaken adjudication has its own way out, a correction by an adjudicator.
-    One who cannot tell settles nothing, and leaves an agreement as it is. Experts judge a sample again to tell how good
-    the labels are, so they change none.
+    The last verdict of each annotator counts, and the last one of all adjudicators. An adjudicator's Y or N holds even
+    if the annotators agree, also by later corrections: the adjudicator saw both sides, the annotators may have seen the
+    result by then, and a wrong adjudication can be corrected by an adjudicator. An adjudicator's "unsure" decides
+    nothing, and does not change an agreement. Experts judge a sample again to estimate how good the labels are, so they
+    do not change labels.
 
     Parameters
     ----------
     pool : Pool
         n triples.
     automatic : Automatic
-        Of the same n triples.
+        For the same n triples.
     judgements : Judgements
         Events, oldest first.
     per_triple : int, people
@@ -98,13 +98,13 @@ def decide(pool: Pool, automatic: Automatic, judgements: Judgements, *, per_trip
 def states(
     is_automatic: NDArray[np.bool_], votes: NDArray[np.int64], word: NDArray[np.int8], *, per_triple: int
 ) -> NDArray[np.int8]:
-    """The rules of :func:`decide`: (n,) row in ``STATES`` of each triple.
+    """The state of each triple by the rules of :func:`decide`: (n,) row in ``STATES``.
 
     Parameters
     ----------
     is_automatic : (n,) bool array
     votes : (n, 3) int array
-        How many annotators say each of ``VERDICTS``.
+        Number of annotators with each of ``VERDICTS``.
     word : (n,) int array
         Last verdict of an adjudicator, row in ``VERDICTS``; -1: there is none.
     per_triple : int
@@ -123,7 +123,7 @@ def states(
 
 
 def states_of_triples(campaign: Campaign, rows: NDArray[np.intp]) -> NDArray[np.int8]:
-    """State of some of the pool's triples, distinct and sorted, which costs no more than their events."""
+    """States of some of the pool's triples, distinct and sorted, which costs no more than reading their events."""
     events = campaign.judgements.take(np.isin(campaign.judgements.triple, rows))
     events = replace(events, triple=np.searchsorted(rows, events.triple).astype(np.int32))
     votes, word = verdict_counts(events, len(rows)), last_word(events, len(rows), ADJUDICATOR)
@@ -131,13 +131,13 @@ def states_of_triples(campaign: Campaign, rows: NDArray[np.intp]) -> NDArray[np.
 
 
 def states_before(judgements: Judgements) -> NDArray[np.int8]:
-    """(n,) state that each event's triple had when it was recorded, by what people had said of it until then.
+    """(n,) state of each event's triple when the event was recorded, by the verdicts until then.
 
-    As if one annotator per triple were enough: however many were asked for then, it was not fewer.
+    With one annotator per triple, since the number at that time is unknown but not lower.
     """
     n = len(judgements)
     by_annotator = np.flatnonzero(judgements.role == ANNOTATOR)
-    change = np.zeros((n, len(VERDICTS)), np.int64)  # of the votes, by each event
+    change = np.zeros((n, len(VERDICTS)), np.int64)  # change of the votes by each event
     change[by_annotator, judgements.verdict[by_annotator]] += 1
     before = previous_of(judgements.annotator[by_annotator], judgements.triple[by_annotator])
     again = before >= 0
@@ -166,7 +166,7 @@ def previous_of(*columns: NDArray[np.integer]) -> NDArray[np.intp]:
     >>> previous_of(np.array([0, 0, 1, 0]), np.array([5, 6, 5, 5])).tolist()
     [-1, -1, -1, 0]
     """
-    order = np.lexsort(columns[::-1])  # which is stable
+    order = np.lexsort(columns[::-1])  # a stable sort
     is_same = np.logical_and.reduce([column[order][1:] == column[order][:-1] for column in columns])
     found = np.full(len(order), -1, np.intp)
     found[order[1:][is_same]] = order[:-1][is_same]
@@ -174,27 +174,53 @@ def previous_of(*columns: NDArray[np.integer]) -> NDArray[np.intp]:
 
 
 def decisions_of(campaign: Campaign) -> Decisions:
-    """What is settled about each triple of a campaign's pool, as :func:`decide` tells."""
+    """The decision on each triple of a campaign's pool, see :func:`decide`."""
     return decide(campaign.pool, campaign.automatic, campaign.judgements, per_triple=campaign.per_triple)
 
 
 def queue(decisions: Decisions) -> NDArray[np.intp]:
     """(m,) rows of the triples that wait for an adjudicator, in the order of the pool: conflicts and doubts.
 
-    A triple that an adjudicator could not decide waits no more; a later verdict of one settles it all the same.
+    A triple that an adjudicator could not decide does not wait any more, but can still be settled by a later verdict.
     """
-    return np.flatnonzero((decisions.state == CONFLICT) | (decisions.state == DOUBTED))
+    return waiting(decisions.state)
+
+
+def waiting(state: NDArray[np.int8]) -> NDArray[np.intp]:
+    """(m,) rows of :func:`queue`, by the state of each triple."""
+    return np.flatnonzero((state == CONFLICT) | (state == DOUBTED))
+
+
+def judged_in_another_role(
+    judgements: Judgements, person: str, triples: NDArray[np.integer], *, role: int
+) -> NDArray[np.bool_]:
+    """(n,) which of the triples a person has judged in another role, which bars them from this one.
+
+    Nobody decides about their own verdict as an adjudicator, or is the expert on their own labels.
+
+    Parameters
+    ----------
+    judgements : Judgements
+    person : str
+    triples : (n,) int array
+        Rows in the pool's triples.
+    role : int
+        Row in ``ROLES``.
+    """
+    (code,) = judgements.annotators.encode([person])
+    theirs = (judgements.annotator == code) & (judgements.role != role)
+    return np.isin(triples, judgements.triple[theirs])
 
 
 def verdict_counts(judgements: Judgements, n: int) -> NDArray[np.int64]:
-    """(n, 3) how many annotators say each of ``VERDICTS`` of each of n triples; the last verdict of each counts."""
+    """(n, 3) number of annotators with each of ``VERDICTS`` on each of n triples, by their last verdicts."""
     of_annotators = judgements.take(judgements.role == ANNOTATOR).latest()
     cell = of_annotators.triple.astype(np.int64) * len(VERDICTS) + of_annotators.verdict
     return np.bincount(cell, minlength=n * len(VERDICTS)).reshape(n, len(VERDICTS))
 
 
 def last_word(judgements: Judgements, n: int, role: int) -> NDArray[np.int8]:
-    """(n,) the last verdict of anybody in a role on each of n triples, row in ``VERDICTS``; -1: there is none."""
+    """(n,) the last verdict of any person in a role on each of n triples, row in ``VERDICTS``; -1: there is none."""
     events = np.flatnonzero(judgements.role == role)
     last = np.full(n, -1, np.intp)
     np.maximum.at(last, judgements.triple[events], events)  # events are oldest first

@@ -1,4 +1,4 @@
-"""A judged pool, looked at: what each run brought in, and what the systems' scores owe to it."""
+"""Diagnostics of a judged pool: the contribution of each run, and its effect on the systems' scores."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ LEFT_OUT_KINDS = ("run", "family")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeftOut:
-    """The systems under qrels that lack what only some runs had brought in; one row per run, then per family.
+    """The systems with qrels that lack the unique contributions of some runs; one row per run, then per family.
 
-    Ranks are among all the systems, from 1 for the best; equal scores share the better rank.
+    Ranks are among all the systems, 1 for the best; equal scores share the better rank.
     """
 
     kind: NDArray[np.int8]  # (g,) row in LEFT_OUT_KINDS
     names: tuple[str, ...]  # (g,) of the run or the family
     members: tuple[tuple[str, ...], ...]  # (g,) the runs that are left out
-    triples: NDArray[np.int64]  # (g,) that no other run had put in
+    triples: NDArray[np.int64]  # (g,) that no other run contributed
     positives: NDArray[np.int64]  # (g,) of them, judged Y
     negatives: NDArray[np.int64]  # (g,) of them, judged N
     scores: NDArray[np.float64]  # (g, s, m) of every system
@@ -68,22 +68,22 @@ class Diagnostics:
 
     runs: tuple[str, ...]  # (r,)
     families: tuple[str, ...]  # (r,) "" where a run has none
-    contributed: NDArray[np.int64]  # (r,) triples that the run put in
+    contributed: NDArray[np.int64]  # (r,) triples that the run contributed
     unique: NDArray[np.int64]  # (r,) of them, by no other run
-    run_judged: NDArray[np.int64]  # (r,) of what it put in, settled
+    run_judged: NDArray[np.int64]  # (r,) of its contributions, settled
     positive: NDArray[np.int64]  # (r,) of them, Y
     unique_positive: NDArray[np.int64]  # (r,) of those, by no other run
-    overlap: NDArray[np.float64]  # (r, r) Jaccard of the triples of two runs; NaN if neither put any in
+    overlap: NDArray[np.float64]  # (r, r) Jaccard of the triples of two runs; NaN if neither has any
     pooled_at: NDArray[np.int64]  # (depth,) triples of pool depth 1, 2, ...
     judged_at: NDArray[np.int64]  # (depth,) of them, settled
     positive_at: NDArray[np.int64]  # (depth,) of them, Y
     questions: Vocabulary  # (q,)
-    question_pooled: NDArray[np.int64]  # (q,) triples of the pool that answer the question, or not
+    question_pooled: NDArray[np.int64]  # (q,) triples of the pool for the question, right or wrong
     question_judged: NDArray[np.int64]  # (q,) of them, settled
     question_positive: NDArray[np.int64]  # (q,) of them, Y
     question_seeds: NDArray[np.int64]  # (q,) answers known before
-    nothing_pooled: NDArray[np.bool_]  # (q,) no run put anything in for it
-    systems: tuple[str, ...]  # (s,) those evaluated, best not first; empty: none were
+    nothing_pooled: NDArray[np.bool_]  # (q,) no run contributed a triple for it
+    systems: tuple[str, ...]  # (s,) those evaluated, not sorted by score; may be empty
     measures: tuple[str, ...]  # (m,)
     scores: NDArray[np.float64]  # (s, m) under all the judgements
     ranks: NDArray[np.int64]  # (s, m)
@@ -103,96 +103,23 @@ class Diagnostics:
             )
         return rate
 
-    def to_tables(self) -> dict[str, pa.Table]:
-        """The same as flat tables: runs, overlap, depths, questions, systems, left_out."""
-        left = self.left_out
-        n_groups, n_systems, n_measures = left.scores.shape
-        pairs = [(one, other) for one in range(len(self.runs)) for other in range(len(self.runs))]
-        cells = [
-            (group, system, measure)
-            for group in range(n_groups)
-            for system in range(n_systems)
-            for measure in range(n_measures)
-        ]
-        totals = [(system, measure) for system in range(n_systems) for measure in range(n_measures)]
-        return {
-            "runs": pa.table(
-                {
-                    "run": list(self.runs),
-                    "family": list(self.families),
-                    "contributed": self.contributed,
-                    "unique": self.unique,
-                    "judged": self.run_judged,
-                    "positive": self.positive,
-                    "unique_positive": self.unique_positive,
-                }
-            ),
-            "overlap": pa.table(
-                {
-                    "run": [self.runs[one] for one, _ in pairs],
-                    "other": [self.runs[other] for _, other in pairs],
-                    "jaccard": self.overlap.ravel(),
-                }
-            ),
-            "depths": pa.table(
-                {
-                    "depth": np.arange(1, len(self.pooled_at) + 1),
-                    "pooled": self.pooled_at,
-                    "judged": self.judged_at,
-                    "positive": self.positive_at,
-                    "positive_down_to": np.cumsum(self.positive_at),
-                }
-            ),
-            "questions": pa.table(
-                {
-                    "question": self.questions.labels,
-                    "seeds": self.question_seeds,
-                    "pooled": self.question_pooled,
-                    "judged": self.question_judged,
-                    "positive": self.question_positive,
-                    "positive_rate": self.positive_rate,
-                    "nothing_pooled": pa.array(self.nothing_pooled),
-                }
-            ),
-            "systems": pa.table(
-                {
-                    "system": [self.systems[system] for system, _ in totals],
-                    "judged_at": pa.array([self.cutoff] * len(totals), pa.int64()),
-                    "judged": pa.array([self.judged[system] for system, _ in totals], pa.float64()),
-                    "measure": [self.measures[measure] for _, measure in totals],
-                    "value": self.scores.ravel(),
-                    "rank": self.ranks.ravel(),
-                }
-            ),
-            "left_out": pa.Table.from_pylist(
-                [
-                    {
-                        "kind": LEFT_OUT_KINDS[left.kind[group]],
-                        "name": left.names[group],
-                        "triples": int(left.triples[group]),
-                        "positives": int(left.positives[group]),
-                        "system": self.systems[system],
-                        "is_left_out": self.systems[system] in left.members[group],
-                        "measure": self.measures[measure],
-                        "before": float(self.scores[system, measure]),
-                        "after": float(left.scores[group, system, measure]),
-                        "rank_before": int(self.ranks[system, measure]),
-                        "rank_after": int(left.ranks[group, system, measure]),
-                        "tau_b": float(left.tau[group, measure]),
-                        "tau_ap": float(left.tau_ap[group, measure]),
-                    }
-                    for group, system, measure in cells
-                ],
-                _LEFT_OUT,
-            ),
-        }
-
     def tables(self) -> tuple[Table, ...]:
         """``runs``, ``overlap``, ``depths``, ``questions``, ``systems`` and ``left_out``."""
-        data = self.to_tables()
-        rate = Column("rate", form="share", digits=1)
-        overlap = Column("run", " "), Column("jaccard", digits=3, across="other")
-        runs = (
+        return self._runs(), self._overlap(), self._depths(), self._questions(), self._systems(), self._left_out()
+
+    def _runs(self) -> Table:
+        data = pa.table(
+            {
+                "run": pa.array(self.runs, pa.string()),
+                "family": pa.array(self.families, pa.string()),
+                "contributed": self.contributed,
+                "unique": self.unique,
+                "judged": self.run_judged,
+                "positive": self.positive,
+                "unique_positive": self.unique_positive,
+            }
+        )
+        columns = (
             Column("run"),
             Column("family", names={"": "-"}),
             Column("contributed", "triples"),
@@ -200,27 +127,55 @@ class Diagnostics:
             Column("judged"),
             Column("positive"),
             Column("unique_positive", "unique positive"),
-            rate,
+            _RATE,
         )
-        depths = (
+        return Table("runs", "contributions of each run, in triples", "", data, columns, view=_rated(data))
+
+    def _overlap(self) -> Table:
+        named, n = np.array(self.runs, object), len(self.runs)
+        data = pa.table(
+            {
+                "run": pa.array(np.repeat(named, n), pa.string()),
+                "other": pa.array(np.tile(named, n), pa.string()),
+                "jaccard": self.overlap.ravel(),
+            }
+        )
+        columns = Column("run", " "), Column("jaccard", digits=3, across="other")
+        return Table("overlap", "overlap of two runs (Jaccard)", "", data, columns)
+
+    def _depths(self) -> Table:
+        data = pa.table(
+            {
+                "depth": np.arange(1, len(self.pooled_at) + 1),
+                "pooled": self.pooled_at,
+                "judged": self.judged_at,
+                "positive": self.positive_at,
+                "positive_down_to": np.cumsum(self.positive_at),
+            }
+        )
+        columns = (
             Column("depth"),
             Column("pooled"),
             Column("judged"),
             Column("positive"),
             Column("positive_down_to", "down to here"),
-            rate,
+            _RATE,
         )
-        return (
-            Table("runs", "what each run brought in, in triples", "", data["runs"], runs, view=_rated(data["runs"])),
-            Table("overlap", "overlap of two runs (Jaccard)", "", data["overlap"], overlap),
-            Table("depths", "new positives per depth", "", data["depths"], depths, view=_rated(data["depths"])),
-            self._questions(data["questions"]),
-            self._systems(data["systems"]),
-            self._left_out(data["left_out"]),
-        )
+        return Table("depths", "new positives per depth", "", data, columns, view=_rated(data))
 
-    def _questions(self, data: pa.Table) -> Table:
-        """Quantiles of the rates, a single row."""
+    def _questions(self) -> Table:
+        """Shown are quantiles of the rates, a single row."""
+        data = pa.table(
+            {
+                "question": self.questions.labels,
+                "seeds": self.question_seeds,
+                "pooled": self.question_pooled,
+                "judged": self.question_judged,
+                "positive": self.question_positive,
+                "positive_rate": self.positive_rate,
+                "nothing_pooled": pa.array(self.nothing_pooled),
+            }
+        )
         rate = self.positive_rate[self.question_judged > 0]
         n = len(self.questions)
         caption = (
@@ -234,8 +189,19 @@ class Diagnostics:
         view = pa.table({name: [float(value)] for name, value in zip(names, values, strict=True)} | ends)
         return Table("questions", "positive rate per question", caption, data, columns, view=view)
 
-    def _systems(self, data: pa.Table) -> Table:
-        """Systems down, measures across, each with the rank beside it."""
+    def _systems(self) -> Table:
+        """Shown are systems down, measures across, each with the rank beside it."""
+        n_systems, n_measures = self.scores.shape
+        data = pa.table(
+            {
+                "system": pa.array(np.repeat(np.array(self.systems, object), n_measures), pa.string()),
+                "judged_at": np.full(self.scores.size, self.cutoff),
+                "judged": np.repeat(self.judged, n_measures),
+                "measure": pa.array(self.measures * n_systems, pa.string()),
+                "value": self.scores.ravel(),
+                "rank": self.ranks.ravel(),
+            }
+        )
         wide: dict[str, Any] = {"system": pa.array(self.systems, pa.string()), "judged": self.judged}
         columns = [Column("system"), Column("judged", f"Judged@{self.cutoff}")]
         for place, measure in enumerate(self.measures):
@@ -244,8 +210,9 @@ class Diagnostics:
             columns += [Column(value, measure, digits=name), Column(rank, "rank")]
         return Table("systems", "systems under all judgements", "", data, tuple(columns), view=pa.table(wide))
 
-    def _left_out(self, data: pa.Table) -> Table:
-        """A row per group and measure; of its own systems the one that loses most, and what happens to the order."""
+    def _left_out(self) -> Table:
+        """Shown is a row per group and measure: of its own systems the one that loses most, and the order's change."""
+        data = self._left_out_data()
         groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
         for row in data.to_pylist():
             groups.setdefault((row["kind"], row["name"], row["measure"]), []).append(row)
@@ -276,10 +243,34 @@ class Diagnostics:
             Column("tau_b", "tau", digits=3),
             Column("tau_ap", "tau_AP", digits=3),
         )
-        title = "without what only they brought in"
+        title = "without the unique contributions"
         return Table("left_out", title, "", data, columns, view=pa.Table.from_pylist(shown, view))
 
+    def _left_out_data(self) -> pa.Table:
+        """A row per group, system and measure."""
+        left, shape = self.left_out, self.left_out.scores.shape
+        group, system, measure = (axis.ravel() for axis in np.indices(shape))
+        names, systems, measures = (np.array(labels, object) for labels in (left.names, self.systems, self.measures))
+        is_member = np.array([[name in members for name in self.systems] for members in left.members], np.bool_)
+        columns = {
+            "kind": np.array(LEFT_OUT_KINDS, object)[left.kind[group]],
+            "name": names[group],
+            "triples": left.triples[group],
+            "positives": left.positives[group],
+            "system": systems[system],
+            "is_left_out": is_member.reshape(shape[:2])[group, system],
+            "measure": measures[measure],
+            "before": self.scores[system, measure],
+            "after": left.scores.ravel(),
+            "rank_before": self.ranks[system, measure],
+            "rank_after": left.ranks.ravel(),
+            "tau_b": left.tau[group, measure],
+            "tau_ap": left.tau_ap[group, measure],
+        }
+        return pa.table([pa.array(columns[field.name], field.type) for field in _LEFT_OUT], _LEFT_OUT)
 
+
+_RATE = Column("rate", form="share", digits=1)
 _QUANTILES = (0, 0.25, 0.5, 0.75, 1)
 _LEFT_OUT = pa.schema(
     {
@@ -301,7 +292,7 @@ _LEFT_OUT = pa.schema(
 
 
 def _rated(data: pa.Table) -> pa.Table:
-    """With the share of positives among what is judged."""
+    """With the share of positives among the judged triples."""
     judged = data.column("judged").to_numpy()
     rate = data.column("positive").to_numpy() / np.where(judged > 0, judged, np.nan)
     return data.append_column("rate", pa.array(rate))
@@ -323,31 +314,31 @@ def diagnose(
     judged_at: int = 10,
     mixed: bool = False,
 ) -> Diagnostics:
-    """What each run brought into a pool, and what scores, ranks and the order of the systems lose without it.
+    """The contribution of each run to a pool, and the scores, ranks and order of the systems without it.
 
-    To leave a run out is to take the triples that no other run had put in, down to the depth of the pool, out of the
-    qrels: those judged Y become unjudged, and so do those judged N. The answers known before stay. It tells whether
-    the collection is fair to a system that comes too late to be pooled. Systems that were built alike find alike, so
-    families are left out as a whole, too. What a pool of a fixed budget would have taken instead is not known.
+    To leave a run out is to remove from the qrels the triples that no other run contributed, down to the depth of the
+    pool: those judged Y become unjudged, and so do those judged N. The answers known before are kept. The result shows
+    whether the collection is fair to a system that was not pooled. Similar systems find similar answers, so families
+    are also left out as a whole. Triples that a pool with a fixed budget would have contained instead are unknown.
 
     Parameters
     ----------
     pool : Pool
     decisions : Decisions
-        Of the pool's triples.
+        For the pool's triples.
     known_answers : Qrels
-        The answers known before, under the vocabularies of the pool's questions.
+        The answers known before, with the vocabularies of the pool's questions.
     systems : Run, AnswerRanks or DataFrame, or several of them
-        What is scored, as for :func:`kgtrec.evaluate`; none is an answer too. Usually the runs of the pool,
-        under the same names. An iterable is read one system at a time.
+        The systems to score, as for :func:`kgtrec.evaluate`; may be empty. Usually the runs of the pool,
+        with the same names. An iterable is read one system at a time.
     measures : str, measure, or several of them
         Answer ranks need a row for every positive (``kgtrec rank --judged``); runs need nothing.
     families : mapping, optional
-        Run to family; runs that it lacks, or that have the family "", are in none.
+        Run to family; runs that are not in it, or that have the family "", have none.
     judged_at : int, ranks
         The k of judged@k.
     mixed : bool
-        As :func:`kgtrec.evaluate` takes it.
+        As for :func:`kgtrec.evaluate`.
 
     Returns
     -------
@@ -366,21 +357,29 @@ def diagnose(
     Clarke, Yeung, Soboroff (2007), Reliable information retrieval evaluation with incomplete and biased judgements,
     SIGIR, for groups of runs.
 
-    Examples -------- >>> from kgtrec.data.questions import Questions >>> from kgtrec.data.triples import Triples >>>
-    from kgtrec.data.vocabulary import Vocabulary >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes",
-    "jam"), ("ann", "likes", "pie")]) >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]),
-    np.array([0]), ...                   triples.entities, triples.relations) >>> known_answers =
-    Qrels.of(np.array([0]), np.array([1]), np.array([1]), tail0.ids, triples.entities)  # ann likes tea >>> both, tail =
-    np.array([0, 1, 1]), np.array([0, 0, 0]) >>> pool = Pool.of(triples.take(np.array([1, 2])), both, tail, np.array([0,
-    0, 1]), np.array([1, 2, 1]), ...                ["one", "other"], tail0) >>> found = diagnose(pool,
-    Decisions(np.array([2, 2]), np.array([1, 0])), known_answers) >>> found.contributed.tolist(), found.unique.tolist(),
-    found.unique_positive.tolist(), float(found.overlap[0, 1]) ([2, 1], [1, 0], [1, 0], 0.5)
+    Examples
+    --------
+    >>> from kgtrec.data.questions import Questions
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam"), ("ann", "likes", "pie")])
+    >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]),
+    ...                   triples.entities, triples.relations)
+    >>> known_answers = Qrels.of(  # ann likes tea
+    ...     np.array([0]), np.array([1]), np.array([1]), tail0.ids, triples.entities
+    ... )
+    >>> both, tail = np.array([0, 1, 1]), np.array([0, 0, 0])
+    >>> pool = Pool.of(triples.take(np.array([1, 2])), both, tail, np.array([0, 0, 1]), np.array([1, 2, 1]),
+    ...                ["one", "other"], tail0)
+    >>> found = diagnose(pool, Decisions(np.array([2, 2]), np.array([1, 0])), known_answers)
+    >>> found.contributed.tolist(), found.unique.tolist(), found.unique_positive.tolist(), float(found.overlap[0, 1])
+    ([2, 1], [1, 0], [1, 0], 0.5)
     """
     families = dict(families or {})
     if unknown := next((run for run in families if run not in pool.runs), None):
         raise KgtrecError(f"expected families of the pool's runs, found {unknown!r}{nearest(unknown, pool.runs)}")
     if judged_at < 1:
-        raise KgtrecError(f"expected judged@k of a k of 1 or more, found {judged_at}")
+        raise KgtrecError(f"expected k of 1 or more for judged@k, found {judged_at}")
     qrels = question_level(pool, known_answers, decisions)
     parsed = parse_measures(measures)
     labels = tuple(measure.label for measure in parsed)
@@ -391,7 +390,7 @@ def diagnose(
     names, scores, without, judged = _scores(qrels, pool, lost, systems, labels, judged_at, mixed)
     better = [parse_measure(label).record.better != "lower" for label in labels]
     alone = is_from & (is_from.sum(axis=0) == 1)
-    # of all triples, of those judged, and of those judged Y
+    # for all triples, for those judged, and for those judged Y
     at_depth, per_question = _counts(pool, (np.ones(len(pool), np.bool_), decisions.verdict >= 0, positive))
     n = len(pool.questions)
     return Diagnostics(
@@ -423,7 +422,7 @@ def diagnose(
 
 
 def _groups(pool: Pool, families: Mapping[str, str]) -> list[_Group]:
-    """What is left out, one after the other: every run, then every family."""
+    """The groups that are left out, one after the other: every run, then every family."""
     groups: list[_Group] = [(0, run, (run,)) for run in pool.runs]
     return groups + [
         (1, family, tuple(run for run in pool.runs if families.get(run) == family))
@@ -439,9 +438,9 @@ def _left_out(
     without: NDArray[np.float64],
     better: Sequence[bool],
 ) -> LeftOut:
-    """What the pool loses without each group, and how the systems stand then.
+    """The triples that the pool loses without each group, and the systems' scores and ranks then.
 
-    ``lost`` is (g, n) as of :func:`_lost_by`, ``scores`` (s, m), ``without`` (g, s, m), ``better`` (m,).
+    ``lost`` is (g, n) as given by :func:`_lost_by`, ``scores`` (s, m), ``without`` (g, s, m), ``better`` (m,).
     """
     sign = np.where(better, 1.0, -1.0)[:, None]
     before = sign * (scores.T if len(scores) else np.zeros((len(better), 0)))
@@ -461,7 +460,7 @@ def _left_out(
 
 
 def _counts(pool: Pool, kinds: Sequence[NDArray[np.bool_]]) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
-    """How many triples of each kind were pooled at every rank from 1, and for every question."""
+    """How many triples of each kind were pooled at every rank, and for every question."""
     deepest, n = deepest_rank(pool), len(pool.questions)
     at_depth = [np.bincount(pool.depth[rows], minlength=deepest + 1)[1:].astype(np.int64) for rows in kinds]
     asked = [completions(pool.questions, pool.triples.take(rows))[0] for rows in kinds]
@@ -469,7 +468,7 @@ def _counts(pool: Pool, kinds: Sequence[NDArray[np.bool_]]) -> tuple[list[NDArra
 
 
 def _lost_by(is_from: NDArray[np.bool_], pool: Pool, groups: Sequence[tuple[str, ...]]) -> NDArray[np.bool_]:
-    """(groups, n) which triples only the members of each group put in."""
+    """(groups, n) which triples only members of each group contributed."""
     n_runs_of = is_from.sum(axis=0)
     lost = np.zeros((len(groups), len(pool)), np.bool_)
     for row, members in enumerate(groups):
@@ -490,9 +489,9 @@ def _overlap(is_from: NDArray[np.bool_]) -> NDArray[np.float64]:
 def _scores(
     qrels: Qrels, pool: Pool, lost: NDArray[np.bool_], systems: Any, labels: Sequence[str], judged_at: int, mixed: bool
 ) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Names, (s, m) scores, (g, s, m) scores without what each group brought in, and (s,) judged@k."""
+    """Names, (s, m) scores, (g, s, m) scores without the contributions of each group, and (s,) judged@k."""
     asked = [*labels, f"Judged@{judged_at}"]
-    # under all judgements first, then without those of each group
+    # with all judgements first, then without those of each group
     kept = np.vstack([np.ones(len(qrels), np.bool_), _kept_rows(qrels, pool, lost)])
     names: list[str] = []
     values = []
@@ -517,7 +516,7 @@ def _n_lacking(system: System, qrels: Qrels) -> int:
 
 
 def _kept_rows(qrels: Qrels, pool: Pool, lost: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(groups, rows of the qrels) which judgements stay when a group's triples go."""
+    """(groups, rows of the qrels) which judgements are kept without a group's triples."""
     n = np.int64(max(len(qrels.entities), 1))
     key = qrels.question * n + qrels.entity
     kept = np.ones((len(lost), len(qrels)), np.bool_)
@@ -528,7 +527,7 @@ def _kept_rows(qrels: Qrels, pool: Pool, lost: NDArray[np.bool_]) -> NDArray[np.
 
 
 def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels: Sequence[str]) -> NDArray[np.float64]:
-    """(kept, m) one system's scores under those judgements that stay; the first row of ``kept`` has them all."""
+    """(kept, m) one system's scores with the kept judgements; the first row of ``kept`` has all of them."""
     parsed = parse_measures(labels)
     quick = [one for one in parsed if _is_quick(one)]
     if isinstance(system, Run) and len(quick) == len(parsed):
@@ -537,10 +536,10 @@ def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels
             return values
     values = np.full((len(kept), len(labels)), np.nan)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".* lacks .* questions of the qrels", KgtrecWarning)  # told before
+        warnings.filterwarnings("ignore", ".* lacks .* questions of the qrels", KgtrecWarning)  # reported before
         values[0] = evaluate(qrels, system, labels).values[0, :, 0]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)  # told of all judgements
+        warnings.simplefilter("ignore", KgtrecWarning)  # reported for all judgements
         for row in range(1, len(kept)):
             if kept[row].any():
                 values[row] = evaluate(_restricted(qrels, kept[row]), system, labels).values[0, :, 0]
@@ -548,7 +547,7 @@ def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels
 
 
 def _is_quick(measure: ParsedMeasure | ProvidedMeasure) -> TypeGuard[ParsedMeasure]:
-    """Whether a measure of questions asks for no more than where the judged entities stand."""
+    """Whether a measure over questions needs only the positions of the judged entities."""
     if not isinstance(measure, ParsedMeasure) or measure.items != "questions":
         return False
     return measure.record.form == "plain" and measure.record.weighting is None
@@ -557,10 +556,10 @@ def _is_quick(measure: ParsedMeasure | ProvidedMeasure) -> TypeGuard[ParsedMeasu
 def _run_scores(
     qrels: Qrels, kept: NDArray[np.bool_], run: Run, measures: Sequence[ParsedMeasure]
 ) -> NDArray[np.float64]:
-    """The same for a run, which is long: where the judged entities stand in it is looked up once.
+    """The same for a run, which is long: the positions of the judged entities are looked up once.
 
-    Places are those of trec_eval's order, which depends on no grade. So the run is held against qrels whose grades are
-    their own row numbers, which then tell which rows of what was found to leave out.
+    Positions are those of trec_eval's order, which does not depend on grades. So the run is matched with qrels whose
+    grades are their own row numbers, which then show the rows to leave out.
     """
     numbered = replace(qrels, grade=np.arange(len(qrels), dtype=np.int32))
     found = match(run, numbered).ranking
@@ -590,7 +589,7 @@ def _restricted(qrels: Qrels, rows: NDArray[np.bool_]) -> Qrels:
 
 
 def _ranks(scores: NDArray[np.float64], better: Sequence[bool]) -> NDArray[np.int64]:
-    """(..., s, m) rank of each system by each measure, from 1; equal scores share the better rank."""
+    """(..., s, m) 1-based rank of each system by each measure; equal scores share the better rank."""
     signed = np.where(np.asarray(better, np.bool_), scores, -scores)
     higher = signed[..., None, :, :] > signed[..., :, None, :]
     return np.asarray(1 + np.count_nonzero(higher, axis=-2), np.int64)

@@ -1,4 +1,4 @@
-"""A judged sample of a pool -> what the whole pool would have said: how many positives, and average precision."""
+"""Estimates for a whole pool from a judged sample of it: the number of positives, and average precision."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.scores import Scores
-from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, nearest
+from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, one_of
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.matching import match
 from kgtrec.kernels.sampling.inverse_probability import estimated_totals
@@ -33,9 +33,9 @@ from kgtrec.kernels.sampling.sampled_precision import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PositiveEstimates:
-    """How many positive triples the whole pool holds, estimated from a sample, one row per group of triples."""
+    """Number of positive triples in the whole pool, estimated from a sample, one row per group of triples."""
 
-    by: str  # what the groups are
+    by: str  # kind of the groups
     groups: pa.StringArray  # (g,) their labels
     judged: NDArray[np.int64]  # (g,) judged triples of the sample
     found: NDArray[np.int64]  # (g,) positives among them
@@ -55,16 +55,16 @@ class PositiveEstimates:
 
 
 GROUPS = ("all", "relation", "stratum")
-_MOST_KINDS = 12  # of strata that average precision tells apart
+_MOST_KINDS = 12  # of strata that average precision distinguishes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Strata:
-    """What was sampled from what: strata that were drawn from on their own, and the kinds of strata that they are of.
+    """The strata that were sampled separately, and their kinds.
 
-    A kind is a stratum of ranks over all questions, or where none is known one inclusion probability; what rules have
-    judged is apart. The kinds are the strata too where some question has too few verdicts of a kind, and where a share
-    of each kind was drawn over all questions.
+    A kind is a stratum of ranks over all questions, or, if these are unknown, one inclusion probability; triples that
+    rules have judged are separate kinds. The kinds are also the strata if some question has too few verdicts of a kind,
+    and if a share of each kind was sampled over all questions.
     """
 
     kind: NDArray[np.intp]  # (n,) per triple of the pool
@@ -72,11 +72,11 @@ class _Strata:
     stratum: NDArray[np.intp]  # (n,)
     drawn: NDArray[np.int64]  # (h,) judged triples
     population: NDArray[np.int64]  # (h,) triples that the sample was drawn from
-    weight: NDArray[np.float64]  # (n,) triples that each one stands for, itself included; 0 without a verdict
+    weight: NDArray[np.float64]  # (n,) triples that each one represents, including itself; 0 without a verdict
 
     @classmethod
     def of(cls, pool: Pool, decisions: Decisions) -> _Strata:
-        # rules judge all that they apply to, people perhaps a part: verdicts of rules tell nothing of what is left
+        # rules judge all that they apply to, people perhaps a part: verdicts of rules do not represent the rest
         by_rule, settled = decisions.state == AUTOMATIC, decisions.verdict >= 0
         level = stratum_of(pool.depth, pool.strata) if pool.strata else pool.probability
         (levels, is_by_rule), kind = np.unique(np.stack([level, by_rule]), axis=1, return_inverse=True)
@@ -106,7 +106,7 @@ class _Strata:
 
 
 def triple_weights(pool: Pool, decisions: Decisions) -> NDArray[np.float64]:
-    """(n,) how many triples, sampled or not, each settled triple of a pool stands for; 0 for what is not settled.
+    """(n,) how many triples, sampled or not, each settled triple of a pool represents; 0 for undecided ones.
 
     Raises
     ------
@@ -122,11 +122,11 @@ def triple_weights(pool: Pool, decisions: Decisions) -> NDArray[np.float64]:
 
 
 def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> PositiveEstimates:
-    """How many positives the pool that was sampled from holds.
+    """Number of positives in the pool that was sampled from.
 
-    A stratum of ranks was sampled at random without replacement, question by question or over all of them, and those of
-    it without a verdict are taken for missing at random; those that a rule has judged are a stratum of their own. Where
-    some are not settled, the error is that of a sample over all questions, which is on the safe side.
+    A stratum of ranks was sampled at random without replacement, question by question or over all of them; its triples
+    without a verdict are assumed to be missing at random, and those that a rule has judged are a separate stratum. If
+    some are undecided, the error is that of a sample over all questions, which is conservative.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
     Raises
     ------
     KgtrecError
-        If the decisions are of another pool, nothing is pooled, or nothing of a stratum is settled.
+        If the decisions are of another pool, the pool is empty, or a stratum has no settled triple.
 
     References
     ----------
@@ -158,13 +158,12 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
     >>> estimate_positives(pool, decisions).to_table().to_pylist()
     [{'all': 'pool', 'judged': 3, 'found': 2, 'positives': 5.0, 'error': 3.4641016151377544}]
     """
-    if by not in GROUPS:
-        raise KgtrecError(f"expected groups by {', '.join(GROUPS)}, found {by!r}{nearest(str(by), GROUPS)}")
+    one_of("groups by", by, GROUPS)
     verdict = _verdicts(pool, decisions)
     strata = _Strata.of(pool, decisions)
     settled = verdict >= 0
     group, labels = _groups(pool, strata, by)
-    # in units of what each triple of its stratum stands for on average
+    # in units of the triples that each one of its stratum represents on average
     unit = (strata.population / strata.drawn)[strata.stratum]
     found = estimated_totals(
         np.where(verdict == 1, strata.weight / unit, 0.0)[settled],
@@ -190,31 +189,31 @@ def estimate_ap(
 ) -> Scores:
     """Average precision of runs, estimated from a judged sample of a pool.
 
-    The answers of the collection are known for certain. Of the other candidates of a question and a stratum each is
-    relevant with the same probability, whose distribution over the questions all judgements tell together, and the
-    estimate is average precision in expectation: a question with few judgements borrows from the others. See
-    :mod:`kgtrec.kernels.sampling.sampled_precision`. Where everything is judged it is average precision.
+    The answers of the collection are certain. Each of the other candidates of a question and a stratum is relevant with
+    the same probability, whose distribution over the questions is estimated from all judgements, and the estimate is
+    average precision in expectation: a question with few judgements borrows from the others. See
+    :mod:`kgtrec.kernels.sampling.sampled_precision`. If everything is judged it is average precision itself.
 
-    The quotients of the papers, whose number of positives is that of each question's own sample, were 8 to 40% too high
-    on small samples; docs/interactive.md has a simulation of both.
+    The quotients of the papers, which estimate the number of positives from each question's own sample, were 8 to 40%
+    too high on small samples; docs/interactive.md has a simulation of both.
 
     Parameters
     ----------
     collection : Collection
-        The one that was pooled for.
+        For which the pool was made.
     runs : Run or iterable of Run
     pool : Pool
         With inclusion probabilities.
     decisions : Decisions
         One per triple of the pool.
     whole : Pool, optional
-        All that was sampled from: the depth pool of the same runs down to the last stratum. With it the measure is
-        ``xinfAP``, which knows where unsampled candidates stand; without it, it is ``statAP``, to which the sampled
-        ones of their stratum stand for them.
+        The pool that was sampled from: the depth pool of the same runs down to the last stratum. With it the measure is
+        ``xinfAP``, which uses the positions of unsampled candidates; without it, it is ``statAP``, in which the sampled
+        ones of their stratum represent them.
     bounds : sequence of int
-        For ``whole``: last rank of each stratum, as they were sampled. Default: the pool's.
+        For ``whole``: last rank of each sampled stratum. Default: the pool's.
     by : {None, "question"}
-        The mean over all questions that were pooled for and have a positive, or a value for each of these. That of a
+        The mean over all questions of the pool that have a positive, or a value for each of these. The value of a
         question with few judgements may be above 1; the mean is 1 at most.
 
     Returns
@@ -225,10 +224,10 @@ def estimate_ap(
     Raises
     ------
     KgtrecError
-        If the decisions are of another pool, the strata do not fit, nothing of a stratum is settled, there are answer
-        ranks or nothing in place of runs, or two share a name.
+        If the decisions are of another pool, the strata do not fit, a stratum has no settled triple, there are answer
+        ranks instead of runs or no runs, or two have one name.
     CollectionError
-        If the pool is of another collection, or a run is or has no question in common with the pool.
+        If the pool or a run is of another collection, or a run has no question in common with the pool.
 
     References
     ----------
@@ -249,7 +248,7 @@ def estimate_ap(
     for run in different_systems([runs] if isinstance(runs, Run) else runs, collection):
         if not isinstance(run, Run):
             raise KgtrecError(
-                f"expected runs, found answer ranks of {run.name!r}, which tell nothing of other candidates"
+                f"expected runs, found answer ranks of {run.name!r}, which do not contain other candidates"
             )
         named.append(run)
     values = np.array([judged.estimate(run) for run in named]).reshape(len(named), 1, -1)
@@ -259,14 +258,14 @@ def estimate_ap(
     measure = "statAP" if whole is None else "xinfAP"
     systems = tuple(run.name for run in named)
     if by is None:
-        # what single questions are estimated at may be above 1, and makes up for others; a mean has no business there
+        # the estimate of a single question may be above 1, which compensates for others; that of a mean may not
         return Scores(systems, (measure,), np.minimum(values.mean(axis=2, keepdims=True), 1.0))
     return Scores(systems, (measure,), values, {"question": pool.questions.ids.labels.filter(pa.array(has_positive))})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _JudgedRows:
-    """The qrels of a pool, whose grades are numbers of rows, so that what is known of each can be looked up."""
+    """The qrels of a pool, whose grades are row numbers, by which the columns below are looked up."""
 
     qrels: Qrels  # grade: row in the columns below
     judged: NDArray[np.bool_]
@@ -287,7 +286,7 @@ class _JudgedRows:
         *,
         is_whole: bool,
     ) -> _JudgedRows:
-        """Columns by the grades of the qrels; a verdict is 1, 0 or -1 for none, a kind -1 for what is certain."""
+        """Columns by the grades of the qrels; a verdict is 1, 0 or -1 for none, a kind -1 if certain."""
         row, n, n_kinds = qrels.grade, len(qrels.questions), int(kind.max(initial=0)) + 1
         cell = qrels.question.astype(np.int64) * n_kinds + kind[row]
 
@@ -300,7 +299,7 @@ class _JudgedRows:
         judged, hits = (counted(mask).astype(np.int64) for mask in (own >= 0, own == 1))
         unjudged = np.round(counted(everything, stands_for[row])).astype(np.int64)
         relevant = np.bincount(qrels.question[own == 1], minlength=n)
-        # what is judged whole tells of itself alone
+        # a completely judged stratum represents only itself
         is_open = unjudged.any(axis=0)
         shares = expected_shares(relevant, unjudged, share_model(judged * is_open, hits * is_open))
         return cls(qrels, verdict >= 0, verdict == 1, kind, stands_for, unjudged, shares, is_whole)
@@ -308,7 +307,7 @@ class _JudgedRows:
     def estimate(self, run: Run) -> NDArray[np.float64]:
         """(n_questions,) average precision of a run."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # of questions that were not pooled for
+            warnings.simplefilter("ignore", KgtrecWarning)  # about questions that were not pooled for
             ranking = match(run, self.qrels).ranking
         position = np.full(len(self.qrels), np.inf)
         position[ranking.grade] = ranking.position
@@ -318,7 +317,7 @@ class _JudgedRows:
         relevant, kind = self.relevant[row], self.kind[row]
         question, stands_for = self.qrels.question[order], self.stands_for[row]
         likely = share_by_place(position, self.judged[row], relevant, kind, self.unjudged.shape[1])
-        # on average over the question's own unjudged candidates, where they are known, else over those of all questions
+        # mean over the question's own unjudged candidates, if they are known, else over those of all questions
         cell = np.maximum(kind, 0) + (question.astype(np.int64) * self.unjudged.shape[1] if self.is_whole else 0)
         number = np.bincount(cell, weights=stands_for)
         total = np.bincount(cell, weights=stands_for * likely)
@@ -331,7 +330,7 @@ class _JudgedRows:
 def _sampled_rows(collection: Collection, pool: Pool, decisions: Decisions) -> _JudgedRows:
     strata, verdict = _Strata.of(pool, decisions), decisions.verdict
     kind = strata.kind
-    if len(strata.labels) > _MOST_KINDS:  # of a pool with many probabilities: those of one order of magnitude together
+    if len(strata.labels) > _MOST_KINDS:  # for a pool with many probabilities: group orders of magnitude
         _, kind = np.unique(np.round(np.log10(pool.probability)), return_inverse=True)
         kind = kind.reshape(-1)
     qrels, triple = _qrels(collection, pool, verdict >= 0)
@@ -370,9 +369,9 @@ def _whole_rows(
 
 
 def _qrels(collection: Collection, pool: Pool, kept: NDArray[np.bool_]) -> tuple[Qrels, NDArray[np.intp]]:
-    """Some triples of the pool and the collection's answers as qrels of the pool's questions.
+    """Some triples of the pool, and the collection's answers, as qrels of the pool's questions.
 
-    A grade is the number of the row, and the second value has each row's triple, -1 for an answer.
+    A grade is the row number, and the second value has each row's triple, -1 for an answer.
     """
     questions, triples = pool.questions, pool.triples
     rows = np.flatnonzero(kept)
@@ -403,7 +402,7 @@ def _groups(pool: Pool, strata: _Strata, by: str) -> tuple[NDArray[np.intp], pa.
 
 
 def _require_asked(collection: Collection, pool: Pool) -> None:
-    """CollectionError unless the collection asks the questions of the pool, by the same ids."""
+    """CollectionError unless the collection has the questions of the pool, with the same ids."""
     ours, asked = collection.questions, pool.questions
     row = ours.ids.encode(asked.ids.labels)
     relation = ours.relations.encode(asked.relations.labels)[asked.relation]
@@ -415,7 +414,7 @@ def _require_asked(collection: Collection, pool: Pool) -> None:
     if other.any():
         first = asked.ids[int(np.argmax(other))]
         raise CollectionError(
-            f"expected the collection that was pooled for, found one that does not ask {int(other.sum()):,} of the "
+            f"expected the collection of the pool, found one without {int(other.sum()):,} of the "
             f"pool's {len(other):,} questions, such as {first!r}"
         )
 

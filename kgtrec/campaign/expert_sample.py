@@ -1,4 +1,4 @@
-"""How good the labels are: a sample of them is judged again by an expert."""
+"""The quality of the labels, from a sample that an expert judges again."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from kgtrec.data.expert_sample import SAMPLE_STATISTICS, ExpertSample, SampleRep
 from kgtrec.data.judgements import EXPERT, NO, UNSURE, VERDICTS, YES, Judgements
 from kgtrec.data.label_hashes import triple_keys
 from kgtrec.data.pool import Pool
-from kgtrec.errors import CollectionError, KgtrecError, warn
+from kgtrec.errors import CollectionError, KgtrecError, between_0_and_1, warn
 from kgtrec.kernels.sampling.proportions import part_interval, weighted_interval, wilson_interval
 
 
 def draw_sample(
     pool: Pool, decisions: Decisions, *, size: int = 200, seed: int = 0, with_automatic: bool = False
 ) -> ExpertSample:
-    """Settled triples for an expert to judge again, half of them Y and half N; Y gets the odd one.
+    """Decided triples for an expert to judge again, half of them Y and half N, with one more Y if the size is odd.
 
-    Within Y and within N each triple is as likely as the next. Where there are too few of one, all of them are taken,
-    and the more of the other.
+    Within Y and within N all triples have the same probability. If there are too few of one label, all of them are
+    taken, and correspondingly more of the other.
 
     Parameters
     ----------
     pool : Pool
     decisions : Decisions
-        Of the same triples.
+        For the same triples.
     size : int, triples
         At least 2.
     seed : int
-        The sample depends on it, on the labels of the settled triples and on nothing else.
+        The sample depends only on it and on the labels of the settled triples.
     with_automatic : bool
-        Whether triples that a rule judged N are among those to draw from. Default: only what people settled.
+        Whether to sample also from triples that a rule judged N. Default: only from those that people settled.
 
     Returns
     -------
     ExpertSample
-        Its order tells nothing of the labels.
+        In an order that does not reveal the labels.
 
     Raises
     ------
     KgtrecError
-        If fewer triples are settled than are to be drawn.
+        If fewer triples are settled than wanted.
 
     References
     ----------
@@ -62,7 +62,7 @@ def draw_sample(
     if size > sum(map(len, rows)):
         raise KgtrecError(
             f"expected at least {size:,} settled triples to draw from, found {len(rows[YES]):,} Y and "
-            f"{len(rows[NO]):,} N; draw fewer, or go on judging"
+            f"{len(rows[NO]):,} N; draw fewer, or continue judging"
         )
     from_yes = min((size + 1) // 2, len(rows[YES]))
     from_no = min(size - from_yes, len(rows[NO]))
@@ -70,7 +70,7 @@ def draw_sample(
     for label in (NO, YES):
         if numbers[label] < size // 2:
             warn(
-                f"only {len(rows[label]):,} triples are settled as {VERDICTS[label]}, so the sample holds all of "
+                f"only {len(rows[label]):,} triples are settled as {VERDICTS[label]}, so the sample has all of "
                 f"them and {size - numbers[label]:,} of {VERDICTS[1 - label]}"
             )
     key = triple_keys(pool.triples, seed)
@@ -78,50 +78,41 @@ def draw_sample(
     triple = np.concatenate(chosen)
     verdict = np.repeat(np.array([NO, YES], np.int8), numbers)
     share = np.repeat([n / max(len(of_label), 1) for of_label, n in zip(rows, numbers, strict=True)], numbers)
-    order = np.argsort(triple)  # that of the keys would tell: the fewer there are of a label, the higher its keys
+    order = np.argsort(triple)  # the order of the keys would reveal labels: a label with fewer triples has higher keys
     return ExpertSample(triple[order].astype(np.int32), verdict[order], share[order])
 
 
-def has_judged(judgements: Judgements, person: str, triples: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """(n,) which of the triples a person has judged otherwise than as an expert.
-
-    Such a person is not the expert on these triples: the verdict would be on their own labels.
-    """
-    (code,) = judgements.annotators.encode([person])
-    theirs = (judgements.annotator == code) & (judgements.role != EXPERT)
-    return np.isin(triples, judgements.triple[theirs])
-
-
 def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: float = 0.95) -> SampleReport:
-    r"""How good the labels are, by what experts said of the sample; labels as they were when it was drawn.
+    r"""The quality of the labels by the experts' verdicts on the sample; labels as they were when it was drawn.
 
-    The last verdict of any expert on a triple counts. A triple of the sample that none has judged, or on which the last
-    one could not tell, is left out. With agreement :math:`p_Y` on the labels Y and :math:`p_N` on N, and with
-    :math:`N_Y` and :math:`N_N` of them in the pool when it was drawn:
+    The last verdict of any expert on a triple counts. A triple of the sample without one, or whose last one is
+    "unsure", is left out. With agreement :math:`p_Y` on the labels Y and :math:`p_N` on N, and with :math:`N_Y` and
+    :math:`N_N` of them in the pool when it was drawn:
 
     - "agreement on Y", "agreement on N": :math:`p_Y`, the precision of the positives, and :math:`p_N`; Wilson
       intervals.
-    - "agreement in the sample": of both together, as the sample holds them; Wilson interval. This is what is mostly
-      published, but a pool is not half Y.
-    - "agreement in the pool": :math:`(N_Y p_Y + N_N p_N) / (N_Y + N_N)`; the interval puts the Wilson intervals of the
-      strata together, :func:`kgtrec.kernels.sampling.proportions.weighted_interval`.
-    - "positives missed": :math:`N_N (1 - p_N)`, how many triples of label N are true.
+    - "agreement in the sample": of both together, as in the sample; Wilson interval. This is usually published, but a
+      pool is not half Y.
+    - "agreement in the pool": :math:`(N_Y p_Y + N_N p_N) / (N_Y + N_N)`; the interval combines the Wilson intervals of
+    the
+      strata, :func:`kgtrec.kernels.sampling.proportions.weighted_interval`.
+    - "positives missed": :math:`N_N (1 - p_N)`, the number of triples of label N that are true.
     - "recall of positives": :math:`N_Y p_Y / (N_Y p_Y + N_N (1 - p_N))`, the share of the true triples that have the
-      label Y; the interval puts the Wilson intervals of the strata together too,
+      label Y; the interval combines the Wilson intervals of the strata too,
       :func:`kgtrec.kernels.sampling.proportions.part_interval`.
     - "prevalence in the pool": :math:`(N_Y p_Y + N_N (1 - p_N)) / (N_Y + N_N)`, the share of true triples; interval as
       for the agreement in the pool.
 
-    The pool here is the triples that were settled, and drawn from: known answers, open and undecided triples are not in
-    it, nor, unless they were drawn from, automatic ones. The intervals take the expert to be right, triples to be drawn
-    with replacement (so that they are too wide where much of a label is drawn), and triples of one question to be
-    independent.
+    The pool here is the triples that were settled and sampled from: known answers, open and undecided triples are not
+    in it, and automatic ones only if they were sampled from. The intervals assume that the expert is right, that
+    triples are drawn with replacement (so they are too wide where much of a label is drawn), and that triples of one
+    question are independent.
 
     Parameters
     ----------
     sample : ExpertSample
     judgements : Judgements
-        Events of the pool that it was drawn from, oldest first.
+        Events of the pool of the sample, oldest first.
     confidence : float, between 0 and 1
 
     Returns
@@ -152,8 +143,7 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
     >>> report.value("agreement on Y"), report.value("agreement in the sample"), report.value("agreement in the pool")
     (0.5, 0.75, 0.9545454545454545)
     """
-    if not 0 < confidence < 1:
-        raise KgtrecError(f"expected a confidence between 0 and 1, got {confidence}; 95% is 0.95")
+    between_0_and_1("a confidence", confidence)
     n = 1 + int(max(sample.triple.max(initial=-1), judgements.triple.max(initial=-1)))
     word = last_word(judgements, n, EXPERT)[sample.triple]
     told = (word == YES) | (word == NO)
@@ -164,8 +154,8 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
     for verdict in (YES, NO):
         if judged[verdict] == 0 and population[verdict] > 0:
             warn(
-                f"no expert has said Y or N of a triple of label {VERDICTS[verdict]}, so there is no agreement on "
-                f"{VERDICTS[verdict]}, nor what is worked out from it"
+                f"no expert has judged a triple of label {VERDICTS[verdict]} Y or N, so there is no agreement on "
+                f"{VERDICTS[verdict]}, nor any statistic that depends on it"
             )
     found = _estimates(agreed, judged, population, confidence)
     table = np.array([found[name] for name in SAMPLE_STATISTICS])
@@ -180,11 +170,11 @@ def _estimates(
     share = np.divide(agreed, judged, out=np.full(2, np.nan), where=judged > 0)
     ends = wilson_interval(agreed, judged, confidence)
     both, both_ends = agreed.sum(), wilson_interval(agreed.sum(), judged.sum(), confidence)
-    # 1 - share of N: how many of the labels N are true
+    # 1 - share of N: the share of the labels N that are true
     is_true, true_ends = share.copy(), ends.copy()
     is_true[NO], true_ends[:, NO] = 1 - share[NO], 1 - ends[::-1, NO]
 
-    # true triples of label Y, and of label N; of a label that no triple has there are none, whatever its share
+    # true triples of label Y, and of label N; none of a label that no triple has, whatever its share
     counts = [np.where(population > 0, population * each, 0.0)[[YES, NO]] for each in (is_true, *true_ends)]
     right, missing = counts[0].tolist()
     recall = right / (right + missing) if right + missing > 0 else math.nan

@@ -1,11 +1,11 @@
-"""Settled judgements of a pool -> qrels, at question level or at triple level, down to any depth of the pool.
+"""From the settled triples of a pool to qrels, at question level or at triple level, down to any depth of the pool.
 
-People judge triples, and qrels judge entities for questions. A triple is true or not whichever of its two questions it
-was pooled for, so its judgement holds for both of them. The two levels differ in which questions there are:
+People judge triples, and qrels judge entities for questions. Whether a triple is true does not depend on the question
+for which it was pooled, so its judgement holds for both its questions. The two levels differ in the questions:
 
 - question level: those that the pool was made for, as in TREC. More judgements, the same topics.
-- triple level: those that a positive triple answers, as if it were a test triple from now on. So there are topics that
-  nothing was pooled for, with one or a few answers and hardly a judged non-answer.
+- triple level: those that a positive triple answers, as if it were a test triple. So there are topics without pooled
+  triples, with one or a few answers and few judged non-answers.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ _UNSETTLED = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QrelsReport:
-    """What was judged, by whom, and how much each depth of the pool added.
+    """The judgements, who made them, and how much each depth of the pool added.
 
-    Positives and negatives are counted in triples, each once, also where it is judged for both its questions;
+    Positives and negatives are counted in triples, each once, even if it is judged for both its questions;
     ``judgements`` are the rows of the qrels.
     """
 
     level: str  # of LEVELS
-    depth: int  # pooled triples down to this one count
+    depth: int  # pooled triples down to this depth count
     questions: int
-    never_pooled: int  # of them: nobody put anything forward for them on purpose
+    never_pooled: int  # of them: the pool was not made for them
     pooled_questions: int  # questions that the pool was made for
-    nothing_pooled: int  # of these: no run put anything in for them
-    without_positive: int  # of these: no positive answers them, so that the triple level does not have them
+    nothing_pooled: int  # of these: without pooled triples
+    without_positive: int  # of these: without a positive, so that the triple level does not have them
     judgements: int
     positives_from: Mapping[str, int]  # known answers, agreed, adjudicated
-    negatives_from: Mapping[str, int]  # agreed, adjudicated: people; "rule: NAME": no person
-    unjudged: Mapping[str, int]  # pooled triples that are not settled, by what they wait for
+    negatives_from: Mapping[str, int]  # agreed, adjudicated: by people; "rule: NAME": by a rule
+    unjudged: Mapping[str, int]  # undecided pooled triples, by what they wait for
     pooled_at: NDArray[np.int64]  # (depth + 1,) triples whose pool depth is 0 (none), 1, 2, ...
     judged_at: NDArray[np.int64]  # (depth + 1,) of them, settled
     positive_at: NDArray[np.int64]  # (depth + 1,) of them, positive; at 0 the known answers
@@ -70,7 +70,7 @@ class QrelsReport:
 
     @property
     def positives(self) -> int:
-        """Positive triples, known answers included."""
+        """Positive triples, including known answers."""
         return sum(self.positives_from.values())
 
     @property
@@ -104,7 +104,7 @@ class QrelsReport:
         }
 
     def tables(self) -> tuple[Table, ...]:
-        """``sources``, where judgements came from, and ``depths``, what each depth of the pool added."""
+        """``sources``, where judgements came from, and ``depths``, how much each depth of the pool added."""
         return self._sources(), self._depths()
 
     def _sources(self) -> Table:
@@ -115,9 +115,9 @@ class QrelsReport:
         )
         caption = (
             f"{self.level} level, pool depth {self.depth}\n{told}\n"
-            f"{self.pooled_questions:,} questions were pooled for, {self.nothing_pooled:,} of them without a single "
+            f"{self.pooled_questions:,} questions were pooled for, {self.nothing_pooled:,} of them without any "
             f"candidate; {self.without_positive:,} have no positive\n"
-            f"{self.judgements:,} judgements of entities for questions, out of these triples:"
+            f"{self.judgements:,} judgements of entities for questions, from these triples:"
         )
         rows = []
         for what, parts in (
@@ -163,27 +163,26 @@ class QrelsReport:
 
 
 def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None = None) -> Qrels:
-    """The questions that the pool was made for, with all that is known about them now.
+    """The questions that the pool was made for, with all their judgements so far.
 
-    Each settled triple gives its grade, 1 or 0, to those of its two questions that are among them, be it pooled for
-    one only. Triples that are not settled stay unjudged.
+    Each settled triple gives its grade, 1 or 0, to those of its two questions that are among them, even if it was
+    pooled for only one. Undecided triples stay unjudged.
 
     Parameters
     ----------
     pool : Pool
         n triples.
     known_answers : Qrels
-        The answers known before, under the vocabularies of the pool's questions.
+        The answers known before, with the vocabularies of the pool's questions.
     decisions : Decisions
-        Of the n triples; those judged by a rule are N among them.
+        For the n triples; those judged by a rule are N.
     depth : int, ranks, optional
-        Only triples whose pool depth, see :attr:`Pool.depth`, is at most this. 0: the known answers alone. Default:
-        all.
+        Only triples whose pool depth, see :attr:`Pool.depth`, is at most this. 0: only the known answers. Default: all.
 
     Returns
     -------
     Qrels
-        Under the vocabularies of the pool's questions.
+        With the vocabularies of the pool's questions.
 
     Raises
     ------
@@ -196,14 +195,22 @@ def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth
     ----------
     Voorhees, Harman (2005), TREC: Experiment and Evaluation in Information Retrieval, ch. 3.
 
-    Examples -------- >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam"), ("bob", "likes",
-    "jam")]) >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]), ...
-    triples.entities, triples.relations) >>> known_answers = Qrels.of(np.array([0]), np.array([1]), np.array([1]),
-    tail0.ids, triples.entities)  # ann likes tea >>> one = np.array([0]) >>> pool =
-    Pool.of(triples.take(np.array([1])), one, one, one, one + 3, ["mine"], tail0)  # ann likes jam? >>> said_no =
-    Decisions(np.array([AGREED]), np.array([0])) >>> qrels = question_level(pool, known_answers, said_no) >>>
-    qrels.entities.decode(qrels.entity).to_pylist(), qrels.grade.tolist() (['tea', 'jam'], [1, 0]) >>>
-    len(question_level(pool, known_answers, said_no, depth=2)) 1
+    Examples
+    --------
+    >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam"), ("bob", "likes", "jam")])
+    >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]),
+    ...                   triples.entities, triples.relations)
+    >>> known_answers = Qrels.of(  # ann likes tea
+    ...     np.array([0]), np.array([1]), np.array([1]), tail0.ids, triples.entities
+    ... )
+    >>> one = np.array([0])
+    >>> pool = Pool.of(triples.take(np.array([1])), one, one, one, one + 3, ["mine"], tail0)  # ann likes jam?
+    >>> said_no = Decisions(np.array([AGREED]), np.array([0]))
+    >>> qrels = question_level(pool, known_answers, said_no)
+    >>> qrels.entities.decode(qrels.entity).to_pylist(), qrels.grade.tolist()
+    (['tea', 'jam'], [1, 0])
+    >>> len(question_level(pool, known_answers, said_no, depth=2))
+    1
     """
     _require_fitting(pool, known_answers, decisions, depth)
     settled, verdict = _settled(pool, decisions, depth)
@@ -213,24 +220,24 @@ def question_level(pool: Pool, known_answers: Qrels, decisions: Decisions, depth
 def triple_level(
     pool: Pool, known_answers: Qrels, decisions: Decisions, depth: int | None = None, *, named: Questions | None = None
 ) -> tuple[Questions, Qrels]:
-    """The questions that the positive triples make, known answers and those judged Y, with all that is known of them.
+    """The questions of the positive triples, known answers and those judged Y, with all their judgements so far.
 
-    Pooled questions keep their ids. Others are named ``head-new0``, ``tail-new0``, ... by the depth at which they come
-    in, so that a question has one name at all depths of a pool. Pooled questions without a positive are not there.
+    Pooled questions keep their ids. Others are named ``head-new0``, ``tail-new0``, ... by the depth at which they first
+    occur, so that a question has one name at all depths of a pool. Pooled questions without a positive are left out.
 
     Parameters
     ----------
     pool, known_answers, decisions, depth
-        As in :func:`question_level`. Triples settled as N are grade 0 for those of their questions that there are.
+        As in :func:`question_level`. Triples settled as N have grade 0 for those of their questions that exist.
     named : Questions, optional
-        Those of a collection or of a topics file, whose ids are then kept too, under any vocabularies.
+        Those of a collection or of a topics file, whose ids are then kept too, with any vocabularies.
 
     Returns
     -------
     questions : Questions
-        Head questions, then tail questions; of either the pooled ones in the order of the pool, then the others.
+        Head questions, then tail questions; in both the pooled ones in the order of the pool, then the others.
     qrels : Qrels
-        Under the vocabularies of these questions.
+        With the vocabularies of these questions.
 
     Raises
     ------
@@ -241,19 +248,25 @@ def triple_level(
     ----------
     Zhou et al. (2022), SIGIR, section 4.
 
-    Examples -------- >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam")]) >>> tail0 =
-    Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]), ...
-    triples.entities, triples.relations) >>> known_answers = Qrels.of(np.array([0]), np.array([1]), np.array([1]),
-    tail0.ids, triples.entities)  # ann likes tea >>> one = np.array([0]) >>> pool =
-    Pool.of(triples.take(np.array([1])), one, one, one, one + 3, ["mine"], tail0)  # ann likes jam? >>> questions, qrels
-    = triple_level(pool, known_answers, Decisions(np.array([AGREED]), np.array([1]))) >>> list(questions.ids),
-    qrels.entities.decode(qrels.entity).to_pylist() (['head-new0', 'head-new1', 'tail0'], ['ann', 'ann', 'tea', 'jam'])
+    Examples
+    --------
+    >>> triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "jam")])
+    >>> tail0 = Questions(Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]),
+    ...                   triples.entities, triples.relations)
+    >>> known_answers = Qrels.of(  # ann likes tea
+    ...     np.array([0]), np.array([1]), np.array([1]), tail0.ids, triples.entities
+    ... )
+    >>> one = np.array([0])
+    >>> pool = Pool.of(triples.take(np.array([1])), one, one, one, one + 3, ["mine"], tail0)  # ann likes jam?
+    >>> questions, qrels = triple_level(pool, known_answers, Decisions(np.array([AGREED]), np.array([1])))
+    >>> list(questions.ids), qrels.entities.decode(qrels.entity).to_pylist()
+    (['head-new0', 'head-new1', 'tail0'], ['ann', 'ann', 'tea', 'jam'])
     """
     _require_fitting(pool, known_answers, decisions, depth)
     settled, verdict = _settled(pool, decisions, depth)
     triples = pool.triples.take(settled)
     known = _triples_of(known_answers, pool.questions)
-    # known answers first, then by depth and label, so that a new question's number tells nothing of the depth asked for
+    # known answers first, then by depth and label, so that a new question's number does not depend on the depth
     found = settled[verdict == 1]
     names = pool.triples.entities.byte_order, pool.triples.relations.byte_order
     found = found[
@@ -284,14 +297,14 @@ def report_qrels(
     *,
     level: str = "question",
 ) -> QrelsReport:
-    """Where the judgements of :func:`question_level` or :func:`triple_level` come from, and what each depth added.
+    """Where the judgements of :func:`question_level` or :func:`triple_level` come from, and how much each depth added.
 
     Parameters
     ----------
     pool, known_answers, decisions, depth
         As there.
     automatic : Automatic
-        Which triples are N by which rule.
+        The triples that are N, and by which rule.
     level : {"question", "triple"}
 
     Returns
@@ -356,16 +369,16 @@ def report_qrels(
 
 
 def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, depth: int | None = None) -> Collection:
-    """A collection with the settled judgements of a pool beside its own; the questions and the fingerprint stay.
+    """A collection with the settled triples of a pool added to its judgements; questions and fingerprint are unchanged.
 
-    Each settled triple gives its grade to those of its two questions that the collection has, which may be more than
-    the pool was made for.
+    Each settled triple gives its grade to those of its two questions that are in the collection, even if the pool was
+    not made for them.
 
     Parameters
     ----------
     collection : Collection
     pool : Pool
-        Under any vocabularies.
+        With any vocabularies.
     decisions, depth
         As in :func:`question_level`.
 
@@ -376,7 +389,7 @@ def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, de
     Raises
     ------
     CollectionError
-        If an entity or a relation of a settled triple is not the collection's, a settled triple is known from train or
+        If an entity or a relation of a settled triple is not in the collection, a settled triple is known from train or
         valid, or the collection's qrels have another grade for it.
     """
     _require_depth(depth)
@@ -410,28 +423,29 @@ def with_judgements(collection: Collection, pool: Pool, decisions: Decisions, de
 
 
 def of_topics(collection: Collection, questions: Questions, qrels: Qrels, further: Triples | None = None) -> Collection:
-    """A collection of other questions over the same entities, with what a collection knows.
+    """A collection of other questions with the same entities and the known triples of a collection.
 
     Parameters
     ----------
     collection : Collection
-        Whose train triples, and whose known answers as far as they go, are known for the new questions too. Of valid
-        triples it holds only those that complete one of its own questions; the others can be given.
+        Its train triples and known answers are known for the new questions too. It has only those valid triples that
+        answer one of its own questions; the others can be given.
     questions, qrels
-        As :func:`triple_level` gives them, under any vocabularies that the collection's hold.
+        As given by :func:`triple_level`, with labels that the collection has.
     further : Triples, optional
-        Further known triples, such as the valid split, under any vocabularies, with labels of entities also where the
-        collection has ids for them. Labels that the collection does not have are passed over.
+        Further known triples, such as the valid split, with any vocabularies, and with labels of entities also if the
+        collection has ids for them. Labels that the collection does not have are ignored.
 
     Returns
     -------
     Collection
-        Answers of the collection that the qrels do not have are known, as left out of the test triples.
+        Answers of the collection that are not in the qrels are known, as test triples that were left out.
 
     Raises
     ------
     CollectionError
-        If a question's anchor or relation, or a judged entity, is not the collection's, or an answer is known to it.
+        If a question's anchor or relation, or a judged entity, is not in the collection, or an answer is a known
+        triple.
     """
     entities, relations = collection.entities, collection.relations
     own = Triples(questions.anchor, questions.relation, questions.anchor, questions.entities, questions.relations)
@@ -441,7 +455,7 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     _refuse_unknown(code, qrels.entities.decode(qrels.entity), "an entity")
     judged = Qrels.of(qrels.question, code, qrels.grade, asked.ids, entities)
     known, answers = collection.known, collection.qrels
-    # whatever the collection knows of its own questions is a triple, which may complete one of these too
+    # known answers of the collection's own questions are triples, which may answer one of these too
     parts = [
         (collection.questions.triples(known.question[known.split == split], known.entity[known.split == split]), split)
         for split in range(len(SPLITS))
@@ -486,7 +500,7 @@ def _require_fitting(pool: Pool, known_answers: Qrels, decisions: Decisions, dep
     if not (
         known_answers.questions.same_as(pool.questions.ids) and known_answers.entities.same_as(pool.questions.entities)
     ):
-        raise CollectionError("expected known answers under the vocabularies of the pool's questions, found other ones")
+        raise CollectionError("expected known answers with the vocabularies of the pool's questions, found other ones")
     known = _triples_of(known_answers, pool.questions)
     pooled = np.flatnonzero(is_among(known.keys(), pool.triples.keys()))
     if len(pooled):
@@ -513,8 +527,8 @@ def _refuse_known(
     place = int(np.argmax(known))
     pair = questions.ids[int(question[place])], questions.entities[int(entity[place])]
     raise CollectionError(
-        f"expected judgements of what the collection does not know yet, found ({pair[0]}, {pair[1]}), which is among "
-        "its known triples; was the pool made for another collection?"
+        f"expected judgements of unknown triples only, found ({pair[0]}, {pair[1]}), which is a known triple of the "
+        "collection; was the pool made for another collection?"
     )
 
 
@@ -537,9 +551,9 @@ def _label(triples: Triples, row: int) -> tuple[str, str, str]:
 def _recoded(
     collection: Collection, triples: Triples, names: Vocabulary | None = None, *, strict: bool = True
 ) -> Triples:
-    """The triples under the collection's vocabularies; those with a label it lacks are refused, or passed over.
+    """The triples with the collection's vocabularies; those with a label it lacks are refused, or ignored.
 
-    ``names`` are what the triples call the collection's entities, where it has ids for them; default: the ids.
+    ``names`` are the triples' labels of the collection's entities, if it has ids for them; default: the ids.
     """
     entities = (collection.entities if names is None else names).encode(triples.entities.labels)
     relations = collection.relations.encode(triples.relations.labels)
@@ -562,11 +576,11 @@ def _settled(pool: Pool, decisions: Decisions, depth: int | None) -> tuple[NDArr
 
 
 def _judged(questions: Questions, known_answers: Qrels, triples: Triples, verdict: NDArray[np.int32]) -> Qrels:
-    """The known answers, what else their triples answer, and the triples' grades for each of their questions."""
+    """The known answers, the other answers from their triples, and the triples' grades for each of their questions."""
     question, entity, row = completed_rows(questions, triples)
     answered, answer, _ = completed_rows(questions, _triples_of(known_answers, questions))
     n = np.int64(len(questions.entities))
-    # a seed may have been written for one of its questions only, or with a grade above 1
+    # a known answer may be written for only one of its questions, or with a grade above 1
     more = ~is_among(answered * n + answer, known_answers.question * n + known_answers.entity)
     return Qrels.of(
         np.concatenate([known_answers.question, answered[more], question]),
@@ -579,14 +593,14 @@ def _judged(questions: Questions, known_answers: Qrels, triples: Triples, verdic
 
 
 def _triples_of(qrels: Qrels, questions: Questions) -> Triples:
-    """The distinct triples that the answers of the qrels make, by first row; its questions are ``questions``."""
+    """The distinct triples of the answers in the qrels, by first row; the questions of the qrels are ``questions``."""
     answer = qrels.grade >= 1
     triples = questions.triples(qrels.question[answer], qrels.entity[answer])
     return triples.take(np.sort(first_places(triples.keys())))
 
 
 def _joined(first: Triples, second: Triples) -> Triples:
-    """Both, which share their vocabularies."""
+    """Both together; they must have the same vocabularies."""
     head, relation, tail = (
         np.concatenate([getattr(part, name) for part in (first, second)]) for name in ("head", "relation", "tail")
     )
@@ -594,7 +608,7 @@ def _joined(first: Triples, second: Triples) -> Triples:
 
 
 def _questions_of(positive: Triples, pooled: Questions, named: Questions | None) -> Questions:
-    """The questions of positive triples, with the ids that they have, or new ones by first appearance."""
+    """The questions of positive triples, with their ids, or new ones by first appearance."""
     is_head = np.repeat([True, False], len(positive))
     relation = np.tile(positive.relation, 2)
     anchor = np.concatenate([positive.tail, positive.head])
@@ -612,8 +626,8 @@ def _questions_of(positive: Triples, pooled: Questions, named: Questions | None)
         taken = values_of(pc.and_(pc.is_null(ids), pc.fill_null(pc.is_in(others, value_set=pooled.ids.labels), False)))
         if taken.any():
             raise CollectionError(
-                f"expected ids that fit those of the pool, found {others[int(np.argmax(taken))].as_py()!r} for a "
-                "question of the pool and for another one; take the topics that the pool was made for"
+                f"expected the ids of the pool, found {others[int(np.argmax(taken))].as_py()!r} for a "
+                "question of the pool and for another one; use the topics that the pool was made for"
             )
         ids = pc.coalesce(ids, others)
     is_new = values_of(pc.is_null(ids))
@@ -626,7 +640,7 @@ def _questions_of(positive: Triples, pooled: Questions, named: Questions | None)
 def _rows_in(
     named: Questions, is_head: NDArray[np.bool_], relation: NDArray[np.int32], anchor: NDArray[np.int32], of: Triples
 ) -> NDArray[np.intp]:
-    """Row of each question in another set of questions, -1 where it is not there; codes are those of ``of``."""
+    """Row of each question in another set of questions, -1 where it is missing; codes are those of ``of``."""
     relation = named.relations.encode(of.relations.labels)[relation]
     anchor = named.entities.encode(of.entities.labels)[anchor]
     there = (relation >= 0) & (anchor >= 0)
@@ -636,7 +650,7 @@ def _rows_in(
 
 
 def _questions_by_depth(pool: Pool, known_answers: Qrels, decisions: Decisions, deepest: int) -> NDArray[np.int64]:
-    """(deepest + 1,) how many questions the positives down to each depth make."""
+    """(deepest + 1,) how many questions the positives down to each depth have."""
     positive = np.flatnonzero((decisions.verdict == 1) & (pool.depth <= deepest))
     known = _triples_of(known_answers, pool.questions)
     triples = _joined(known, pool.triples.take(positive))

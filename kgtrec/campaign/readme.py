@@ -12,7 +12,7 @@ from kgtrec.errors import counted
 def readme_text(
     report: QrelsReport, settings: Mapping[str, Any], runs: int, people: Mapping[str, int], *, is_collection: bool
 ) -> str:
-    """The README of published qrels, in Markdown: what they are, how they were made, how to use and cite them.
+    """The README of published qrels, in Markdown: contents, how they were made, how to use and cite them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Verdicts on their way into a campaign's folder: checked against what it holds, and appended, under one lock."""
+"""Storing verdicts in a campaign's folder: checked against its contents, and appended, under one lock."""
 
 from __future__ import annotations
 
@@ -6,48 +6,63 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kgtrec.campaign.accept import Accepted, RefusedError, accept, triples_of
+from kgtrec.campaign.accept import Accepted, RefusedError, accept, places_of
+from kgtrec.campaign.decide import decisions_of, states_of_triples
 from kgtrec.campaign.verdict_rules import has_half_a_pair
 from kgtrec.data.campaign import Campaign
+from kgtrec.data.gold import Gold
 from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import Judgements
+from kgtrec.data.label_hashes import check_numbers
+from kgtrec.data.triples import Triples
 from kgtrec.formats.campaign.folder import (
     EDITED,
     read_campaign_without_judgements,
     require_initialised,
-    require_whole_settings,
+    require_right_settings,
     reread,
 )
 from kgtrec.formats.campaign.judgements import JudgementWriter, ReadJudgements
 from kgtrec.formats.campaign.parts import CampaignPart, Labels, read_part
 from kgtrec.formats.campaign.pools import GUARDED, read_settings
 from kgtrec.formats.files import FileState, PathLike
-from kgtrec.formats.output.folders import JUDGEMENTS, RUNS, SETTINGS
+from kgtrec.formats.output.folders import GOLD_JUDGEMENTS, GUIDELINES, JUDGEMENTS, RUNS, SETTINGS
 
 POOL_FILES = (SETTINGS, *GUARDED, RUNS)
-_FEW = 8  # triples up to which a search for each is sooner done than all of a large campaign is read
+_WATCHED = tuple(name for name in EDITED if name != GOLD_JUDGEMENTS)  # which grows as the judgements do
+_FEW = 8  # triples up to which a search for each is faster than reading a whole large campaign
 
 
 class Policies(TypedDict, total=False):
-    """What :func:`kgtrec.campaign.accept` may be told to let pass."""
+    """The options of :func:`kgtrec.campaign.accept`."""
 
     correct: bool
     unassigned: bool
     keep_going: bool
 
 
-class OpenCampaign:
-    """The folder of a campaign, held open by a program that takes verdicts in, so that each costs what it costs.
+class _Decided(NamedTuple):
+    """The states of a pool's triples after so many events."""
 
-    Other programs may add verdicts and people may edit files meanwhile: at each verdict it is looked whether anything
-    has changed, and what has is read again; of the judgements only what was added, unless anything before was changed.
-    Nothing is locked between two calls.
+    of: tuple[object, ...]  # the edition of the events, and what else decides
+    n_events: int
+    state: NDArray[np.int8]
+
+
+class OpenCampaign:
+    """The folder of a campaign, kept open by a program that stores verdicts, so that each costs little.
+
+    Other programs may add verdicts and people may edit files meanwhile: at each verdict changed files are detected and
+    read again; of the judgements only the added ones, unless earlier lines were changed. Nothing is locked between two
+    calls.
 
     The campaign is read when it is first needed. A program that stores a few verdicts and ends never reads all of it:
-    see :func:`kgtrec.formats.campaign.parts.read_part`. One that goes on asks for :attr:`campaign` first.
+    see :func:`kgtrec.formats.campaign.parts.read_part`. A program that runs longer reads :attr:`campaign` first.
 
     Parameters
     ----------
@@ -56,11 +71,11 @@ class OpenCampaign:
     Raises
     ------
     FormatError
-        If it is not the folder of a campaign, or nobody can judge in it yet.
+        If it is not the folder of a campaign, or the campaign is not initialised.
 
     Examples
     --------
-    Store verdicts as they come, say from a form on a page::
+    Store verdicts as they arrive, for example from a form on a page::
 
         opened = OpenCampaign("campaign")
         opened.campaign  # reads it; a page needs it to show tasks
@@ -70,13 +85,16 @@ class OpenCampaign:
     def __init__(self, folder: PathLike) -> None:
         require_initialised(folder)
         self.folder = Path(folder)
-        self._campaign: Campaign | None = None  # with whatever judgements; those are in _said
+        self._paths = {name: str(self.folder / name) for name in (*POOL_FILES, *_WATCHED, GUIDELINES)}
+        self._campaign: Campaign | None = None  # with arbitrary judgements; the current ones are in _said
         self._said: ReadJudgements | None = None
+        self._of_gold = self._reading_gold(Gold.none())
         self._states: dict[str, FileState | None] = {}
+        self._decided = _Decided((), 0, np.zeros(0, np.int8))
 
     @property
     def campaign(self) -> Campaign:
-        """All that the folder holds now.
+        """The current contents of the folder.
 
         Raises
         ------
@@ -84,12 +102,61 @@ class OpenCampaign:
             As :func:`kgtrec.campaign.read_campaign`.
         """
         campaign, said = self._updated()
-        return replace(campaign, judgements=said.events)
+        return replace(campaign, judgements=said.events, gold=replace(campaign.gold, judgements=self._of_gold.events))
+
+    def campaign_of(self, person: str) -> Campaign:
+        """All that the folder holds now, but of the judgements, those on gold too, only those of one person.
+
+        What a page shows to somebody who judges blind. It costs much less than all of them where there are many.
+
+        Raises
+        ------
+        FormatError
+            As :func:`kgtrec.campaign.read_campaign`.
+        """
+        campaign, said = self._updated()
+        gold = replace(campaign.gold, judgements=self._of_gold.of(person))
+        return replace(campaign, judgements=said.of(person), gold=gold)
+
+    def campaign_about(self, triples: NDArray[np.integer]) -> Campaign:
+        """All that the folder holds now, but of the judgements only those on some of the pool's triples, none on gold.
+
+        Raises
+        ------
+        FormatError
+            As :func:`kgtrec.campaign.read_campaign`.
+        """
+        campaign, said = self._updated()
+        gold = replace(campaign.gold, judgements=Judgements.none())
+        return replace(campaign, judgements=said.about(np.asarray(triples, np.intp)), gold=gold)
+
+    def states(self) -> NDArray[np.int8]:
+        """(n,) the state of each of the pool's triples now, row in ``STATES``: those of :func:`kgtrec.campaign.decide`.
+
+        After the first time it costs no more than what was said since.
+
+        Raises
+        ------
+        FormatError
+            As :func:`kgtrec.campaign.read_campaign`.
+        """
+        campaign, said = self._updated()
+        of, known = (said.edition, campaign.automatic, campaign.per_triple), self._decided
+        if known.of != of:
+            found = decisions_of(replace(campaign, judgements=said.events)).state
+        else:
+            found = known.state
+            changed = np.unique(said.triples_since(known.n_events)).astype(np.intp)
+            if len(changed):
+                found = found.copy()
+                found[changed] = states_of_triples(replace(campaign, judgements=said.about(changed)), changed)
+        self._decided = _Decided(of, len(said), found)
+        return found
 
     def store(self, incoming: Iterable[Incoming], *, time: str | None = None, **policies: Unpack[Policies]) -> Accepted:
-        """Take verdicts in; whoever sees this return can rely on it that they are stored.
+        """Store verdicts; when this returns, they are on the disk.
 
-        What the campaign holds is read, the verdicts are checked against it, and appended, all under one lock, so that
+        The campaign is read, and the verdicts are checked against it and appended, all under one lock, so that
         two programs at once can neither lose a verdict nor record it twice.
 
         Parameters
@@ -98,14 +165,14 @@ class OpenCampaign:
         time : str, optional
             When they were given, UTC, as 2026-11-21T20:00:00Z. Default: now.
         **policies
-            ``correct``, ``unassigned`` and ``keep_going``, as :func:`kgtrec.campaign.accept` takes them.
+            ``correct``, ``unassigned`` and ``keep_going``, as for :func:`kgtrec.campaign.accept`.
 
         Raises
         ------
         RefusedError
-            If any verdict is refused; not with ``keep_going``. Nothing is stored then.
+            If any verdict is refused; not with ``keep_going``. Then nothing is stored.
         FormatError
-            If anything of the campaign that they depend on is wrong.
+            If a part of the campaign that they depend on is malformed.
         """
         rows = list(incoming)
         with JudgementWriter(self.folder / JUDGEMENTS, make=False) as writer:
@@ -115,22 +182,36 @@ class OpenCampaign:
                 try:
                     accepted = accept(part.campaign, without_number, time=now, **policies)
                 except RefusedError:
-                    pass  # the whole campaign knows why
+                    pass  # reading the whole campaign gives the reason
                 else:
                     if not accepted.refused:
                         writer.append(part.campaign.pool, accepted.judgements)
                         whole = (part.task - 1)[accepted.judgements.triple].astype(np.int32)
                         return replace(accepted, judgements=replace(accepted.judgements, triple=whole))
             campaign, said = self._updated()
-            about = said.about(np.unique(triples_of(campaign, rows)))
-            accepted = accept(replace(campaign, judgements=about), rows, time=now, **policies)
-            if len(accepted):
-                writer.append(campaign.pool, accepted.judgements)
-                said.update(only_ours=True)
+            places = places_of(campaign, rows)
+            known = replace(
+                campaign,
+                judgements=said.about(np.unique(places.pool)),
+                gold=replace(campaign.gold, judgements=self._of_gold.about(np.unique(places.gold))),
+            )
+            accepted = accept(known, rows, time=now, places=places, **policies)
+            data = writer.append(campaign.pool, accepted.judgements)
+            if len(campaign.gold):  # also where none is stored: the time it takes tells nobody what is gold
+                try:
+                    with JudgementWriter(self.folder / GOLD_JUDGEMENTS, locks=False) as beside:
+                        more = beside.append(campaign.gold.pool, accepted.gold)
+                except BaseException:
+                    writer.take_back(data)  # all of them are stored, or none
+                    raise
+                if more:
+                    self._of_gold.extend(accepted.gold, more)
+            if data:
+                said.extend(accepted.judgements, data)
             return accepted
 
     def _part(self, rows: Sequence[Incoming], policies: Policies) -> CampaignPart | None:
-        """The part of the campaign that some verdicts are about; None where it does not do for them."""
+        """The part of the campaign that some verdicts are about; None if the whole is needed."""
         labels: list[Labels] = []
         for row in rows:
             if row.wrong or row.head is None or row.relation is None or row.tail is None:
@@ -143,18 +224,23 @@ class OpenCampaign:
         part = read_part(self.folder, labels)
         if part is None:
             return None
-        is_right = all(row.task in (None, part.task_of(own)) for row, own in zip(rows, labels, strict=True))
-        return part if is_right else None
+        doubtful = [place for place, row in enumerate(rows) if row.task not in (None, part.task_of(labels[place]))]
+        if doubtful:  # numbers as tasks have them in a campaign with gold
+            checks = check_numbers(Triples.of(labels[place] for place in doubtful)).tolist()
+            if checks != [rows[place].task for place in doubtful]:
+                return None
+        return part
 
     def _updated(self) -> tuple[Campaign, ReadJudgements]:
-        """The campaign as it is in the folder now, but for its judgements, and these."""
-        require_initialised(self.folder)
-        states = {name: FileState.of(self.folder / name) for name in (*POOL_FILES, *EDITED)}  # before they are read
+        """The current campaign in the folder, with these judgements instead of its own."""
+        states = {name: FileState.of(path) for name, path in self._paths.items()}  # before they are read
         changed = {name for name, state in states.items() if name not in self._states or state != self._states[name]}
+        if changed:
+            require_initialised(self.folder)
         campaign, said = self._campaign, self._said
         if campaign is not None and changed.intersection(POOL_FILES) == {SETTINGS}:
-            settings = read_settings(self.folder)  # assigning changes them, and no pool
-            require_whole_settings(self.folder, settings)
+            settings = read_settings(self.folder)  # assigning changes the settings, but not the pool
+            require_right_settings(self.folder, settings)
             same_pool = settings["files"] == campaign.settings["files"]
             campaign = replace(campaign, settings=settings) if same_pool else None
         elif changed.intersection(POOL_FILES):
@@ -162,9 +248,16 @@ class OpenCampaign:
         if campaign is None or said is None:
             campaign = read_campaign_without_judgements(self.folder)
             said = ReadJudgements(self.folder / JUDGEMENTS, campaign.pool)
-        elif names := changed.intersection(EDITED):
+        elif names := changed.intersection(_WATCHED):
             campaign = reread(self.folder, campaign, names)
+        if self._of_gold.pool is not campaign.gold.pool:
+            self._of_gold = self._reading_gold(campaign.gold)
         self._campaign, self._said = campaign, said
-        self._states = {name: state for name, state in states.items() if state is None or state.is_old}
+        if changed:
+            self._states = {name: state for name, state in states.items() if state is None or state.is_old}
         said.update()
+        self._of_gold.update()
         return campaign, said
+
+    def _reading_gold(self, gold: Gold) -> ReadJudgements:
+        return ReadJudgements(self.folder / GOLD_JUDGEMENTS, gold.pool, others=True)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.campaign.adjudicate import by_question, queue_of, sides_of
 from kgtrec.campaign.assign import groups_of
-from kgtrec.campaign.decide import decisions_of, queue
-from kgtrec.data.arrow import arrow_of, labels_of
+from kgtrec.campaign.gold import GivenTasks, asked_judgements, asked_triples, given_to_annotators
+from kgtrec.campaign.wording import JOINTED, draft_template, readable
+from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.campaign import Campaign
-from kgtrec.data.judgements import ANNOTATOR, VERDICTS, YES, Judgements
+from kgtrec.data.campaign import NOT_ASKED, Campaign
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS, Judgements
+from kgtrec.data.label_hashes import check_numbers
 from kgtrec.data.questions import Questions
 from kgtrec.data.tasks import Tasks
 from kgtrec.data.templates import SLOTS, check_template, template_parts
@@ -22,54 +24,16 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, nearest
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_LAST = re.compile(r"[^/#]+(?=[/#]*$)")
-_NOT_TEXT = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029{}]+")
-
-
-def draft_template(relation: str) -> str:
-    """A template that says what the relation is called, for a person to make a sentence of.
-
-    Whether a relation reads from head to tail or back, and with which words, is not in its name, so the draft does not
-    pretend to know. It is also what people are asked where there is no template.
-
-    Examples
-    --------
-    >>> draft_template("/people/person/place_of_birth")
-    'Is this true: {head} | place of birth | {tail}?'
-    """
-    return f"Is this true: {{head}} | {readable(relation)} | {{tail}}?"
-
-
-def readable(relation: str) -> str:
-    """The words in the name of a relation, with the paths and joints of common KGs taken off.
-
-    Examples
-    --------
-    >>> readable("http://dbpedia.org/ontology/birthPlace"), readable("_member_of_domain_usage"), readable("P22")
-    ('birth place', 'member of domain usage', 'P22')
-    >>> readable("/award/award_winner/awards_won./award/award_honor/award")
-    'awards won, award'
-    """
-    parts = relation.split("./") if relation.startswith("/") else [relation]
-    return ", ".join(_words(part) for part in parts)
-
-
-def _words(path: str) -> str:
-    last = _LAST.search(path)
-    name = _NOT_TEXT.sub(" ", last[0] if last else path)
-    words = _CAMEL.sub(" ", name).replace("_", " ").split()
-    joined = " ".join(word if word.isupper() or not _CAMEL.search(name) else word.lower() for word in words)
-    return joined or _NOT_TEXT.sub(" ", path).strip() or "related to"
-
-
 __all__ = [
     "check_template",
+    "draft_template",
     "names_of",
     "phrase",
     "phrase_tasks",
     "phrase_triples",
+    "readable",
     "relations_without_template",
+    "search_text",
     "tasks_for",
     "tasks_for_adjudicator",
 ]
@@ -91,7 +55,7 @@ def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
     Raises
     ------
     KgtrecError
-        If a template that is needed is none.
+        If a needed template is invalid.
     """
     triples = campaign.pool.triples.take(np.asarray(rows, np.intp))
     texts: list[str] = phrase_triples(triples, campaign.templates, campaign.names).to_pylist()
@@ -99,10 +63,11 @@ def phrase(campaign: Campaign, rows: NDArray[np.intp]) -> list[str]:
 
 
 def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mapping[str, str]) -> pa.StringArray:
-    """Triples as questions, by the template of each one's relation and the names of head and tail.
+    """Triples as questions, by the templates of their relations and the names of head and tail.
 
-    An entity without a name goes by its label. A relation without a template is asked for in general words, those of
-    :func:`kgtrec.campaign.tasks.draft_template`. Names go in as they are: braces in them mean nothing.
+    An entity without a name goes by the words of its label, see
+    :func:`kgtrec.campaign.wording.readable`. A relation without a template is asked for in general words, those of
+    :func:`kgtrec.campaign.wording.draft_template`. Names go in as they are: braces in them mean nothing.
 
     Parameters
     ----------
@@ -111,7 +76,7 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
     templates : mapping of str to str
         Relation -> a text with ``{head}`` and ``{tail}``.
     names : mapping of str to str
-        Entity -> what a person calls it.
+        Entity -> its name in plain language.
 
     Returns
     -------
@@ -120,7 +85,7 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
     Raises
     ------
     KgtrecError
-        If a template that is needed is none, see :func:`kgtrec.data.templates.check_template`.
+        If a needed template is invalid, see :func:`kgtrec.data.templates.check_template`.
 
     References
     ----------
@@ -156,24 +121,31 @@ def phrase_triples(triples: Triples, templates: Mapping[str, str], names: Mappin
 
 
 def names_of(entities: Vocabulary, codes: NDArray[np.int32], names: Mapping[str, str]) -> pa.StringArray:
-    """(n,) what people call the entities of ``codes``: the name, or the label where there is none.
+    """(n,) what people call the entities of ``codes``: the name, or the words of the label where there is none.
 
     Examples
     --------
     >>> names_of(Vocabulary.of(["Q64", "Q90"]), np.array([1, 0, 1]), {"Q90": "Paris", "Q1": "universe"}).to_pylist()
     ['Paris', 'Q64', 'Paris']
+    >>> names_of(Vocabulary.of(["acquired_abnormality"]), np.array([0]), {}).to_pylist()
+    ['acquired abnormality']
     """
     named = entities.encode(labels_of(list(names)))
     place = np.arange(len(entities), dtype=np.int64)
     place[named[named >= 0]] = len(entities) + np.flatnonzero(named >= 0)
-    texts = pa.concat_arrays([entities.labels, labels_of(list(names.values()))])
+    bare = np.unique(codes)
+    bare = bare[place[bare] < len(entities)]
+    jointed = bare[values_of(pc.match_substring_regex(entities.labels.take(arrow_of(bare)), JOINTED))]
+    place[jointed] = len(entities) + len(names) + np.arange(len(jointed))
+    words = [readable(label, is_entity=True) for label in entities.labels.take(arrow_of(jointed)).to_pylist()]
+    texts = pa.concat_arrays([entities.labels, labels_of(list(names.values())), labels_of(words)])
     return texts.take(arrow_of(place[codes]))
 
 
 def relations_without_template(campaign: Campaign) -> dict[str, int]:
     """Relations of the pool that people are asked about in general words -> how many triples, most first.
 
-    They have no template, or still the draft of :func:`kgtrec.campaign.tasks.draft_template`. Triples that a rule
+    They have no template, or still the draft of :func:`kgtrec.campaign.wording.draft_template`. Triples that a rule
     judges do not count.
     """
     triples = campaign.pool.triples.take(~campaign.automatic.is_automatic)
@@ -189,7 +161,7 @@ def phrase_tasks(
     rows: NDArray[np.intp],
     annotators: Sequence[tuple[str, ...]] | None = None,
     *,
-    earlier: Judgements | None = None,
+    role: str = ROLES[ANNOTATOR],
     shown: Mapping[str, pa.StringArray] | None = None,
 ) -> Tasks:
     """Triples of the pool as tasks.
@@ -200,17 +172,35 @@ def phrase_tasks(
     rows : (n,) int array
         Rows in the pool's triples, in the order of the tasks.
     annotators : (n,) sequence of tuple of str, optional
-        Who is asked. Default: nobody is named.
-    earlier : Judgements, optional
-        What the one who is asked has said before, to be filled in; at most one event a triple. Default: nothing.
+        The annotators of each task. Default: none.
+    role : str
+        The role in which they judge.
     shown : mapping of str to (n,) string array, optional
-        More columns to show. An annotator judges blind: none for them.
+        More columns to show. Not for annotators, who judge blind.
     """
-    pool = campaign.pool
-    triples = pool.triples.take(np.asarray(rows, np.intp))
-    questions = pool.questions
-    question = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)[rows]
-    said = np.full(len(pool), -1, np.int64)
+    rows = np.asarray(rows, np.int64)
+    question = groups_of(campaign.pool, campaign.automatic, seed=campaign.assignment_seed)[rows].astype(np.int64)
+    return _phrased(campaign, rows, question, annotators, role=role, shown=shown)
+
+
+def _phrased(
+    campaign: Campaign,
+    rows: NDArray[np.int64],
+    question: NDArray[np.int64],
+    annotators: Sequence[tuple[str, ...]] | None,
+    *,
+    role: str,
+    number: NDArray[np.int32] | None = None,
+    earlier: Judgements | None = None,
+    shown: Mapping[str, pa.StringArray] | None = None,
+) -> Tasks:
+    """Triples at ``rows``, candidates of ``question``, both as in :class:`kgtrec.campaign.gold.GivenTasks`, as tasks.
+
+    ``number``: of each triple's task, by default its row; ``earlier``: what the one who is asked has said before, to be
+    filled in, at most one event a triple.
+    """
+    triples = asked_triples(campaign)
+    said = np.full(len(triples), -1, np.int64)
     verdict, source, note = labels_of([""]), labels_of([""]), labels_of([""])
     if earlier is not None:
         said[earlier.triple] = np.arange(len(earlier))
@@ -219,8 +209,9 @@ def phrase_tasks(
         note = pa.concat_arrays([earlier.note, note])
     place = said[rows]
     filled = arrow_of(np.where(place < 0, len(verdict) - 1, place))
+    triples = triples.take(rows)
     return Tasks(
-        (np.asarray(rows) + 1).astype(np.int32),
+        (rows + 1).astype(np.int32) if number is None else number,
         tuple(annotators) if annotators is not None else ((),) * len(triples),
         phrase_triples(triples, campaign.templates, campaign.names),
         triples.entities.decode(triples.head),
@@ -228,16 +219,49 @@ def phrase_tasks(
         triples.entities.decode(triples.tail),
         names_of(triples.entities, triples.head, campaign.names),
         names_of(triples.entities, triples.tail, campaign.names),
-        _search_text(questions, question, campaign.names),
+        _searches(campaign, question),
         verdict.take(filled),
         source.take(filled),
         note.take(filled),
         dict(shown or {}),
+        question.astype(np.int32),
+        campaign.links(role) != NOT_ASKED,
     )
 
 
-def _search_text(questions: Questions, rows: NDArray[np.int32], names: Mapping[str, str]) -> pa.StringArray:
-    """(n,) what to look up for the questions at ``rows``: anchor and relation in words, as a triple orders them."""
+def _searches(campaign: Campaign, rows: NDArray[np.int64]) -> pa.StringArray:
+    """(n,) what to look up for questions of the pool, and behind them of gold."""
+    own, others = campaign.pool.questions, campaign.gold.pool.questions
+    is_own = rows < len(own)
+    texts = [
+        search_text(questions, places, campaign.names)
+        for questions, places in ((own, rows[is_own]), (others, rows[~is_own] - len(own)))
+    ]
+    place = np.empty(len(rows), np.int64)
+    place[is_own] = np.arange(np.count_nonzero(is_own))
+    place[~is_own] = np.count_nonzero(is_own) + np.arange(np.count_nonzero(~is_own))
+    return pa.concat_arrays(texts).take(arrow_of(place))
+
+
+def search_text(questions: Questions, rows: NDArray[np.integer], names: Mapping[str, str]) -> pa.StringArray:
+    """(n,) what to look up for the questions at ``rows``: anchor and relation in words, as a triple orders them.
+
+    Parameters
+    ----------
+    questions : Questions
+    rows : (n,) int array
+        Rows in ``questions``.
+    names : mapping of str to str
+        Entity -> what a person calls it.
+
+    Examples
+    --------
+    >>> asked = Questions(
+    ...     Vocabulary.of(["tail0"]), np.array([False]), np.array([0]), np.array([0]),
+    ...     Vocabulary.of(["Q142"]), Vocabulary.of(["capital_of"]))
+    >>> search_text(asked, np.array([0]), {"Q142": "France"}).to_pylist()
+    ['France capital of']
+    """
     anchor = names_of(questions.entities, questions.anchor[rows], names)
     code, place = np.unique(questions.relation[rows], return_inverse=True)
     words = labels_of([readable(questions.relations[int(one)]) for one in code]).take(arrow_of(place))
@@ -249,92 +273,95 @@ def _search_text(questions: Questions, rows: NDArray[np.int32], names: Mapping[s
 def tasks_for(
     campaign: Campaign, annotator: str | None = None, *, everything: bool = False, first: int | None = None
 ) -> Tasks:
-    """What the annotators are still to judge, in the order in which they should.
+    """The tasks that annotators still have to judge, in their order.
 
-    Blind: no verdict of anybody else, no rank and no run is in it.
+    Blind: they contain no verdict of others, no rank and no run, and do not say which triples are gold. In a campaign
+    with gold (see :func:`kgtrec.campaign.gold.given_to_annotators`) the number of a task is a check number of its
+    labels, since gold has no row in the pool.
 
     Parameters
     ----------
     campaign : Campaign
     annotator : str, optional
-        Whose tasks. Default: those of all, each triple once, with everybody who was assigned it.
+        Whose tasks. Default: those of all, each triple once, with all its annotators.
     everything : bool
-        Also what they have judged already; for one annotator with what they said, to be corrected.
+        Include judged tasks; for one annotator with the verdicts, to be corrected.
     first : int, tasks, optional
-        No more than so many, from the beginning. As the questions come in one order for everybody, what two annotators
-        are given so are mostly the same triples.
+        At most so many, from the beginning. As the order of questions is the same for everybody, two annotators get
+        mostly the same triples.
 
     Raises
     ------
     KgtrecError
-        If nobody of that name was assigned anything, or ``first`` is less than 1.
+        If no annotator of that name has assigned tasks, or ``first`` is less than 1.
     """
     if first is not None and first < 1:
-        raise KgtrecError(f"expected at least 1 task to give out, got {first}")
-    assignments = campaign.assignments
-    if annotator is not None and annotator not in (names := list(assignments.annotators)):
+        raise KgtrecError(f"expected at least 1 task to export, got {first}")
+    annotators = campaign.assignments.annotators
+    if annotator is not None and annotator not in (names := list(annotators)):
         raise KgtrecError(
             f"expected an annotator with assigned tasks, found nobody called {annotator!r}{nearest(annotator, names)}; "
             "see people.tsv and kgtrec campaign assign"
         )
-    latest = campaign.judgements.latest()
+    given = given_to_annotators(campaign)
+    latest = asked_judgements(campaign).latest()
     latest = latest.take(latest.role == ANNOTATOR)
     # who judged, under the codes of the assignments
-    person = assignments.annotators.encode(latest.annotators.labels)[latest.annotator]
-    n_people = max(len(assignments.annotators), 1)
-    of_assigned = assignments.triple.astype(np.int64) * n_people + assignments.annotator
-    is_done = np.isin(of_assigned, (latest.triple.astype(np.int64) * n_people + person)[person >= 0])
-    if annotator is not None:
-        own = assignments.annotators.encode([annotator])[0]
-        kept = assignments.annotator == own
-        rows = assignments.triple[kept if everything else kept & ~is_done][:first]
-        return phrase_tasks(campaign, rows, ((annotator,),) * len(rows), earlier=latest.take(person == own))
+    person = annotators.encode(latest.annotators.labels)[latest.annotator]
+    n_people = max(len(annotators), 1)
+    of_given = given.triple * n_people + given.annotator
+    is_done = np.isin(of_given, (latest.triple.astype(np.int64) * n_people + person)[person >= 0])
     kept = np.ones(len(is_done), np.bool_) if everything else ~is_done
-    triples, place = np.unique(assignments.triple[kept], return_index=True)
-    rows = triples[np.argsort(place, kind="stable")][:first]
-    return phrase_tasks(campaign, rows, _assigned(campaign, rows))
+    people: list[tuple[str, ...]]
+    if annotator is not None:
+        own = annotators.encode([annotator])[0]
+        kept &= given.annotator == own
+        places, earlier = np.flatnonzero(kept)[:first], latest.take(person == own)
+        people = [(annotator,)] * len(places)
+    else:
+        _, place = np.unique(given.triple[kept], return_index=True)
+        places, earlier = np.flatnonzero(kept)[np.sort(place)][:first], None
+        people = _given_to(given, annotators, given.triple[places])
+    rows = given.triple[places]
+    number = check_numbers(asked_triples(campaign).take(rows)) if len(campaign.gold) else None
+    role = ROLES[ANNOTATOR]
+    return _phrased(campaign, rows, given.question[places], people, role=role, number=number, earlier=earlier)
 
 
-def _assigned(campaign: Campaign, rows: NDArray[np.int32]) -> list[tuple[str, ...]]:
-    """(n,) the annotators of each triple at ``rows``, in byte order of their names."""
-    assignments = campaign.assignments
-    by = np.lexsort((assignments.annotators.byte_order[assignments.annotator], assignments.triple))
-    names = assignments.annotators.decode(assignments.annotator[by]).to_pylist()
-    triple = assignments.triple[by]
-    first, last = np.searchsorted(triple, rows), np.searchsorted(triple, rows, "right")
+def _given_to(given: GivenTasks, annotators: Vocabulary, triples: NDArray[np.int64]) -> list[tuple[str, ...]]:
+    """(n,) who was given each of the triples, in byte order of their names."""
+    by = np.lexsort((annotators.byte_order[given.annotator], given.triple))
+    names = annotators.decode(given.annotator[by]).to_pylist()
+    triple = given.triple[by]
+    first, last = np.searchsorted(triple, triples), np.searchsorted(triple, triples, "right")
     return [tuple(names[begin:end]) for begin, end in zip(first.tolist(), last.tolist(), strict=True)]
 
 
 def tasks_for_adjudicator(campaign: Campaign, person: str | None = None) -> Tasks:
-    """The triples in conflict or doubted as tasks for an adjudicator, in the order of the pool.
+    """The triples in conflict or doubted as tasks for an adjudicator, candidates of one question together.
 
     Every annotator's verdict, link and note is shown, as ``verdict_1``, ``source_1``, ``note_1``, ``verdict_2`` and so
-    on, those of Y first, then N, then unsure. Who said what is not told: arguments are to be weighed, not people.
+    on, without names and in the order of :func:`kgtrec.campaign.adjudicate.sides_of`.
 
     Parameters
     ----------
     campaign : Campaign
     person : str, optional
-        Whose tasks: those that they judged as annotators are left out.
+        The adjudicator, to leave out what the person may not adjudicate: see
+        :func:`kgtrec.campaign.adjudicate.queue_of`.
     """
-    rows = queue(decisions_of(campaign))
-    said = campaign.judgements.take(campaign.judgements.role == ANNOTATOR).latest()
-    if person is not None:
-        own = said.annotators.encode([person])[0]
-        rows = np.setdiff1d(rows, said.triple[said.annotator == own])
-    said = said.take(np.isin(said.triple, rows))
-    names = said.annotators.byte_order[said.annotator]
-    said = said.take(np.lexsort((names, said.verdict, said.verdict != YES, said.triple)))
-    first = np.searchsorted(said.triple, rows)
-    count = np.searchsorted(said.triple, rows, "right") - first
+    rows = by_question(campaign, queue_of(campaign, person))
+    sides = sides_of(campaign, rows)
+    first = np.searchsorted(sides.place, np.arange(len(rows)))
+    count = np.diff(np.append(first, len(sides)))
     verdicts = labels_of([*VERDICTS, ""])
     shown = {}
     for nth in range(int(count.max(initial=0))):
-        # a triple that more have judged than others leaves cells of the others empty
-        place = np.where(nth < count, first + nth, len(said))
-        verdict = np.append(said.verdict, len(VERDICTS))[place]
+        # triples with fewer verdicts than others have empty cells
+        place = np.where(nth < count, first + nth, len(sides))
+        verdict = np.append(sides.verdict, len(VERDICTS))[place]
         shown[f"verdict_{nth + 1}"] = verdicts.take(arrow_of(verdict))
-        for name, texts in (("source", said.source), ("note", said.note)):
+        for name, texts in (("source", sides.source), ("note", sides.note)):
             shown[f"{name}_{nth + 1}"] = pa.concat_arrays([texts, labels_of([""])]).take(arrow_of(place))
     people = None if person is None else [(person,)] * len(rows)
-    return phrase_tasks(campaign, rows, people, shown=shown)
+    return phrase_tasks(campaign, rows, people, role=ROLES[ADJUDICATOR], shown=shown)

@@ -1,46 +1,54 @@
-"""How far a campaign is, and what comes next."""
+"""The progress of a campaign, and its next step."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.campaign.assign import groups_of
 from kgtrec.campaign.decide import decisions_of, queue
 from kgtrec.campaign.tasks import relations_without_template
-from kgtrec.data.campaign import Campaign
-from kgtrec.data.decisions import OPEN, STATES, Decisions
+from kgtrec.data.campaign import MANAGER, Campaign, People
+from kgtrec.data.decisions import CONFLICT, DOUBTED, OPEN, STATES, Decisions
 from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES
+from kgtrec.data.questions import SIDES
 from kgtrec.data.table import Column, Table
 
-STEPS = ("init", "people", "assign", "judge", "adjudicate", "qrels")  # what comes next, the first that is lacking
+STEPS = ("init", "people", "assign", "judge", "adjudicate", "qrels")  # the next step is the first that is not done
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CampaignProgress:
-    """Triples by state, in all and per relation, and what each annotator has done."""
+    """Triples by state, in total, per relation and per side, and the work of each annotator."""
 
     states: NDArray[np.int64]  # (relations, states) how many triples, columns as in STATES
-    verdicts: NDArray[np.int64]  # (relations, 2) how many triples are settled as N and as Y, automatic ones too
+    verdicts: NDArray[np.int64]  # (relations, 2) how many triples are settled as N and as Y, including automatic ones
     relations: tuple[str, ...]  # those of the pool, in byte order
-    annotators: tuple[str, ...]  # whoever is named or has judged as one, in byte order
+    annotators: tuple[str, ...]  # everyone who is listed or has judged as one, in byte order
     is_active: NDArray[np.bool_]  # (annotators,)
-    assigned: NDArray[np.int64]  # (annotators,) tasks given, judged ones too
-    to_do: NDArray[np.int64]  # (annotators,) tasks given and not judged
-    said: NDArray[np.int64]  # (annotators, 3) triples judged, by last verdict, columns as in VERDICTS
+    assigned: NDArray[np.int64]  # (annotators,) assigned tasks, including judged ones
+    to_do: NDArray[np.int64]  # (annotators,) assigned tasks that are not judged
+    said: NDArray[np.int64]  # (annotators, 3) judged triples by last verdict, columns as in VERDICTS
     without_template: tuple[str, ...]  # relations that people are asked about in general words
     step: str  # one of STEPS
     per_triple: int  # how many annotators a triple should have
-    any_host: bool = False  # no verified source is named, so that a page of any host proves a verdict
+    any_host: bool = False  # no verified source is listed, so that a page of any host proves a verdict
+    managers: tuple[str, ...] = ()  # the active ones, who judge nothing, in byte order
+    #: (2, states + 2) the same counts by SIDES, states and then N and Y: the side that a triple's question asks for
+    sides: NDArray[np.int64] = field(default_factory=lambda: np.zeros((2, len(STATES) + 2), np.int64))
+
+    @property
+    def waiting(self) -> int:
+        """How many triples wait for an adjudicator."""
+        return int(self.states[:, [CONFLICT, DOUBTED]].sum())
 
     def tables(self) -> tuple[Table, ...]:
-        """``states`` of all triples, ``relations``, those of each relation's too, and ``annotators``, their work."""
-        counts = np.column_stack([self.states.sum(axis=1), self.states, self.verdicts[:, ::-1]])
-        counts = np.vstack([counts.sum(axis=0), counts])
-        labels = {"relation": pa.array(["all", *self.relations], pa.string())}
-        states = pa.table(labels | dict(zip(("triples", *STATES, "Y", "N"), counts.T, strict=True)))
+        """``states`` of all triples, ``relations`` and ``sides``, the same for each, and ``annotators``, their work."""
+        states = _states_table("relation", self.relations, np.hstack([self.states, self.verdicts]))
         total = (Column("relation", " "), *map(Column, states.column_names[1:]))
         judged = self.said.sum(axis=1)
         shares = self.said / np.where(judged > 0, judged, np.nan)[:, None]
@@ -63,11 +71,21 @@ class CampaignProgress:
             Table("states", "", "", states.slice(0, 1), total),
             Table("relations", "", "", states),
             Table("annotators", "", "", pa.table(annotators), columns),
+            Table("sides", "", "", _states_table("side", SIDES, self.sides)),
         )
 
 
+def _states_table(name: str, labels: Sequence[str], counts: NDArray[np.int64]) -> pa.Table:
+    """All triples, and those of each label, by state, and how many are settled as Y and as N."""
+    states, verdicts = counts[:, : len(STATES)], counts[:, len(STATES) :]
+    columns = np.column_stack([states.sum(axis=1), states, verdicts[:, ::-1]])
+    columns = np.vstack([columns.sum(axis=0), columns])
+    named = {name: pa.array(["all", *labels], pa.string())}
+    return pa.table(named | dict(zip(("triples", *STATES, "Y", "N"), columns.T, strict=True)))
+
+
 def track(campaign: Campaign) -> CampaignProgress:
-    """Count the triples of a campaign by state, and the tasks of its annotators; tell which step comes next.
+    """Count the triples of a campaign by state, and the tasks of its annotators, and find the next step.
 
     Examples
     --------
@@ -101,6 +119,12 @@ def track(campaign: Campaign) -> CampaignProgress:
     settled = decisions.verdict >= 0
     states = _counted(relation, decisions.state, (len(labels), len(STATES)))
     verdicts = _counted(relation[settled], decisions.verdict[settled], (len(labels), 2))
+    group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
+    side = (~pool.questions.is_head[group]).astype(np.intp)
+    sides = [
+        _counted(side, decisions.state, (len(SIDES), len(STATES))),
+        _counted(side[settled], decisions.verdict[settled], (len(SIDES), 2)),
+    ]
     lacking = relations_without_template(campaign)
 
     named = people.names.extended(judgements.annotators.labels)
@@ -132,7 +156,14 @@ def track(campaign: Campaign) -> CampaignProgress:
         ),
         per_triple=campaign.per_triple,
         any_host=not campaign.sources,
+        managers=_managers(people),
+        sides=np.hstack(sides),
     )
+
+
+def _managers(people: People) -> tuple[str, ...]:
+    rows = np.flatnonzero((people.role == MANAGER) & people.is_active)
+    return tuple(sorted((people.names[code] for code in people.person[rows]), key=str.encode))
 
 
 def _step(
@@ -142,7 +173,7 @@ def _step(
     if is_open.any():
         if len(campaign.people) == 0:
             return "init"
-        # more than that, as after an interrupted change of annotators per triple, are for assigning to take away
+        # superfluous ones, as after an interrupted change of annotators per triple, are removed by assigning
         if np.all((n_waiting + n_judged)[is_open] == campaign.per_triple):
             return "judge"
         return "people" if n_active < campaign.per_triple else "assign"

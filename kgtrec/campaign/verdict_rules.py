@@ -1,6 +1,6 @@
-"""The rules for a verdict, each written once: what comes in is held against them, and so is what is recorded already.
+"""The rules for a verdict, each written once: incoming and recorded verdicts are checked by them.
 
-Each function tells what is wrong, in one line, or gives the empty string.
+Each function gives what is wrong, in one line, or the empty string.
 """
 
 from __future__ import annotations
@@ -10,8 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
-from kgtrec.data.campaign import HOST, People
+import pyarrow as pa
+
+from kgtrec.data.arrow import compute as pc
+from kgtrec.data.campaign import HOST, MANAGER, PERSON_ROLES, REQUIRED, People
 from kgtrec.data.decisions import ADJUDICATED, CONFLICT, DOUBTED, STATES, UNDECIDABLE
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES, TIME, UNSURE, VERDICTS
 from kgtrec.errors import nearest
@@ -20,7 +24,7 @@ LONGEST_SOURCE = 2048  # characters
 LONGEST_NOTE = 10_000
 _SHOWN = 100
 _LINK = re.compile(r"https://([^/?#]*)([/?#].*)?", re.IGNORECASE | re.DOTALL | re.ASCII)
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # line breaks and tabs aside; terminals obey some
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # without line breaks and tabs; some control a terminal
 _NOT_IN_LINKS = frozenset(' "<>\\^`{|}')
 _SETTLED_BY_ADJUDICATORS = (CONFLICT, DOUBTED, ADJUDICATED, UNDECIDABLE)
 
@@ -37,7 +41,7 @@ class Refusal:
 
     @property
     def reason(self) -> str:
-        """What kind of thing is wrong: the message without what was found in this row.
+        """The kind of mistake: the message without the values of this row.
 
         Examples
         --------
@@ -50,7 +54,8 @@ class Refusal:
         return f"{reason} ..." if quoted and not rest else reason
 
 
-def roles_of(people: People) -> dict[str, dict[str, bool]]:
+@lru_cache(maxsize=8)  # a program that goes on asks at each verdict
+def roles_of(people: People) -> Mapping[str, Mapping[str, bool]]:
     """Person -> role -> whether active in it.
 
     Examples
@@ -63,12 +68,12 @@ def roles_of(people: People) -> dict[str, dict[str, bool]]:
     names = list(people.names)
     found: dict[str, dict[str, bool]] = {name: {} for name in names}
     for person, role, active in zip(people.person, people.role, people.is_active, strict=True):
-        found[names[person]][ROLES[role]] = bool(active)
+        found[names[person]][PERSON_ROLES[role]] = bool(active)
     return found
 
 
 def wrong_person(person: str | None, role: str, roles: Mapping[str, Mapping[str, bool]]) -> str:
-    """Whether somebody is one of the campaign's people, in that role; those who have left are."""
+    """Whether a person is one of the campaign's people, in that role; also those who have left."""
     if not person:
         return "expected the name of the person who judged, found none; give it with --person"
     if person not in roles:
@@ -76,31 +81,51 @@ def wrong_person(person: str | None, role: str, roles: Mapping[str, Mapping[str,
     if role not in ROLES:
         return f"expected a role of {', '.join(ROLES)}, found {quoted(role)}{nearest(role, ROLES)}"
     if role not in roles[person]:
-        own = [name for name in ROLES if name in roles[person]]
-        return f"expected somebody who is {role}, found {person!r}, who is {' and '.join(own)}{_way_in(own)}"
+        own = [name for name in PERSON_ROLES if name in roles[person]]
+        who = " and ".join(f"{'a' if name == PERSON_ROLES[MANAGER] else 'an'} {name}" for name in own)
+        return f"expected an {role}, found {person!r}, who is {who}{_way_in(own)}"
     return ""
 
 
 def _way_in(own: Sequence[str]) -> str:
-    """How the verdicts of somebody in another role are taken in."""
+    """How verdicts of a person in another role can be imported."""
+    if own == [PERSON_ROLES[MANAGER]]:
+        return "; a manager judges nothing"
     if own == [ROLES[ADJUDICATOR]]:
-        return "; kgtrec campaign adjudicate --import takes these in"
-    return "; --role expert takes these in" if own == [ROLES[EXPERT]] else ""
+        return "; kgtrec campaign adjudicate --import imports these"
+    return "; --role expert imports these" if own == [ROLES[EXPERT]] else ""
 
 
-def wrong_source(verdict: str, source: str, wrong: Callable[[str], str]) -> str:
-    """A Y or N needs a link, and a link must please ``wrong``: that is :func:`wrong_link` with the campaign's hosts."""
+def wrong_source(verdict: str, source: str, wrong: Callable[[str], str], links: str = REQUIRED) -> str:
+    """What is wrong with the link of a verdict, or with its absence.
+
+    Parameters
+    ----------
+    verdict, source : str
+    wrong : callable
+        What is wrong with a link that is there, whoever asked for it: :func:`wrong_link` with the campaign's hosts.
+    links : {"required", "asked", "none"}
+        Whether a Y or N needs one, see :meth:`kgtrec.campaign.Campaign.links`.
+
+    Examples
+    --------
+    >>> wrong_source("N", "", lambda link: "")
+    'expected a link to the source of a N, found none'
+    >>> wrong_source("N", "", lambda link: "", "asked"), wrong_source("unsure", "", lambda link: "")
+    ('', '')
+    """
     if len(source) > LONGEST_SOURCE:
         return f"expected a link of at most {LONGEST_SOURCE:,} characters, found {len(source):,}: {quoted(source)}"
     if has_half_a_pair(source):
         return f"expected a link of Unicode text, found half a surrogate pair in {quoted(source)}"
     if source:
         return wrong(source)
-    return "" if verdict == VERDICTS[UNSURE] else f"expected a link to the source of a {verdict}, found none"
+    is_fine = links != REQUIRED or verdict == VERDICTS[UNSURE]
+    return "" if is_fine else f"expected a link to the source of a {verdict}, found none"
 
 
 def wrong_note(note: str) -> str:
-    """A note is text of a bounded length, which no terminal obeys."""
+    """A note is text of a bounded length without control characters."""
     if len(note) > LONGEST_NOTE:
         return f"expected a note of at most {LONGEST_NOTE:,} characters, found {len(note):,}: {quoted(note)}"
     if has_half_a_pair(note):
@@ -114,9 +139,9 @@ def wrong_link(link: str, hosts: Sequence[str]) -> str:
     """What is wrong with a link to a source, or the empty string.
 
     It must begin with ``https://``, then name a host of letters, digits, dots and dashes (names with other letters in
-    their ``xn--`` form), which is one of ``hosts`` or ends in a dot and one of them; any host with a dot will do where
-    ``hosts`` is empty. No user, password or port, no address in numbers, no dot at the end, no white space, control
-    or other characters that a link cannot hold. Upper case does not matter in a host.
+    their ``xn--`` form), which is one of ``hosts`` or ends in a dot and one of them; any host with a dot is accepted if
+    ``hosts`` is empty. No user, password or port, no numeric address, no dot at the end, no white space, control or
+    other characters that are not allowed in a link. Upper case does not matter in a host.
 
     Examples
     --------
@@ -136,13 +161,47 @@ def wrong_link(link: str, hosts: Sequence[str]) -> str:
     if not HOST.fullmatch(host):
         return f"expected a link with the plain name of a host after https://, found {quoted(parts[1])} in {found}"
     if hosts and not any(host == verified.lower() or host.endswith(f".{verified.lower()}") for verified in hosts):
-        some = ", ".join(hosts[:5]) + (f" and {len(hosts) - 5} more" if len(hosts) > 5 else "")
-        return f"expected a link to one of the campaign's sources ({some}), found the host {quoted(host)}"
+        return f"expected a link to one of the campaign's sources ({_some(hosts)}), found the host {quoted(host)}"
     return ""
 
 
+def link_patterns(hosts: Sequence[str]) -> list[tuple[str, str]]:
+    """Regular expressions that match every link which :func:`wrong_link` accepts, each with what else is wrong.
+
+    For a page that cannot ask: upper case does not matter in them, and Python and JavaScript read them alike. They let
+    some wrong links through, which are refused when the verdict is imported.
+
+    Examples
+    --------
+    >>> (form, _), (host, wrong) = link_patterns(["wikipedia.org"])
+    >>> re.fullmatch(host, "https://en.wikipedia.org/wiki/Paris", re.IGNORECASE) is not None
+    True
+    >>> wrong
+    "expected a link to one of the campaign's sources (wikipedia.org)"
+    """
+    found = [
+        (
+            r"https://[^\s\"<>\\^`{|}]+",
+            "expected a link that begins with https://, without white space and special characters",
+        )
+    ]
+    if hosts:
+        own = "|".join(host.lower().replace(".", r"\.") for host in hosts)
+        found.append(
+            (
+                rf"https://(?:[a-z0-9_.-]+\.)?(?:{own})(?:[/?#].*)?",
+                f"expected a link to one of the campaign's sources ({_some(hosts)})",
+            )
+        )
+    return found
+
+
+def _some(hosts: Sequence[str]) -> str:
+    return ", ".join(hosts[:5]) + (f" and {len(hosts) - 5} more" if len(hosts) > 5 else "")
+
+
 def host_of(link: str) -> str:
-    """The host of a link that :func:`wrong_link` finds nothing wrong with.
+    """The host of a link that :func:`wrong_link` accepts.
 
     Examples
     --------
@@ -153,15 +212,27 @@ def host_of(link: str) -> str:
     return parts[1].lower() if parts else ""
 
 
+def hosts_of(links: pa.StringArray) -> pa.StringArray:
+    """(n,) the host of each link, by :func:`host_of`; empty where it is none.
+
+    Examples
+    --------
+    >>> hosts_of(pa.array(["https://EN.wikipedia.org/wiki/Paris", "", "https://bnf.fr#x"])).to_pylist()
+    ['en.wikipedia.org', '', 'bnf.fr']
+    """
+    found = pc.extract_regex(pc.fill_null(links, ""), r"^[Hh][Tt][Tt][Pp][Ss]://(?P<host>[^/?#]*)")
+    return pc.fill_null(pc.ascii_lower(pc.struct_field(found, "host")), "")
+
+
 def wrong_triple(role: str, rule: str) -> str:
-    """People do not judge what a rule has judged; an expert may, to tell how good the rules are."""
+    """People do not judge what a rule has judged; an expert may, to check the rules."""
     if rule and role != ROLES[EXPERT]:
         return f"expected a triple for people to judge, found one that a rule has judged N ({rule})"
     return ""
 
 
 def wrong_role(person: str, role: str, earlier: str) -> str:
-    """Nobody judges a triple in two roles: an annotator judges blind, the others judge what somebody else said.
+    """Nobody judges a triple in two roles: an annotator judges blind, the others judge the labels of others.
 
     ``earlier`` is the role in which the person judged the triple first.
     """
@@ -174,21 +245,21 @@ def wrong_role(person: str, role: str, earlier: str) -> str:
 
 
 def wrong_time(person: str, time: str, before: str) -> str:
-    """A correction is not older than what it corrects; equal times will do."""
+    """A correction is not older than the event that it corrects; equal times are accepted."""
     if time >= before:
         return ""
-    return f"expected a correction no older than what {person!r} has said before, of {before}, found one of {time}"
+    return f"expected a correction no older than the earlier verdict of {person!r}, of {before}, found one of {time}"
 
 
 def wrong_state(state: int) -> str:
-    """An adjudicator settles conflicts and doubts, and may say something else of what adjudicators settled."""
+    """An adjudicator decides conflicts and doubts, and may correct what adjudicators settled."""
     if state in _SETTLED_BY_ADJUDICATORS:
         return ""
     return f"expected a triple in conflict or doubted, found one that is {STATES[state]}"
 
 
 def is_time(text: str) -> bool:
-    """Whether a text is a time in UTC as a judgement holds it.
+    """Whether a text is a time in UTC in the form of a judgement.
 
     Examples
     --------
@@ -201,11 +272,11 @@ def is_time(text: str) -> bool:
 
 
 def has_half_a_pair(text: str) -> bool:
-    """Whether a text holds half a surrogate pair, which has no form in UTF-8."""
+    """Whether a text contains half a surrogate pair, which UTF-8 cannot encode."""
     return not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def quoted(text: str) -> str:
-    """A text as a message shows it: on one line, and shortened."""
+    """A text as shown in a message: on one line, and shortened."""
     shortened = repr(text[:_SHOWN]) if len(text) <= _SHOWN else f"{repr(text[:_SHOWN])[:-1]}...'"
     return shortened.encode("utf-8", "backslashreplace").decode()

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _TRACE = "KGTREC_TRACE"
-_COMPLETE = "_KGTREC_COMPLETE"  # what a shell sets to ask for its script, or for what may stand next
-_OUTPUTS = {"out", "target", "report_path"}  # parameters that name what is written
+_COMPLETE = "_KGTREC_COMPLETE"  # a shell sets it to get its completion script, or the possible next words
+_OUTPUTS = {"out", "target", "report_path", "plan"}  # parameters that name what is written
 COMMANDS = {
+    "data": "Get public data sets by name.",
     "questions": "Turn train, valid and test triples into questions and qrels.",
     "rank": "Turn a system's scores into answer ranks and a TREC run.",
     "evaluate": "Score runs or answer ranks against qrels.",
@@ -71,11 +72,11 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in self.commands_of:
-            ctx.fail(f"no command {args[0]!r}{nearest(args[0], self.commands_of)}")
+            ctx.fail(f"unknown command {args[0]!r}{nearest(args[0], self.commands_of)}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands that begin so, without importing any, and the options of the group."""
+        """The commands that begin with ``incomplete``, without importing any, and the options of the group."""
         from click.shell_completion import CompletionItem
 
         found = [
@@ -89,7 +90,7 @@ class LazyGroup(click.Group):
 
 
 def _protecting_inputs(command: click.Command) -> click.Command:
-    """The command, which refuses to write to any of its input files and folders."""
+    """The command with a check: it raises an error instead of writing to one of its input files and folders."""
 
     def callback(**values: Any) -> Any:
         from kgtrec.formats.output.outputs import protecting
@@ -105,7 +106,7 @@ def _protecting_inputs(command: click.Command) -> click.Command:
 
 
 def _require_names(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) -> None:
-    """Refuse an empty path, which would mean the current folder."""
+    """Raise an error for an empty path, which would mean the current folder."""
     for parameter in parameters:
         value = values.get(str(parameter.name))
         if isinstance(parameter.type, click.Path) and ("" in value if isinstance(value, tuple) else value == ""):
@@ -144,7 +145,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: object, *
 
 
 class _Stop:
-    """Whether the program was asked to stop: code that is not Python can turn this into another error."""
+    """Whether the program received a signal to stop; compiled code may turn the signal into another error."""
 
     came = False
 
@@ -225,7 +226,7 @@ def main(args: list[str] | None = None) -> None:
             raise
         click.echo(
             f"error: kgtrec failed unexpectedly ({type(error).__name__}: {legible(str(error))}); please report it "
-            f"with what {_TRACE}=1 kgtrec ... prints",
+            f"with the output of {_TRACE}=1 kgtrec ...",
             err=True,
         )
         sys.exit(1)

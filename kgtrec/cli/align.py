@@ -11,6 +11,7 @@ import click
 
 from kgtrec.alignment.align import CANDIDATES, Candidates, align, alignment_collection
 from kgtrec.cli.common import progress, say
+from kgtrec.cli.inputs import by_name
 from kgtrec.cli.options import COUNT, SEED, listed, measure_option, samples
 from kgtrec.data.alignments import Alignments, AlignmentStudy
 from kgtrec.data.collection import Collection
@@ -39,8 +40,8 @@ def _sizes(_: click.Context, __: click.Parameter, text: str | None) -> list[int 
             size = math.nan
         if not size > 0 or (isinstance(size, float) and size > 1):
             raise KgtrecError(
-                f"--by-size: expected sizes, numbers of test alignments (500) or fractions of them (0.1, 1.0), found "
-                f"{part!r}"
+                f"--by-size: expected numbers of test alignments, such as 500, or fractions of them, such as 0.1 or "
+                f"1.0, found {part!r}"
             )
         sizes.append(size)
     return sizes
@@ -57,29 +58,31 @@ _STUDY = ("study.csv", "study-summary.csv")
     type=click.Choice(SIMILARITIES),
     default="cosine",
     show_default=True,
-    help="Of vectors; a matrix holds its own. neg-l1 and neg-l2 are distances with a minus.",
+    help="Similarity of vectors; a matrix has its own. neg-l1 and neg-l2 are negative distances.",
 )
 @click.option(
     "--candidates",
     type=click.Choice(CANDIDATES),
     default="test",
     show_default=True,
-    help="Whom answers are ranked among: the test alignments' entities, or all of the side.",
+    help="Candidates of a question: the entities of the test alignments, or all entities of the side.",
 )
 @click.option(
     "--alignments",
     type=click.Path(),
-    help="Test alignments, `left TAB right` a line. Default: row i is aligned with row i; all rows, or "
-    "those that is_test of the .npz names.",
+    help="Test alignments, one `left TAB right` per line. Default: row i is aligned with row i, for all rows or for "
+    "the rows in is_test of the .npz.",
 )
-@click.option("--train", type=click.Path(), help="Train alignments in the same form, which are no wrong answers.")
+@click.option(
+    "--train", type=click.Path(), help="Train alignments in the same form, which do not count as wrong answers."
+)
 @click.option(
     "--left-labels",
     type=click.Path(),
     help="Labels of the left rows, one per line (or the first of tab-separated columns). "
     "Default: row numbers, left0, left1, ...",
 )
-@click.option("--right-labels", type=click.Path(), help="The same of the right rows or columns.")
+@click.option("--right-labels", type=click.Path(), help="The same for the right rows or columns.")
 @click.option(
     "--by-size",
     "--study",
@@ -92,7 +95,9 @@ _STUDY = ("study.csv", "study-summary.csv")
 @click.option("--repeats", type=samples(1), default=10, show_default=True, help="Test sets per size of --by-size.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --by-size.")
 @measure_option("Measure of --study; may be repeated. Default: MR, Hits@1, MRR and AMRI (micro).")
-@click.option("--block", type=COUNT, help="Questions at a time, which bounds memory. Default: as many as fill 64 MiB.")
+@click.option(
+    "--block", type=COUNT, help="Questions scored at a time, which limits memory. Default: as many as fill 64 MiB."
+)
 @click.option("--force", is_flag=True, help="Replace the collection in --out that kgtrec wrote.")
 def command(
     systems: tuple[str, ...],
@@ -125,11 +130,13 @@ def command(
     kgtrec align gcn.npz --by-size 0.1,0.25,0.5,1.0 --repeats 20 --out aligned
     """
     if measures and sizes is None:
-        raise KgtrecError("expected --by-size with -m, found -m alone; kgtrec evaluate scores the ranks by any measure")
+        raise KgtrecError(
+            "expected --by-size together with -m, found only -m; kgtrec evaluate computes any measure from the ranks"
+        )
     study = _study(sizes, repeats, seed, measures, candidates) if sizes is not None else None
     paths = _system_paths(systems)
     for name in [*(f"{system}.ranks.parquet" for system in paths), *(_STUDY if study is not None else ())]:
-        require_file(Path(out, name), is_named=False)  # all of them before anything is written
+        require_file(Path(out, name), is_named=False)  # all files are checked before anything is written
     about = _About(alignments, train, left_labels, right_labels)
     collection: Collection | None = None
     studies: list[AlignmentStudy] = []
@@ -144,8 +151,8 @@ def command(
                 _write_collection(Path(out, "collection"), own, force, options, [path, *about.files])
             elif own.fingerprint != collection.fingerprint:
                 raise KgtrecError(
-                    f"expected the alignments of {next(iter(paths.values()))}, found others; "
-                    "give it an --out of its own"
+                    f"expected the same alignments as in {next(iter(paths.values()))}, found others; "
+                    "rank this system in a separate call with another --out"
                 )
             ranking: dict[str, Any] = {"similarity": similarity, "name": name, "block": block}
             with progress(name, len(own.questions), "questions") as advance:
@@ -160,21 +167,21 @@ def command(
 
 
 class _About:
-    """Where the alignments and the labels of all systems are."""
+    """The files with the alignments and the labels, which all systems share."""
 
     def __init__(self, test: str | None, train: str | None, left: str | None, right: str | None) -> None:
         self._test, self._train = test, train
         self._labels = [read_label_lines(path, column=0) if path else None for path in (left, right)]
         self._paths = {"left": left, "right": right}
         if train and not test:
-            raise KgtrecError("expected --alignments with --train, found --train alone")
+            raise KgtrecError("expected --alignments together with --train, found only --train")
 
     @property
     def files(self) -> list[Path]:
         return [Path(path) for path in (self._test, self._train, *self._paths.values()) if path]
 
     def alignments(self, system: AlignmentSystem) -> Alignments:
-        """Those of one system's rows."""
+        """The alignments of the rows of one system."""
         for side, labels, size in zip(("left", "right"), self._labels, system.shape, strict=True):
             if labels is not None and len(labels) != size:
                 raise FormatError(
@@ -192,16 +199,9 @@ class _About:
 
 
 def _system_paths(systems: tuple[str, ...]) -> dict[str, Path]:
-    """Path of each system by its name, which is that of its file or folder."""
-    found: dict[str, Path] = {}
-    for path in (path for system in systems for path in _files(Path(system))):
-        name = path.resolve().name if path.is_dir() else path.stem
-        if name in found:
-            raise KgtrecError(
-                f"expected systems of different names, found {name!r} twice: {found[name]} and {path}; rename one"
-            )
-        found[name] = path
-    return found
+    """Name of each system -> its path; the name is that of the file or folder."""
+    paths = (path for system in systems for path in _files(Path(system)))
+    return by_name((path.resolve().name if path.is_dir() else path.stem, path) for path in paths)
 
 
 def _files(path: Path) -> list[Path]:
@@ -224,14 +224,14 @@ def _files(path: Path) -> list[Path]:
 def _write_collection(
     folder: Path, collection: Collection, force: bool, options: dict[str, Any], inputs: list[Path]
 ) -> None:
-    """Write the collection, unless the very same one is there already, from another system."""
+    """Write the collection, unless the same one exists already, from another system."""
     about = collection.report["alignment"]
     if not force and is_collection(folder):
         if read_collection(folder).fingerprint == collection.fingerprint:
             return
         raise FormatError(
-            "expected no collection of other alignments or candidates, found one; choose another --out, or replace "
-            "it with --force",
+            "expected no collection with other alignments or candidates, found one; choose another --out, or use "
+            "--force to replace it",
             path=folder,
         )
     require_writable(folder, force=force)
@@ -252,12 +252,12 @@ def _study(
 
     if candidates != "test":
         raise KgtrecError(
-            "expected --candidates test with --by-size (all entities are the same for any size), found all"
+            "expected --candidates test together with --by-size, found all: candidates that do not depend on the size"
         )
     if measures:
         from kgtrec.measures.names import parse_measures
 
-        parse_measures(measures)  # a misspelt name is told before any file is read
+        parse_measures(measures)  # an unknown name is an error before any file is read
     return partial(study_alignment, sizes=sizes, repeats=repeats, seed=seed, measures=measures or None)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.baselines import BASELINES, Baseline, baseline, baseline_blocks, baseline_checkpoints, score_blocks
+from kgtrec.baselines import ALL, BASELINES, baseline_blocks, baseline_checkpoints, baselines_of, score_blocks
 from kgtrec.cli.common import progress, say
 from kgtrec.cli.options import SEED
 from kgtrec.cli.systems import read_questions, system_options
-from kgtrec.errors import KgtrecError, nearest
+from kgtrec.errors import KgtrecError
 from kgtrec.ranking.write import write_ranked, written
-
-_ALL = "all"
+from kgtrec.systems.kinds import ScoreBlocks
 
 
 def _list_baselines(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -31,9 +30,9 @@ def _options(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
     for value in values:
         key, equals, setting = value.partition("=")
         if not (key and equals and setting):
-            raise click.BadParameter(f"expected KEY=VALUE, such as factors=50, got {value!r}")
+            raise click.BadParameter(f"expected KEY=VALUE, such as factors=50, found {value!r}")
         if key in options:
-            raise click.BadParameter(f"expected each key once, got {key!r} twice")
+            raise click.BadParameter(f"expected each key once, found {key!r} twice")
         options[key] = [part.strip() for part in setting.split(",")] if "," in setting else setting
     return options
 
@@ -90,7 +89,9 @@ def command(
     kgtrec baseline all C --out ranks --depth 100
     kgtrec evaluate C ranks/*.ranks.parquet
     """
-    records = _chosen(name, options)
+    if name == ALL and options:
+        raise KgtrecError("expected --option with a single baseline, found it with all; give the name of a baseline")
+    records = baselines_of(name)
     several = any(isinstance(value, list) for value in options.values())
     for record in records:
         list(record.combinations(options))
@@ -101,33 +102,27 @@ def command(
         ):
             label = f"{name}@{number}"
             blocks = score_blocks(model, test, block)
-            write_ranked(
-                test, blocks, label, out, depth=depth, filtered_by=filtered_by, run_format=run_format, progress=progress
+            paths = write_ranked(
+                test,
+                ScoreBlocks.of(label, blocks),
+                out,
+                depth=depth,
+                filtered_by=filtered_by,
+                run_format=run_format,
+                progress=progress,
             )
             told = ", ".join(f"{key}={settings[key]}" for key in options)
-            say(f"{written(label, out, depth, run_format)} ({told})")
+            say(f"{written(label, *paths)} ({told})")
         return
     for record in records:
         blocks = baseline_blocks(record.name, test, seed=seed, block=block, **options)
-        write_ranked(
+        paths = write_ranked(
             test,
-            blocks,
-            record.name,
+            ScoreBlocks.of(record.name, blocks),
             out,
             depth=depth,
             filtered_by=filtered_by,
             run_format=run_format,
             progress=progress,
         )
-        say(written(record.name, out, depth, run_format))
-
-
-def _chosen(name: str, options: dict[str, str | list[str]]) -> list[Baseline]:
-    if name != _ALL:
-        if name not in BASELINES:
-            known = (*BASELINES, _ALL)
-            raise KgtrecError(f"no baseline {name!r}{nearest(name, known)}; there are {', '.join(known)}")
-        return [baseline(name)]
-    if options:
-        raise KgtrecError("expected --option with one baseline, found it with all; run the baseline by its name")
-    return [record for record in BASELINES.values() if not record.is_control]
+        say(written(record.name, *paths))

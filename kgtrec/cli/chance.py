@@ -25,7 +25,7 @@ from kgtrec.formats.triples import read_triples
     type=click.Choice(SPLITS),
     default="test",
     show_default=True,
-    help="Whose triples are asked for; other than test only with --train, --valid and --test.",
+    help="Split whose triples become questions; train and valid need --train, --valid and --test.",
 )
 @measure_option("Measure; may be repeated, or hold several. Default: every one whose chance level is known.")
 @splits_option
@@ -41,7 +41,7 @@ def command(
     form: str | None,
     out: str | None,
 ) -> None:
-    """Tell what chance would give on COLLECTION: expectation and variance of every measure, for each side and both.
+    """Compute the chance level of COLLECTION: expectation and variance of every measure, for each side and both.
 
     It takes no system, only the triples: the numbers depend on how many candidates and answers each question has. With
     them, in a CSV file, numbers that others published can be adjusted afterwards (kgtrec adjust).
@@ -68,7 +68,7 @@ def command(
 
 
 def _three(collection: str | None, files: dict[str, str | None], split: str) -> list[str]:
-    """The files of the three splits, none with a collection."""
+    """The files of the three splits; None if a collection is given."""
     given = {name: path for name, path in files.items() if path is not None}
     if collection is not None:
         if given:
@@ -77,8 +77,8 @@ def _three(collection: str | None, files: dict[str, str | None], split: str) -> 
             )
         if split != "test":
             raise KgtrecError(
-                f"{collection}: a collection has the questions of its test triples alone; --split {split} needs "
-                "--train, --valid and --test"
+                f"{collection}: expected --split test with a collection, which has only the questions of its test "
+                f"triples, found --split {split}; give --train, --valid and --test instead of a collection"
             )
         return []
     missing = [f"--{name}" for name in files if name not in given]

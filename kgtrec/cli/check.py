@@ -44,7 +44,7 @@ from kgtrec.study.steps import STEP, damaged_files
 _ENTITY_FILES = (ENTITY_LABELS, ENTITY_IDS)
 _QRELS_BY_DEPTH = "qrels.depth*.txt"
 _RUNS = (".ranks.parquet", ".run", ".run.gz", ".run.zst")
-_FLAT_WORTH_TELLING = 0.1  # share of lists without an order from which it is no matter of some hard questions
+_FLAT_WORTH_TELLING = 0.1  # with a smaller share of lists without an order, some hard questions may be the reason
 _SPLITS = {"train": "train", "valid": "valid", "test": "test triples that were left out"}
 
 
@@ -189,7 +189,7 @@ def _read_collection(folder: str, read: _Input) -> None:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     read.wrong[folder] = [line for line in wrong if line not in told]
     if wrong and not read.wrong[folder]:
-        del read.wrong[folder]  # a part of it is damaged, which is told already
+        del read.wrong[folder]  # a part of it is damaged, which was reported before
 
 
 def _read_study(folder: str, read: _Input) -> None:
@@ -254,7 +254,7 @@ def _check_matrix(file: str, read: _Input) -> None:
     if origin is not None or None not in order_beside(file):
         read.matrices.append(file)
     else:
-        read.note(file, "nothing beside it tells the order of its rows and columns; see kgtrec stamp")
+        read.note(file, "no file beside it records the order of its rows and columns; see kgtrec stamp")
 
 
 def _check_scores(file: str, found: RunFile, read: _Input) -> None:
@@ -269,15 +269,15 @@ def _check_scores(file: str, found: RunFile, read: _Input) -> None:
             first = f"line {columns.line(row)} ({labels[codes[row]]!r})"
             read.note(
                 file,
-                f"the rank column is no number on {n:,} {of_all}, the first of them {first}; kgtrec and "
-                "trec_eval do not read it",
+                f"the rank column has no number on {n:,} {of_all}, first on {first}; kgtrec and trec_eval do not use "
+                "this column",
             )
         if n := len(off.row):
-            hint = "; are they distances, of which lower is better?" if n > len(codes) / 2 else ""
+            hint = "; check whether the scores are distances, where lower is better" if n > len(codes) / 2 else ""
             message = (
-                f"expected the order of the rank column to be that of the scores, found {n:,} {of_all} where it is "
-                f"not, the first of them here (place {off.by_rank[0]:,} by rank, {off.by_score[0]:,} by score); kgtrec "
-                f"and trec_eval go by the scores{hint}"
+                f"expected the rank column to have the order of the scores, found another order on {n:,} {of_all}, "
+                f"first here (position {off.by_rank[0]:,} by rank, {off.by_score[0]:,} by score); kgtrec and trec_eval "
+                f"use the scores{hint}"
             )
             read.wrong[file].append(str(FormatError(message, path=file, line=columns.line(int(off.row[0])))))
     flat, several = questions_of_one_score(run)
@@ -287,7 +287,7 @@ def _check_scores(file: str, found: RunFile, read: _Input) -> None:
             if len(flat) == several
             else f"{len(flat):,} of {counted(several, 'list')}, such as that of {run.questions[flat[0]]}"
         )
-        read.note(file, f"no order of candidates in {which}: all of a list score the same, so that labels order them")
+        read.note(file, f"no order of candidates in {which}: equal scores, so labels decide the order")
 
 
 def _check_systems_together(read: _Input) -> None:
@@ -300,7 +300,7 @@ def _check_systems_together(read: _Input) -> None:
     belongs = Belonging(collection, qrels=qrels)
     for file, ranks in read.systems.items():
         try:
-            if isinstance(ranks, Run):  # of its entities and questions more is told
+            if isinstance(ranks, Run):  # check_together has checked its entities and questions
                 belongs.check_collection(ranks)
                 belongs.check_filter(ranks)
                 continue
@@ -336,7 +336,7 @@ def _check_order(read: _Input) -> None:
 
 
 def _check_known(read: _Input) -> None:
-    """Known answers in runs: a finding where answer ranks beside say that they were filtered, else a note."""
+    """Known answers in runs: a finding if metadata or answer ranks beside say that they were removed, else a note."""
     filters = {
         (Path(file).parent, default_name(file)): (file, ranks.filtered_by)
         for file, ranks in read.systems.items()
@@ -355,16 +355,17 @@ def _check_known(read: _Input) -> None:
             n_of_all = f"{found.questions:,} of {counted(len(run.questions), 'question')}"
             told = f"{counts}, in {n_of_all}, such as ({', '.join(found.example)})"
             if said is None:
-                read.note(file, f"it lists known answers, as a run does that is not filtered by all splits: {told}")
+                read.note(file, f"it lists known answers, as runs do that are not filtered by all splits: {told}")
             elif set(said) & set(found.by_split):
                 message = (
-                    f"expected a run that was filtered by {', '.join(said)}, as {beside} says, found answers {told}"
+                    f"expected a run that was filtered by {', '.join(said)}, as recorded in {beside}, found answers "
+                    f"{told}"
                 )
                 read.wrong[file].append(str(FormatError(message, path=file)))
 
 
 def _check_against_chance(read: _Input) -> None:
-    """Systems that chance would equal, beside others that it would not."""
+    """Notes about systems that are no better than chance, if other systems are better."""
     for collection in read.collections.values():
         seen = {}
         for file, system in read.systems.items():
@@ -373,7 +374,7 @@ def _check_against_chance(read: _Input) -> None:
                 try:
                     found = against_chance(match(system, collection.qrels), len(collection.entities))
                 except KgtrecError:
-                    continue  # told already
+                    continue  # reported before
             if found is not None:
                 seen[file] = replace(found, name=file)
         for name, line in no_better_than_chance(list(seen.values())):
@@ -409,17 +410,29 @@ def _read_campaign(folder: str, read: _Input) -> None:
             folders.ASSIGNMENTS: f"assignments: {counted(len(found.assignments), 'task')}",
             folders.JUDGEMENTS: f"judgements: {counted(len(found.judgements), 'event')}",
         }
+    if Path(folder, folders.DESCRIPTIONS).exists():
+        about[folders.DESCRIPTIONS] = (
+            f"descriptions: {counted(len(found.descriptions), 'description')} of the pool's entities"
+        )
     if sample is not None:
         about[folders.EXPERT_SAMPLE] = f"expert sample: {counted(len(sample), 'triple')}"
+    if len(found.gold):
+        about[folders.GOLD] = f"gold: {counted(len(found.gold), 'triple')}"
+    if Path(folder, folders.GOLD_JUDGEMENTS).exists():
+        about[folders.GOLD_JUDGEMENTS] = f"judgements of gold: {counted(len(found.gold.judgements), 'event')}"
     for name, text in about.items():
         path = str(Path(folder, name))
         read.wrong[path], read.about[path] = [], text
     if campaigns.is_initialised(folder):
-        path = str(Path(folder, folders.JUDGEMENTS))
-        checked = check_judgements(found, path)
-        read.wrong[path] += refusal_lines(checked.wrong)
-        for note in checked.notes:
-            read.note(path, note)
+        said = {folders.JUDGEMENTS: found}
+        if folders.GOLD_JUDGEMENTS in about:
+            said[folders.GOLD_JUDGEMENTS] = found.of_gold
+        for name, judged in said.items():
+            path = str(Path(folder, name))
+            checked = check_judgements(judged, path)
+            read.wrong[path] += refusal_lines(checked.wrong)
+            for note in checked.notes:
+                read.note(path, note)
 
 
 def _tags(file: str, found: RunFile) -> list[str]:

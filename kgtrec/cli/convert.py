@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.errors import FormatError
+from kgtrec.errors import FormatError, naming
 from kgtrec.formats.output.outputs import require_file
 from kgtrec.formats.sniff import Kind, read_any
 from kgtrec.formats.trec.qrels import QrelsFile, write_qrels
@@ -19,18 +20,38 @@ from kgtrec.formats.trec.runs import RunFile, write_run
 @click.argument("target", metavar="OUT", type=click.Path())
 @click.option("--kind", type=click.Choice(("run", "qrels")), help="What IN holds, if its content does not show it.")
 @click.option("--name", help="The run's name (tag) in OUT, instead of the one in IN.")
-def command(source: str, target: str, kind: str | None, name: str | None) -> None:
-    """Convert a run or qrels between TREC text and Parquet.
+@click.option("--to", type=click.Choice(("factors",)), help="Write a factor folder of the model IN.")
+@click.option("--entities", type=click.Path(), help="With --to factors: labels of the model's entities, as for rank.")
+@click.option("--relations", type=click.Path(), help="With --to factors: labels of its relations, as for rank.")
+@click.option("--data", type=click.Path(), help="With --to factors: the framework's folder of the data set.")
+def command(
+    source: str,
+    target: str,
+    kind: str | None,
+    name: str | None,
+    to: str | None,
+    entities: str | None,
+    relations: str | None,
+    data: str | None,
+) -> None:
+    """Convert a run or qrels between TREC text and Parquet, or a model to a factor folder.
 
     The name of OUT sets the format: .parquet, or text, plain or compressed (.gz, .zst). - is standard input or output,
     as text. Labels, scores and grades are preserved exactly. Ranks are computed again in trec_eval's order (score, then
     label). The second column, which no tool reads, is written as Q0 in runs and 0 in qrels.
 
+    With --to factors, IN is a model that kgtrec rank reads and that is made of vectors (.npz, LibKGE, DGL-KE), and OUT
+    a folder of its arrays, which are mapped when they are ranked: a model may be larger than the memory.
+
     \b
     kgtrec convert transe.run.gz transe.parquet
     kgtrec convert transe.parquet transe.run.zst --name transe-2
     zcat transe.run.gz | kgtrec convert - transe.parquet
+    kgtrec convert big.npz big --to factors
     """
+    if to is not None:
+        _to_factors(source, target, *(None if path is None else Path(path) for path in (entities, relations, data)))
+        return
     require_file(target)
     found = read_any(source, cast("Kind | None", kind))
     if isinstance(found, RunFile):
@@ -54,3 +75,16 @@ def command(source: str, target: str, kind: str | None, name: str | None) -> Non
         raise FormatError(f"expected a run or qrels, found {kinds}", path=source)
     if target != "-":
         say(f"{target}: {rows:,} rows")
+
+
+def _to_factors(source: str, target: str, entities: Path | None, relations: Path | None, data: Path | None) -> None:
+    from kgtrec.formats.factor_folders import write_factor_folder
+    from kgtrec.systems.adapter import Given
+    from kgtrec.systems.factor_folders import factor_folder_of
+    from kgtrec.systems.registry import read_system
+
+    given = Given(entities, relations, data=data)
+    with naming(source):
+        found = factor_folder_of(Path(source), read_system(source, given=given), given)
+    write_factor_folder(target, found)
+    say(f"{target}: {found.score}, {len(found.E):,} entities x {found.E.shape[1]} numbers ({found.E.dtype})")

@@ -18,11 +18,12 @@ from kgtrec.formats.campaign.folder import read_campaign
 from kgtrec.formats.campaign.tasks import write_tasks
 from kgtrec.openworld.annotators import annotate
 
-_POOL_DEPTH = 10
+POOL_DEPTH = 10
 _SAMPLE = 100  # labels that an expert gives again
 # systems whose scores are bit-identical on every machine, so that the pool is too
-_POOLED = ("inverse", "neighbours", "popularity", "rules")
+POOLED = ("inverse", "neighbours", "popularity", "rules")
 _ANNOTATORS, _ADJUDICATOR, _EXPERT = ("annotator-1", "annotator-2"), "adjudicator", "expert"
+_MANAGER = "manager"  # of a campaign that is served; one that a program judges needs none
 _UNSURE = 0.03
 _SOURCE = f"https://{REGISTER}/"
 # when they judged: made up, so that the folder is the same
@@ -41,9 +42,9 @@ def run_campaign(script: Script, truth: Triples, error: float, seed: int) -> Non
     script.copy("kg/annotation.md", "annotation/README.md")
 
 
-def _pool(script: Script, seed: int) -> None:
+def _pool(script: Script, seed: int, depth: int = POOL_DEPTH) -> None:
     script.note("A pool of what the systems put on top for some of the sparse facts, for people to judge.")
-    pooled = (f"sparse-ranks/{name}.run" for name in _POOLED)
+    pooled = (f"sparse-ranks/{name}.run" for name in POOLED)
     types = ("--trivial", "types", "--entity-types", "kg/entity_types.tsv", "--relation-types", "kg/relation_types.tsv")
     report = script.run(
         "pool",
@@ -52,7 +53,7 @@ def _pool(script: Script, seed: int) -> None:
         "--seeds",
         "kg/seeds.tsv",
         "--depth",
-        str(_POOL_DEPTH),
+        str(depth),
         *types,
         "--seed",
         str(seed),
@@ -62,7 +63,14 @@ def _pool(script: Script, seed: int) -> None:
     click.echo(f"\nA pool for {SEEDS} of the sparse labels, to be judged by people:\n\n{_paragraph(report, 0)}")
 
 
-def _annotate(script: Script, truth: Triples, error: float, seed: int) -> None:
+def start_campaign(script: Script, seed: int, depth: int) -> None:
+    """Pool the systems to a depth, assign the pool to people, a manager too, and judge nothing."""
+    _pool(script, seed, depth)
+    _init(script, "--manager", _MANAGER)
+    script.run("campaign", "assign", "annotation", "--seed", str(seed))
+
+
+def _init(script: Script, *more: str) -> None:
     script.run(
         "campaign",
         "init",
@@ -78,7 +86,12 @@ def _annotate(script: Script, truth: Triples, error: float, seed: int) -> None:
         _ADJUDICATOR,
         "--expert",
         _EXPERT,
+        *more,
     )
+
+
+def _annotate(script: Script, truth: Triples, error: float, seed: int) -> None:
+    _init(script)
     script.run("campaign", "assign", "annotation", "--seed", str(seed))
     for name, time in zip(_ANNOTATORS, _ANNOTATED, strict=True):
         script.run("campaign", "export", "annotation", "--annotator", name, "--out", f"tasks/{name}.csv")

@@ -19,10 +19,12 @@ from kgtrec.cli.options import (
     missing_option,
     mixed_option,
     seed_option,
+    sides_option,
     ties_option,
     trust_ids_option,
 )
 from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning, naming
 
@@ -52,8 +54,9 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.option("--per", type=click.Choice(BREAKDOWNS), help="One value for each of these instead of one total.")
 @output_options()
 @ties_option
-@seed_option("Of all that is random, such as --ties nondeterministic.")
+@seed_option("Random seed, for example of --ties nondeterministic.")
 @missing_option
+@sides_option("Which questions count, for systems that answer one side only; FILE qrels need --collection.")
 @mixed_option
 @trust_ids_option
 @click.option(
@@ -63,13 +66,14 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.option(
     "--weights",
     metavar="question|relation|FILE",
-    help="What counts alike: each question or each relation, instead of each item; or a file of relation TAB share.",
+    help="Give equal weight to each question or to each relation instead of each item, or weights in a file of "
+    "relation TAB share.",
 )
 @click.option("--confidence", type=SHARE, help="Add intervals of this level, such as 0.95, over other test sets.")
 @click.option(
     "--drawn",
     type=click.Choice(("triple", "question")),
-    help="What the intervals' other test sets draw: triples from the same graph, or questions with all their answers. "
+    help="Sampling unit of the intervals: triples from the same graph, or questions with all their answers. "
     "Default: triple, if the qrels' answers are the collection's test triples; else question.",
 )
 @click.option(
@@ -78,7 +82,7 @@ def _list_measures(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     is_eager=True,
     expose_value=False,
     callback=_list_measures,
-    help="List the measures and leave.",
+    help="List the measures and exit.",
 )
 def command(
     qrels: str,
@@ -89,6 +93,7 @@ def command(
     out: str | None,
     ties: str | None,
     missing: Missing,
+    sides: tuple[str, ...],
     mixed: bool,
     float32: bool,
     seed: int,
@@ -110,12 +115,13 @@ def command(
     zcat transe.run.gz | kgtrec evaluate qrels.txt - -m "P@10 Success@10" --format json
     """
     if confidence is None and drawn is not None:
-        raise KgtrecError("--drawn is about intervals: expected --confidence with it, such as 0.95, found none")
+        raise KgtrecError("expected --confidence, such as 0.95, together with --drawn, found none")
     form = form_of(out, form)
     systems, holds_ranks = systems_of(qrels, systems)
     found = read_systems(systems, holds_ranks)
     with ThreadPoolExecutor(1) as reader:
-        # the first system, often the only one, is read while the rest of the program is loaded and the qrels are read
+        # the first system, often the only one, is read while the rest of the program is loaded and the qrels are read:
+        # up to 0.05 s of 0.85 for a run of 2.3 million lines, nothing for answer ranks
         first = reader.submit(next, found)
         import pyarrow.compute  # noqa: F401
 
@@ -134,6 +140,7 @@ def command(
                 collection=collection,
                 ties=ties,
                 missing=missing,
+                sides=sides or SIDES,
                 float32=float32,
                 seed=seed,
                 weights=shares,
@@ -168,7 +175,7 @@ def _weights(
     shares = read_relation_shares(weights)
     whole = judgements if isinstance(judgements, Collection) else collection
     with naming(Path(weights)), warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)  # told when systems are weighted
+        warnings.simplefilter("ignore", KgtrecWarning)  # shown when the systems are weighted
         Weighting(shares, judgements.qrels if isinstance(judgements, Collection) else judgements, whole)
     return shares
 
@@ -178,17 +185,17 @@ def _report_ties(scores: Scores, ties: str | None) -> None:
         if share >= _TIES_WORTH_TELLING:
             say(
                 f"note: {share:.1%} of the relevant entities of {system} tie with another candidate"
-                + ("" if ties else "; kgtrec ties shows how much depends on it")
+                + ("" if ties else "; kgtrec ties shows the effect on the scores")
             )
 
 
 def report_half_places(measures: Sequence[str], way_out: str) -> None:
-    """Tell of those measures, if any, of which the realistic rule gives neither the value of an order nor the mean."""
+    """Print a note about measures for which the realistic rule gives neither the value of an order nor the mean."""
     from kgtrec.measures.names import parse_measure
 
     summed = [label for label in measures if getattr(parse_measure(label), "sums_over_places", False)]
     if summed:
         say(
-            f"note: {', '.join(summed)}: realistic puts tied answers midway, at half places, which gives the value of "
-            f"no order and not the mean over all orders, mostly less; {way_out}"
+            f"note: {', '.join(summed)}: realistic ranks of tied answers may be half ranks; the value is then not that "
+            f"of any order, and mostly below the mean over all orders; {way_out}"
         )

@@ -1,18 +1,18 @@
-"""What commands are given to score: qrels or a collection, and systems."""
+"""Input of the commands that score: qrels or a collection, and systems."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kgtrec.cli.common import say
 from kgtrec.cli.options import trusts_ids
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import reading, suffixes
-from kgtrec.formats.parquet import is_parquet
+from kgtrec.formats.parquet import holds_ranks, is_parquet
 from kgtrec.formats.trec.origins import is_origin_path
 from kgtrec.formats.trec.runs import default_name, read_run, read_run_file
 
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from kgtrec.data.run import Run
 
 
-_HEAD = 1 << 18  # bytes of a run whose rank column is looked at
-_AT_ODDS = 0.1  # share of lines whose rank contradicts their score from which it is no matter of rounded scores
+AnyPath = TypeVar("AnyPath", str, Path)
+
+_HEAD = 1 << 18  # the rank column is checked in this many bytes of a run
+_AT_ODDS = 0.1  # with a smaller share of lines whose rank contradicts the score, rounded scores may be the reason
 
 
 def files_of(systems: Sequence[str]) -> tuple[str, ...]:
-    """The systems' files: of a folder its answer ranks, or if it has none its runs, in the order of their names."""
+    """The files of the systems; for a folder its answer ranks, or its runs if it has none, sorted by name."""
     files: list[str] = []
     for path in systems:
         if path == "-" or not Path(path).is_dir():
@@ -45,61 +47,53 @@ def files_of(systems: Sequence[str]) -> tuple[str, ...]:
 
 
 def refuse_twice(qrels: str, systems: Sequence[str]) -> None:
-    """Refuse, before anything is read, standard input that is named twice and files that would share a name."""
+    """Before anything is read: raise an error for standard input given twice, and for systems with the same name."""
     if [qrels, *systems].count("-") > 1:
         raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
-    first: dict[str, str] = {}
-    for path in systems:
-        name = default_name(path)
-        if name in first:
+    by_name((default_name(path), path) for path in systems)
+
+
+def by_name(named: Iterable[tuple[str, AnyPath]], what: str = "systems") -> dict[str, AnyPath]:
+    """Name -> file; KgtrecError if two files have the same name."""
+    found: dict[str, AnyPath] = {}
+    for name, path in named:
+        if name in found:
+            other_kind = str(found[name]).endswith(".ranks.parquet") != str(path).endswith(".ranks.parquet")
             raise KgtrecError(
-                f"expected systems of different names, found {name!r} twice: {first[name]} and {path}; "
-                + (
-                    "if they are the run and the answer ranks of one system, give one kind of them, such as "
-                    "*.ranks.parquet, or their folder; else rename one of the files"
-                    if first[name].endswith(".ranks.parquet") != path.endswith(".ranks.parquet")
-                    else "rename one of the files"
-                )
+                f"expected {what} of different names, found {name!r} twice: {found[name]} and {path}; "
+                + "if they are the run and the answer ranks of one system, give only one of the two kinds, such as "
+                "*.ranks.parquet, or their folder; otherwise " * other_kind + "rename one of them"
             )
-        first[name] = path
+        found[name] = path
+    return found
 
 
 def systems_of(qrels: str, systems: Sequence[str]) -> tuple[tuple[str, ...], list[bool]]:
-    """The systems' files, none named twice, and which of them hold answer ranks; nothing else of them is read."""
+    """The files of the systems, with different names, and which of them are answer ranks; the rest is not read."""
     files = files_of(systems)
     refuse_twice(qrels, files)
-    return files, [holds_ranks_of(path) for path in files]
+    return files, [holds_ranks(path) for path in files]
 
 
 def read_judgements(path: str) -> Qrels | Collection:
-    """The qrels, or the collection, that a path leads to."""
-    from kgtrec.formats.trec.qrels import read_qrels
+    """The qrels or the collection at a path."""
+    from kgtrec.data.qrels import Qrels
+    from kgtrec.evaluation.given import qrels_of
 
-    if Path(path).is_dir():
-        return read_folder(path)
-    qrels = read_qrels(path)
-    return replace(qrels, collection="") if trusts_ids() else qrels
+    found = qrels_of(path)
+    return replace(found, collection="") if isinstance(found, Qrels) and trusts_ids() else found
 
 
 def read_folder(folder: str) -> Collection:
-    """The collection that a folder holds."""
+    """The collection in a folder."""
     from kgtrec.formats.collections import read_collection
 
     return read_collection(folder)
 
 
-def holds_ranks_of(path: str) -> bool:
-    """Whether a system's file holds answer ranks; if not, it is read as a run, which says what is wrong with it."""
-    if not is_parquet(path):
-        return False
-    from kgtrec.formats.sniff import sniff
-
-    return sniff(path) == "answer ranks"
-
-
 def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[Run | AnswerRanks]:
     """The systems one by one, each under the name of its file."""
-    trust = trusts_ids()  # asked here: the reading may be left to a thread, which knows no command
+    trust = trusts_ids()  # read here: files may be read by another thread, which has no click context
 
     def read(path: str, *, ranks: bool) -> Run | AnswerRanks:
         if not ranks:
@@ -115,7 +109,7 @@ def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterato
 
 
 def _tell_of_ranks(path: str) -> None:
-    """Tell of a run of another tool whose first lines are ranked otherwise than their scores are."""
+    """Print a note if the rank column of another tool's run contradicts the scores in the first lines."""
     from kgtrec.evaluation.plausibility import check_ranks, read_ranks
 
     if is_parquet(path):
@@ -124,7 +118,7 @@ def _tell_of_ranks(path: str) -> None:
         head = stream.read(_HEAD)
     try:
         lines = read_run_file(path, stream=io.BytesIO(head[: head.rfind(b"\n") + 1]), ranks=True).columns
-    except KgtrecError:  # of the cut, since the whole was read
+    except KgtrecError:  # an error because the run was cut, as the whole run was read without one
         return
     if lines is None:
         return
@@ -132,6 +126,6 @@ def _tell_of_ranks(path: str) -> None:
     off = len(check_ranks(lines.codes["question"], ranks, lines.number).off.row)
     if off > _AT_ODDS * len(ranks):
         say(
-            f"note: {path}: on {off:,} of the first {len(ranks):,} lines the rank contradicts the score; the order is "
-            "by score, higher first, as trec_eval has it: are they distances? kgtrec check tells more"
+            f"note: {path}: on {off:,} of the first {len(ranks):,} lines the rank contradicts the score; as in "
+            "trec_eval, higher scores come first; check whether the scores are distances, see kgtrec check"
         )

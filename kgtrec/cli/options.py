@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.errors import KgtrecError, legible
+from kgtrec.data.campaign import MOST_PER_TRIPLE as MOST_PER_TRIPLE
+from kgtrec.data.questions import SIDES
+from kgtrec.errors import KgtrecError, legible, nearest
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 
 if TYPE_CHECKING:
@@ -27,14 +29,13 @@ _TRUST = "kgtrec.trust_ids"
 MOST_SEED = 2**63 - 1
 MOST_SAMPLES = 1_000_000  # repeats and resamples, as in the configuration of a study
 MOST_WORKERS = 1_024
-MOST_PER_TRIPLE = 100
 MOST_DRAWS = 100_000  # sets of labels
 MOST_PEOPLE = 1_000_000  # of a family tree
 MOST_COUNT = 1_000_000_000  # ranks, rows, triples, tasks, questions
 
 
 class Text(click.types.StringParamType):
-    """A text; bytes on the command line that are not UTF-8 are refused."""
+    """A string; bytes on the command line that are not UTF-8 are an error."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         text = super().convert(value, param, ctx)
@@ -65,7 +66,7 @@ class Whole(click.IntRange):
 
 
 class Real(click.FloatRange):
-    """A finite number of a range."""
+    """A finite number in a range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return _finite(self, super().convert(value, param, ctx), value, param, ctx)
@@ -89,6 +90,7 @@ def _finite(
 SEED = Whole(0, MOST_SEED)
 COUNT = Whole(1, MOST_COUNT)
 SHARE = Real(0, 1, min_open=True, max_open=True)
+GOLD_SHARES = Real(0, 1, max_open=True)
 
 
 def at_least(least: int) -> Whole:
@@ -112,8 +114,17 @@ def listed(text: str | None) -> list[str]:
     return (text or "").replace(",", " ").split()
 
 
+def listed_of(text: str | None, choices: Sequence[str], expected: str) -> tuple[str, ...]:
+    """The items of a list, each once; BadParameter if one is not among ``choices``."""
+    names = tuple(dict.fromkeys(listed(text)))
+    for name in names:
+        if name not in choices:
+            raise click.BadParameter(f"expected {expected}, found {name!r}{nearest(name, choices)}")
+    return names
+
+
 class _Chosen(_ParamType):
-    """One or several of some names, as :func:`listed` has them."""
+    """One or several of some names, separated as in :func:`listed`."""
 
     name = "names"
 
@@ -133,13 +144,18 @@ class _Chosen(_ParamType):
         return self._choice.shell_complete(ctx, param, incomplete)
 
 
-def choices_option(*names: str, choices: Sequence[str], help: str) -> Callable[[Command], Command]:  # noqa: A002
+def choices_option(*names: str, choices: Sequence[str], about: str) -> Callable[[Command], Command]:
     """An option of one or several of ``choices``: as a list, or repeated; told to the command as one tuple."""
 
     def joined(_: click.Context, __: click.Parameter, values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for value in values for name in value))
 
-    return click.option(*names, multiple=True, type=_Chosen(choices), callback=joined, help=help)
+    return click.option(*names, multiple=True, type=_Chosen(choices), callback=joined, help=about)
+
+
+def sides_option(about: str) -> Callable[[Command], Command]:
+    """The option ``--sides``: the questions that ask for the head, for the tail, or both."""
+    return choices_option("--sides", "sides", choices=SIDES, about=f"{about} Default: head,tail.")
 
 
 ties_option = click.option(
@@ -229,6 +245,6 @@ def directions(higher: Sequence[str], lower: Sequence[str]) -> dict[str, Better]
     """
     twice = sorted(set(higher) & set(lower))
     if twice:
-        raise KgtrecError(f"expected {twice[0]} to be better either --higher or --lower, found both")
+        raise KgtrecError(f"expected {twice[0]} with either --higher or --lower, found it with both")
     better: dict[str, Better] = {**dict.fromkeys(higher, "higher"), **dict.fromkeys(lower, "lower")}
     return better

@@ -1,4 +1,4 @@
-"""How every command prints what it found: --format, --table and --out."""
+"""The output options of all commands: --format, --table and --out."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _BY_SUFFIX = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".te
 def output_options(
     tables: Sequence[str] = (), out: str = "File to write instead of standard output.", *, is_folder: bool = False
 ) -> Callable[[Command], Command]:
-    """The options ``--format`` (told to the command as ``form``), ``--out`` and, of several tables, ``--table``.
+    """The options ``--format`` (passed as ``form``), ``--out`` and, if there are several tables, ``--table``.
 
-    ``--table`` is told to the command as ``part``, None where it is not given. ``out`` is what ``--out`` is said to be;
-    where it is a folder, something else is written there, and the result is printed.
+    ``--table`` is passed as ``part``, None if it is not given. ``out`` is the help text of ``--out``. ``is_folder``:
+    ``--out`` is a folder for other files, and the result is printed.
     """
     forms, default = (FORMATS[:-1], "table") if is_folder else (FORMATS, "that of --out's suffix, else table")
 
@@ -46,24 +46,23 @@ def output_options(
     return decorate
 
 
-def form_of(out: str | None, form: str | None = None, forms: Sequence[str] = FORMATS) -> str:
-    """The form that was asked for, or the one among ``forms`` that a file's suffix stands for, or a table."""
+def form_of(out: str | None, form: str | None = None, *, forms: Sequence[str] = FORMATS, option: str = "--out") -> str:
+    """The requested form, or the one among ``forms`` for the suffix of the file, or "table" without a file."""
     if form is None:
         suffix = suffixes(out)[0] if out else ""
         known = {end: name for end, name in _BY_SUFFIX.items() if name in forms}
         if suffix not in known:
-            raise KgtrecError(
-                f"--out {out}: expected a name that ends in {', '.join(end for end in known if end)}, or --format with "
-                f"any other name, found {suffix!r}"
-            )
+            ends = ", ".join(end for end in known if end)
+            way_out = ", or --format with any other name" if option == "--out" else ""
+            raise KgtrecError(f"{option} {out}: expected a name that ends in {ends}{way_out}, found {suffix!r}")
         form = known[suffix]
     if form == "parquet" and (out is None or out == "-"):
-        raise KgtrecError("--format parquet is a binary form and needs --out FILE")
+        raise KgtrecError("expected --out FILE with --format parquet, which is a binary format, found none")
     return form
 
 
 def show(result: Result, form: str, out: str | None = None, names: Sequence[str] | None = None) -> None:
-    """Print a result, or write it to a file; ``names`` as :func:`kgtrec.report.show.shown` has it."""
+    """Print a result, or write it to a file; for ``names`` see :func:`kgtrec.report.show.shown`."""
     from kgtrec.report.show import shown
 
     if form == "parquet":

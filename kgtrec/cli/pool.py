@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Collection as Several
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,9 @@ from numpy.typing import NDArray
 
 from kgtrec.cli.campaign.next_steps import much_text, work_text
 from kgtrec.cli.common import progress, say
-from kgtrec.cli.options import COUNT, SEED, Real, listed, trust_ids_option, trusts_ids
+from kgtrec.cli.inputs import by_name
+from kgtrec.cli.options import COUNT, SEED, Real, listed, listed_of, trust_ids_option, trusts_ids
+from kgtrec.cli.output import FORMATS, form_of, show
 from kgtrec.cli.systems import read_questions
 from kgtrec.data.campaign import ANNOTATORS_PER_TRIPLE, Automatic
 from kgtrec.data.collection import Collection
@@ -36,6 +37,7 @@ from kgtrec.pooling.pool_runs import (
     DEFAULT_LEAST,
     DEFAULT_STRATA,
     STRATEGIES,
+    Strategy,
     known_answers_of,
     known_answers_of_triples,
     pool_runs,
@@ -58,15 +60,11 @@ def _strata(_: click.Context, __: click.Parameter, text: str | None) -> tuple[tu
         pairs = [part.split(":") for part in listed(text)]
         return tuple((int(last), float(fraction)) for last, fraction in pairs)
     except ValueError:
-        raise click.BadParameter(f"expected last ranks and fractions such as 10:1,100:0.1, got {text!r}") from None
+        raise click.BadParameter(f"expected last ranks and fractions such as 10:1,100:0.1, found {text!r}") from None
 
 
 def _ways(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(listed(text)))
-    for name in names:
-        if name not in WAYS:
-            raise click.BadParameter(f"expected {' or '.join(WAYS)}, or both, got {name!r}{nearest(name, WAYS)}")
-    return names
+    return listed_of(text, WAYS, f"{' or '.join(WAYS)}, or both")
 
 
 def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -80,45 +78,47 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
 @click.command(name="pool")
 @click.argument("collection", type=click.Path())
 @click.argument("runs", nargs=-1, required=True, type=click.Path())
-@click.option("--out", type=click.Path(), metavar="CAMPAIGN", help="Folder to write; needed but with --dry-run.")
+@click.option("--out", type=click.Path(), metavar="CAMPAIGN", help="Folder to write; required without --dry-run.")
 @click.option(
     "--strategy",
     type=click.Choice(tuple(STRATEGIES)),
     default="depth",
     show_default=True,
-    help="What is pooled; see --list-strategies.",
+    help="Strategy of pooling; see --list-strategies.",
 )
-@click.option("--depth", type=COUNT, help="Last rank that is looked at. Default: 10 for depth, 100 for others.")
-@click.option("--budget", type=COUNT, help="How many triples, for the strategies that take a number.")
+@click.option("--depth", type=COUNT, help="Last rank that is pooled. Default: 10 for depth, 100 for others.")
+@click.option("--budget", type=COUNT, help="Number of triples, for the strategies that take one.")
 @click.option(
     "--cut",
     type=click.Choice(CUTS),
     default="filtered",
     show_default=True,
-    help="Known triples leave the lists before ranks are given (filtered), or after the cut (raw).",
+    help="Known triples are removed from the lists before ranks are counted (filtered), or after the cut (raw).",
 )
-@click.option("--questions", "questions_path", type=click.Path(), help="Ids of the questions to pool for, one a line.")
+@click.option(
+    "--questions", "questions_path", type=click.Path(), help="Ids of the questions to pool for, one per line."
+)
 @click.option(
     "--known",
     "--seeds",
     "known_path",
     type=click.Path(),
-    help="Triples (head TAB relation TAB tail) to pool for: their questions alone, and they alone as answers known "
-    "before.",
+    help="Triples (head TAB relation TAB tail): only their questions are pooled, and only these triples are known "
+    "answers.",
 )
 @click.option(
     "--family",
     "families",
     multiple=True,
     metavar="PATTERN=NAME|FILE",
-    help="Family of the runs whose name fits the pattern, or a file of run TAB family with a header; may be repeated.",
+    help="Family of the runs whose names match the pattern, or file of run TAB family with a header; may be repeated.",
 )
 @trust_ids_option
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of ties, turns and samples.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed of ties, turns and samples.")
 @click.option(
     "--by-question",
     is_flag=True,
-    help="Strategy take: questions take turns to give their best, as with the other strategies of a budget.",
+    help="Strategy take: questions take turns with their best candidates, as in other strategies with a budget.",
 )
 @click.option("--rrf-k", "k", type=Real(0), default=60.0, show_default=True, help="k of strategy rrf.")
 @click.option("--rbp-p", "p", type=Real(0, 1, max_open=True), default=0.8, show_default=True, help="p of strategy rbp.")
@@ -126,25 +126,25 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
     "--strata",
     callback=_strata,
     metavar="RANK:SHARE,...",
-    help="Strata of strategy stratified: down to which rank what share of each question's candidates is sampled. "
+    help="Strata of strategy stratified: last rank, and share of each question's candidates that is sampled. "
     "Default: " + ",".join(f"{last}:{fraction:g}" for last, fraction in DEFAULT_STRATA) + ".",
 )
 @click.option(
     "--least",
     type=COUNT,
-    help=f"Of each question and stratum of strategy stratified, sample as many at least. Default: {DEFAULT_LEAST}.",
+    help=f"Smallest sample per question and stratum, for strategy stratified. Default: {DEFAULT_LEAST}.",
 )
 @click.option(
     "--judged",
     "judged_path",
     type=click.Path(),
-    help="Qrels that answer for people where the strategy asks for judgements one at a time.",
+    help="Recorded qrels to replay, for the strategies that need judgements one at a time.",
 )
 @click.option(
     "--trivial",
     callback=_ways,
     metavar="types,category",
-    help="Judge N without a person what is of the wrong types, or a second answer where there is only one.",
+    help="Judge automatically as N: candidates of wrong types, or second answers where only one is possible.",
 )
 @click.option("--entity-types", type=click.Path(), help="For --trivial types: lines of entity TAB type.")
 @click.option(
@@ -152,17 +152,19 @@ def _list_strategies(ctx: click.Context, _: click.Parameter, wanted: bool) -> No
     type=click.Path(),
     help="For --trivial types: lines of relation TAB type of its head TAB type of its tail.",
 )
-@click.option("--observed-types", is_flag=True, help="For --trivial types: take the types that train shows.")
-@click.option("--dry-run", is_flag=True, help="Show how many triples each rule of --trivial takes; write nothing.")
-@click.option("--report", "report_path", type=click.Path(), help="Write the report here too; .json: as JSON.")
-@click.option("--force", is_flag=True, help="Replace a pool that is there already, while nobody has judged.")
+@click.option("--observed-types", is_flag=True, help="For --trivial types: use the types observed in train.")
+@click.option("--dry-run", is_flag=True, help="Show how many triples each rule of --trivial judges; write nothing.")
+@click.option(
+    "--report", "report_path", type=click.Path(), help="Write the report here too: .txt, .csv, .json or .tex."
+)
+@click.option("--force", is_flag=True, help="Replace an existing pool, if it has no judgements yet.")
 @click.option(
     "--list-strategies",
     is_flag=True,
     is_eager=True,
     expose_value=False,
     callback=_list_strategies,
-    help="List the strategies and leave.",
+    help="List the strategies and exit.",
 )
 def command(
     collection: str,
@@ -183,11 +185,10 @@ def command(
     force: bool,
     **options: Any,
 ) -> None:
-    """Gather what RUNS (or folders of them) put on top for the questions of COLLECTION, for people to judge.
+    """Collect the top candidates of RUNS (or folders of them) for the questions of COLLECTION, for people to judge.
 
-    Known triples are never pooled, and neither are the answers of the collection. Writes campaign.json, topics.tsv,
-    seeds.txt, pool.tsv, runs.tsv and automatic.tsv to CAMPAIGN, and prints how large the pool is and what each run has
-    put in.
+    Known triples and the answers of the collection are never pooled. Writes campaign.json, topics.tsv, seeds.txt,
+    pool.tsv, runs.tsv and automatic.tsv to CAMPAIGN, and prints the size of the pool and the contribution of each run.
 
     \b
     kgtrec pool C ranks/*.run.gz --depth 10 --out campaign
@@ -197,37 +198,42 @@ def command(
     kgtrec pool C ranks --strategy mtf --budget 2000 --judged qrels.txt --out campaign
     """
     chosen = strategy_of(strategy)
-    for name, owner in (("strata", "stratified"), ("least", "stratified"), ("by_question", "take")):
-        if options[name] and name not in chosen.parameters:
-            raise KgtrecError(f"--{name.replace('_', '-')} is for strategy {owner}, found {strategy}")
     files = _run_files(runs)
-    _check(chosen.name, interactive=chosen.interactive, judged=judged_path, out=out, dry_run=dry_run, trivial=trivial)
+    _check(
+        chosen,
+        options,
+        judged=judged_path,
+        out=out,
+        dry_run=dry_run,
+        trivial=trivial,
+        questions=questions_path,
+        known=known_path,
+    )
     _check_types(trivial, entity_types, relation_types, observed_types)
+    report_form = form_of(report_path, forms=FORMATS[:-1], option="--report")
     if out and not dry_run:
         require_writable(out, force=force)
-    if questions_path and known_path:
-        raise KgtrecError("expected --questions or --known, found both; known answers stand for their questions")
     test = read_questions(collection)
-    rows: NDArray[np.int32] | None = None
-    known_answers: Qrels | None = None
-    if known_path:
-        rows, known_answers = known_answers_of_triples(test, read_triples(known_path))
-    elif questions_path:
-        rows = _question_rows(questions_path, test)
+    rows, known_answers = _asked(test, questions_path, known_path)
     family_of = _families(families, [default_name(file) for file in files])
     reading = {"questions": rows, "known_answers": known_answers, "depth": depth or chosen.depth, "cut": options["cut"]}
     pool = _pooled(test, files, strategy, judged_path, reading, options)
     automatic = _automatic(pool, test, trivial, entity_types, relation_types, observed_types)
-    from kgtrec.report.show import shown
-
     if dry_run:
-        click.echo(shown(trivial_counts(pool, automatic), "table"), nl=False)
+        show(trivial_counts(pool, automatic), "table")
         return
     from kgtrec.pooling.summary import summarise_pool
+    from kgtrec.report.show import shown
 
     known = known_answers_of(pool, test, known_answers)
     summary = summarise_pool(pool, family_of, automatic, known)
-    told = shown(summary, "table")
+    others = {
+        "questions": questions_path,
+        "seeds": known_path,
+        "judged": judged_path,
+        "entity types": entity_types,
+        "relation types": relation_types,
+    }
     made = {
         "strategy": strategy,
         "options": _told(chosen.parameters, reading, options, budget=chosen.needs_budget),
@@ -237,22 +243,11 @@ def command(
             "observed_types": observed_types,
             "questions": "seeds" if known_path else "file" if questions_path else "all",
         },
-        "inputs": _inputs(
-            files,
-            {
-                "questions": questions_path,
-                "seeds": known_path,
-                "judged": judged_path,
-                "entity types": entity_types,
-                "relation types": relation_types,
-            },
-        ),
+        "inputs": _inputs(files, others),
     }
     with ExitStack() as both:  # pool and report, or neither
         if report_path:
-            is_json = suffixes(report_path)[0] == ".json"
-            text = json.dumps(summary.to_dict(), indent=2, ensure_ascii=False) + "\n" if is_json else told
-            both.enter_context(writing(report_path)).write(text.encode())
+            both.enter_context(writing(report_path)).write(shown(summary, report_form).encode())
         write_pool(
             str(out),
             pool,
@@ -264,31 +259,52 @@ def command(
             made=made,
             force=force,
         )
-    click.echo(told, nl=False)
-    for_people = len(automatic) - int(automatic.is_automatic.sum())
-    rest = len(pool) - for_people
+    show(summary, "table")
+    _say_what_is_next(str(out), automatic)
+
+
+def _say_what_is_next(out: str, automatic: Automatic) -> None:
+    rest = int(automatic.is_automatic.sum())
+    for_people = len(automatic) - rest
     by_rule = f"; a rule has judged {rest:,} more" if rest else ""
     say(f"wrote {out}: {work_text(for_people, ANNOTATORS_PER_TRIPLE)}{by_rule}")
     if much := much_text(for_people):
         say(much)
-    say(f"next: kgtrec campaign init {shlex.quote(str(out))}")
+    say(f"next: kgtrec campaign init {shlex.quote(out)}")
 
 
 def _check(
-    strategy: str, *, interactive: bool, judged: str | None, out: str | None, dry_run: bool, trivial: Sequence[str]
+    strategy: Strategy,
+    options: dict[str, Any],
+    judged: str | None,
+    out: str | None,
+    questions: str | None,
+    known: str | None,
+    *,
+    dry_run: bool,
+    trivial: Sequence[str],
 ) -> None:
-    if interactive and not judged:
+    for name, owner in (("strata", "stratified"), ("least", "stratified"), ("by_question", "take")):
+        if options[name] and name not in strategy.parameters:
+            raise KgtrecError(
+                f"expected --strategy {owner} together with --{name.replace('_', '-')}, found {strategy.name}"
+            )
+    if strategy.interactive and not judged:
         raise KgtrecError(
-            f"strategy {strategy} asks for one judgement at a time: give recorded ones with --judged QRELS, or see "
-            "kgtrec.pooling.interactive in Python"
+            f"expected --judged QRELS with strategy {strategy.name}, which needs judgements one at a time, found none; "
+            "for judgements by people see kgtrec.pooling.interactive in Python"
         )
-    if judged and not interactive:
+    if judged and not strategy.interactive:
         asking = ", ".join(name for name, other in STRATEGIES.items() if other.interactive)
-        raise KgtrecError(f"--judged is for the strategies that ask for judgements: {asking}")
+        raise KgtrecError(
+            f"expected a strategy that needs judgements ({asking}) together with --judged, found {strategy.name}"
+        )
     if dry_run and not trivial:
-        raise KgtrecError("--dry-run shows what --trivial would take: name types, category or both")
+        raise KgtrecError("expected --trivial together with --dry-run, found none; give types, category or both")
+    if questions and known:
+        raise KgtrecError("expected --questions or --known, found both; --known already selects the questions")
     if not out and not dry_run:
-        raise KgtrecError("expected --out CAMPAIGN, the folder to write the pool to")
+        raise KgtrecError("expected --out CAMPAIGN, the folder for the pool, found none")
 
 
 def _check_types(
@@ -296,16 +312,22 @@ def _check_types(
 ) -> None:
     if "types" not in trivial:
         if entity_types or relation_types or observed_types:
-            raise KgtrecError("--entity-types, --relation-types and --observed-types are for --trivial types")
+            raise KgtrecError(
+                "expected --trivial types together with --entity-types, --relation-types or --observed-types, found "
+                "none"
+            )
         return
     if bool(entity_types) != bool(relation_types):
         raise KgtrecError("expected both --entity-types and --relation-types, found one of them")
     if not entity_types and not observed_types:
-        raise KgtrecError("--trivial types needs --entity-types and --relation-types, or --observed-types")
+        raise KgtrecError(
+            "expected --entity-types and --relation-types, or --observed-types, together with --trivial types, found "
+            "none"
+        )
 
 
 def _run_files(runs: Sequence[str]) -> list[str]:
-    """The runs' files: of a folder, all its runs in the order of their names; answer ranks are left out, and told."""
+    """The files of the runs; for a folder, all its runs sorted by name; answer ranks are left out with a note."""
     files: list[str] = []
     ranks: list[str] = []
     for path in runs:
@@ -321,29 +343,22 @@ def _run_files(runs: Sequence[str]) -> list[str]:
             files.append(path)
     if ranks and not files:
         raise KgtrecError(
-            f"{ranks[0]}: expected a run, found answer ranks, which hold the answers alone; give the NAME.run beside it"
+            f"{ranks[0]}: expected a run, found answer ranks, which contain only answers; give the run NAME.run instead"
         )
     if "-" in files:
         raise KgtrecError("expected runs as files, found standard input (-), which has no name")
-    first: dict[str, str] = {}
-    for path in files:
-        other = first.setdefault(default_name(path), path)
-        if other is not path:
-            raise KgtrecError(
-                f"expected runs of different names, found {default_name(path)!r} twice: {other} and {path}; "
-                "rename one of the files"
-            )
+    first = by_name(((default_name(path), path) for path in files), "runs")
     if ranks:
         _tell_left_out(ranks, first)
     return files
 
 
 def _tell_left_out(ranks: Sequence[str], runs: Several[str]) -> None:
-    """Say that answer ranks are not pooled, and of which of them no run is."""
+    """Print a note that answer ranks are not pooled, and which of them have no run."""
     without = sorted({Path(path).name.removesuffix(_RANKS) for path in ranks}.difference(runs))
     say(
-        f"note: {counted(len(ranks), 'file')} of answer ranks, such as {ranks[0]}, left out, as they hold the answers "
-        f"alone; {counted(len(runs), 'run')} pooled"
+        f"note: {counted(len(ranks), 'file')} of answer ranks, such as {ranks[0]}, left out, as they contain only "
+        f"answers; {counted(len(runs), 'run')} pooled"
         + (f", and none of {', '.join(without[:3])}{', ...' if len(without) > 3 else ''}" if without else "")
     )
 
@@ -419,19 +434,26 @@ def _automatic(
     )
 
 
+def _asked(test: Collection, questions: str | None, known: str | None) -> tuple[NDArray[np.int32] | None, Qrels | None]:
+    """Rows of the questions to pool for, and the known answers; None for all."""
+    if known:
+        return known_answers_of_triples(test, read_triples(known))
+    return (_question_rows(questions, test) if questions else None), None
+
+
 def _question_rows(path: str, test: Collection) -> NDArray[np.int32]:
     ids = read_entity_labels(path)
     row = test.questions.ids.encode(ids.labels)
     if (wrong := np.flatnonzero(row < 0)).size:
         label = ids[int(wrong[0])]
-        raise FormatError(f"expected ids of the collection's questions, one a line, found {label!r}", path=path)
+        raise FormatError(f"expected ids of questions of the collection, one per line, found {label!r}", path=path)
     return row
 
 
 def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
-    """Run to family, of patterns and files; a run may be named once."""
+    """Run -> family, from patterns and files; a run has at most one family."""
     if wrong := next((run for run in runs if not _UNWRITABLE.isdisjoint(run)), None):
-        raise KgtrecError(f"expected runs whose names have no tab and no line break, found {wrong!r}; rename the file")
+        raise KgtrecError(f"expected names of runs without tab and line break, found {wrong!r}; rename the file")
     found: dict[str, str] = {}
     for text in texts:
         pattern, equals, name = text.partition("=")
@@ -443,7 +465,7 @@ def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
             named = {run: name for run in runs if fnmatchcase(run, pattern)}
             if not named:
                 raise KgtrecError(
-                    f"--family: expected a pattern that fits a run ({', '.join(runs[:5])}), found {pattern!r}"
+                    f"--family: expected a pattern that matches a run ({', '.join(runs[:5])}), found {pattern!r}"
                     f"{nearest(pattern, runs)}"
                 )
         else:
@@ -452,7 +474,7 @@ def _families(texts: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
                 raise FormatError(f"expected runs of this pool, found {wrong!r}{nearest(wrong, runs)}", path=text)
         for run, family in named.items():
             if found.setdefault(run, family) != family:
-                raise KgtrecError(f"--family: expected one family of {run!r}, found {found[run]!r} and {family!r}")
+                raise KgtrecError(f"--family: expected one family for {run!r}, found {found[run]!r} and {family!r}")
     return found
 
 
@@ -472,6 +494,6 @@ def _told(
 
 
 def _inputs(files: Sequence[str], others: dict[str, str | None]) -> list[dict[str, Any]]:
-    # in one order, whatever that of the command line: equal pools have equal bytes
+    # in an order that does not depend on the command line, so that equal pools have equal bytes
     described = [describe_input(path, role="run") for path in sorted(files, key=default_name)]
     return described + [describe_input(path, role=role) for role, path in others.items() if path]

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
-from kgtrec.cli.common import say
+from kgtrec.cli.common import progress, say
 from kgtrec.cli.options import SEED, Number, listed
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
-from kgtrec.data.triples import POLICIES, SPLITS, Triples
-from kgtrec.errors import KgtrecError
+from kgtrec.data.triples import POLICIES, POLICIES_LIKE, SPLITS, Triples
+from kgtrec.data_sets.get import folder_of
+from kgtrec.errors import KgtrecError, one_of
 from kgtrec.evaluation.plausibility import doubtful_triples
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import require_writable, write_collection
@@ -38,8 +40,8 @@ def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | fl
 
 def _splits(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
     names = tuple(listed(text))
-    if wrong := [name for name in names if name not in SPLITS]:
-        raise KgtrecError(f"--categories-from: expected splits among {','.join(SPLITS)}, found {wrong[0]!r}")
+    for name in names:
+        one_of("--categories-from to be of", name, SPLITS)
     return names
 
 
@@ -74,6 +76,12 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     show_default=True,
     help="What to do with N-Triples whose object is a literal.",
 )
+@click.option(
+    "--like",
+    type=click.Choice(tuple(POLICIES_LIKE)),
+    help="Leave out the same triples as this framework, unless one of the next four options is given: pykeen drops "
+    "repeated triples, and test and valid triples with entities or relations that train lacks.",
+)
 @_policy("--repeated", "drop", "Triples repeated within a split. An answer is in the qrels once, also with keep.")
 @_policy("--leaked", "keep", "Test triples that are also in train or valid. Kept, they are answers.")
 @_policy(
@@ -106,7 +114,10 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     callback=_splits,
     help="Splits whose triples decide relation categories.",
 )
+@click.pass_context
 def command(
+    ctx: click.Context,
+    /,
     triples: tuple[str, ...],
     out: str,
     force: bool,
@@ -114,12 +125,14 @@ def command(
     delimiter: str,
     form: str | None,
     literals: str,
+    like: str | None,
     **options: Any,
 ) -> None:
     """Turn TRAIN, VALID and TEST triples into questions and qrels.
 
     Each is a file of `head TAB relation TAB tail` lines, plain, .gz or .zst, or - for standard input; N-Triples (.nt);
-    OpenKE's train2id.txt; LibKGE's train.del. A folder that holds the three can be given instead.
+    OpenKE's train2id.txt; LibKGE's train.del; OGB's train.pt. A folder that holds the three can be given instead, or
+    the name of a public data set, which is downloaded if need be (kgtrec data list).
 
     Writes topics.tsv, qrels.txt, entities.txt, relations.tsv, known.parquet, train.parquet, manifest.json and
     report.txt to COLLECTION, and prints the report.
@@ -128,8 +141,15 @@ def command(
     kgtrec questions train.tsv.gz valid.tsv.gz test.tsv.gz --out C
     kgtrec questions OpenKE/benchmarks/FB15K237 --out C
     kgtrec questions train.txt valid.txt test.txt --columns htr --ids --out C
+    kgtrec questions fb15k-237 --out C
+    kgtrec questions wn18rr --like pykeen --out C
     kgtrec questions wn18rr --sample 0.1 --seed 7 --unseen-entities drop --out C
     """
+    options |= {
+        name: policy
+        for name, policy in POLICIES_LIKE.get(like or "", {}).items()
+        if ctx.get_parameter_source(name) is ParameterSource.DEFAULT
+    }
     require_writable(out, force=force)
     paths = _three(triples)
     reading: dict[str, Any] = {"columns": columns, "format": form, "delimiter": _DELIMITERS.get(delimiter, delimiter)}
@@ -150,11 +170,14 @@ def command(
 
 def _three(paths: tuple[str, ...]) -> tuple[str, str, str]:
     if len(paths) == 1 and paths[0] != "-":
-        train, valid, test = map(str, find_splits(paths[0]))
+        train, valid, test = map(str, find_splits(folder_of(paths[0], progress=progress)))
     elif len(paths) == 3:
         train, valid, test = paths
     else:
-        raise KgtrecError(f"expected three files TRAIN VALID TEST or the folder that holds them, found {len(paths)}")
+        raise KgtrecError(
+            "expected three files TRAIN VALID TEST, the folder with the three, or the name of a data set, "
+            f"found {len(paths)}"
+        )
     if paths.count("-") > 1:
         raise KgtrecError(f"expected standard input (-) once, found it {paths.count('-')} times; it can be read once")
     return train, valid, test

@@ -3,49 +3,59 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kgtrec.cli.common import progress, say
+from kgtrec.cli.inputs import by_name
+from kgtrec.cli.options import sides_option
 from kgtrec.cli.systems import read_questions, system_options
-from kgtrec.data.collection import Collection
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, naming
-from kgtrec.formats.factorised import read_factorised
-from kgtrec.formats.score_matrix import Block, read_score_matrix
+from kgtrec.cli.units import Units, collect_units, do_one, require_alone, units_options, write_by_workers, write_units
+from kgtrec.data.questions import SIDES
+from kgtrec.errors import KgtrecError, KgtrecWarning, naming
 from kgtrec.formats.trec.qrels import read_qrels
+from kgtrec.ranking.system import grid_of, require_fit
 from kgtrec.ranking.write import write_ranked, written
+from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.kinds import ScoreBlocks, SystemOutput
+from kgtrec.systems.mapping import UNKNOWN, Unknown
+from kgtrec.systems.registry import adapter_of, adapters
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreFile:
-    """Where the scores of one system are, and what gives their order."""
-
-    path: Path
-    topics: str | None
-    entities: str | None
-    relations: str | None
-    block: int | None
-
-    @property
-    def name(self) -> str:
-        return self.path.stem
-
-    def blocks(self, collection: Collection) -> Iterator[Block]:
-        """The scores in the order of the questions; a file that does not match is refused at once."""
-        if self.path.suffix.lower() == ".npz":
-            return read_factorised(
-                self.path, collection, entities=self.entities, relations=self.relations, block=self.block
-            )
-        return read_score_matrix(self.path, collection, topics=self.topics, entities=self.entities, block=self.block)
+def _list_sources(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    for adapter in adapters().values():
+        click.echo(f"{adapter.name}: {adapter.title}")
+        click.echo(f"    reads {adapter.reads}")
+        click.echo(f"    gives {adapter.gives}" + (f"; needs {adapter.needs}" if adapter.needs else ""))
+    ctx.exit()
 
 
 @click.command(name="rank")
 @click.argument("collection", type=click.Path())
-@click.argument("scores", nargs=-1, required=True, type=click.Path())
-@system_options
+@click.argument("sources", nargs=-1, metavar="SOURCE...", type=click.Path())
+@click.option("--from", "kind", metavar="NAME", help="What the sources are; default: told by what lies in them.")
+@click.option(
+    "--list-sources",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_sources,
+    help="List the kinds of sources, what each reads and needs, and leave.",
+)
+@partial(system_options, needs_out=False)
+@sides_option("Which questions to rank, for systems that answer one side only.")
+@click.option(
+    "--unknown-entities",
+    type=click.Choice(UNKNOWN),
+    default="error",
+    show_default=True,
+    help="What becomes of entities that a model has not seen: an error, or they rank last.",
+)
 @click.option(
     "--judged",
     "judged_path",
@@ -56,96 +66,157 @@ class ScoreFile:
 @click.option(
     "--entities",
     type=click.Path(),
-    help="Entity labels, in the order of E's rows or a matrix's columns. Default: entities.txt beside the file; for a "
-    "matrix, NAME.npy.json if it exists.",
+    help="Entity labels in the order of the model's numbers: E's rows, a matrix's columns. Default: entities.txt "
+    "beside the file; for a matrix, NAME.npy.json if it exists; else what the framework wrote. For lists of names: "
+    "lines LABEL TAB NAME.",
 )
 @click.option(
     "--relations",
     type=click.Path(),
-    help="Relation labels of an .npz archive, by number. Default: relations.txt beside it.",
+    help="Relation labels in the order of the model's numbers. Default: relations.txt beside an .npz archive; else "
+    "what the framework wrote. For lists of names: lines LABEL TAB NAME.",
 )
 @click.option(
     "--topics",
     type=click.Path(),
     help="Topics in the order of a matrix's rows. Default: NAME.npy.json, else topics.tsv beside it.",
 )
+@click.option(
+    "--data",
+    type=click.Path(),
+    help="The framework's own folder of the data set, which has its ids and the order of its test triples.",
+)
+@click.option("--trust", is_flag=True, help="Read files that can run code when they are read, such as PyKEEN's models.")
+@click.option("--device", metavar="NAME", help="Where a model computes, such as cuda. Default: the processor.")
+@units_options
 def command(
     collection: str,
-    scores: tuple[str, ...],
-    out: str,
+    sources: tuple[str, ...],
+    kind: str | None,
+    out: str | None,
     depth: int,
     filtered_by: tuple[str, ...],
     judged_path: str | None,
     run_format: str,
+    sides: tuple[str, ...],
+    unknown_entities: Unknown,
     entities: str | None,
     relations: str | None,
     topics: str | None,
+    data: str | None,
+    trust: bool,
+    device: str | None,
     block: int | None,
+    workers: int | None,
+    scheduler: str | None,
+    shards: int,
+    plan: str | None,
+    unit: int | None,
+    collect: bool,
+    patience: int,
 ) -> None:
-    """Turn SCORES into exact answer ranks and TREC runs, two files per system, named after the file of its scores.
+    """Turn the scores, models or lists of SOURCEs into exact answer ranks and TREC runs, two files per system.
 
-    SCORES are factorised systems (.npz with E, Q, b and questions: a score is Q @ E.T + b), score matrices (.npy,
-    questions x entities, in the order given by --topics and --entities, by topics.tsv and entities.txt beside them, or
-    by NAME.npy.json from kgtrec stamp), or folders of them. COLLECTION is the folder that kgtrec questions wrote.
+    A SOURCE is a file or folder of PyKEEN, LibKGE, DGL-KE, PyTorch-BigGraph, AnyBURL, SimKGC, OGB or another program
+    (--list-sources), a factorised system (.npz with E, Q, b and questions: a score is Q @ E.T + b), a score matrix
+    (.npy, questions x entities, in the order given by --topics and --entities, by topics.tsv and entities.txt beside
+    it, or by NAME.npy.json from kgtrec stamp), or a folder of .npz and .npy files. COLLECTION is the folder that kgtrec
+    questions wrote. The two files are named after the source.
+
+    Factorised models are ranked by several processes with --workers, or by a cluster with --scheduler; the files are
+    the same. --plan writes the units of work into a folder DIR, which --unit does one by one, for the arrays of a
+    batch system, and --collect joins; what is done there is not done again.
 
     \b
+    kgtrec rank C transe/ --trust --out ranks
     kgtrec rank C transe.npz --out ranks
     kgtrec rank C systems/ --out ranks --depth 100 --run-format run.zst
     kgtrec rank C scores.npy --out ranks --topics C/topics.tsv --entities sorted.txt
     kgtrec rank C systems/ --out raw --filter raw --depth 0
+    kgtrec rank C big.npz --out ranks --workers 8
+    kgtrec rank C big.npz --plan DIR
+    kgtrec rank DIR --unit 0
+    kgtrec rank DIR --collect --out ranks
     kgtrec evaluate C ranks/*.ranks.parquet
     """
-    sources = [ScoreFile(path, topics, entities, relations, block) for path in _score_files(scores)]
-    _refuse_same_names(sources)
+    units = Units(workers, scheduler, shards, patience)
+    if unit is not None or collect:
+        require_alone(sources, out, plan, unit, collect=collect)
+        if unit is not None:
+            do_one(collection, unit)
+        else:
+            collect_units(collection, str(out), run_format, units)
+        return
+    if not sources:
+        raise click.UsageError("expected at least one SOURCE to rank")
+    if (out is None) == (plan is None):
+        raise click.UsageError("expected --out for the results, or --plan for units of work, and not both")
     test = read_questions(collection)
     judged = read_qrels(judged_path) if judged_path else None
+    given = Given(_path(entities), _path(relations), _path(topics), _path(data), trust, device)
+    found = [(path, adapter_of(path, kind)) for path in _each_source(sources)]
+    systems = [(path, _read(path, adapter, given)) for path, adapter in found]
+    by_name((system.name, path) for path, system in systems)
+    if out is not None:
+        for path, system in systems:
+            _require_another_place(path, Path(out, f"{system.name}.{run_format}"))
+    if plan is not None and len(systems) > 1:
+        raise click.UsageError(f"expected one system for --plan, found {len(systems)}; make a plan for each")
     with warnings.catch_warnings():
         # all files are opened before the first is ranked; their warnings are shown when they are ranked
         warnings.simplefilter("ignore", KgtrecWarning)
-        for source in sources:
-            source.blocks(test)
+        for path, system in systems:
+            with naming(path, system.name):
+                require_fit(test, system, sides=sides or SIDES, unknown_entities=unknown_entities)
+    for path, system in systems:
+        if not isinstance(system, ScoreBlocks):
+            say(f"{path}: {system.kind}")
+        for remark in system.remarks:
+            say(f"note: {system.name}: {remark}")
+        choices: dict[str, Any] = {
+            "depth": depth,
+            "sides": sides or SIDES,
+            "unknown_entities": unknown_entities,
+            "filtered_by": filtered_by,
+            "judged": judged,
+            "block": block,
+        }
+        with naming(path, system.name):
+            if plan is not None or units.are_many:
+                grid = grid_of(test, system, n_shards=shards, **choices)
+                if plan is not None:
+                    write_units(plan, grid, collection)
+                    continue
+                ranks, run = write_by_workers(grid, collection, str(out), run_format, units)
+            else:
+                ranks, run = write_ranked(test, system, str(out), run_format=run_format, progress=progress, **choices)
+        say(written(system.name, ranks, run))
+
+
+def _require_another_place(source: Path, run: Path) -> None:
+    if run.is_file() and source.is_file() and run.samefile(source):
+        raise KgtrecError(
+            f"{source}: expected another folder as --out, found that of the run itself, which would be replaced by one "
+            "of --depth"
+        )
+
+
+def _path(name: str | None) -> Path | None:
+    return None if name is None else Path(name)
+
+
+def _read(path: Path, adapter: Adapter, given: Given) -> SystemOutput:
+    with naming(path):
+        return adapter.read(path, given)
+
+
+def _each_source(sources: tuple[str, ...]) -> list[Path]:
+    """The sources; of a folder that is none itself, its files of scores."""
+    found: list[Path] = []
     for source in sources:
-        with naming(source.path):
-            write_ranked(
-                test,
-                source.blocks(test),
-                source.name,
-                out,
-                depth=depth,
-                filtered_by=filtered_by,
-                run_format=run_format,
-                progress=progress,
-                judged=judged,
-            )
-        say(written(source.name, out, depth, run_format))
-
-
-def _score_files(scores: tuple[str, ...]) -> list[Path]:
-    files: list[Path] = []
-    for score in scores:
-        path = Path(score)
-        if path.is_dir():
-            found = sorted(file for file in path.iterdir() if file.suffix.lower() in (".npz", ".npy"))
-            if not found:
-                raise FormatError("expected .npz or .npy files in this folder, found none", path=path)
-            files += found
-        elif path.suffix.lower() not in (".npz", ".npy"):
-            raise FormatError(
-                "expected scores as .npz (factorised) or .npy (matrix), or a folder of them, found "
-                + (f"a file that ends in {path.suffix!r}" if path.suffix else "a name without either suffix"),
-                path=path,
-            )
-        else:
-            files.append(path)
-    return files
-
-
-def _refuse_same_names(sources: list[ScoreFile]) -> None:
-    first: dict[str, ScoreFile] = {}
-    for source in sources:
-        other = first.setdefault(source.name, source)
-        if other is not source:
-            raise KgtrecError(
-                f"expected systems of different names, found {source.name!r} twice: {other.path} and {source.path}; "
-                "rename one of the files"
-            )
+        path = Path(source)
+        inside = (
+            sorted(file for file in path.iterdir() if file.suffix.lower() in (".npz", ".npy")) if path.is_dir() else []
+        )
+        found += inside if inside and not any(each.recognises(path) for each in adapters().values()) else [path]
+    return found

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.cli.options import listed
-from kgtrec.errors import KgtrecError, nearest
+from kgtrec.cli.options import listed_of
+from kgtrec.errors import KgtrecError
 
 _UNITS = {"in": 1, "cm": 2.54, "mm": 25.4, "pt": 72.27}  # how many make an inch; points as LaTeX has them
 _NARROWEST, _WIDEST = 2, 20  # inches
@@ -19,13 +19,8 @@ _NARROWEST, _WIDEST = 2, 20  # inches
 def _formats(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
     from kgtrec.data.table import FORMER_FORMATS, REPORT_FORMATS
 
-    names = tuple(dict.fromkeys(FORMER_FORMATS.get(name, name) for name in listed(value)))
-    for name in names:
-        if name not in REPORT_FORMATS:
-            raise click.BadParameter(
-                f"expected {', '.join(REPORT_FORMATS)}, got {name!r}{nearest(name, REPORT_FORMATS)}"
-            )
-    return names
+    names = listed_of(value, (*REPORT_FORMATS, *FORMER_FORMATS), ", ".join(REPORT_FORMATS))
+    return tuple(dict.fromkeys(FORMER_FORMATS.get(name, name) for name in names))
 
 
 def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float | None:
@@ -35,7 +30,8 @@ def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float |
     inches = float(found[1]) / _UNITS.get(found[2], math.nan) if found else math.nan
     if not _NARROWEST <= inches <= _WIDEST:
         raise click.BadParameter(
-            f"expected a width of {_NARROWEST} to {_WIDEST} inches, such as 3.3in, 84mm, 8.4cm or 240pt, got {value!r}"
+            f"expected a width of {_NARROWEST} to {_WIDEST} inches, such as 3.3in, 84mm, 8.4cm or 240pt, "
+            f"found {value!r}"
         )
     return inches
 
@@ -55,7 +51,7 @@ def _inches(_: click.Context, __: click.Parameter, value: str | None) -> float |
     "--width",
     callback=_inches,
     metavar="WIDTH",
-    help="Of figures as SVG, PDF and PNG, such as 3.3in, 84mm or 240pt; their text is then 7 to 8 pt. Default: "
+    help="Width of figures as SVG, PDF and PNG, such as 3.3in, 84mm or 240pt; their text is then 7 to 8 pt. Default: "
     "4.4in for each panel, two side by side, text of 9 pt.",
 )
 @click.option("--intervals", is_flag=True, help="Also show the intervals of scores and correlations in LaTeX tables.")
@@ -74,6 +70,6 @@ def command(study: str, out: str, formats: tuple[str, ...], width: float | None,
 
     page = Path(out)
     if page.suffix.lower() not in (".html", ".htm"):
-        raise KgtrecError(f"--out {out}: expected a name that ends in .html")
+        raise KgtrecError(f"--out {out}: expected a name that ends in .html, found {page.suffix!r}")
     write_report(Path(study), page, formats or ("html",), width=width, with_intervals=intervals, say=say)
     say(f"wrote {out if not formats or 'html' in formats else page.parent}")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import click
 
-from kgtrec.cli.options import COUNT, at_least, listed
+from kgtrec.cli.options import COUNT, at_least, listed_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import SPLITS
-from kgtrec.errors import CollectionError, nearest
+from kgtrec.errors import CollectionError
 from kgtrec.formats.collections import read_collection
 
 RUN_FORMATS = ("run.gz", "run.zst", "run", "parquet")
@@ -20,16 +20,11 @@ def splits(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     """The splits named in a text; an empty tuple for ``raw``, None for no text."""
     if value is None:
         return None
-    names = listed(value)
-    if names == [_RAW]:
-        return ()
-    expected = f"expected {', '.join(SPLITS)} separated by commas, or {_RAW}"
-    for name in names:
-        if name not in SPLITS:
-            raise click.BadParameter(f"{expected}, got {name!r}{nearest(name, (*SPLITS, _RAW))}")
-    if not names:
-        raise click.BadParameter(f"{expected}, got {value!r}")
-    return tuple(names)
+    expected = f"{', '.join(SPLITS)} separated by commas, or {_RAW}"
+    names = listed_of(value, (*SPLITS, _RAW), expected)
+    if not names or (_RAW in names and len(names) > 1):
+        raise click.BadParameter(f"expected {expected}, found {value!r}")
+    return () if names == (_RAW,) else names
 
 
 splits_option = click.option(
@@ -43,10 +38,12 @@ splits_option = click.option(
 )
 
 
-def system_options(command: Callable[..., None]) -> Callable[..., None]:
+def system_options(command: Callable[..., None], *, needs_out: bool = True) -> Callable[..., None]:
     """The options ``--out``, ``--depth``, ``--filter``, ``--run-format`` and ``--block`` of a command."""
     options = (
-        click.option("--out", required=True, type=click.Path(), help="Folder for each NAME.ranks.parquet and run."),
+        click.option(
+            "--out", required=needs_out, type=click.Path(), help="Folder for each NAME.ranks.parquet and run."
+        ),
         click.option(
             "--depth",
             type=at_least(0),
@@ -84,7 +81,7 @@ def read_questions(folder: str) -> Collection:
     collection = read_collection(folder)
     if collection.is_alignment:
         raise CollectionError(
-            f"{folder}: expected a collection of triple questions, found that of an entity alignment, whose candidates "
-            "are the entities of one side only; use kgtrec align"
+            f"{folder}: expected a collection of triple questions, found the collection of an entity alignment, whose "
+            "candidates are the entities of one side only; use kgtrec align"
         )
     return collection

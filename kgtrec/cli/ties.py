@@ -35,9 +35,9 @@ _WORTH_TELLING = 0.00005  # what four decimals show
     "--ties",
     "policies",
     choices=TIE_POLICIES,
-    help="Policy to show besides optimistic and pessimistic; may be repeated. Default: all.",
+    about="Policy to show besides optimistic and pessimistic; may be repeated. Default: all.",
 )
-@seed_option("Of the nondeterministic order.")
+@seed_option("Random seed of the nondeterministic order.")
 @missing_option
 @mixed_option
 @trust_ids_option

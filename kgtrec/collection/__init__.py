@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from kgtrec.lazy import offer
 
-__all__ = offer(__name__, {"collection.questions": ("build_questions",)})
+__all__ = offer(__name__, {"collection.questions": ("build_questions",), "data.triples": ("POLICIES_LIKE",)})

@@ -1,4 +1,4 @@
-"""Runs, qrels, topics and entities held against each other."""
+"""Checks whether runs, qrels, topics and entities fit together."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 
 _NAMED = 3
-_MANY, _MANY_OF = 3, 0.1  # strangers, and their share, from which they are no slips of the pen
-_FEWEST = 10  # labels of which one number too high is no accident
+_MANY, _MANY_OF = 3, 0.1  # unknown labels, and their share, from which they are not single typing errors
+_FEWEST = 10  # labels, from which a number that is one too high is not an accident
 _NUMBERED = re.compile(r"(.*\D|)([1-9][0-9]{0,17})")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that does not fit, and where."""
+    """One contradiction, and where it is."""
 
-    source: str  # the file, or whatever the caller called it
+    source: str  # the file, or the caller's name for it
     message: str
-    column: Literal["", "question", "entity"] = ""  # what to look for in the source, "" where it is in none of its rows
+    column: Literal["", "question", "entity"] = ""  # column to search in the source, "" if no row has it
     label: str = ""
 
 
@@ -41,23 +41,23 @@ def check_together(
     *,
     partial: Collection[str] = (),
 ) -> list[Finding]:
-    """What does not fit together among files that belong to one evaluation.
+    """Contradictions between files of one evaluation.
 
     Every question of a run or of qrels must be among the topics (for runs, among the questions of the qrels where no
     topics are given), and every run must have all of those; every topic must have a row in each qrels; every entity
-    must be in the knowledge graph. What is not given is not held against.
+    must be in the knowledge graph. Inputs that are not given are not checked.
 
     Parameters
     ----------
     systems, qrels, topics, entities : mappings
-        From what each is called, such as its path.
+        From the name of each, such as its path.
     partial : collection of str
-        Those of the qrels that need not judge every topic.
+        Names of qrels that need not judge every topic.
 
     Returns
     -------
     list of Finding
-        Empty where all is well; in the order of the arguments.
+        Empty if everything fits; in the order of the arguments.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def check_together(
 
 
 def _used(vocabulary: Vocabulary, codes: np.ndarray[tuple[int], np.dtype[np.int32]]) -> pa.StringArray:
-    """The labels that ``codes`` stand for, each once, in order of first appearance."""
+    """The labels of ``codes``, each once, in order of first appearance."""
     distinct, first = np.unique(codes, return_index=True)
     return vocabulary.decode(distinct[np.argsort(first)])
 
@@ -129,11 +129,11 @@ def _strangers(
 
 
 def _why_strangers(labels: pa.StringArray, others: pa.StringArray, wanted: pa.StringArray, what: str) -> str:
-    """What most likely went wrong, where it shows: most labels are strange, or the last number is one too high."""
+    """The probable cause, if visible: many labels are unknown, or the last number is one too high."""
     if len(others) >= _MANY and len(others) >= _MANY_OF * len(labels):
         return (
             f". That is {len(others) / len(labels):.0%} of its {len(labels):,} {what}: are they those of another "
-            "collection, or numbered otherwise?"
+            "collection, or numbered differently?"
         )
     number = _NUMBERED.fullmatch(others[0].as_py())
     if len(others) == 1 and number:

@@ -15,7 +15,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
-from kgtrec.errors import KgtrecError, count_of, kind_of, whole_number
+from kgtrec.errors import KgtrecError, count_of, kind_of, one_of, whole_number
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
 from kgtrec.kernels.statistics.divergence import kl_divergence
 from kgtrec.kernels.triples.categories import relation_category, relation_fanout
@@ -50,21 +50,22 @@ def build_questions(
     Parameters
     ----------
     train, valid, test : Triples
-        Under any vocabularies; the collection's has train's entities first, then valid's new ones, then test's.
+        With any vocabularies; the collection's has train's entities first, then valid's new ones, then test's.
     repeated : {"drop", "keep", "error"}
-        Triples repeated within a split. "keep" leaves them in ``Collection.train``; an answer is judged once anyway.
+        Triples repeated within a split. "keep" leaves them in ``Collection.train``; an answer is judged once in any
+        case.
     leaked : {"keep", "drop", "error"}
-        Test triples that are also in train or valid. Kept, they are answers, not known.
+        Test triples that are also in train or valid. If kept, they are answers, not known answers.
     unseen_entities, unseen_relations : {"keep", "drop", "error"}
-        Test triples with an entity (a relation) that no train triple has. "drop" takes out these test triples, the
-        valid triples alike, and all such entities from the candidates.
+        Test triples with an entity (a relation) that no train triple has. "drop" removes these test triples, such
+        valid triples, and all such entities from the candidates.
     sample : int, float or Triples, optional
-        Build the questions of that many test triples, of that fraction of them (0 < f < 1), drawn without
-        replacement, or of those given, under any vocabularies. The triples left out become known.
+        Build the questions of that many test triples, of that fraction of them (0 < f < 1), sampled without
+        replacement, or of those given, with any vocabularies. The triples left out become known.
     seed : int
-        Of a sample that is drawn.
+        Random seed of the sample.
     ids : bool
-        Name the entities ``e0, e1, ...`` instead of by their labels, which may then hold white space.
+        Name the entities ``e0, e1, ...`` instead of by their labels, which may then contain white space.
     threshold : float
         A relation's side is N when the mean number of entities there is at least this.
     categories_from : sequence of {"train", "valid", "test"}
@@ -79,7 +80,7 @@ def build_questions(
     ------
     KgtrecError
         If there are no test triples, an option is out of range, a policy says "error", a label is empty, or an
-        entity label holds white space and ``ids`` is not set.
+        entity label contains white space and ``ids`` is not set.
 
     References
     ----------
@@ -146,7 +147,7 @@ def _collection(
     report: Report,
     labels: Vocabulary | None,
 ) -> Collection:
-    """Questions of the ``chosen`` distinct test triples, everything else known, and the rest of the report."""
+    """Questions of the ``chosen`` distinct test triples, with all others known, and the rest of the report."""
     questions = questions_of(full.take(chosen))
     qrels = _qrels(questions, full.take(chosen))
     known = _known(questions, qrels, (splits.train, splits.valid, full.take(~chosen)))
@@ -177,13 +178,13 @@ def questions_of(test: Triples) -> Questions:
 
 
 def completions(questions: Questions, triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Which questions the triples answer, and with which entity.
+    """The questions that the triples answer, and with which entity.
 
     Parameters
     ----------
     questions : Questions
     triples : Triples
-        Under the vocabularies of the questions.
+        With the vocabularies of the questions.
 
     Returns
     -------
@@ -204,7 +205,7 @@ def completions(questions: Questions, triples: Triples) -> tuple[NDArray[np.int3
 def completed_rows(
     questions: Questions, triples: Triples
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
-    """What :func:`completions` gives, and the row of the triple behind each."""
+    """The result of :func:`completions`, and the row of the triple behind each."""
     sides = np.repeat([True, False], len(triples))
     row = np.tile(np.arange(len(triples)), 2)
     anchor = np.concatenate([triples.tail, triples.head])
@@ -225,7 +226,7 @@ def categorize(
     threshold : float
         A relation's side is N when the mean number of entities there is at least this.
     categories_from : sequence of {"train", "valid", "test"}
-        The splits whose distinct triples count. Zhou et al.'s published lists for FB15k-237 come out of train alone.
+        The splits whose distinct triples count. Zhou et al.'s published lists for FB15k-237 use train only.
 
     Returns
     -------
@@ -250,8 +251,7 @@ def categorize(
 
 def _require_options(policies: dict[str, str], threshold: float, categories_from: Sequence[str], seed: int) -> None:
     for name, policy in policies.items():
-        if policy not in POLICIES:
-            raise KgtrecError(f"expected {name} to be one of {', '.join(POLICIES)}, found {policy!r}")
+        one_of(f"{name} to be one of", policy, POLICIES)
     whole_number("seed", seed)
     if not 1 < threshold < np.inf:
         raise KgtrecError(f"expected a threshold above 1 (no mean is below 1), found {threshold}")
@@ -323,7 +323,7 @@ def _without_leaked(splits: Splits, policy: str) -> tuple[Splits, Report]:
 
 
 def _without_unseen(splits: Splits, kind: str, policy: str) -> tuple[Splits, Report]:
-    """Apply the policy for what train lacks; ``kind`` is "entities" or "relations"."""
+    """Apply the policy for entities or relations that train lacks; ``kind`` is "entities" or "relations"."""
     train = splits.train
     seen = np.zeros(len(getattr(splits, kind)), bool)
     seen[np.concatenate([train.head, train.tail]) if kind == "entities" else train.relation] = True
@@ -360,12 +360,12 @@ def _obey(policy: str, triples: Triples, wrong: NDArray[np.bool_], expected: str
     )
     raise KgtrecError(
         f"expected {expected}, found {wrong.sum():,} of {len(triples):,} {found}, the first is {first}; "
-        f"{option} keep or {option} drop goes on"
+        f"continue with {option} keep or {option} drop"
     )
 
 
 def _sample(full: Triples, sample: int | float | Triples | None, seed: int) -> tuple[NDArray[np.bool_], Report | None]:
-    """Which of the distinct test triples to keep, and what the sample is like."""
+    """Which of the distinct test triples to keep, and a description of the sample."""
     chosen = np.ones(len(full), bool)
     if sample is None:
         return chosen, None
@@ -406,14 +406,14 @@ def _given(full: Triples, sample: Triples) -> NDArray[np.bool_]:
             sample.entities[int(sample.tail[row])],
         )
         raise KgtrecError(
-            f"expected a sample of the test triples, found {(~found).sum():,} of {len(sample):,} that are none or were "
-            f"dropped, the first is {first}"
+            f"expected a sample of the test triples, found {(~found).sum():,} of {len(sample):,} that are not test "
+            f"triples or were dropped, the first is {first}"
         )
     return is_among(full.keys(), named.keys())
 
 
 def _with_ids(splits: Splits, full: Triples) -> tuple[Splits, Triples]:
-    """The same triples, entities named by their codes."""
+    """The same triples, with entities named by their codes."""
     entities = Vocabulary(pa.array([f"e{code}" for code in range(len(splits.entities))], pa.string()))
 
     def renamed(triples: Triples) -> Triples:
@@ -428,7 +428,7 @@ def _qrels(questions: Questions, test: Triples) -> Qrels:
 
 
 def _known(questions: Questions, qrels: Qrels, splits: tuple[Triples, Triples, Triples]) -> Known:
-    """Each split's completions once, without the answers."""
+    """The completions of each split, each once, without the answers."""
     parts = [completions(questions, triples) for triples in splits]
     split = np.repeat(np.arange(3), [len(question) for question, _ in parts])
     question, entity = (np.concatenate([part[i] for part in parts]).astype(np.int64) for i in range(2))

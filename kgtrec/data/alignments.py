@@ -20,7 +20,7 @@ Pairs = NDArray[np.int32]  # (n, 2): row of the left entity, row of the right on
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alignments:
-    """Which left entity is which right one; rows are those of the vectors or of the similarity matrix.
+    """Which left entity is the same as which right one, as row numbers of the vectors or the similarity matrix.
 
     An entity may be aligned with several others, and with none.
     """
@@ -54,7 +54,7 @@ class Alignments:
         Raises
         ------
         KgtrecError
-            If a pair is no pair of whole numbers, or its numbers are out of range.
+            If a pair is not two whole numbers, or one of them is out of range.
 
         Examples
         --------
@@ -93,7 +93,7 @@ class Alignments:
     ) -> Alignments:
         """Alignments of each left row with the right row of the same number.
 
-        ``is_test`` (n,) tells which of them are to be found, by default all; the others are train alignments.
+        ``is_test`` (n,) marks the test alignments, by default all; the others are train alignments.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class EntityVectors:
     right: NDArray[Any]  # (n_right, d) float, one row per right entity
 
     def __post_init__(self) -> None:
-        """Refuse what has no similarity."""
+        """Refuse vectors whose similarity is undefined."""
         for side in ("left", "right"):
             vectors = getattr(self, side)
             if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
@@ -154,11 +154,11 @@ class EntityVectors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AlignmentStudy:
-    """One system on test sets of several sizes, one row per drawn test set and measure."""
+    """One system on test sets of several sizes, one row per sampled test set and measure."""
 
     system: str
     size: NDArray[np.int64]  # (n_sets,) test alignments
-    repeat: NDArray[np.int64]  # (n_sets,) sets of one repeat are nested: the smaller lie in the larger
+    repeat: NDArray[np.int64]  # (n_sets,) sets of one repeat are nested: a larger one contains the smaller ones
     measures: tuple[str, ...]
     values: NDArray[np.float64]  # (n_sets, n_measures)
     ranks: AnswerRanks  # over the whole test set
@@ -177,9 +177,9 @@ class AlignmentStudy:
         )
 
     def summary(self, interval: float = 0.95) -> pa.Table:
-        """Mean over repeats, and the interval that the middle share ``interval`` of the repeats lies in.
+        """Mean over repeats, and the interval that contains the middle share ``interval`` of the repeats.
 
-        Columns system, measure, size, repeats, mean, low, high; sizes innermost. The interval tells how much the value
+        Columns system, measure, size, repeats, mean, low, high; sizes innermost. The interval shows how much the value
         depends on which alignments are in the test set; for the whole test set it has no width.
         """
         sizes = np.unique(self.size)
@@ -194,7 +194,7 @@ class AlignmentStudy:
         return pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
 
     def tables(self) -> tuple[Table, ...]:
-        """``summary``, a row per measure and size, and ``sets``, the value of each measure on each drawn test set."""
+        """``summary``, a row per measure and size, and ``sets``, the value of each measure on each sampled test set."""
         return Table("summary", "", "", self.summary()), Table("sets", "", "", self.to_table())
 
 

@@ -1,12 +1,14 @@
-"""The one table behind every measure: where each judged answer stands among all candidates."""
+"""The one table behind every measure: where each judged answer is ranked among all candidates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
 
 
@@ -22,7 +24,7 @@ class AnswerRanks:
     name: str
     question: NDArray[np.int32]  # (n,) row in questions
     entity: NDArray[np.int32]  # (n,) row in entities
-    answer: NDArray[np.bool_]  # (n,) True: an answer when the scores were ranked; False: a further judged pair
+    answer: NDArray[np.bool_]  # (n,) True: known as an answer when the scores were ranked; False: a further judged pair
     above: NDArray[np.int32]  # (n,) non-answers that score higher
     tied: NDArray[np.int32]  # (n,) non-answers that score the same
     n_other: NDArray[np.int32]  # (n,) all non-answer candidates of the question, the row's own entity left out
@@ -31,7 +33,42 @@ class AnswerRanks:
     entities: Vocabulary
     filtered_by: tuple[str, ...]  # splits whose known triples were removed, of train, valid, test; () = raw
     collection: str  # fingerprint of the collection that was ranked, "" where there is none
+    # (n,) the entity is below the end of a cut list: `above` counts what is listed, `tied` all else; None: none is
+    cut: NDArray[np.bool_] | None = None
     source: str = ""  # the file that the table was read from, for messages; "" where it was made
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        collection: Collection,
+        filtered_by: tuple[str, ...],
+        *,
+        question: NDArray[Any],
+        entity: NDArray[Any],
+        answer: NDArray[np.bool_],
+        above: NDArray[Any],
+        tied: NDArray[Any],
+        n_other: NDArray[Any],
+        score: NDArray[Any],
+        cut: NDArray[np.bool_] | None = None,
+    ) -> AnswerRanks:
+        """The ranks of a collection's answers, from columns of any integer and float types, sorted."""
+        return cls(
+            name,
+            question.astype(np.int32, copy=False),
+            entity.astype(np.int32, copy=False),
+            answer,
+            above.astype(np.int32, copy=False),
+            tied.astype(np.int32, copy=False),
+            n_other.astype(np.int32, copy=False),
+            score.astype(np.float64, copy=False),
+            collection.questions.ids,
+            collection.entities,
+            filtered_by,
+            collection.fingerprint,
+            cut,
+        )
 
     def __repr__(self) -> str:
         filtered = ", ".join(self.filtered_by) or "nothing"

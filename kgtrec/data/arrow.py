@@ -45,7 +45,7 @@ def arrow_of(values: NDArray[Any]) -> pa.Array:
 
 
 def values_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """An Arrow array of numbers or truth values as a numpy array; a missing value has an arbitrary number.
+    """An Arrow array of numbers or truth values as a numpy array; a missing value becomes an arbitrary number.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def values_of(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
 
 def bytes_and_offsets(texts: pa.StringArray) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """The bytes of all texts, and where each begins in them and the last one ends; without copying.
+    """The bytes of all texts, and the offset at which each begins, then that of the end; without copying.
 
     Examples
     --------
@@ -91,15 +91,17 @@ def labels_of(texts: Sequence[str]) -> pa.StringArray:
     """
     encoded = [text.encode() for text in texts]
     offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    np.add.accumulate(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
     values = pa.py_buffer(b"".join(encoded))
-    # 64-bit offsets first, since the cast refuses what does not fit into 32 bits
+    if offsets[-1] <= np.iinfo(np.int32).max:
+        return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(offsets.astype(np.int32)), values)
+    # the cast refuses what does not fit into 32 bits
     large = pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), values)
     return large.cast(pa.string())
 
 
 def unified(dictionaries: Sequence[pa.StringArray]) -> tuple[pa.StringArray, list[NDArray[np.int32]]]:
-    """The labels of several arrays of distinct labels in order of first appearance, and the place of each among them.
+    """The labels of several arrays of distinct labels in order of first appearance, and each label's code among them.
 
     Examples
     --------

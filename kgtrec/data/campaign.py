@@ -1,24 +1,33 @@
-"""An annotation campaign: a pool, the people who judge it, and what they have said so far."""
+"""An annotation campaign: a pool, the people who judge it, and their judgements so far."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.judgements import Judgements
+from kgtrec.data.arrays import RowsByCode
+from kgtrec.data.gold import Gold
+from kgtrec.data.judgements import ROLES, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
-#: a plain host, and nothing else that may stand between a link's slashes: no user, password, port or address in numbers
+#: a plain host name: no user, password, port or numeric address, though these may stand there in a link
 HOST = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)+(?![0-9]+\Z|0x[0-9a-f]*\Z){_LABEL}", re.ASCII)
+PERSON_ROLES = (*ROLES, "manager")  # a manager judges nothing, and looks after the campaign on its page
+MANAGER = len(ROLES)
+#: whether Y and N need a link to a source: it must be there, may be there, or is not asked for
+LINKS = REQUIRED, ASKED, NOT_ASKED = ("required", "asked", "none")
+GOLD_SHARE = 0.05  # of an annotator's tasks, unless a campaign says otherwise
 ANNOTATORS_PER_TRIPLE = 2  # unless a campaign says otherwise
+MOST_PER_TRIPLE = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,15 +53,22 @@ class Automatic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class People:
-    """Who may judge, and as what; one row per person and role."""
+    """Who takes part, and in which role; one row per person and role."""
 
     names: Vocabulary  # every person once
     person: NDArray[np.int32]  # (m,) row in names
-    role: NDArray[np.int8]  # (m,) row in ROLES
-    is_active: NDArray[np.bool_]  # (m,) False: has left; what they judged stays
+    role: NDArray[np.int8]  # (m,) row in PERSON_ROLES
+    is_active: NDArray[np.bool_]  # (m,) False: has left; their judgements still count
 
     def __len__(self) -> int:
         return len(self.person)
+
+    @property
+    def judging_managers(self) -> tuple[str, ...]:
+        """Who is an active manager and active in another role too, which nobody may be: managers see all verdicts."""
+        active = self.person[self.is_active & (self.role == MANAGER)]
+        both = np.isin(self.person, active) & self.is_active & (self.role != MANAGER)
+        return tuple(self.names[row] for row in np.unique(self.person[both]))
 
     @classmethod
     def none(cls) -> People:
@@ -60,7 +76,7 @@ class People:
         return cls(Vocabulary.of([]), np.zeros(0, np.int32), np.zeros(0, np.int8), np.zeros(0, np.bool_))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Assignments:
     """Who is asked to judge which triple as an annotator, in the order in which they should, one row per task."""
 
@@ -71,28 +87,43 @@ class Assignments:
     def __len__(self) -> int:
         return len(self.triple)
 
+    def about(self, triples: NDArray[np.integer]) -> NDArray[np.intp]:
+        """Rows of the tasks that are about some triples, which are distinct, in no order that matters.
+
+        Examples
+        --------
+        >>> given = Assignments(np.array([0, 0, 1]), np.array([7, 5, 7]), Vocabulary.of(["ann", "bob"]))
+        >>> given.about(np.array([7])).tolist()
+        [0, 2]
+        """
+        return self._by_triple.rows(triples)
+
+    @cached_property
+    def _by_triple(self) -> RowsByCode:
+        return RowsByCode.of(self.triple)
+
     @classmethod
     def none(cls, annotators: Vocabulary) -> Assignments:
-        """Nothing, for any of ``annotators``."""
+        """No task for any of ``annotators``."""
         return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), annotators)
 
 
 @dataclass(frozen=True, eq=False)
 class Campaign:
-    """All that a campaign's folder holds; its pool's questions give the vocabularies."""
+    """The contents of a campaign's folder; its pool's questions give the vocabularies."""
 
     pool: Pool
-    known_answers: (
-        Qrels  # the answers that were known before anybody was asked, of the pool's questions; grade 1 or more
-    )
+    known_answers: Qrels  # answers known before the campaign, of the pool's questions; grade 1 or more
     automatic: Automatic
     people: People
     assignments: Assignments
     judgements: Judgements
     templates: Mapping[str, str] = field(default_factory=dict)  # relation -> "Is {head} the capital of {tail}?"
     sources: tuple[str, ...] = ()  # verified hosts; empty: any https host will do
-    names: Mapping[str, str] = field(default_factory=dict)  # entity -> what a person calls it
+    names: Mapping[str, str] = field(default_factory=dict)  # entity -> its name in plain language
     settings: Mapping[str, Any] = field(default_factory=dict)  # seed, annotators per triple, how the pool was made
+    gold: Gold = field(default_factory=Gold.none)  # triples whose verdict is known, and what people said of them
+    descriptions: Mapping[str, str] = field(default_factory=dict)  # entity -> what it is, in a line
 
     @property
     def per_triple(self) -> int:
@@ -100,6 +131,41 @@ class Campaign:
         return int(self.settings.get("annotators_per_triple", ANNOTATORS_PER_TRIPLE))
 
     @property
+    def gold_share(self) -> float:
+        """Which share of what an annotator is given should be gold."""
+        return float(self.settings.get("gold_share", GOLD_SHARE)) if len(self.gold) else 0.0
+
+    @property
+    def of_gold(self) -> Campaign:
+        """The same campaign as if its gold were its pool, and nobody were assigned any of it."""
+        pool, names = self.gold.pool, self.people.names
+        nothing = np.zeros(0, np.int32)
+        return replace(
+            self,
+            pool=pool,
+            known_answers=Qrels.of(nothing, nothing, nothing, pool.questions.ids, pool.questions.entities),
+            automatic=Automatic.none(len(pool)),
+            assignments=Assignments.none(names),
+            judgements=self.gold.judgements,
+            gold=Gold.none(),
+        )
+
+    def links(self, role: str) -> str:
+        """Which of ``LINKS`` holds for the verdicts of a role."""
+        return rule_for_links(self.settings, role)
+
+    @property
     def assignment_seed(self) -> int:
-        """Of who is asked what, and in which order: that of the pool unless another one was asked for."""
+        """Seed of the assignment and its order: the pool's seed unless the settings give another."""
         return int(self.settings.get("assignment_seed", self.settings.get("seed", 0)))
+
+
+def rule_for_links(settings: Mapping[str, Any], role: str) -> str:
+    """Which of ``LINKS`` the settings of a campaign hold for a role.
+
+    Examples
+    --------
+    >>> rule_for_links({"links": {"adjudicator": "asked"}}, "adjudicator"), rule_for_links({}, "annotator")
+    ('asked', 'required')
+    """
+    return str(settings.get("links", {}).get(role, REQUIRED))

@@ -1,31 +1,27 @@
-"""What measures come to by chance on one data set."""
+"""Values that measures have by chance on one data set."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
-from kgtrec.data.frames import frame_of_table
+from kgtrec.data.frames import Framed
 from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChanceTable:
+class ChanceTable(Framed):
     """Expectation and variance of measures, one row per measure and side."""
 
     measure: tuple[str, ...]
     side: tuple[str, ...]  # "both", "head" or "tail"
-    items: NDArray[np.int64]  # (n,) answers or questions that the number is taken over
+    items: NDArray[np.int64]  # (n,) answers or questions that the value is a mean over
     expectation: NDArray[np.float64]  # (n,)
     variance: NDArray[np.float64]  # (n,)
 
@@ -53,10 +49,6 @@ class ChanceTable:
         labels = {"measure": pa.array(self.measure, pa.string()), "side": pa.array(self.side, pa.string())}
         numbers = {"items": self.items, "expectation": self.expectation, "variance": self.variance}
         return pa.table(labels | {name: arrow_of(values) for name, values in numbers.items()})
-
-    def to_frame(self) -> pd.DataFrame:
-        """:meth:`to_table` as a data frame."""
-        return frame_of_table(self.to_table())
 
     def tables(self) -> tuple[Table]:
         """``chance``, shown with the standard deviation in place of the variance."""

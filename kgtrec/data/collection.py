@@ -22,7 +22,7 @@ CATEGORIES = ("1-1", "1-N", "N-1", "N-N")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """Entities that complete a question to a triple outside the qrels, sorted by (question, entity, split)."""
+    """Known answers outside the qrels, one row per question, entity and split, sorted by them."""
 
     question: NDArray[np.int32]  # (n,) row in Questions
     entity: NDArray[np.int32]  # (n,) row in entities
@@ -46,14 +46,12 @@ class Collection:
     """Questions, their judged answers, and the entities already known to answer them."""
 
     questions: Questions
-    qrels: Qrels  # its vocabularies are questions.ids and questions.entities; it knows whose it is
+    qrels: Qrels  # its vocabularies are questions.ids and questions.entities, and it has the fingerprint
     known: Known
     categories: RelationCategories
     train: Triples  # what a system may learn from; its vocabularies are entities and relations
-    report: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # counts, policies and options, as build_questions found them
-    labels: Vocabulary | None = None  # what the entity ids e0, e1, ... stand for; None: entities have their own labels
+    report: Mapping[str, Any] = field(default_factory=dict)  # counts, policies and options of build_questions
+    labels: Vocabulary | None = None  # the labels of entity ids e0, e1, ...; None: entities have their own labels
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "qrels", replace(self.qrels, collection=self.fingerprint))
@@ -73,12 +71,12 @@ class Collection:
         return self.questions.relations
 
     def topics_of(self, questions: Vocabulary) -> NDArray[np.int32]:
-        """(n,) row in the collection's questions of each of ``questions``.
+        """(n,) row of each of ``questions`` in the collection's questions.
 
         Raises
         ------
         CollectionError
-            If one of them is not there.
+            If the collection lacks one of them.
         """
         row = self.questions.ids.encode(questions.labels)
         if np.any(row < 0):
@@ -95,8 +93,8 @@ class Collection:
     def fingerprint(self) -> str:
         """Sixteen hex digits that change with any question, entity or known triple, but not with judgements.
 
-        Ranks keep their meaning when judgements are added: what was asked, among which candidates, is the same. What
-        the entity ids e0, e1, ... stand for counts too: other triples may have the same form under their ids.
+        Ranks keep their meaning when judgements are added: questions and candidates stay the same. The labels of
+        entity ids e0, e1, ... are part of it, since other triples may look the same under such ids.
         """
         digest = hashlib.sha256()
         labels = [] if self.labels is None else [self.labels]

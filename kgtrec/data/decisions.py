@@ -15,12 +15,12 @@ AUTOMATIC, OPEN, AGREED, CONFLICT, DOUBTED, ADJUDICATED, UNDECIDABLE = range(7)
 class Decisions:
     """One row per triple of the pool.
 
-    ``open``: fewer annotators have judged it than should. ``conflict``: they disagree. ``doubted``: one of them could
-    not tell. Both wait for an adjudicator, who settles them (``adjudicated``) or cannot either (``undecidable``).
+    ``open``: too few annotators have judged it. ``conflict``: they disagree. ``doubted``: one of them was unsure.
+    The last two wait for an adjudicator, who decides (``adjudicated``) or is unsure too (``undecidable``).
     """
 
     state: NDArray[np.int8]  # (n,) row in STATES
-    verdict: NDArray[np.int8]  # (n,) 0 = N, 1 = Y; -1: not settled, which leaves the triple unjudged
+    verdict: NDArray[np.int8]  # (n,) 0 = N, 1 = Y; -1: undecided, so that the triple stays unjudged
 
     def __len__(self) -> int:
         return len(self.state)

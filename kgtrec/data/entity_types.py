@@ -1,4 +1,4 @@
-"""What kind of thing an entity is, and what kind of thing a relation joins."""
+"""The types of entities, and the types that a relation takes as head and tail."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kgtrec.data.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntityTypes:
-    """One row per entity and type of it. An entity without a row has no known type, which is not "of no type"."""
+    """One row per entity and type of it. The types of an entity without a row are unknown."""
 
     entity: NDArray[np.int32]  # (n,) row in entities
     type: NDArray[np.int32]  # (n,) row in types
@@ -51,9 +51,9 @@ class EntityTypes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelationTypes:
-    """What may stand at either side of a relation, its domain and range: one row per relation, side and type.
+    """The domain and range of each relation: one row per relation, side and type.
 
-    Where a side has several rows, any of the types will do. A side without a row takes anything.
+    Where a side has several rows, any of the types is allowed. A side without a row allows every entity.
     """
 
     relation: NDArray[np.int32]  # (n,) row in relations

@@ -1,30 +1,26 @@
-"""Labels that an expert is asked to give again, and what came of it."""
+"""Labels that an expert is asked to judge again, and how well the two agree."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
-from kgtrec.data.frames import frame_of_table
+from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import NO, VERDICTS, YES
 from kgtrec.data.table import Column, Table, interval_columns
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpertSample:
-    """Settled triples drawn for an expert, in the order of the pool; the strata are the labels N and Y."""
+    """Decided triples sampled for an expert, in the order of the pool; the strata are the labels N and Y."""
 
     triple: NDArray[np.int32]  # (n,) row in the pool's triples, ascending
-    verdict: NDArray[np.int8]  # (n,) the label when it was drawn: 0 = N, 1 = Y
-    probability: NDArray[np.float64]  # (n,) of being drawn: drawn / settled in the stratum
+    verdict: NDArray[np.int8]  # (n,) the label when the sample was drawn: 0 = N, 1 = Y
+    probability: NDArray[np.float64]  # (n,) of being in the sample: drawn / settled in the stratum
 
     def __len__(self) -> int:
         return len(self.triple)
@@ -35,12 +31,12 @@ class ExpertSample:
 
     @property
     def drawn(self) -> NDArray[np.int64]:
-        """(2,) triples drawn of N and of Y."""
+        """(2,) triples in the sample that were labelled N, and Y."""
         return np.bincount(self.verdict, minlength=2)
 
     @property
     def population(self) -> NDArray[np.int64]:
-        """(2,) triples that were settled as N and as Y when the sample was drawn."""
+        """(2,) triples that had been settled as N, and as Y, when the sample was drawn."""
         each = np.bincount(self.verdict, weights=1 / self.probability, minlength=2)
         return np.rint(each).astype(np.int64)
 
@@ -59,19 +55,19 @@ _COUNTS = ("positives missed",)  # those that are numbers of triples, not shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SampleReport:
-    """How good the labels are, by an expert; one value per name in ``SAMPLE_STATISTICS``, NaN where it has none."""
+class SampleReport(Framed):
+    """Quality of the labels by an expert; one value per name in ``SAMPLE_STATISTICS``, NaN where undefined."""
 
     values: NDArray[np.float64]  # (statistics,)
     low: NDArray[np.float64]  # (statistics,) lower ends of confidence intervals
     high: NDArray[np.float64]  # (statistics,) upper ends
-    population: NDArray[np.int64]  # (2,) settled as N and as Y when the sample was drawn
-    drawn: NDArray[np.int64]  # (2,) of them for the expert
-    judged: NDArray[np.int64]  # (2,) of those, to which the expert said Y or N
-    agreed: NDArray[np.int64]  # (2,) of those, to which the expert said the same
-    unsure: NDArray[np.int64]  # (2,) drawn, and the expert could not tell
+    population: NDArray[np.int64]  # (2,) settled as N, and as Y, when the sample was drawn
+    drawn: NDArray[np.int64]  # (2,) of those, in the sample
+    judged: NDArray[np.int64]  # (2,) of those, judged Y or N by the expert
+    agreed: NDArray[np.int64]  # (2,) of those, given the same label by the expert
+    unsure: NDArray[np.int64]  # (2,) in the sample, and the expert was unsure
     confidence: float
-    pooled: int | None = None  # triples of the pool, where some of them were not settled when the sample was drawn
+    pooled: int | None = None  # triples of the pool, if some were still undecided when the sample was drawn
 
     def __repr__(self) -> str:
         return f"<SampleReport: {self.agreed.sum():,} of {self.judged.sum():,} labels agree>"
@@ -85,10 +81,6 @@ class SampleReport:
         ends = {"value": self.values, "low": self.low, "high": self.high}
         columns = {"statistic": pa.array(SAMPLE_STATISTICS, pa.string())}
         return pa.table(columns | {name: arrow_of(end) for name, end in ends.items()})
-
-    def to_frame(self) -> pd.DataFrame:
-        """:meth:`to_table` as a data frame."""
-        return frame_of_table(self.to_table())
 
     def labels_table(self) -> pa.Table:
         """A row per label, Y and N: label, drawn_from, drawn, judged, agree, disagree, unsure."""
@@ -110,8 +102,8 @@ class SampleReport:
             ""
             if self.pooled is None or of >= self.pooled
             else (
-                f"Drawn from {of:,} of the pool's {self.pooled:,} triples, those that were settled by then; these are "
-                'what "the pool" stands for here.'
+                f"Drawn from {of:,} of the pool's {self.pooled:,} triples, those that had been settled by then; "
+                'here "the pool" means these.'
             )
         )
         digits = [0 if name in _COUNTS else 4 for name in SAMPLE_STATISTICS]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NOTE = "kgtrec"
-_PYTERRIER = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}  # of columns that are named otherwise there
+_PYTERRIER = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}  # PyTerrier's names of columns
 
 
 def is_frame(thing: Any) -> bool:
@@ -24,7 +24,7 @@ def is_frame(thing: Any) -> bool:
 
 
 def frame_column(frame: pd.DataFrame, name: str) -> Any:
-    """One column of a frame, or an error that names the columns that are there."""
+    """One column of a frame, or an error that lists the frame's columns."""
     if not is_frame(frame):
         raise KgtrecError(f"expected a pandas data frame with a column {name!r}, found {type(frame).__name__}")
     if name not in frame.columns and _PYTERRIER.get(name) in frame.columns:
@@ -60,7 +60,7 @@ def frame_labels(frame: pd.DataFrame, name: str) -> pa.StringArray:
 def frame_codes(
     frame: pd.DataFrame, name: str, vocabulary: Vocabulary | None = None
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """A label column as codes of a vocabulary; without one, of the labels in the order in which they come."""
+    """A label column as codes of a vocabulary; without one, of the labels in order of first appearance."""
     labels = frame_labels(frame, name)
     if vocabulary is None:
         return Vocabulary.encoding(labels)
@@ -73,7 +73,7 @@ def frame_codes(
 def frame_values(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
     """A numeric column as float64, without NaN."""
     column = frame_column(frame, name)
-    if getattr(column.dtype, "kind", "O") in "cmM":  # complex numbers and dates would convert to what nobody meant
+    if getattr(column.dtype, "kind", "O") in "cmM":  # complex numbers and dates would convert to meaningless numbers
         raise KgtrecError(f"expected numbers in column {name!r}, found {column.dtype}")
     try:
         values: NDArray[np.float64] = column.to_numpy(np.float64)
@@ -98,7 +98,7 @@ def frame_of(**columns: Any) -> pd.DataFrame:
 
 
 def with_note(frame: pd.DataFrame, **note: Any) -> pd.DataFrame:
-    """The frame with what is known of its rows in ``attrs``, which pandas hands on; nothing where nothing is known."""
+    """The frame with notes about its rows in ``attrs``, which pandas passes on; no entry for an empty note."""
     known = {key: value for key, value in note.items() if value is not None and value != ""}
     if known:
         frame.attrs[_NOTE] = known
@@ -106,9 +106,23 @@ def with_note(frame: pd.DataFrame, **note: Any) -> pd.DataFrame:
 
 
 def frame_note(frame: pd.DataFrame) -> dict[str, Any]:
-    """What :func:`with_note` noted in a frame; empty for a frame of others."""
+    """The notes that :func:`with_note` made in a frame; empty for a frame from elsewhere."""
     found = frame.attrs.get(_NOTE, {})
     return found if isinstance(found, dict) else {}
+
+
+class Framed:
+    """What has a table in its long form has a data frame too."""
+
+    __slots__ = ()
+
+    def to_table(self) -> pa.Table:
+        """The long form."""
+        raise NotImplementedError
+
+    def to_frame(self) -> pd.DataFrame:
+        """:meth:`to_table` as a data frame."""
+        return frame_of_table(self.to_table())
 
 
 def frame_of_table(table: pa.Table) -> pd.DataFrame:

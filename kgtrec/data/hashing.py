@@ -9,7 +9,7 @@ _MIX = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D], np.uint32)  # xxHash's pri
 
 
 def pair_hashes(question: NDArray[np.int32], entity: NDArray[np.int32], bits: int) -> NDArray[np.intp]:
-    """(n,) places in a table of ``2 ** bits``: products in 32 bits, whose upper bits are well mixed.
+    """(n,) indices into a table of ``2 ** bits``: 32-bit products, whose upper bits are well mixed.
 
     Examples
     --------

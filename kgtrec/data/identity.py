@@ -1,7 +1,7 @@
-"""The one place where questions and entities of two sources meet: by what they are, never by their ids or places.
+"""The one place where questions and entities of two sources are matched: by content, never by id or position.
 
-A question is (side, anchor, relation) and an entity is its label. Ids (``head0``, ``e7``) and orders are names that
-each collection gives anew: a sample numbers its questions from 0, and frameworks sort entities as they like.
+A question is (side, anchor, relation) and an entity is its label. Ids (``head0``, ``e7``) and orders
+differ between collections: a sample numbers its questions from 0, and every framework sorts entities in its own way.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _SHOWN = 3  # examples in a message
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Where each question, or entity, of a collection stands among those of a source."""
+    """The position of each question, or entity, of a collection among those of a source."""
 
-    place: NDArray[np.intp]  # (n,) row, or column, of the source; each once
-    size: int  # how many the source has, those that the collection lacks among them
+    place: NDArray[np.intp]  # (n,) row, or column, of the source; all distinct
+    size: int  # how many the source has, including those that the collection lacks
 
     @property
     def is_same(self) -> bool:
@@ -43,33 +43,33 @@ class Places:
         return self.size - len(self.place)
 
     def own(self) -> NDArray[np.intp]:
-        """(size,) for each of the source's where it stands in the collection, -1 where it lacks it."""
+        """(size,) for each of the source's its position in the collection, -1 where the collection lacks it."""
         found = np.full(self.size, -1, np.intp)
         found[self.place] = np.arange(len(self.place))
         return found
 
 
 def entity_names(collection: Collection) -> Vocabulary:
-    """(n,) what the entities of a collection are called outside it: their labels, where it has ids for them."""
+    """(n,) the names of a collection's entities outside it: their labels, also where it gives them ids."""
     return collection.entities if collection.labels is None else collection.labels
 
 
 def entity_places(collection: Collection, entities: Any, *, where: str = "entities") -> Places:
-    """Where each entity of a collection stands in some order of entities.
+    """The position of each entity of a collection in another order of entities.
 
     Parameters
     ----------
     collection : Collection
     entities : Collection, Vocabulary, sequence of str, or mapping of str to int
-        Labels in their order, or each one's number, as PyKEEN's ``entity_to_id``. A collection stands for its own
+        Labels in their order, or the number of each label, as PyKEEN's ``entity_to_id``. A collection means its own
         entities in its own order.
     where : str
-        What the entities are of, for messages.
+        Where the entities come from, for messages.
 
     Raises
     ------
     CollectionError
-        If an entity of the collection is not there.
+        If ``entities`` lacks an entity of the collection.
     KgtrecError
         If a label is repeated, or the numbers are not 0, 1, ...
 
@@ -97,23 +97,23 @@ def entity_places(collection: Collection, entities: Any, *, where: str = "entiti
 
 
 def question_places(collection: Collection, questions: Any, *, where: str = "questions") -> Places:
-    """Where each question of a collection stands in some order of questions, whatever ids either has.
+    """The position of each question of a collection in another order of questions; ids do not matter.
 
     Parameters
     ----------
     collection : Collection
     questions : Collection, Questions, Topics, DataFrame, or sequence of (side, anchor, relation)
-        A collection stands for its own questions in its own order; a data frame has columns ``side``, ``anchor`` and
+        A collection means its own questions in its own order; a data frame has columns ``side``, ``anchor`` and
         ``relation``, all text; a side is ``"head"`` or ``"tail"``: what is asked for.
     where : str
-        What the questions are of, for messages.
+        Where the questions come from, for messages.
 
     Raises
     ------
     CollectionError
-        If a question of the collection is not there.
+        If ``questions`` lacks a question of the collection.
     KgtrecError
-        If a question is repeated, or an id or side does not say which side is asked for.
+        If a question is repeated, or the side asked for cannot be read from an id or side.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
     if (missing := np.flatnonzero(times == 0)).size:
         extra = np.flatnonzero(row < 0)
         shown = [
-            _text(given.is_head[at], names[given.anchor[at]], given.relations[given.relation[at]])
+            question_text(given.is_head[at], names[given.anchor[at]], given.relations[given.relation[at]])
             for at in extra[:_SHOWN]
         ]
         raise CollectionError(
@@ -158,14 +158,14 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
 
 
 def warn_of_extra(places: Places, what: str, *, where: str = "", stacklevel: int = 3) -> None:
-    """Warn of questions or entities of a source, ``where``, that the collection lacks, and that are left out."""
+    """Warn that questions or entities of a source, ``where``, are left out because the collection lacks them."""
     if places.extra:
         place = f"{where}: " if where else ""
-        warn(f"{place}left out {places.extra} {what} that the collection lacks")
+        warn(f"{place}left out {places.extra} {what} that are not in the collection")
 
 
 def require_same_ids(collection: Collection, questions: Questions, *, where: str = "questions") -> None:
-    """Refuse questions some of whose ids stand for other questions of a collection.
+    """Refuse questions whose ids name other questions in a collection.
 
     Parameters
     ----------
@@ -173,12 +173,12 @@ def require_same_ids(collection: Collection, questions: Questions, *, where: str
     questions : Questions
         With the collection's own names of entities.
     where : str
-        What the questions are of, for messages.
+        Where the questions come from, for messages.
 
     Raises
     ------
     CollectionError
-        If an id is not there, or stands for another question.
+        If the collection lacks an id, or has another question under it.
     """
     own = collection.questions
     row = collection.topics_of(questions.ids)
@@ -193,12 +193,12 @@ def require_same_ids(collection: Collection, questions: Questions, *, where: str
 
 
 def require_one_numbering(some: Questions, others: Questions) -> None:
-    """Refuse two sets of questions where an id that both have stands for two, or a question has two ids.
+    """Refuse two sets of questions that have different questions under one id, or different ids for one question.
 
     Raises
     ------
     CollectionError
-        At the first of ``others`` that has another id, or another namesake, among ``some``.
+        At the first of ``others`` that has another id among ``some``, or whose id names another question there.
     """
     relation = some.relations.encode(others.relations.labels)[others.relation]
     anchor = some.entities.encode(others.entities.labels)[others.anchor]
@@ -207,27 +207,34 @@ def require_one_numbering(some: Questions, others: Questions) -> None:
     by_id = some.ids.encode(others.ids.labels)
     if (other := np.flatnonzero(row != by_id)).size:
         first = int(other[0])
-        asked = _text(
+        asked = question_text(
             bool(others.is_head[first]), others.entities[others.anchor[first]], others.relations[others.relation[first]]
         )
         raise CollectionError(
-            f"expected ids that fit those of the pool, whose {others.ids[first]} is {asked}, found "
+            f"expected the ids of the pool, whose {others.ids[first]} is {asked}, found "
             + (f"another question under {others.ids[first]}" if row[first] < 0 else some.ids[row[first]] + " for it")
-            + "; take the topics that the pool was made for"
+            + "; use the topics that the pool was made for"
         )
 
 
 def _entities(entities: Any, where: str) -> Vocabulary:
-    if isinstance(entities, Collection):
-        return entity_names(entities)
+    return entity_names(entities) if isinstance(entities, Collection) else ordered_labels(entities, where)
+
+
+def ordered_labels(entities: Any, where: str) -> Vocabulary:
+    """Labels in the order of their numbers, of a list in that order or of a mapping from label to number.
+
+    Raises
+    ------
+    KgtrecError
+        If a label is repeated, or the numbers are not 0, 1, ...
+    """
     if isinstance(entities, Vocabulary):
         return entities
     if isinstance(entities, Mapping):
         entities = _by_number(entities, where)
     if isinstance(entities, str | set | frozenset) or not isinstance(entities, Iterable):
-        raise KgtrecError(
-            f"{where}: expected labels in their order, or a label's number each, found {kind_of(entities)}"
-        )
+        raise KgtrecError(f"{where}: expected labels in order, or the number of each label, found {kind_of(entities)}")
     try:
         return Vocabulary.of(entities)
     except KgtrecError as error:
@@ -248,6 +255,7 @@ def _by_number(numbers: Mapping[Any, Any], where: str) -> list[Any]:
     if wrong:
         raise KgtrecError(
             f"{where}: expected the numbers from 0 to {len(ordered) - 1}, one for each label, found {wrong[0]!r}"
+            + ("; give the number of each label, not the label of each number" if isinstance(wrong[0], str) else "")
         )
     return [label for label, _ in ordered]
 
@@ -300,10 +308,11 @@ def _columns(questions: Any, where: str) -> list[list[str]]:
 def _shown(collection: Collection, code: int) -> str:
     own = collection.questions
     anchor = entity_names(collection)[own.anchor[code]]
-    return _text(bool(own.is_head[code]), anchor, own.relations[own.relation[code]])
+    return question_text(bool(own.is_head[code]), anchor, own.relations[own.relation[code]])
 
 
-def _text(is_head: bool, anchor: str, relation: str) -> str:
+def question_text(is_head: bool, anchor: str, relation: str) -> str:
+    """A question as messages show it: (anchor, relation, ?), or (?, relation, anchor) where the head is asked for."""
     return f"(?, {relation}, {anchor})" if is_head else f"({anchor}, {relation}, ?)"
 
 
@@ -314,7 +323,7 @@ def _lacking(what: str, missing: int, n: int, examples: list[str]) -> str:
 
 
 def _instead(extra: int, examples: list[str]) -> str:
-    return f"; {extra:,} that the collection lacks are there, such as {_listed(examples)}" if extra else ""
+    return f"; {extra:,} others are not in the collection, such as {_listed(examples)}" if extra else ""
 
 
 def _listed(examples: list[str]) -> str:

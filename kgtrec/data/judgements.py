@@ -1,4 +1,4 @@
-"""What people said about pooled triples: events, as they were recorded."""
+"""People's judgements of pooled triples: events, as they were recorded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import arrow_of
+from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.frames import frame_codes, frame_labels
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
@@ -29,19 +29,25 @@ TIME = r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z"  # pat
 class Judgements:
     """One row per event, oldest first.
 
-    An annotator judges blind; an adjudicator settles a conflict or a doubt; an expert judges a sample again to tell how
-    good the labels are. Of several events of one person in one role on one triple the last one counts: a correction is
-    a new event, and nothing is ever changed or removed.
+    An annotator judges blind; an adjudicator settles a conflict or a doubt; an expert judges a sample again to estimate
+    how good the labels are. Of several events of one person in one role on one triple the last one counts: a correction
+    is a new event, and no event is ever changed or removed.
     """
 
     triple: NDArray[np.int32]  # (n,) row in the pool's triples
     annotator: NDArray[np.int32]  # (n,) row in annotators
     role: NDArray[np.int8]  # (n,) row in ROLES
     verdict: NDArray[np.int8]  # (n,) row in VERDICTS
-    source: pa.StringArray  # (n,) link that proves it; empty where it is unsure
+    source: pa.StringArray  # (n,) link that proves it; empty where the verdict is unsure
     note: pa.StringArray  # (n,) free text, may be empty
     time: pa.StringArray  # (n,) when, UTC, as 2026-11-21T20:00:00Z
-    annotators: Vocabulary  # whoever judged
+    annotators: Vocabulary  # everyone who judged
+
+    @classmethod
+    def none(cls, annotators: Vocabulary | None = None) -> Judgements:
+        """Nothing, by any of ``annotators``."""
+        rows, codes, texts = np.zeros(0, np.int32), np.zeros(0, np.int8), labels_of([])
+        return cls(rows, rows, codes, codes, texts, texts, texts, annotators or Vocabulary.of([]))
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, pool: Pool) -> Judgements:
@@ -51,14 +57,14 @@ class Judgements:
         ----------
         frame : DataFrame
             Columns ``head, relation, tail, annotator, verdict``; ``role`` (default annotator), ``source``, ``note`` and
-            ``time`` (default empty) if they are there.
+            ``time`` (default empty) are optional.
         pool : Pool
-            What the triples are of.
+            That contains the triples.
 
         Raises
         ------
         KgtrecError
-            If a column is missing, a triple is not in the pool, or a verdict or role is none.
+            If a column is missing, a triple is not in the pool, or a verdict or role is not a known one.
 
         Examples
         --------
@@ -108,8 +114,8 @@ class Judgements:
         return len(self.triple)
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Judgements:
-        """The events at ``rows`` (places, or a mask)."""
-        places = np.arange(len(self))[rows]
+        """The events at ``rows`` (row numbers, or a mask)."""
+        places = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
         chosen = arrow_of(places)
         return Judgements(
             self.triple[places],
@@ -124,10 +130,13 @@ class Judgements:
 
     def joined(self, later: Judgements) -> Judgements:
         """The events of two files, one after the other."""
-        people = self.annotators.extended(later.annotators.labels)
+        people, annotator = self.annotators, later.annotator
+        if later.annotators is not people:
+            people = people.extended(later.annotators.labels)
+            annotator = people.encode(later.annotators.labels)[annotator]
         return Judgements(
             np.concatenate([self.triple, later.triple]),
-            np.concatenate([self.annotator, people.encode(later.annotators.labels)[later.annotator]]),
+            np.concatenate([self.annotator, annotator]),
             np.concatenate([self.role, later.role]),
             np.concatenate([self.verdict, later.verdict]),
             pa.concat_arrays([self.source, later.source]),

@@ -1,6 +1,9 @@
-"""Hashes of labels: what orders and draws triples, so that neither depends on the order of rows or codes."""
+"""Hashes of labels, by which triples are ordered and sampled independently of the order of rows or codes."""
 
 from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
 
 from kgtrec.data.arrow import bytes_and_offsets
 from kgtrec.data.triples import Triples
@@ -21,7 +24,7 @@ def label_hashes(labels: Vocabulary) -> Keys:
 
 
 def triple_keys(triples: Triples, *of: Keys | int) -> Keys:
-    """(n,) a hash of the labels of each triple, and before them of a seed and whatever else the keys are ``of``.
+    """(n,) a hash of a seed, of the further keys ``of``, and of the labels of each triple.
 
     Examples
     --------
@@ -32,3 +35,15 @@ def triple_keys(triples: Triples, *of: Keys | int) -> Keys:
     """
     entity, relation = label_hashes(triples.entities), label_hashes(triples.relations)
     return mixed(*of, entity[triples.head], relation[triples.relation], entity[triples.tail])
+
+
+def check_numbers(triples: Triples) -> NDArray[np.int32]:
+    """(n,) a number of nine digits for each triple, of its labels alone: it tells whether a row still is about them.
+
+    Examples
+    --------
+    >>> check_numbers(Triples.of([("france", "capital", "paris"), ("paris", "capital", "france")])).tolist()
+    [204431719, 205843775]
+    """
+    least, numbers = np.uint64(10**8), np.uint64(9 * 10**8)
+    return (least + triple_keys(triples) % numbers).astype(np.int32)

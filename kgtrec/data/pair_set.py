@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kgtrec.data.hashing import pair_hashes
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 
-_PLACES_PER_PAIR = 16  # in the table that rules out most pairs before any is looked up
+_PLACES_PER_PAIR = 16  # in the table that rules out most pairs before a look-up
 
 
 class PairSet:

@@ -1,9 +1,10 @@
-"""What people are asked to judge, and how it came to be asked."""
+"""The triples that people are asked to judge, and why each is among them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,24 +19,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Pool:
-    """Triples to be judged, and which run put each in, for which question and at which rank.
+    """Triples to be judged, and which run contributed each, for which question and at which rank.
 
-    A triple can be pooled for both its questions and by many runs: each such way is a contribution. Triples are
-    distinct and sorted by (relation, head, tail), contributions by (triple, question, run). Answers that the qrels hold
-    already are not in the pool.
+    A triple can be pooled for both its questions and from many runs; each combination is a contribution. Triples are
+    distinct and sorted by (relation, head, tail), contributions by (triple, question, run). Answers that are already in
+    the qrels are not in the pool.
     """
 
     triples: Triples  # (n,) under the vocabularies of the questions
-    probability: NDArray[np.float64]  # (n,) of being in the pool: 1, or in a stratified sample the share of its stratum
+    probability: NDArray[np.float64]  # (n,) of being in the pool: 1, or the sampled share of its stratum
     triple: NDArray[np.int32]  # (c,) row in triples
     question: NDArray[np.int32]  # (c,) row in questions
-    run: NDArray[np.int32]  # (c,) place in runs
+    run: NDArray[np.int32]  # (c,) index in runs
     rank: NDArray[np.int32]  # (c,) from 1, among the candidates of the question
-    runs: tuple[str, ...]  # all that were pooled, in byte order of their names; one may have put nothing in
-    questions: Questions  # all that were pooled for, those with nothing in the pool too
-    strata: tuple[int, ...] = ()  # last ranks of the strata, where a share of each was drawn question by question
+    runs: tuple[str, ...]  # all that were pooled, in byte order of their names; a run may have no contribution
+    questions: Questions  # all that were pooled for, including those without a triple in the pool
+    strata: tuple[int, ...] = ()  # last ranks of the strata, where each was sampled question by question
 
     @classmethod
     def of(
@@ -93,9 +94,9 @@ class Pool:
         Parameters
         ----------
         frame : DataFrame
-            Columns ``head, relation, tail, question, run, rank``, and ``probability`` of triples that were drawn.
+            Columns ``head, relation, tail, question, run, rank``, and ``probability`` for triples that were sampled.
         questions : Questions
-            All that were pooled for; the labels of the frame are theirs.
+            All that were pooled for; they contain the labels of the frame.
 
         Raises
         ------
@@ -134,7 +135,7 @@ class Pool:
         _, first, triple = np.unique(whole.keys(), return_index=True, return_inverse=True)
         probability = frame_values(frame, "probability") if "probability" in frame.columns else np.ones(len(rank))
         if np.any(probability != probability[first][triple]):
-            raise KgtrecError("expected one probability for each triple, found several of one")
+            raise KgtrecError("expected one probability for each triple, found several for one triple")
         return cls.of(
             whole.take(first),
             triple.astype(np.int32),
@@ -167,13 +168,13 @@ class Pool:
 
     @property
     def entity(self) -> NDArray[np.int32]:
-        """(c,) the candidate that each contribution puts forward, row in the questions' entities."""
+        """(c,) the candidate of each contribution, row in the questions' entities."""
         asked_for = self.triples.head[self.triple], self.triples.tail[self.triple]
         return np.where(self.questions.is_head[self.question], *asked_for)
 
     @property
     def depth(self) -> NDArray[np.int32]:
-        """(n,) least rank of each triple over runs and over both its questions.
+        """(n,) best (lowest) rank of each triple over runs and over both its questions.
 
         References
         ----------
@@ -185,45 +186,50 @@ class Pool:
 
     @property
     def home(self) -> NDArray[np.int32]:
-        """(n,) the question for which each triple has its least rank, row in questions; of two, the head question."""
+        """(n,) the question for which each triple has its best rank, row in questions; the head question if equal."""
         return home_questions(self.triple, self.question, self.rank, self.questions)
 
     @property
     def is_from(self) -> NDArray[np.bool_]:
-        """(runs, n) which run put which triple in, for either of its questions."""
+        """(runs, n) whether a run contributed a triple, for either of its questions."""
         is_from = np.zeros((len(self.runs), len(self)), np.bool_)
         is_from[self.run, self.triple] = True
         return is_from
 
     def place(self, run: str) -> int:
-        """The run's place in ``runs``.
+        """The run's index in ``runs``.
 
         Raises
         ------
         KgtrecError
-            If it is not one of them.
+            If the pool has no such run.
         """
         if run not in self.runs:
             raise KgtrecError(f"expected one of the pool's {len(self.runs)} runs, got {run!r}{nearest(run, self.runs)}")
         return self.runs.index(run)
 
     def rows(self, head: NDArray[np.int32], relation: NDArray[np.int32], tail: NDArray[np.int32]) -> NDArray[np.intp]:
-        """(m,) row in ``triples`` of each triple, -1 where it is not in the pool; -1 as a code stands for no label."""
+        """(m,) row in ``triples`` of each triple, -1 where it is not in the pool; the code -1 means no label."""
         if len(self) == 0:
             return np.full(len(head), -1, np.intp)
-        own = self.triples
+        own, own_key = self.triples, self._keys
         n = max(len(own.entities), 1)
-        if max(len(own.relations), 1) * n**2 > np.iinfo(np.int64).max:
-            raise KgtrecError(f"too many labels for 64-bit triple keys: {n} entities, {len(own.relations)} relations")
-        # in the order of the rows, so that they need not be sorted again
-        own_key = (own.relation.astype(np.int64) * n + own.head) * n + own.tail
         key = (relation.astype(np.int64) * n + head) * n + tail
         place = np.minimum(np.searchsorted(own_key, key), len(self) - 1)
         is_there = (own_key[place] == key) & (head >= 0) & (relation >= 0) & (tail >= 0)
         return np.where(is_there, place, -1)
 
+    @cached_property
+    def _keys(self) -> NDArray[np.int64]:
+        """(n,) in the order of the rows, so that they need not be sorted again."""
+        own = self.triples
+        n = max(len(own.entities), 1)
+        if max(len(own.relations), 1) * n**2 > np.iinfo(np.int64).max:
+            raise KgtrecError(f"too many labels for 64-bit triple keys: {n} entities, {len(own.relations)} relations")
+        return (own.relation.astype(np.int64) * n + own.head) * n + own.tail
+
     def where(self, kept: NDArray[np.bool_]) -> Pool:
-        """The pool of some contributions, (c,) mask, and their triples; runs and questions stay."""
+        """The pool of some contributions, (c,) mask, and their triples; runs and questions are kept."""
         rows, triple = np.unique(self.triple[kept], return_inverse=True)
         return replace(
             self,
@@ -236,20 +242,20 @@ class Pool:
         )
 
     def at_depth(self, depth: int) -> Pool:
-        """What the same runs put in down to ``depth``."""
+        """The pool of the same runs down to ``depth``."""
         return self.where(self.rank <= depth)
 
     def without(self, runs: Iterable[str]) -> Pool:
-        """What the pool would be had these runs not taken part; they stay in ``runs``, with nothing put in."""
+        """The pool without the contributions of these runs, which are kept in ``runs``."""
         return self.where(~np.isin(self.run, [self.place(name) for name in runs]))
 
 
 def home_questions(
     triple: NDArray[Any], question: NDArray[np.int32], rank: NDArray[np.int32], questions: Questions
 ) -> NDArray[np.int32]:
-    """(n,) of triples 0 to n - 1, by their contributions, the question of the least rank; of two, the head question.
+    """(n,) for triples 0 to n - 1, the question of their best-ranked contribution; for equal ranks, the head question.
 
-    A triple is drawn once, with the candidates of this question.
+    A triple is sampled once, with the candidates of this question.
     """
     order = np.lexsort((~questions.is_head[question], rank, triple))
     _, first = np.unique(triple[order], return_index=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def grades_of(values: NDArray[np.float64], place: str) -> NDArray[np.int32]:
-    """Numbers as grades; ``place`` says where they stand, for the error about one that is none."""
+    """Numbers as grades; ``place`` says where they are, for the error about an invalid one."""
     bounds = np.iinfo(np.int32)
     wrong = np.flatnonzero(~((values == np.trunc(values)) & (values >= bounds.min) & (values <= bounds.max)))
     if len(wrong):
@@ -37,7 +37,7 @@ class Qrels:
     grade: NDArray[np.int32]  # (n,) 0 = judged wrong
     questions: Vocabulary
     entities: Vocabulary
-    collection: str = ""  # fingerprint of the collection whose questions the ids stand for, "" where nobody knows
+    collection: str = ""  # fingerprint of the collection that the question ids belong to, "" if unknown
 
     @classmethod
     def of(
@@ -65,6 +65,17 @@ class Qrels:
             raise KgtrecError(f"expected each pair once, found ({pair[0]}, {pair[1]}) judged more than once")
         return cls(question, entity, grade, questions, entities, collection)
 
+    def of_questions(self, rows: NDArray[np.intp]) -> Qrels:
+        """The judgements of some questions, given as ascending rows."""
+        questions, kept, question = self.questions.part(rows, self.question)
+        return replace(self, question=question, entity=self.entity[kept], grade=self.grade[kept], questions=questions)
+
+    def with_rows(self, kept: NDArray[np.bool_] | NDArray[np.intp]) -> Qrels:
+        """Some of the rows, under the ids of the questions that they have, of no collection."""
+        used, question = np.unique(self.question[kept], return_inverse=True)
+        ids = Vocabulary(self.questions.decode(used))
+        return Qrels(question.astype(np.int32), self.entity[kept], self.grade[kept], ids, self.entities)
+
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Qrels:
         """Qrels of a data frame with ir-measures' columns ``query_id, doc_id, relevance``, or PyTerrier's.
@@ -77,7 +88,7 @@ class Qrels:
         return cls.of(question, entity, grade, questions, entities, collection=frame_note(frame).get("collection", ""))
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with ir-measures' columns ``query_id, doc_id, relevance``; its ``attrs`` tell the collection."""
+        """A data frame with ir-measures' columns ``query_id, doc_id, relevance``; its ``attrs`` name the collection."""
         frame = frame_of(
             query_id=self.questions.decode(self.question),
             doc_id=self.entities.decode(self.entity),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,31 @@ from numpy.typing import NDArray
 from kgtrec.data.frames import frame_codes, frame_labels, frame_of
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, one_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SIDES = ("head", "tail")
+
+
+def checked_sides(sides: Sequence[str]) -> tuple[str, ...]:
+    """The sides that are named, in the order of ``SIDES``; a KgtrecError if there is no such side.
+
+    Examples
+    --------
+    >>> checked_sides("tail"), checked_sides(["tail", "head"])
+    (('tail',), ('head', 'tail'))
+    """
+    named = (sides,) if isinstance(sides, str) else tuple(sides)
+    for side in named:
+        one_of("a side of", side, SIDES)
+    return tuple(side for side in SIDES if side in named)
+
+
+def only_side(side: str) -> str:
+    """The way out where a system answers one side only, for messages."""
+    return f"--sides {side} (sides=['{side}'] in Python) asks no other questions"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,12 +60,12 @@ class Questions:
         ----------
         frame : DataFrame
         entities, relations : Vocabulary, optional
-            With at least the labels of the frame. Default: those labels, in the order in which they come.
+            With at least the labels of the frame. Default: those labels, in order of first appearance.
 
         Raises
         ------
         KgtrecError
-            If a column is missing, a side is not one of ``SIDES``, an id or a question comes twice, or a label is not
+            If a column is missing, a side is not one of ``SIDES``, an id or a question is repeated, or a label is not
             in its vocabulary.
 
         Examples
@@ -99,13 +119,27 @@ class Questions:
         place = np.minimum(np.searchsorted(own, asked, sorter=order), len(own) - 1)
         return np.where(own[order[place]] == asked, order[place], -1)
 
+    def rows_of(self, sides: Sequence[str]) -> NDArray[np.intp]:
+        """Rows of the questions of some sides, ascending.
+
+        Raises
+        ------
+        KgtrecError
+            If a side is unknown, or there is no question of these sides, though there are others.
+        """
+        sides = checked_sides(sides)
+        rows = np.flatnonzero((self.is_head & (SIDES[0] in sides)) | (~self.is_head & (SIDES[1] in sides)))
+        if len(rows) == 0 and len(self):
+            raise KgtrecError(f"expected questions that ask for the {' or '.join(sides) or 'head or tail'}, found none")
+        return rows
+
     def _keys(
         self, is_head: NDArray[np.bool_], relation: NDArray[np.int32], anchor: NDArray[np.int32]
     ) -> NDArray[np.int64]:
         return (is_head.astype(np.int64) * len(self.relations) + relation) * len(self.entities) + anchor
 
     def triples(self, question: NDArray[np.int32], entity: NDArray[np.int32]) -> Triples:
-        """(n,) what each entity (row in ``entities``) says as an answer to its question (row in these)."""
+        """(n,) the triple that each entity (row in ``entities``) gives as an answer to its question (row in these)."""
         is_head, anchor = self.is_head[question], self.anchor[question]
         head, tail = np.where(is_head, entity, anchor), np.where(is_head, anchor, entity)
         return Triples(head, self.relation[question], tail, self.entities, self.relations)

@@ -1,4 +1,4 @@
-"""What one system returned."""
+"""The ranked lists that one system returned."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Run:
     """Per question a list of scored entities, in trec_eval's order.
 
     Rows are sorted by question, then score descending, then the entity label descending in byte order of its UTF-8.
-    Each (question, entity) stands once; scores are float64 and never NaN.
+    Each (question, entity) occurs once; scores are float64 and never NaN.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Run:
     score: NDArray[np.float64]  # (n,) higher is better
     questions: Vocabulary
     entities: Vocabulary
-    collection: str = ""  # fingerprint of the collection whose questions the ids stand for, "" where nobody knows
+    collection: str = ""  # fingerprint of the collection that the question ids belong to, "" if unknown
     filtered_by: tuple[str, ...] | None = None  # splits whose known triples were removed; () = raw; None: unknown
 
     @classmethod
@@ -70,6 +70,19 @@ class Run:
             raise KgtrecError(f"expected each pair once, found ({pair[0]}, {pair[1]}) more than once")
         return cls(name, question, entity, score, questions, entities, collection, filtered_by)
 
+    def cut(self, depth: int) -> Run:
+        """The first ``depth`` rows of each question."""
+        starts = np.flatnonzero(np.r_[True, self.question[1:] != self.question[:-1]][: len(self)])
+        number = np.arange(len(self)) - np.repeat(starts, np.diff(np.r_[starts, len(self)]))
+        kept = number < depth
+        return replace(self, question=self.question[kept], entity=self.entity[kept], score=self.score[kept])
+
+    def of_questions(self, questions: Vocabulary) -> Run:
+        """The rows of some questions."""
+        rows = np.flatnonzero(questions.encode(self.questions.labels) >= 0)
+        ids, kept, question = self.questions.part(rows, self.question)
+        return replace(self, question=question, entity=self.entity[kept], score=self.score[kept], questions=ids)
+
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, name: str = "run") -> Run:
         """A run of a data frame with ir-measures' columns ``query_id, doc_id, score``.
@@ -94,7 +107,7 @@ class Run:
     def to_frame(self) -> pd.DataFrame:
         """A data frame with ir-measures' columns ``query_id, doc_id, score``, in the run's order.
 
-        Its ``attrs`` tell the collection and the splits that were filtered by, where the run does.
+        Its ``attrs`` name the collection and the splits that were filtered by, if the run has them.
         """
         frame = frame_of(
             query_id=self.questions.decode(self.question), doc_id=self.entities.decode(self.entity), score=self.score
@@ -115,9 +128,9 @@ class Run:
 def _in_order(
     question: NDArray[np.int32], entity: NDArray[np.int32], score: NDArray[np.float64], entities: Vocabulary
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """The rows in a run's order; the same arrays where they stand in it already.
+    """The rows in a run's order; the same arrays if they are in order already.
 
-    Most runs come sorted but for the order of ties, so only the stretches that are out of order are sorted.
+    Most runs are sorted except for the order of ties, so only the stretches that are out of order are sorted.
     """
     if np.any(question[1:] < question[:-1]):
         order = np.lexsort((-entities.byte_order[entity], -score, question))
@@ -146,10 +159,10 @@ def _in_order(
 
 
 def repeated_row(question: NDArray[np.int32], entity: NDArray[np.int32], n_entities: int) -> int | None:
-    """A row whose pair stands in an earlier row too, or None; rows must be grouped by question.
+    """A row whose pair occurs in an earlier row too, or None; rows must be grouped by question.
 
-    Every pair writes its row into a table at the place of its hash, and reads it back: who reads another row has met
-    an equal pair or a collision, and only those few are compared. Linear, where a sort is not.
+    Every pair writes its row number into a table at the index of its hash, and reads it back: a pair that reads another
+    row number has an equal pair or a collision, and only those few are compared. Linear, where a sort is not.
     """
     table = np.empty(1 << _TABLE_BITS, np.int32)
     n = len(question)

@@ -5,42 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_of_table
+from kgtrec.data.frames import Framed
 from kgtrec.data.scores import Scores
 from kgtrec.errors import KgtrecError, nearest
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MANY_CELLS = 1 << 24
 _CELLS_PER_VALUE = 1_000
 
 
 def _size(digits: str) -> tuple[int, str]:
-    """What orders whole numbers of any length, which Python reads to 4,300 digits only."""
+    """Sort key of whole numbers of any length, since Python converts at most 4,300 digits."""
     significant = digits.lstrip("0")
     return len(significant), significant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoreTable:
+class ScoreTable(Framed):
     """One number per system, measure and key, such as a pool depth; NaN where there is none."""
 
     systems: tuple[str, ...]  # distinct
     measures: tuple[str, ...]  # distinct, as the table spells them
     values: NDArray[np.float64]  # (systems, measures, keys)
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # column -> (keys,) labels; empty = one total
-    name: str = ""  # of the labels that the scores were got with, for messages and reports
+    name: str = ""  # of the labels that the scores were computed with, for messages and reports
 
     @classmethod
     def of_scores(cls, scores: Scores, name: str = "") -> ScoreTable:
-        """The scores of :func:`kgtrec.evaluate`; what they are broken down by are the keys."""
+        """The scores of :func:`kgtrec.evaluate`; the keys are what they are broken down by."""
         keys = {column: tuple(labels.to_pylist()) for column, labels in scores.items.items()}
         return cls(scores.systems, scores.measures, scores.values, keys, name)
 
@@ -133,10 +129,6 @@ class ScoreTable:
             self.systems, self.measures, self.values, {name: pa.array(labels) for name, labels in self.keys.items()}
         )
         return scores.to_table()
-
-    def to_frame(self) -> pd.DataFrame:
-        """:meth:`to_table` as a data frame."""
-        return frame_of_table(self.to_table())
 
     def __repr__(self) -> str:
         n_systems, n_measures, n_keys = self.values.shape

@@ -1,23 +1,18 @@
-"""What evaluation yields: one number per system, measure and item."""
+"""The result of an evaluation: one number per system, measure and item."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
-from kgtrec.data.frames import frame_of_table
+from kgtrec.data.frames import Framed
 from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _POPULATIONS = {
     "triple": "other test sets of as many triples from the same graph",
@@ -27,27 +22,33 @@ BREAKDOWNS = ("question", "answer", "side", "relation", "category")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+class Scores(Framed):
     """A dense cube of values; NaN where a measure has no value for an item."""
 
     systems: tuple[str, ...]
-    measures: tuple[str, ...]  # as the caller spelled them
+    measures: tuple[str, ...]  # as spelled by the caller
     values: NDArray[np.float64]  # (systems, measures, items); one item where nothing is broken down
     items: Mapping[str, pa.Array] = field(default_factory=dict)  # column name -> (items,) labels; empty = one total
-    tied: tuple[float, ...] = ()  # per system, share of the relevant entities that another candidate ties with
+    tied: tuple[float, ...] = ()  # per system, share of the relevant entities that are tied with another candidate
     low: NDArray[np.float64] | None = None  # (systems, measures, items) lower ends of confidence intervals
     high: NDArray[np.float64] | None = None  # (systems, measures, items) upper ends
-    # (systems, measures, items) effective number of the units that the interval rests on; NaN: they show no spread
+    # (systems, measures, items) effective number of the units that the interval is computed from; NaN: they do not vary
     effective: NDArray[np.float64] | None = None
-    drawn: str = ""  # what the intervals' other test sets draw, "triple" or "question"; "" without intervals
+    # (systems, measures, items) the least and the most that a value can be, where answers are below the ends of cut
+    # lists; equal to the value for systems without such answers
+    least: NDArray[np.float64] | None = None
+    most: NDArray[np.float64] | None = None
+    drawn: str = ""  # the unit that the intervals resample, "triple" or "question"; "" without intervals
 
     @property
     def population(self) -> str:
-        """What the intervals speak of, in words; "" without intervals."""
+        """The population that the intervals are about, in words; "" without intervals."""
         return _POPULATIONS.get(self.drawn, "")
 
     def to_table(self) -> pa.Table:
-        """The long form: system, measure, the item columns, value; with intervals low, high, effective and drawn."""
+        """The long form: system, measure, the item columns, value; where answers are below the ends of cut lists least
+        and most; with intervals low, high, effective and drawn.
+        """
         n_systems, n_measures, n_items = self.values.shape
         systems = pa.array(self.systems, pa.string()).take(
             arrow_of(np.repeat(np.arange(n_systems), n_measures * n_items))
@@ -58,25 +59,40 @@ class Scores:
         place = arrow_of(np.tile(np.arange(n_items), n_systems * n_measures))
         columns: dict[str, pa.Array] = {"system": systems, "measure": measures}
         columns |= {name: labels.take(place) for name, labels in self.items.items()}
-        told = {"value": self.values, "low": self.low, "high": self.high, "effective": self.effective}
+        told = {
+            "value": self.values,
+            "least": self.least,
+            "most": self.most,
+            "low": self.low,
+            "high": self.high,
+            "effective": self.effective,
+        }
         columns |= {name: arrow_of(numbers.ravel()) for name, numbers in told.items() if numbers is not None}
         if self.drawn:
             columns["drawn"] = pa.array([self.drawn] * self.values.size, pa.string())
         return pa.table(columns)
 
-    def to_frame(self) -> pd.DataFrame:
-        """The long form as a data frame."""
-        return frame_of_table(self.to_table())
-
     def tables(self) -> tuple[Table]:
         """``scores``, the long form, shown with systems (and items) down and measures across."""
-        low, high = ("low", "high") if self.low is not None and self.high is not None else ("", "")
+        low, high = (
+            ("low", "high") if self.low is not None else ("least", "most") if self.least is not None else ("", "")
+        )
         value = Column(
             "value", digits="measure", better="measure", low=low, high=high, across="measure", among=tuple(self.items)
         )
         columns = (*map(Column, ("system", *self.items)), value)
         note = f"intervals over {self.population}" if self.population else ""
+        if low == "least":
+            note = "the least and the most that each value can be, of the answers below the ends of lists"
+            note += f"; not known for {', '.join(unknown)}" if (unknown := self._without_ends()) else ""
         return (Table("scores", "", "", self.to_table(), columns, note=note, is_short=True),)
+
+    def _without_ends(self) -> list[str]:
+        """The measures of which a value has no least and no most."""
+        if self.least is None:
+            return []
+        _, unknown, _ = np.nonzero(np.isnan(self.least) & ~np.isnan(self.values))
+        return [self.measures[place] for place in np.unique(unknown)]
 
     def __repr__(self) -> str:
         n_systems, n_measures, n_items = self.values.shape

@@ -1,4 +1,4 @@
-"""What a report is made of: text, numbers, tables and figures, in sections; rendering them is ``kgtrec.report``'s."""
+"""The parts of a report: text, numbers, tables and figures, in sections; ``kgtrec.report`` renders them."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from kgtrec.errors import KgtrecError
 if TYPE_CHECKING:
     import pandas as pd
 
-#: what a report can be written as: the page, its figures, its tables, the data of both
+#: formats of a report: the page, its figures, its tables, the data of both
 REPORT_FORMATS = ("html", "svg", "pdf", "latex", "csv", "png")
-#: names that they have had
+#: their earlier names
 FORMER_FORMATS = {"tex": "latex"}
 _KEY = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Paragraphs of plain text; nothing in them is markup."""
+    """Paragraphs of plain text, without markup."""
 
     paragraphs: tuple[str, ...]
-    is_lead: bool = False  # whether it is what a reader should read first, in larger type
+    is_lead: bool = False  # whether a reader should read it first; it is shown in larger type
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list of plain texts, each a point of its own."""
+    """A list of plain texts, one per item."""
 
     points: tuple[str, ...]
 
@@ -48,12 +48,12 @@ class Code:
 class Facts:
     """A few numbers that a reader should see first, each with what it counts."""
 
-    pairs: tuple[tuple[str, str], ...]  # (what, value as a person reads it)
+    pairs: tuple[tuple[str, str], ...]  # (what, formatted value)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How one column of a table's data is shown, and which other columns stand beside its values.
+    """How one column of a table's data is shown, and which other columns are shown beside its values.
 
     Parameters
     ----------
@@ -62,31 +62,31 @@ class Column:
     label : str
         Its heading; empty: the name.
     digits : int, str or sequence of int
-        Decimals of a number that is no count, for all rows or for each row of the data; or the column that names the
-        measure of each row, which tells them. A number with 0 decimals is written like a count.
+        Decimals of a number that is not a count, for all rows or for each row of the data; or the column that names
+        the measure of each row, whose decimals are used. A number with 0 decimals is written like a count.
     better : {"higher", "lower", "neither", "measure"}
         Which of its values is best: it is shown in bold, and comes first when a reader first sorts by the column.
-        ``measure``: as the measure says that ``digits`` leads to.
+        ``measure``: as for the measure that ``digits`` names.
     low, high : str
-        Columns with the ends of an interval about the value.
+        Columns with the ends of an interval around the value.
     groups : str
-        Column with letters: rows that share one are not significantly apart.
+        Column with letters: rows that share one do not differ significantly.
     form : {"number", "share", "change", "p", "difference", "count", "significant"}
-        How a number is written: as it is; as a percentage; as one with its sign; as a p-value, ``<0.0001`` where
-        decimals would show 0; as a difference, with at least three significant digits; as a count, thousands apart, or
-        a mean of counts; with at most ``digits`` significant digits.
+        How a number is written: as it is; as a percentage; as a percentage with its sign; as a p-value, ``<0.0001``
+        where decimals would show 0; as a difference, with at least three significant digits; as a count, with thousands
+        separators, or a mean of counts; with at most ``digits`` significant digits.
     least : float or sequence of float
-        P-value that is written as ``<least`` where it is below: of 20 samples none can tell less than 1/20. One for
-        all, or one for each row of the data.
+        Smallest p-value that is written out; one below is written as ``<least``: 20 samples cannot show less than
+        1/20. One for all, or one for each row of the data.
     names : mapping of str to str
-        What labels are shown as, where that is not as they are.
+        How labels are shown, if not as they are.
     across : str
-        Column of labels: the values are shown in one column for each of them, and rows that are alike in all other
-        columns shown as one row; see :attr:`Table.wide`.
+        Column of labels: the values are shown in one column for each label, and rows that are equal in all other
+        columns become one row; see :attr:`Table.wide`.
     parts : str
-        Of a column of labels: the column that is true in rows that are a part of the row above, which are indented.
+        For a column of labels: the column that is true in rows that are a part of the row above; those are indented.
     among : tuple of str
-        Columns of labels: a value is the best of the rows that have the same ones.
+        Columns of labels: the best value is chosen among the rows that have the same ones.
     """
 
     name: str
@@ -120,16 +120,16 @@ class Table:
     data: pa.Table  # one row per row shown; NaN and null where a value is undefined
     columns: tuple[Column, ...] = ()  # what is shown, in this order; none: all columns of the data
     rows: Sequence[int] | None = None  # which rows are shown, in this order; None: all
-    view: pa.Table | None = None  # what is shown where that is not the data: labels that go across, a summary
-    note: str = ""  # what a paper that has the numbers should know, a comment in LaTeX
-    upright: bool = False  # whether columns go down, as of a single row with many
-    is_short: bool = False  # whether a number such as 1.0 is 1 in CSV
+    view: pa.Table | None = None  # what is shown instead of the data: labels as columns, a summary
+    note: str = ""  # what an author who uses the numbers should know, a comment in LaTeX
+    upright: bool = False  # whether columns are shown as rows, for a single row with many columns
+    is_short: bool = False  # whether a number such as 1.0 is written as 1 in CSV
 
     def __post_init__(self) -> None:
         _check_key(self.key)
         if self.rows is not None:
             object.__setattr__(self, "rows", tuple(map(int, self.rows)))
-        data = self.data if self.view is None else self.view
+        data = self.source
         shown = self.columns or tuple(Column(name) for name in data.column_names)
         if not shown:
             raise KgtrecError(f"table {self.key}: expected at least one column, found none")
@@ -143,14 +143,18 @@ class Table:
         object.__setattr__(self, "columns", shown)
 
     @property
+    def source(self) -> pa.Table:
+        """The table that the columns belong to: the view, or the data where there is none."""
+        return self.data if self.view is None else self.view
+
+    @property
     def shown(self) -> pa.Table:
-        """The rows of the data, or of the view, that are shown, in their order."""
-        data = self.data if self.view is None else self.view
-        return data if self.rows is None else data.take(pa.array(self.rows, pa.int64()))
+        """The rows of the source that are shown, in their order."""
+        return self.source if self.rows is None else self.source.take(pa.array(self.rows, pa.int64()))
 
     @property
     def wide(self) -> Table:
-        """The table that is shown, with a column for each label of the column that goes ``across``.
+        """The table that is shown, with a column for each label of the column ``across``.
 
         Examples
         --------
@@ -188,16 +192,16 @@ class Table:
 
 
 class Result(Protocol):
-    """What a verb finds: laid out as tables, and printed by ``kgtrec.report.show``."""
+    """The result of a verb, which gives itself as tables; ``kgtrec.report.show`` prints them."""
 
     def tables(self) -> tuple[Table, ...]:
-        """Every table of the result, the one to read first in the first place."""
+        """Every table of the result, the most important one first."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Figure:
-    """A figure as data: what kind of drawing, and exactly the numbers that it draws.
+    """A figure as data: the kind of drawing, and exactly the numbers that are drawn.
 
     Made by the functions of ``kgtrec.report.figures``, drawn by ``kgtrec.report.drawing``.
     """
@@ -207,7 +211,7 @@ class Figure:
     title: str
     caption: str  # what it shows and how to read it
     data: pa.Table  # tidy; NaN where a value is undefined
-    options: Mapping[str, Any] = field(default_factory=dict)  # of the kind: axis titles, a level to mark
+    options: Mapping[str, Any] = field(default_factory=dict)  # specific to the kind: axis titles, a level to mark
 
     def __post_init__(self) -> None:
         _check_key(self.key)
@@ -225,7 +229,7 @@ Block = Text | Items | Code | Facts | Table | Figure
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands under it."""
+    """A heading and the contents under it."""
 
     key: str
     title: str
@@ -246,7 +250,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What it takes to compute a report again."""
+    """What is needed to compute a report again."""
 
     versions: Mapping[str, str] = field(default_factory=dict)  # program -> version
     settings: Mapping[str, str] = field(default_factory=dict)  # seeds and options -> value
@@ -298,7 +302,7 @@ class Report:
 
 
 def key_text(text: str) -> str:
-    """What can stand for a text in the key of a table or figure: its letters and digits, which may be none.
+    """A text as a part of the key of a table or figure: its letters and digits; empty if it has none.
 
     Examples
     --------
@@ -316,7 +320,7 @@ def _check_key(key: str) -> None:
 
 
 def interval_columns(confidence: float) -> tuple[Column, Column]:
-    """Columns ``low`` and ``high`` of a table that has the ends of intervals beside its values.
+    """Columns ``low`` and ``high`` for a table that shows the ends of intervals beside its values.
 
     Examples
     --------
@@ -327,7 +331,7 @@ def interval_columns(confidence: float) -> tuple[Column, Column]:
 
 
 def lower_text(measures: Sequence[str], higher_is_better: Sequence[bool]) -> str:
-    """What to mind of measures where lower is better, as the end of a sentence; nothing if there are none.
+    """A remark on measures where lower is better, as the end of a sentence; empty if there are none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What annotators get to see: triples as questions, with columns to fill in."""
+"""What annotators see: triples as questions, with columns to fill in."""
 
 from __future__ import annotations
 
@@ -31,19 +31,22 @@ COLUMNS = (
 class Tasks:
     """One row per task, in the order in which they should be done."""
 
-    task: NDArray[np.int32]  # (n,) row in the pool's triples, from 1
+    task: NDArray[np.int32]  # (n,) 1-based row in the pool's triples
     annotators: tuple[tuple[str, ...], ...]  # (n,) who is asked
     question: pa.StringArray  # (n,) the triple as a question to be answered with yes or no
     head: pa.StringArray  # (n,) label
     relation: pa.StringArray  # (n,) label
     tail: pa.StringArray  # (n,) label
-    head_name: pa.StringArray  # (n,) what a person calls it; the label where it has no name
+    head_name: pa.StringArray  # (n,) its name in plain language; the words of the label where it has no name
     tail_name: pa.StringArray  # (n,) likewise
-    search: pa.StringArray  # (n,) what the candidates of one question have in common, to be looked up once
-    verdict: pa.StringArray  # (n,) what the one who is asked has said before; mostly empty, to be filled in
+    search: pa.StringArray  # (n,) search text that the candidates of one question share, to be looked up once
+    verdict: pa.StringArray  # (n,) what the annotator answered before; mostly empty, to be filled in
     source: pa.StringArray  # (n,) likewise
     note: pa.StringArray  # (n,) likewise
     shown: Mapping[str, pa.StringArray] = field(default_factory=dict)  # more columns to look at, before the verdict
+    #: (n,) equal for candidates of one question, which one search serves; what the number is means nothing
+    question_number: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    asks_link: bool = True  # whether a place for a link is offered
 
     def __len__(self) -> int:
         return len(self.task)
@@ -54,9 +57,9 @@ class Tasks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Returned:
-    """What came back of tasks that were given out."""
+    """The answers to tasks that were handed out."""
 
     incoming: list[Incoming]  # one per verdict, not checked yet
     not_done: int = 0  # tasks without a verdict
-    begun: tuple[str, ...] = ()  # places of those among them that have a source or a note all the same
-    left_out: Mapping[str, int] = field(default_factory=dict)  # what else was not taken -> how many
+    begun: tuple[str, ...] = ()  # places of those that nevertheless have a source or a note
+    left_out: Mapping[str, int] = field(default_factory=dict)  # other reasons for leaving out a verdict -> how many

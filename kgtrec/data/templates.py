@@ -1,4 +1,4 @@
-"""Sentences with places for a head and a tail: how a relation is asked about."""
+"""Sentences with slots for a head and a tail, by which a relation is asked about."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 def template_parts(template: str) -> tuple[str, ...]:
-    """The template cut at its slots, which are parts of their own; the parts joined give the template again.
+    """The template split at its slots, which are parts too; the joined parts give the template again.
 
-    Only the two slots mean anything. A template is never given to ``str.format``, where ``{head.__class__}`` would be
-    carried out, and the names that come into the slots are not looked at again, so that they may hold braces.
+    Only the two slots have a meaning. A template is never passed to ``str.format``, which would evaluate
+    ``{head.__class__}``, and the names put into the slots are not parsed again, so that they may contain braces.
 
     Raises
     ------
     KgtrecError
-        If a slot is missing, anything else stands in braces, or the template is not one line of text.
+        If a slot is missing, anything else is in braces, or the template is not one line of text.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def template_parts(template: str) -> tuple[str, ...]:
     parts = tuple(part for part in _SLOT.split(template) if part)
     if missing := [slot for slot in SLOTS if slot not in parts]:
         raise KgtrecError(
-            f"expected a template with {{head}} and {{tail}}, found none of {' and '.join(missing)} in {template!r}"
+            f"expected a template with {{head}} and {{tail}}, found no {' and no '.join(missing)} in {template!r}"
         )
     for part in parts:
         if part not in SLOTS and (braces := re.search(r"\{[^{}]*\}?|\}", part)):
@@ -43,7 +43,7 @@ def template_parts(template: str) -> tuple[str, ...]:
 
 
 def check_template(template: str) -> None:
-    """Nothing, if ``template`` can be filled in.
+    """Refuse a template that cannot be filled in.
 
     Raises
     ------
@@ -56,6 +56,6 @@ def check_template(template: str) -> None:
     >>> check_template("Is {head.__class__} in {tail}?")
     Traceback (most recent call last):
     ...
-    kgtrec.errors.KgtrecError: expected a template with {head} and {tail}, found none of {head} in 'Is {head.__class__} in {tail}?'
+    kgtrec.errors.KgtrecError: expected a template with {head} and {tail}, found no {head} in 'Is {head.__class__} in {tail}?'
     """  # noqa: E501
     template_parts(template)

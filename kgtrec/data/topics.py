@@ -1,4 +1,4 @@
-"""Topics as a file holds them: labels, not codes."""
+"""Topics as in a file: labels, not codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgtrec.errors import KgtrecError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topics:
-    """One row per question of a topics file; which side is asked for is not in the file but in how ids are made."""
+    """One row per question of a topics file; the side asked for is given only by the beginning of its id."""
 
     ids: Vocabulary  # (n,)
     anchor: pa.StringArray  # (n,) label of the given entity

@@ -16,6 +16,11 @@ from kgtrec.errors import KgtrecError
 SPLITS = ("train", "valid", "test")
 #: what can be done about triples that a split should not hold
 POLICIES = ("drop", "keep", "error")
+#: the policies that another framework follows: arguments of build_questions
+POLICIES_LIKE = {
+    # TriplesFactory.from_labeled_triples: rows are made unique, those with labels that train lacks are left out
+    "pykeen": {"repeated": "drop", "leaked": "keep", "unseen_entities": "drop", "unseen_relations": "drop"}
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +66,7 @@ class Triples:
         return len(self.head)
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Triples:
-        """The triples at ``rows`` (places, or a mask), same vocabularies."""
+        """The triples at ``rows`` (row numbers, or a mask), same vocabularies."""
         return Triples(self.head[rows], self.relation[rows], self.tail[rows], self.entities, self.relations)
 
     def recoded(self, entities: Vocabulary, relations: Vocabulary) -> Triples:
@@ -105,7 +110,7 @@ class Splits:
 
 
 def are_splits(found: Any) -> TypeGuard[list[str]]:
-    """Whether a value that a file holds is a list of splits.
+    """Whether a value from a file is a list of splits.
 
     Examples
     --------

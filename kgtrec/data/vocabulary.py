@@ -1,4 +1,4 @@
-"""Labels as integers: the one place where a label and its code meet."""
+"""Labels as integers: the one place where labels are mapped to codes and back."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from kgtrec.data.arrow import compute as pc
 from kgtrec.errors import KgtrecError
 
 Codes = NDArray[np.int32]
+_FEW = 6  # labels that are faster to find one by one than by a hash table of the whole vocabulary
 
-# what str.isspace calls white space, and NUL: some reader or other would split or cut a label of a TREC file there
+# white space by str.isspace, and NUL: some readers would split or cut a label of a TREC file there
 WHITE_SPACE = (
     r"[\x{00}\x{09}-\x{0d}\x{1c}-\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
 )
@@ -35,7 +36,7 @@ def as_labels(labels: Iterable[str] | pa.Array | pa.ChunkedArray) -> pa.StringAr
     if labels.type != pa.string():
         labels = labels.cast(pa.string())
     if labels.null_count:
-        raise KgtrecError(f"expected labels, found a missing value at place {labels.is_null().index(True).as_py()}")
+        raise KgtrecError(f"expected labels, found a missing value at index {labels.is_null().index(True).as_py()}")
     return labels
 
 
@@ -102,7 +103,10 @@ class Vocabulary:
         >>> Vocabulary.of(["a", "b"]).encode(["b", "c"]).tolist()
         [1, -1]
         """
-        found = pc.index_in(as_labels(labels), value_set=self.labels)
+        labels = as_labels(labels)
+        if len(labels) <= _FEW:
+            return np.array([pc.index(self.labels, label).as_py() for label in labels], np.int32)
+        found = pc.index_in(labels, value_set=self.labels)
         if found.null_count == 0:
             return values_of(found)
         return np.where(values_of(found.is_valid()), values_of(found), np.int32(-1))
@@ -121,9 +125,23 @@ class Vocabulary:
         new = new.filter(pc.invert(pc.is_in(new, value_set=self.labels)))
         return self if len(new) == 0 else Vocabulary(pa.concat_arrays([self.labels, new]))
 
+    def part(self, rows: NDArray[np.intp], codes: Codes) -> tuple[Vocabulary, NDArray[np.bool_], Codes]:
+        """The labels at some rows, given ascending; which of ``codes`` are among them, and these codes' new ones.
+
+        Examples
+        --------
+        >>> vocabulary, kept, codes = Vocabulary.of(["a", "b", "c"]).part(np.array([1, 2]), np.array([0, 2, 1, 2]))
+        >>> list(vocabulary), kept.tolist(), codes.tolist()
+        (['b', 'c'], [False, True, True, True], [1, 0, 1])
+        """
+        own = np.full(len(self), -1, np.int32)
+        own[rows] = np.arange(len(rows))
+        kept = own[codes] >= 0
+        return Vocabulary(self.decode(rows)), kept, own[codes[kept]]
+
     @cached_property
     def byte_order(self) -> Codes:
-        """(n,) int: each label's place when labels are sorted by the bytes of their UTF-8, as trec_eval sorts ids."""
+        """(n,) int: each label's position when labels are sorted by their UTF-8 bytes, as trec_eval sorts ids."""
         order = values_of(pc.array_sort_indices(self.labels))
         places = np.empty(len(order), np.int32)
         places[order] = np.arange(len(order), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""What belongs together: the one place where systems that cannot be compared are refused."""
+"""The one place where systems that cannot be compared are refused."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
@@ -20,7 +21,7 @@ from kgtrec.evaluation.matching import unranked
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 
 Measures = Sequence[ParsedMeasure | ProvidedMeasure]
-_TRUST = "; or say that the ids stand for the same (--trust-ids; in Python, dataclasses.replace(system, collection=''))"
+_TRUST = "; or declare that the ids are the same (--trust-ids; in Python, dataclasses.replace(system, collection=''))"
 
 
 def different_systems(
@@ -31,7 +32,7 @@ def different_systems(
     measures: Measures = (),
     mixed: bool = False,
 ) -> Iterator[Run | AnswerRanks]:
-    """The systems one by one, which have different names and belong together; see :class:`Belonging`.
+    """The systems one by one, checked to have different names and to belong together; see :class:`Belonging`.
 
     Raises
     ------
@@ -55,27 +56,27 @@ def different_systems(
 class Belonging:
     """Checks, system by system, that all belong to one collection, and that their numbers can be compared.
 
-    Answer ranks belong together if they are of one collection and were filtered by the same splits: the candidates are
-    others otherwise, and with them every measure. What was an answer when each was ranked does not matter, since
-    :func:`kgtrec.evaluation.matching.match` counts as ranking again with the qrels would; and an answer of the qrels
-    without a rank is an error there. Candidates that are judged wrong need a rank for the measures that look at them
-    (bpref, infAP, Judged, unj, ...): if one of those is asked for, all systems must have the same ones; for infAP also
-    of those with a negative grade, which were pooled and not sampled.
+    Answer ranks belong together if they are of one collection and were filtered by the same splits: otherwise the
+    candidates differ, and with them every measure. The answers at the time of ranking do not matter, since
+    :func:`kgtrec.evaluation.matching.match` gives the same result as ranking again with the qrels; and an answer of the
+    qrels without a rank is an error there. Candidates that are judged wrong need a rank for the measures that use them
+    (bpref, infAP, Judged, unj, ...): if one of those is asked for, all systems must have ranks for the same ones; for
+    infAP also for those with a negative grade, which were pooled and not sampled.
 
-    Runs that kgtrec wrote say of which collection they are and how they were filtered, and are held to it likewise.
-    Those of others say neither; kgtrec check finds known answers in them.
+    Runs that kgtrec wrote name their collection and how they were filtered, and are checked in the same way.
+    Runs of other programs do not; kgtrec check finds known answers in them.
 
     Parameters
     ----------
     collection : Collection, optional
-        That the qrels are of.
+        Of the qrels.
     qrels : Qrels, optional
-        What the systems are held against.
+        With which the systems are compared.
     measures : sequence of measures
-        What they are compared by.
+        By which the systems are compared.
     mixed : bool
-        Warn of systems that cannot be compared instead of refusing them. Those of different collections are refused
-        all the same.
+        Warn of systems that cannot be compared instead of refusing them. Those of different collections are refused in
+        any case.
     """
 
     def __init__(
@@ -83,13 +84,13 @@ class Belonging:
     ) -> None:
         self._collection = collection
         self._qrels = qrels
-        own = [measure for measure in measures if isinstance(measure, ParsedMeasure)]  # others take runs alone
+        own = [measure for measure in measures if isinstance(measure, ParsedMeasure)]  # others accept only runs
         of_unsampled = next((measure.label for measure in own if measure.sees_unsampled), None)
         self._of_wrong = of_unsampled or next((measure.label for measure in own if measure.sees_wrong), None)
-        self._least_grade = -np.inf if of_unsampled else 0  # of the non-answers that a measure looks at
+        self._least_grade = -np.inf if of_unsampled else 0  # of the non-answers that a measure uses
         self._mixed = mixed
         self._fingerprint: tuple[str, str] | None = None
-        self._filtered: Run | AnswerRanks | None = None  # the first that says how
+        self._filtered: Run | AnswerRanks | None = None  # the first that is known to be filtered, and how
         self._first: AnswerRanks | None = None
         self._lacking: NDArray[np.intp] | None = None
 
@@ -104,21 +105,23 @@ class Belonging:
         Warns
         -----
         KgtrecWarning
-            If a run has entities that the collection lacks, or none of the qrels where there is no collection; or of
-            mixtures that are allowed.
+            If a run has entities that the collection lacks, or none of the qrels if there is no collection; or for
+            allowed mixtures.
         """
         self.check_collection(system)
         self.check_filter(system)
         if isinstance(system, AnswerRanks):
+            self._check_sides(system)
             self._check_known(system)
             self._check_alike(system)
+            _tell_cut(system)
         elif self._collection is not None:
             _check_entities(system, self._collection.entities)
         elif self._qrels is not None:
             _tell_foreign(system, self._qrels.entities)
 
     def check_collection(self, system: Run | AnswerRanks) -> None:
-        """Refuse a system that says that it is of another collection."""
+        """Refuse a system that names another collection."""
         if not system.collection:
             return
         of_qrels = "" if self._qrels is None else self._qrels.collection
@@ -126,7 +129,7 @@ class Belonging:
         if expected and system.collection != expected:
             raise CollectionError(
                 f"{system.name} was ranked on collection {system.collection}, these qrels are of collection "
-                f"{expected}, where the same ids may stand for other questions; rank its scores on this one (kgtrec "
+                f"{expected}, where the same ids may mean other questions; rank its scores on this one (kgtrec "
                 f"rank){_TRUST}"
             )
         if self._fingerprint is None:
@@ -138,7 +141,7 @@ class Belonging:
             )
 
     def check_filter(self, system: Run | AnswerRanks) -> None:
-        """Refuse a system that says that it was filtered otherwise than those before."""
+        """Refuse a system that was filtered differently from those before."""
         if system.filtered_by is None:
             return
         first = self._filtered
@@ -147,13 +150,32 @@ class Belonging:
         elif first.filtered_by != system.filtered_by:
             kind = "answer ranks" if isinstance(system, AnswerRanks) and isinstance(first, AnswerRanks) else "systems"
             self._tell(
-                f"expected {kind} that were filtered alike, found {_called(first)} {_filter(first)} and "
-                f"{_called(system)} {_filter(system)}, so that they stand among other candidates",
+                f"expected {kind} that were filtered in the same way, found {_called(first)} {_filter(first)} and "
+                f"{_called(system)} {_filter(system)}, so that their candidates differ",
                 "rank the scores of one of them again (kgtrec rank --filter)",
             )
 
+    def _check_sides(self, ranks: AnswerRanks) -> None:
+        """Refuse answer ranks of one side where the qrels have both."""
+        if self._collection is None or self._qrels is None:
+            return
+        topics = self._collection.questions
+        judged, ranked = (
+            {bool(each) for each in topics.is_head[row[row >= 0]]}
+            for row in (
+                topics.ids.encode(each.questions.labels)[np.unique(each.question)] for each in (self._qrels, ranks)
+            )
+        )
+        if len(ranked) == 1 < len(judged):
+            side = SIDES[0] if ranked.pop() else SIDES[1]
+            raise CollectionError(
+                f"{_called(ranks)}: expected answers to all questions, found those of {side} questions only; "
+                f"kgtrec evaluate --sides {side} (sides=['{side}'] in Python) compares all systems on these, and its "
+                "numbers cannot be compared with those over both sides"
+            )
+
     def _check_known(self, ranks: AnswerRanks) -> None:
-        """An answer that left the qrels is a candidate again, unless it is known from a split that is filtered by."""
+        """An answer that is no longer in the qrels is a candidate again, unless a split that is filtered by has it."""
         collection = self._collection
         if collection is None:
             return
@@ -190,13 +212,13 @@ class Belonging:
         n_wrong = np.count_nonzero(self._looked_at(self._qrels))
         others = " others" if len(lacking) == len(before) else ""
         self._tell(
-            f"expected ranks of the same judged non-answers, which {self._of_wrong} looks at, found that "
+            f"expected ranks of the same judged non-answers, which {self._of_wrong} uses, found that "
             f"{_called(first)} lacks {len(before):,} of {n_wrong:,} and {_called(ranks)} {len(lacking):,}{others}",
             "rank the scores of both with these qrels (kgtrec rank --judged), leave out the measure",
         )
 
     def _looked_at(self, qrels: Qrels) -> NDArray[np.bool_]:
-        """(len(qrels),) which rows are non-answers that one of the measures looks at."""
+        """(len(qrels),) which rows are non-answers that one of the measures uses."""
         looked_at: NDArray[np.bool_] = (qrels.grade <= 0) & (qrels.grade >= self._least_grade)
         return looked_at
 
@@ -209,28 +231,28 @@ class Belonging:
 
 
 def of_collection(qrels: Qrels, collection: Collection | None) -> Qrels:
-    """The qrels as those of a collection, whose questions their ids are said to stand for.
+    """The qrels as those of a collection, whose question ids they are declared to have.
 
     Raises
     ------
     CollectionError
-        If they are known to be of another one.
+        If they are known to belong to another one.
     """
     if collection is None:
         return qrels
     if qrels.collection and qrels.collection != collection.fingerprint:
         raise CollectionError(
             f"expected qrels of collection {collection.fingerprint}, found those of collection {qrels.collection}, "
-            "where the same ids may stand for other questions; give the collection that they are of"
+            "where the same ids may mean other questions; give the collection of the qrels"
         )
     return replace(qrels, collection=collection.fingerprint)
 
 
 def tell_mixed_runs(known_listed: Mapping[str, int]) -> None:
-    """Warn of runs some of which list known triples, where raw lists are due, and others none, as if filtered.
+    """Warn if some runs list known triples, as raw lists should, and others none, as if filtered.
 
-    A run does not say how it was filtered: a short raw list may hold no known triple by chance. So none is refused.
-    Where known triples leave the lists before ranks are given, it makes no difference.
+    A run does not say how it was filtered, and a short raw list may contain no known triple by chance. So none is
+    refused. If known triples are removed before ranks are given, it makes no difference.
     """
     without = [name for name, number in known_listed.items() if not number]
     if not without or len(without) == len(known_listed):
@@ -243,6 +265,14 @@ def tell_mixed_runs(known_listed: Mapping[str, int]) -> None:
         "make raw runs of these too (kgtrec rank --filter raw), or take known triples out before the cut of all "
         "(--cut filtered)"
     )
+
+
+def _tell_cut(ranks: AnswerRanks) -> None:
+    if ranks.cut is not None and (below := np.count_nonzero(ranks.cut & ranks.answer)):
+        warn(
+            f"{ranks.name}: {below:,} of {np.count_nonzero(ranks.answer):,} answers are below the ends of its lists; "
+            "they count as tied with all that is not listed; kgtrec evaluate gives bounds of each value, [least, most]"
+        )
 
 
 def _keys(question: NDArray[Any], entity: NDArray[Any], entities: Vocabulary) -> NDArray[np.int64]:
@@ -269,12 +299,12 @@ def _check_entities(run: Run, entities: Vocabulary) -> None:
         )
     warn(
         f"{run.name}: {len(unknown)} of its {len(run.entities)} entities are not in the collection, such as "
-        f"{run.entities[int(unknown[0])]!r}; they count as unjudged (kgtrec check tells more)"
+        f"{run.entities[int(unknown[0])]!r}; they count as unjudged (see kgtrec check)"
     )
 
 
 def _tell_foreign(run: Run, entities: Vocabulary) -> None:
-    """Warn of a run without any entity of the qrels; it may be a bad one, so that it is not refused."""
+    """Warn of a run without any entity of the qrels; it may be just bad, so it is not refused."""
     if len(run.entities) and len(entities) and np.all(entities.encode(run.entities.labels) < 0):
         warn(
             f"{run.name} has no entity of the qrels (its first is {run.entities[0]!r}, the qrels' {entities[0]!r}), so "

@@ -1,4 +1,4 @@
-"""What a measure comes to by chance on a data set, from its triples alone, and published numbers set against it."""
+"""Values of measures by chance on a data set, from its triples alone, and published numbers compared with them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.collection import Collection
 from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import SPLITS, Triples
-from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest
+from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest, one_of
 from kgtrec.evaluation.summarise import ItemValues, chance_level
 from kgtrec.measures.names import (
     ParsedMeasure,
@@ -60,7 +60,7 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
     measures : str, measure, or several of them, optional
         Default: every measure whose chance level is known.
     filtered_by : sequence of {"train", "valid", "test"}
-        Splits whose known triples are no candidates, as for :func:`kgtrec.rank_scores`.
+        Splits whose known triples are not candidates, as for :func:`kgtrec.rank_scores`.
 
     Returns
     -------
@@ -104,11 +104,12 @@ def chance_of_split(
     ----------
     train, valid, test : Triples
     split : {"train", "valid", "test"}
-        Whose triples are asked for, every one as it is: repeated ones count once, and those that another split has too,
-        or whose entities train lacks, stay.
+        Whose triples are asked for: repeated ones count once, and those that are in another split too, or whose
+        entities train lacks, are kept.
     measures : str, measure, or several of them, optional
     filtered_by : sequence of {"train", "valid", "test"}
-        Splits whose triples are no candidates; with that of the questions, other answers of a question are none either.
+        Splits whose triples are not candidates; including that of the questions, other answers of a question are not
+        candidates either.
 
     Raises
     ------
@@ -126,19 +127,18 @@ def chance_of_split(
     2.25
     """
     given = dict(zip(SPLITS, (train, valid, test), strict=True))
-    if split not in given:
-        raise KgtrecError(f"expected a split of {', '.join(SPLITS)}, found {split!r}{nearest(split, SPLITS)}")
+    one_of("a split of", split, SPLITS)
     if len(given[split]) == 0:
         raise KgtrecError(f"expected {split} triples to ask for, found none")
-    # questions are made of the triples that come third, whatever they are called
+    # questions are made from the third argument, whichever split it is
     order = [*(name for name in SPLITS if name != split), split]
     played = dict(zip(order, SPLITS, strict=True))
-    collection = build_questions(*(given[name] for name in order), ids=True)  # ids: no label stands in the way
+    collection = build_questions(*(given[name] for name in order), ids=True)  # ids: any label is allowed
     return chance_table(collection, measures, filtered_by=[played[name] for name in filtered_by])
 
 
 def _knowing_chance(measure: ParsedMeasure | ProvidedMeasure) -> ParsedMeasure:
-    """The measure, or the form of it that knows its chance level: that of AP@20 is with AAP@20."""
+    """The measure, or the form of it that has its chance level: for AP@20 it is AAP@20."""
     if isinstance(measure, ParsedMeasure):
         if measure.record.has_chance and measure.record.form == "plain":
             return measure
@@ -147,14 +147,14 @@ def _knowing_chance(measure: ParsedMeasure | ProvidedMeasure) -> ParsedMeasure:
     names, label = adjustable_measures(), measure.label
     plain = _plain_of(measure)
     if plain is not None:
-        raise MeasureError(f"{label} is set against chance already; expected a plain measure, such as {plain}")
+        raise MeasureError(f"{label} is adjusted for chance already; expected a plain measure, such as {plain}")
     same = [f"{room}{label}" for room in _ROOMS if f"{room}{label}" in names]
     hint = f"; did you mean {' or '.join(same)}?" if same else nearest(label, names)
-    raise MeasureError(f"{label}: what chance would give is not known{hint}")
+    raise MeasureError(f"{label}: its value by chance is unknown{hint}")
 
 
 def _plain_of(measure: ParsedMeasure | ProvidedMeasure) -> str | None:
-    """The name of the measure that an adjusted one is the form of; None if it is none."""
+    """The name of the measure that an adjusted one belongs to; None if it is not adjusted."""
     if isinstance(measure, ProvidedMeasure) or measure.record.form == "plain":
         return None
     cutoff = measure.parameters.get("cutoff")
@@ -171,7 +171,7 @@ def _items(
 ) -> ItemValues:
     """The items of a measure with their numbers of candidates.
 
-    ``per_answer_alone``: the other answers of a question are no candidates of an answer.
+    ``per_answer_alone``: the other answers of a question are not candidates of an answer.
     """
     if measure.items == "questions":
         n = len(collection.questions)
@@ -187,7 +187,7 @@ def candidate_counts(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(n_questions,) candidates and answers of each question.
 
-    Known entities of the splits in ``filtered_by`` are no candidates, unless they are answers.
+    Known entities of the splits in ``filtered_by`` are not candidates, unless they are answers.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def candidate_counts(
     if collection.is_alignment:
         raise CollectionError(
             "this is the collection of an entity alignment, whose candidates are the entities of one side only; "
-            "evaluate its answer ranks, which know their candidates (micro.AMRI, micro.ZMR, ...)"
+            "evaluate its answer ranks, which have the numbers of candidates (micro.AMRI, micro.ZMR, ...)"
         )
     width = len(collection.entities)
     answers, removed = (
@@ -208,7 +208,7 @@ def candidate_counts(
 
 
 def _not_in_table(measure: str, names: Sequence[str]) -> str:
-    """What to say of a measure that a chance table lacks."""
+    """The message about a measure that a chance table lacks."""
     try:
         found = parse_measure(measure)
         name, plain = found.label, _plain_of(found)
@@ -216,7 +216,7 @@ def _not_in_table(measure: str, names: Sequence[str]) -> str:
             return f"{name} is adjusted for chance already; expected a plain measure, such as {plain}"
         _knowing_chance(found)
         return (
-            f"the chance table has no {name}; make one that has it: kgtrec chance COLLECTION -m {name} --out FILE. "
+            f"the chance table has no {name}; make one with it: kgtrec chance COLLECTION -m {name} --out FILE. "
             f"It has {', '.join(names)}"
         )
     except MeasureError:
@@ -227,7 +227,7 @@ def _not_in_table(measure: str, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Adjusted:
-    """A published number, set against chance."""
+    """A published number, compared with chance."""
 
     measure: str
     side: str
@@ -262,7 +262,7 @@ def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both"
         Its name, ``"micro.MRR"``, or PyKEEN's (``"inverse_harmonic_mean_rank"``).
     value : float
     table : ChanceTable
-        Of the data set that it was measured on, with the same filter.
+        Of the same data set, with the same filter.
     side : {"both", "head", "tail"}
 
     Raises
@@ -282,8 +282,7 @@ def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both"
     name = named_by_pykeen(measure) or measure
     if name not in names:
         raise KgtrecError(_not_in_table(measure, names))
-    if side not in SIDES:
-        raise KgtrecError(f"expected a side of {', '.join(SIDES)}, found {side!r}{nearest(side, SIDES)}")
+    one_of("a side of", side, SIDES)
     expectation, variance = table.level(name, side)
     parsed = parse_measure(name)
     record = parsed.record

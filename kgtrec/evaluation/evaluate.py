@@ -1,10 +1,11 @@
-"""Runs or answer ranks, and qrels, to scores."""
+"""From runs or answer ranks, and qrels, to scores."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -14,14 +15,14 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.questions import SIDES
+from kgtrec.data.questions import SIDES, checked_sides
 from kgtrec.data.run import Run
 from kgtrec.data.scores import BREAKDOWNS, Scores
-from kgtrec.errors import KgtrecError, MeasureError, nearest, warn
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, one_of, warn
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.given import System, each_system, qrels_of
 from kgtrec.evaluation.intervals import Drawn, Intervals, drawn_triples, least_effective
-from kgtrec.evaluation.matching import MatchedSystem, match
+from kgtrec.evaluation.matching import BELOW, MatchedSystem, match
 from kgtrec.evaluation.plausibility import AgainstChance, against_chance, no_better_than_chance
 from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.evaluation.weighting import Weighting
@@ -36,7 +37,7 @@ MICRO_DEFAULTS = ("micro.MR", "micro.MRR", "micro.Hits@1", "micro.Hits@3", "micr
 
 
 def default_measures(*, ranks: bool) -> tuple[str, ...]:
-    """The measures that are computed where none is named; ``ranks``: all systems are answer ranks.
+    """The measures that are computed by default; ``ranks``: all systems are answer ranks.
 
     Examples
     --------
@@ -55,6 +56,7 @@ def evaluate(
     collection: Collection | None = None,
     ties: str | None = None,
     missing: Missing = "zero",
+    sides: Sequence[str] = SIDES,
     float32: bool = False,
     weights: str | Mapping[str, float] | None = None,
     confidence: float | None = None,
@@ -67,9 +69,9 @@ def evaluate(
     Parameters
     ----------
     qrels : Qrels, Collection, path, DataFrame, mapping or iterable
-        The judgements, as :func:`kgtrec.evaluation.given.qrels_of` takes them.
+        The judgements, as for :func:`kgtrec.evaluation.given.qrels_of`.
     systems : Run, AnswerRanks, Ranked, path, DataFrame or mapping, or several of them
-        One system, as :func:`kgtrec.evaluation.given.system_of` takes it, an iterable, or a mapping from names; an
+        One system, as for :func:`kgtrec.evaluation.given.system_of`, an iterable, or a mapping from names; an
         iterable is read one system at a time.
     measures : str, measure, or several of them, optional
         Names such as ``"micro.MRR"``, ``"macro.Hits@10"``, ``"AP@20"``, trec_eval's (``"map_cut_20"``), or
@@ -77,27 +79,29 @@ def evaluate(
     per : {"question", "answer", "side", "relation", "category"}, optional
         One value for each of these instead of one total. The last three need a collection.
     collection : Collection, optional
-        Where sides, relations and categories of the questions are looked up, if ``qrels`` is not a collection.
+        For sides, relations and categories of the questions, if ``qrels`` is not a collection.
     ties : {"trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic"}, optional
         How equal scores are ordered. Default: by label as trec_eval does for runs, realistic for answer ranks.
         "expected" is the exact mean over all orders, "nondeterministic" one random order of ``seed``.
     missing : {"zero", "skip"}
         Questions of the qrels that a run lacks count as empty lists (as ``trec_eval -c``) or are left out.
+    sides : sequence of {"head", "tail"}
+        Which questions count; for systems that answer one side only. One side needs a collection.
     float32 : bool
         Compare the scores of runs as 32-bit floats, as trec_eval 9 and pytrec_eval do.
     weights : {"question", "relation"} or mapping, optional
-        Each question or each relation counts alike; or a mapping from relation to its share, of any scale: what
-        the numbers would be under another relation distribution. Relations need a collection; those that are left
-        out have a share of 0.
+        Each question or each relation counts equally; or a mapping from relation to its share, on any scale, for the
+        values under another relation distribution. Relations need a collection; those that are left out have a share
+        of 0.
     confidence : float, optional
         Adds intervals of this level, such as 0.95, over other test sets; see
         :class:`kgtrec.evaluation.intervals.Intervals`.
     drawn : {"triple", "question"}, optional
-        What another test set draws: test triples of the same graph, so that large questions stay large, or questions
-        with all their answers. Default: triples, if the qrels' answers are the test triples of the collection, else
-        questions.
+        What other test sets are sampled from: test triples of the same graph, so that large questions stay large, or
+        questions with all their answers. Default: triples, if the qrels' answers are the test triples of the
+        collection, else questions.
     seed : int
-        Of all that is random.
+        Random seed.
     mixed : bool
         Warn of systems that cannot be compared, such as answer ranks of different filters, instead of refusing them;
         see :class:`kgtrec.evaluation.belonging.Belonging`.
@@ -105,19 +109,22 @@ def evaluate(
     Returns
     -------
     Scores
+        With the least and the most that each value can be, if a system has answers below the ends of cut lists: NaN
+        for measures that a better rank can lower, such as Judged@k, and for those of grades where lists of one question
+        end at different places, so that answers of different grades may be in any order.
 
     Raises
     ------
     MeasureError
-        If a measure is unknown or cannot be had from this kind of system.
+        If a measure is unknown or cannot be computed for this kind of system.
     CollectionError
         If a system and the qrels, or two systems, do not belong together.
 
     Warns
     -----
     KgtrecWarning
-        Once per system that lacks questions of the qrels, if a measure over questions is asked for: how many, and
-        whether they count zero or are left out.
+        Once per system that lacks questions of the qrels, if a measure over questions is asked for: the number of
+        questions, and whether they count zero or are left out.
 
     References
     ----------
@@ -134,16 +141,14 @@ def evaluate(
     0   mine      RR   0.50
     1   mine   AP@20   0.25
     """
-    judgements, collection, found, parsed = prepared(qrels, systems, measures, collection, missing, mixed)
+    judgements, collection, found, parsed = prepared(qrels, systems, measures, collection, missing, mixed, sides)
     breakdown = breakdown_of(per, judgements, collection, parsed)
     weighting = Weighting(weights, judgements, collection)
     weighting.tell_fixed(parsed)
     intervals = None
     if confidence is not None:
         if per in ("answer", "question"):
-            raise KgtrecError(
-                f"expected means to give intervals of, found one value per {per}; leave out the confidence"
-            )
+            raise KgtrecError(f"expected means for intervals, found one value per {per}; leave out the confidence")
         intervals = Intervals(confidence, judgements, drawn_triples(drawn, judgements, collection))
     elif drawn is not None:
         raise KgtrecError(f"expected a confidence, such as 0.95, for intervals over other {drawn}s, found none")
@@ -151,7 +156,7 @@ def evaluate(
     set_against: list[AgainstChance] = []
     over_questions = any(measure.items == "questions" for measure in parsed)
 
-    def seen_systems() -> Iterator[MatchedSystem]:
+    def seen_systems() -> Iterator[tuple[MatchedSystem, ...]]:
         for system in found:
             compared = _in_float32(system) if float32 and isinstance(system, Run) else system
             seen = match(compared, judgements, ties, seed)
@@ -159,8 +164,9 @@ def evaluate(
             if (found_by_chance := against_chance(seen, n_entities)) is not None:
                 set_against.append(found_by_chance)
             if over_questions:
-                tell_lacking(seen.name, int(np.sum(seen.ranking.num_retrieved == 0)), judgements, missing)
-            yield seen
+                tell_lacking_of(seen, judgements, missing, collection)
+            # the ends of what each value can be: answers below the ends of lists right there, or last of all
+            yield (seen, *(match(compared, judgements, ties, seed, below) for below in BELOW if seen.is_cut))
 
     def items_of(measure: ParsedMeasure | ProvidedMeasure, seen: MatchedSystem) -> ItemValues:
         return measured_items(measure, seen, judgements, breakdown, weighting, missing)
@@ -178,18 +184,19 @@ def prepared(
     collection: Collection | None,
     missing: Missing,
     mixed: bool,
+    sides: Sequence[str] = SIDES,
 ) -> tuple[Qrels, Collection | None, Iterator[System], list[ParsedMeasure | ProvidedMeasure]]:
-    """What every verb that scores systems begins with, out of what :func:`evaluate` takes.
+    """The common inputs of every verb that scores systems, from the arguments of :func:`evaluate`.
 
     Returns
     -------
     judgements : Qrels
     collection : Collection or None
-        Where topics are looked up.
+        For topics.
     systems : iterator of Run and AnswerRanks
         One by one, checked to belong together; see :func:`kgtrec.evaluation.belonging.different_systems`.
     measures : list of measures
-        Those asked for, or :func:`default_measures`.
+        The given ones, or :func:`default_measures`.
 
     Raises
     ------
@@ -203,34 +210,60 @@ def prepared(
     judgements = given.qrels if isinstance(given, Collection) else given
     if len(judgements) == 0:
         raise KgtrecError("expected qrels with at least one judgement, found none")
-    if missing not in ("zero", "skip"):
-        raise KgtrecError(f"expected missing to be 'zero' or 'skip', found {missing!r}")
-    found: Iterable[System] = each_system(systems)
-    if measures is None:
-        found = list(found)
-        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
+    one_of("missing to be one of", missing, get_args(Missing))
+    found, parsed = systems_and_measures(systems, measures)
     topics = collection if whole is None else whole
     judgements = of_collection(judgements, topics)
-    parsed = parse_measures(measures)
+    sides = checked_sides(sides)
+    if sides != SIDES:
+        judgements = _of_sides(judgements, topics, sides)
+        found = (each.of_questions(judgements.questions) if isinstance(each, Run) else each for each in found)
     checked = different_systems(found, whole, qrels=judgements, measures=parsed, mixed=mixed)
     return judgements, topics, checked, parsed
 
 
+def systems_and_measures(systems: Any, measures: Any) -> tuple[Iterable[System], list[ParsedMeasure | ProvidedMeasure]]:
+    """What a caller holds as systems, and the measures; without measures, the default ones of such systems."""
+    found: Iterable[System] = each_system(systems)
+    if measures is None:
+        found = list(found)
+        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
+    return found, parse_measures(measures)
+
+
+def _of_sides(qrels: Qrels, topics: Collection | None, sides: Sequence[str]) -> Qrels:
+    """The judgements of the questions of some sides."""
+    if topics is None:
+        raise KgtrecError(
+            "expected a collection, which has the sides of the questions, found qrels alone (--collection)"
+        )
+    asked = np.isin(topics.topics_of(qrels.questions), topics.questions.rows_of(sides))
+    found = qrels.of_questions(np.flatnonzero(asked))
+    if len(found) == 0:
+        raise KgtrecError(f"expected judgements of questions that ask for the {' or '.join(sides)}, found none")
+    return found
+
+
 def _scored(
-    systems: Iterable[MatchedSystem],
+    systems: Iterable[tuple[MatchedSystem, ...]],
     measures: Sequence[ParsedMeasure | ProvidedMeasure],
     items_of: Callable[[ParsedMeasure | ProvidedMeasure, MatchedSystem], ItemValues],
     breakdown: Breakdown,
     weighting: Weighting,
     intervals: Intervals | None,
 ) -> Scores:
-    """The numbers of every system, one after the other, and their intervals."""
+    """The numbers of every system, one after the other, their ends where its lists are cut, and their intervals."""
     names: list[str] = []
-    values, found, tied = [], [], []
+    values, ends, found, tied = [], [], [], []
+    is_cut = False
     alike = [weighting.by_question(measure) for measure in measures]
-    for seen in systems:
+    for seen, *bounds in systems:
         items = [(measure, items_of(measure, seen)) for measure in measures]
         values.append([summarise(measure, own, breakdown.size, seen.name) for measure, own in items])
+        ends.append(
+            [_ends_of(measure, bounds, items_of, breakdown.size, values[-1][i]) for i, measure in enumerate(measures)]
+        )
+        is_cut |= bool(bounds)
         if intervals is not None:
             found.append(
                 [
@@ -242,6 +275,9 @@ def _scored(
         tied.append(seen.tied)
     labels = tuple(measure.label for measure in measures)
     scores = Scores(tuple(names), labels, np.array(values), breakdown.items, tuple(tied))
+    if is_cut:
+        both = np.array(ends)
+        scores = replace(scores, least=both.min(axis=2), most=both.max(axis=2))
     if intervals is None:
         return scores
     low, high = np.array([[own.ends for own in each] for each in found]).transpose(2, 0, 1, 3)
@@ -251,10 +287,32 @@ def _scored(
     return scores
 
 
+def _ends_of(
+    measure: ParsedMeasure | ProvidedMeasure,
+    bounds: Sequence[MatchedSystem],
+    items_of: Callable[[ParsedMeasure | ProvidedMeasure, MatchedSystem], ItemValues],
+    size: int,
+    value: NDArray[np.float64],
+) -> list[NDArray[np.float64]]:
+    """The two ends of each value of one system: NaN where they are unknown, the value itself where no list is cut."""
+    if not bounds:
+        return [value, value]
+    highest = int(bounds[0].ranking.judged_grade.max(initial=0))
+    if (
+        isinstance(measure, ProvidedMeasure)
+        or not measure.by_relevance(highest)
+        or (measure.sees_grades and any(end.grades_open for end in bounds))
+    ):
+        return [np.full_like(value, np.nan)] * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)  # of values that are undefined, as those of the system
+        return [summarise(measure, items_of(measure, end), size, end.name) for end in bounds]
+
+
 def _tell_without_interval(
     scores: Scores, drawn: Drawn, measures: Sequence[ParsedMeasure | ProvidedMeasure], alike: Sequence[bool]
 ) -> None:
-    """Warn of the measures that too few units carry to have an interval, and say how many do."""
+    """Warn of the measures with too few units for an interval, and give their number."""
     told, way_out = [], False
     for place, (measure, by_question) in enumerate(zip(measures, alike, strict=True)):
         if scores.low is None or scores.effective is None or measure.record.form == "z":
@@ -265,7 +323,7 @@ def _tell_without_interval(
         effective = scores.effective[:, place][without]
         least = least_effective(measure, drawn, alike=by_question)
         few = effective[effective < least]
-        why = [f"one {drawn}, or all alike"] * bool(np.isnan(effective).any())
+        why = [f"one {drawn}, or all equal"] * bool(np.isnan(effective).any())
         if len(few):
             way_out |= drawn == "question" and measure.items == "answers"
             ends = dict.fromkeys((f"{few.min():.1f}", f"{few.max():.1f}"))
@@ -281,25 +339,25 @@ def _tell_without_interval(
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """What the values are broken down by: a group per question, or one row per answer."""
+    """How values are broken down: a group for each question, or one row per answer."""
 
     per: str | None
-    group: NDArray[np.int32]  # (questions,) row in items; empty where items are answers
-    size: int  # how many items
+    group: NDArray[np.int32]  # (questions,) row in items; empty if items are answers
+    size: int  # number of items
     items: Mapping[str, pa.Array]
 
 
 def breakdown_of(
     per: str | None, qrels: Qrels, collection: Collection | None, measures: Iterable[ParsedMeasure | ProvidedMeasure]
 ) -> Breakdown:
-    """The groups of questions that each have a value: one of all where ``per`` is None.
+    """The groups of questions that each have a value: one group of all if ``per`` is None.
 
     Raises
     ------
     KgtrecError
-        If ``per`` is unknown, or is about topics and there is no collection.
+        If ``per`` is unknown, or needs topics and there is no collection.
     MeasureError
-        If a measure over questions is to have values of answers.
+        If a measure over questions is asked for values of answers.
     """
     n = len(qrels.questions)
     if per is None:
@@ -316,8 +374,7 @@ def breakdown_of(
             "entity": qrels.entities.decode(qrels.entity[relevant]),
         }
         return Breakdown(per, np.empty(0, np.int32), int(relevant.sum()), items)
-    if per not in BREAKDOWNS:
-        raise KgtrecError(f"expected per to be one of {', '.join(BREAKDOWNS)}, found {per!r}{nearest(per, BREAKDOWNS)}")
+    one_of("per to be one of", per, BREAKDOWNS)
     return _by_topic(per, qrels, collection)
 
 
@@ -348,7 +405,7 @@ def measured_items(
     Raises
     ------
     MeasureError
-        If the measure cannot be had from this kind of system.
+        If the measure cannot be computed for this kind of system.
 
     Warns
     -----
@@ -363,13 +420,24 @@ def measured_items(
     if unknown:
         warn(
             f"{measure.label} of {seen.name} is undefined for {unknown} of {len(items.value)} {measure.items}, and so "
-            "are the means they are part of" + (": no answer is in the cut run" if seen.run is not None else "")
+            "are the means over them" + (": no answer is in the cut run" if seen.run is not None else "")
         )
     return replace(items, weight=weighting.of(items, measure))
 
 
-def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None) -> None:
-    """Warn of the questions that a system lacks, and tell what becomes of them; None: there is no choice."""
+def _side_of(lacking: NDArray[np.bool_], qrels: Qrels, collection: Collection | None) -> str:
+    """The one side of which a system has questions, if it lacks all of the other; else nothing."""
+    if collection is None or not lacking.any() or lacking.all():
+        return ""
+    is_head = collection.questions.is_head[collection.topics_of(qrels.questions)]
+    return next((side for side, own in zip(SIDES, (is_head, ~is_head), strict=True) if lacking[~own].all()), "")
+
+
+def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None, side: str = "") -> None:
+    """Warn of the questions that a system lacks, and tell what becomes of them; None: there is no choice.
+
+    ``side`` is the only side that the system answers, if it does.
+    """
     if not lacking:
         return
     then = {
@@ -377,14 +445,25 @@ def tell_lacking(name: str, lacking: int, qrels: Qrels, missing: Missing | None)
         "skip": "they are left out",
         None: "they count zero",
     }[missing]
+    then += (
+        f"; it answers {side} questions only, on which kgtrec evaluate --sides {side} compares all systems"
+        if side
+        else ""
+    )
     warn(f"{name} lacks {lacking:,} of the {len(qrels.questions):,} questions of the qrels; {then}")
+
+
+def tell_lacking_of(seen: MatchedSystem, qrels: Qrels, missing: Missing, collection: Collection | None) -> None:
+    """:func:`tell_lacking` of a system that is matched with the qrels."""
+    lacking = seen.ranking.num_retrieved == 0
+    tell_lacking(seen.name, int(lacking.sum()), qrels, missing, _side_of(lacking, qrels, collection))
 
 
 def _items_of_answers(measure: ParsedMeasure, seen: MatchedSystem, breakdown: Breakdown) -> ItemValues:
     answers = seen.answers
     if answers is None:
         over_questions = measure.label.replace("micro.", "macro.", 1)
-        of_runs = over_questions.startswith(("macro.MR", "macro.Hits@"))  # the others ask for candidates
+        of_runs = over_questions.startswith(("macro.MR", "macro.Hits@"))  # the others need candidates
         raise MeasureError(
             f"{measure.label} needs exact ranks, which the cut run {seen.name} does not have; evaluate the "
             f"system's NAME.ranks.parquet (kgtrec rank)" + (f", or use {over_questions}" if of_runs else "")
@@ -409,10 +488,10 @@ def _items_of_questions(
     else:
         if measure.record.binary and np.any(qrels.grade > 1):
             raise MeasureError(
-                f"{measure.label} knows the chance level of binary grades only, and these qrels have grades above 1"
+                f"{measure.label} has a chance level for binary grades only, and these qrels have grades above 1"
             )
         value = measure(seen.ranking) if seen.tied_ranking is None else measure.expected(seen.tied_ranking)
-    # added up in byte order of the ids, as trec_eval does: the last bit then depends on no file's line order
+    # added up in byte order of the ids, as in trec_eval: then the last bit does not depend on the line order of a file
     order = np.argsort(qrels.questions.byte_order).astype(np.int32)
     if missing == "skip":
         order = order[seen.ranking.num_retrieved[order] > 0]

@@ -1,4 +1,4 @@
-"""What a caller holds, as qrels and systems: our types, paths, data frames, dicts of dicts, named tuples."""
+"""Qrels and systems from what callers have: our types, paths, data frames, dicts of dicts, named tuples."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
 
 System = Run | AnswerRanks
-_SYSTEMS = (Run, AnswerRanks, str, os.PathLike)  # what stands for one system by itself
+_SYSTEMS = (Run, AnswerRanks, str, os.PathLike)  # types of a single system
 
 
 def qrels_of(given: Any) -> Qrels | Collection:
-    """Qrels, or a collection, of what a caller holds.
+    """Qrels, or a collection, from what a caller has.
 
     Parameters
     ----------
     given : Qrels, Collection, path, DataFrame, mapping or iterable
-        A path is that of qrels or of a collection's folder. A data frame has ir-measures' columns
-        ``query_id, doc_id, relevance`` or PyTerrier's ``qid, docno, label``; a mapping leads from a question to a
-        mapping from entity to grade, as for pytrec_eval; an iterable holds named tuples such as
-        ``ir_measures.Qrel``. Qrels of ranx will do too.
+        A path leads to qrels or to a collection's folder. A data frame has ir-measures' columns
+        ``query_id, doc_id, relevance`` or PyTerrier's ``qid, docno, label``; a mapping goes from a question to a
+        mapping from entity to grade, as for pytrec_eval; an iterable contains named tuples such as
+        ``ir_measures.Qrel``. Qrels of ranx are accepted too.
 
     Raises
     ------
     KgtrecError
-        If it is something else.
+        If it is of another kind.
 
     Examples
     --------
@@ -67,21 +67,21 @@ def qrels_of(given: Any) -> Qrels | Collection:
 
 
 def system_of(given: Any, name: str | None = None) -> System:
-    """A run or answer ranks of what a caller holds.
+    """A run or answer ranks from what a caller has.
 
     Parameters
     ----------
     given : Run, AnswerRanks, Ranked, path, DataFrame, mapping or iterable
-        As for :func:`qrels_of`, with scores in place of grades: a data frame has ``query_id, doc_id, score`` or
-        ``qid, docno, score``, a tuple is like ``ir_measures.ScoredDoc``. Of what :func:`kgtrec.rank_scores` gives, the
-        answer ranks are taken.
+        As for :func:`qrels_of`, with scores instead of grades: a data frame has ``query_id, doc_id, score`` or
+        ``qid, docno, score``, a tuple is like ``ir_measures.ScoredDoc``. From the result of :func:`kgtrec.rank_scores`
+        the answer ranks are used.
     name : str, optional
-        What the system is called. Default: its own name, that of its file, or ``run``.
+        Name of the system. Default: its own name, that of its file, or ``run``.
 
     Raises
     ------
     KgtrecError
-        If it is something else.
+        If it is of another kind.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def system_of(given: Any, name: str | None = None) -> System:
 
 
 def each_system(systems: Any) -> Iterator[System]:
-    """The systems one by one: one that :func:`system_of` takes, several of them, or a mapping from names to them."""
+    """The systems one by one, from one that :func:`system_of` accepts, several of them, or a mapping from names."""
     systems = _plain(systems, "score")
     if isinstance(systems, _SYSTEMS) or _is_ranked(systems) or is_frame(systems):
         yield system_of(systems)
@@ -141,25 +141,24 @@ def each_system(systems: Any) -> Iterator[System]:
 
 
 def _is_ranked(thing: Any) -> bool:
-    """Whether it is what :func:`kgtrec.rank_scores` gives, without loading what ranks: nothing else makes one."""
+    """Whether it is a result of :func:`kgtrec.rank_scores`, without loading that module, which alone makes one."""
     module = sys.modules.get("kgtrec.ranking.rank")
     return module is not None and isinstance(thing, module.Ranked)
 
 
 def _read(path: str | os.PathLike[str]) -> System:
     from kgtrec.formats.answer_ranks import read_answer_ranks
-    from kgtrec.formats.parquet import is_parquet
-    from kgtrec.formats.sniff import sniff
+    from kgtrec.formats.parquet import holds_ranks
     from kgtrec.formats.trec.runs import default_name, read_run
 
     text = os.fspath(path)
-    if is_parquet(text) and sniff(text) == "answer ranks":
+    if holds_ranks(text):
         return read_answer_ranks(text).renamed(default_name(text))
     return read_run(text, name=default_name(text))
 
 
 def _is_run(given: Mapping[Any, Any]) -> bool:
-    """Whether a mapping leads from questions to mappings from entities to numbers, and not from names to systems."""
+    """Whether a mapping goes from questions to mappings from entities to numbers, not from names to systems."""
     inner = next((value for value in given.values() if not isinstance(value, Mapping) or value), None)
     return isinstance(inner, Mapping) and isinstance(next(iter(inner.values())), Real)
 
@@ -169,7 +168,7 @@ def _is_row(thing: Any, value: str) -> bool:
 
 
 def _rows(given: Any, value: str) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """Questions, entities and values of a dict of dicts or of named tuples; None of anything else."""
+    """Questions, entities and values of a dict of dicts or of named tuples; None for anything else."""
     if isinstance(given, Mapping):
         if not all(isinstance(inner, Mapping) for inner in given.values()):
             return None
@@ -197,12 +196,12 @@ def _coded(questions: list[Any], entities: list[Any], values: list[Any], what: s
     try:
         coded = [Vocabulary.encoding(pa.array(column, pa.string())) for column in (questions, entities)]
     except (UnicodeEncodeError, pa.ArrowInvalid) as error:
-        raise KgtrecError(f"expected texts that UTF-8 can hold, found {error}") from None
+        raise KgtrecError(f"expected texts that UTF-8 can encode, found {error}") from None
     return (*coded[0], *coded[1], np.array(values, np.float64))
 
 
 def _plain(given: Any, value: str) -> Any:
-    """A data frame of ir-measures' columns for the qrels and runs of ranx; anything else as it is."""
+    """A data frame of ir-measures' columns for the qrels and runs of ranx; anything else unchanged."""
     if type(given).__module__.partition(".")[0] == "ranx" and hasattr(given, "to_dataframe"):
         return given.to_dataframe().rename(columns={"q_id": "query_id", "score": value})
     return given

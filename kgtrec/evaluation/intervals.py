@@ -1,4 +1,4 @@
-"""Confidence intervals of the numbers of a table: what other test sets of the same population would give."""
+"""Confidence intervals of the values in a table, over other test sets of the same population."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, between_0_and_1, one_of
 from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction
 from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
 from kgtrec.measures.aggregate import GEOMETRIC_FLOOR, LINKS, MedianRanks, Medians
@@ -20,9 +20,9 @@ from kgtrec.measures.record import Aggregate, Measure
 Floats = NDArray[np.float64]
 Drawn = Literal["triple", "question"]
 DRAWN: tuple[Drawn, ...] = get_args(Drawn)
-LEAST_EFFECTIVE = 60.0  # units, where one that was not drawn may outweigh all that were; see least_effective
-_LEAST_BOUNDED = 5.0  # and where none can: Student's t is no wider than 1.4 times the normal interval
-# what the mean of linked values lies between, where that is not the bounds of the measure
+LEAST_EFFECTIVE = 60.0  # units, if one that was not sampled may outweigh all others; see least_effective
+_LEAST_BOUNDED = 5.0  # units, if none can: Student's t is no wider than 1.4 times the normal interval
+# bounds of the mean of linked values, if they are not the bounds of the measure
 _LINKED_BOUNDS: dict[Aggregate, tuple[float, float]] = {
     "geometric mean": (0.0, np.inf),
     "inverse geometric mean": (0.0, np.inf),
@@ -34,25 +34,25 @@ _LINKED_BOUNDS: dict[Aggregate, tuple[float, float]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval:
-    """The interval of each group's number, and how many units it rests on."""
+    """The interval of each group's value, and the number of units that it is computed from."""
 
     ends: Floats  # (2, size) lower and upper; NaN where there is none
-    effective: Floats  # (size,) effective number of the units that are drawn; NaN where they show no spread
+    effective: Floats  # (size,) effective number of the sampled units; NaN where they do not vary
 
 
 class Intervals:
     """Confidence intervals over other test sets, of any number of measures and systems.
 
-    A test set draws units: triples, each with the answers that it is to its questions, or questions with all their
-    answers. Intervals come from the units' parts in the number, see :mod:`kgtrec.kernels.statistics.ratio_intervals`;
-    nothing is random.
+    A test set is a sample of units: triples, each with its answers to its questions, or questions with all their
+    answers. Intervals are computed from the units' parts of the value, see
+    :mod:`kgtrec.kernels.statistics.ratio_intervals`; nothing is random.
 
     Parameters
     ----------
     confidence : float, between 0 and 1
     qrels : Qrels
     triple : (n_answers,) int array, optional
-        The triple of each answer, in the order of the qrels, if triples are drawn; see :func:`drawn_triples`.
+        The triple of each answer, in the order of the qrels, if triples are sampled; see :func:`drawn_triples`.
 
     Raises
     ------
@@ -61,8 +61,7 @@ class Intervals:
     """
 
     def __init__(self, confidence: float, qrels: Qrels, triple: NDArray[np.int64] | None = None) -> None:
-        if not 0 < confidence < 1:
-            raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence}")
+        between_0_and_1("a confidence", confidence)
         self._confidence, self._triple = confidence, triple
         self._question = qrels.question[qrels.grade >= 1]
         self._key: tuple[str, bytes, bytes] | None = None
@@ -70,16 +69,16 @@ class Intervals:
 
     @property
     def drawn(self) -> Drawn:
-        """What another test set draws."""
+        """The unit of sampling."""
         return "question" if self._triple is None else "triple"
 
     def of(
         self, measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str, *, alike: bool
     ) -> Interval:
-        """The interval of each group's number; ``alike``: each question counts alike.
+        """The interval of each group's value; ``alike``: each question counts equally.
 
-        None for z forms, whose yardstick is a spread already, for sums, and where fewer than :func:`least_effective`
-        units carry the number.
+        None for z forms, which are relative to a spread already, for sums, and if the value has fewer than
+        :func:`least_effective` units.
         """
         record = measure.record
         if record.form == "z" or record.aggregate == "sum" or not len(items.value):
@@ -95,7 +94,7 @@ class Intervals:
         return Interval(np.where(effective >= least, ends, np.nan), effective)
 
     def _units_of(self, measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int) -> Units:
-        """The units of the items; those of the measure before most often are."""
+        """The units of the items; usually those of the measure before."""
         key = measure.items, items.question.tobytes(), items.group.tobytes()
         if key != self._key:
             self._key = key
@@ -115,18 +114,18 @@ def units_of_lists(
     group: NDArray[np.int32],
     size: int,
 ) -> Units:
-    """Triples as units of questions: each takes part in the questions that it answers.
+    """Triples as units of questions: each has a part in the questions that it answers.
 
-    A question of m answers gives each of its triples 1 / m of its part. That is all of it where there is one; of more,
-    the others keep the question in the test set when one is not drawn, and its value near to what it was. What is added
-    to questions of their own is that the head and the tail question of a triple are drawn together.
+    A question of m answers gives each of its triples 1 / m of its part. That is exact for one answer; with more, the
+    others keep the question in the test set when one is not sampled, with a similar value. Compared with questions as
+    units, the head and the tail question of a triple are sampled together.
 
     Parameters
     ----------
     triple, question : (n_answers,) int arrays
-        What each answer says, and to which question.
+        The triple and the question of each answer.
     listed, group : (n_items,) int arrays
-        The question of each item, each once, and its group.
+        The question of each item, each only once, and its group.
     size : int
         How many groups there are.
     """
@@ -139,7 +138,7 @@ def units_of_lists(
 
 
 def interval_of(measure: ParsedMeasure | ProvidedMeasure, found: Quotients, confidence: float) -> Floats:
-    """(2, size) the ends of an interval, not yet set against chance, in either order."""
+    """(2, size) the ends of an interval, before adjustment for chance, in either order."""
     record = measure.record
     with np.errstate(divide="ignore", over="ignore"):
         ends: Floats = LINKS[record.aggregate].back(t_interval(found, confidence, _bounds(record)))
@@ -151,11 +150,11 @@ def _bounds(record: Measure) -> tuple[float, float]:
 
 
 def least_effective(measure: ParsedMeasure | ProvidedMeasure, drawn: Drawn, *, alike: bool = False) -> float:
-    """How many effective units it takes to tell an interval; ``alike``: each question counts alike.
+    """The number of effective units that an interval needs; ``alike``: each question counts equally.
 
-    Where one unit that was not drawn may outweigh all that were, a test set with few effective units cannot know what
-    it lacks: of means of ranks, and of measures over answers when questions are drawn, which have any number of
-    answers. Elsewhere a unit's part is bounded, and a few are enough.
+    If one unit that was not sampled may outweigh all others, a test set with few effective units gives no information
+    about it: for means of ranks, and for measures over answers when questions are sampled, which have any number of
+    answers. Otherwise a unit's part is bounded, and a few are enough.
     """
     record = measure.record
     of_ranks = record.aggregate == "inverse mean" or (
@@ -168,8 +167,8 @@ def least_effective(measure: ParsedMeasure | ProvidedMeasure, drawn: Drawn, *, a
 def _of_medians(items: ItemValues, units: Units, confidence: float) -> tuple[Floats, Floats]:
     """Ends of intervals of medians, and their effective numbers of units, by Woodruff's method.
 
-    The share of the weight at or below the median has an interval, and the values at whose ranks its ends stand are
-    the median's.
+    The share of the weight at or below the median has an interval, and the quantiles at its ends are the ends of the
+    median's.
 
     References
     ----------
@@ -194,11 +193,11 @@ def _of_medians(items: ItemValues, units: Units, confidence: float) -> tuple[Flo
 def _set_against_chance(
     measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size: int, name: str, plain: Floats
 ) -> Floats:
-    """(2, size) index forms of what is no mean of items; all else as it is."""
+    """(2, size) index forms of values that are not means of items; others unchanged."""
     record = measure.record
     if record.form == "plain" or record.chance is not None or isinstance(measure, ProvidedMeasure):
         return plain
-    # the chance level of a geometric mean and the like hardly moves with the test set; that of this one stands in
+    # the chance level of a geometric mean and the like hardly varies with the test set, so that of this one is used
     expectation = chance_level(measure, items, size, name)[0]
     with np.errstate(divide="ignore", invalid="ignore"):
         adjusted: Floats = (plain - expectation) / (record.optimum - expectation)
@@ -206,13 +205,13 @@ def _set_against_chance(
 
 
 def drawn_triples(drawn: str | None, qrels: Qrels, collection: Collection | None) -> NDArray[np.int64] | None:
-    """The triples of the answers, if they are what is drawn; None if questions are.
+    """The triples of the answers, if triples are sampled; None if questions are.
 
     Parameters
     ----------
     drawn : {"triple", "question"}, optional
         None: triples, if the relevant judgements are the collection's own answers, which are its test triples; else
-        questions, whose answers people or systems have completed.
+        questions, whose answers were completed by people or systems.
     qrels : Qrels
     collection : Collection, optional
 
@@ -221,8 +220,8 @@ def drawn_triples(drawn: str | None, qrels: Qrels, collection: Collection | None
     KgtrecError
         If ``drawn`` is unknown, or triples are asked for and there is no collection.
     """
-    if drawn not in (None, *DRAWN):
-        raise KgtrecError(f"expected drawn to be {' or '.join(map(repr, DRAWN))}, found {drawn!r}")
+    if drawn is not None:
+        one_of("drawn to be one of", drawn, DRAWN)
     if drawn == "question" or (drawn is None and (collection is None or not _judges_test_triples(qrels, collection))):
         return None
     if collection is None:

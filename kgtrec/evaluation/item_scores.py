@@ -1,18 +1,18 @@
-"""Runs or answer ranks, and qrels, to what each system scored on each answer or question."""
+"""From runs or answer ranks, and qrels, to the score of each system on each answer or question."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
-from kgtrec.errors import CollectionError, MeasureError
-from kgtrec.evaluation.evaluate import Missing, breakdown_of, measured_items, prepared
+from kgtrec.errors import CollectionError, KgtrecError, MeasureError
+from kgtrec.evaluation.evaluate import Missing, breakdown_of, measured_items, prepared, tell_lacking_of
 from kgtrec.evaluation.given import System
 from kgtrec.evaluation.matching import match
 from kgtrec.evaluation.summarise import ItemValues, chance_level, fraction, require_candidates, tell_undefined
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 class ItemScores:
     """A value per system and item; column i is the same answer, or question, for every system.
 
-    Answers stand in the order of the qrels; questions in byte order of their ids. NaN where a measure has no value for
-    an item. How values become one number is told by ``aggregate`` and ``weight``: see
+    Answers are in the order of the qrels; questions in byte order of their ids. NaN where a measure has no value for
+    an item. ``aggregate`` and ``weight`` say how values become one number: see
     ``kgtrec.evaluation.item_scores.totals``.
     """
 
-    measure: str  # as the caller spelled it
+    measure: str  # as spelled by the caller
     items: Literal["answers", "questions"]
     higher_is_better: bool
     aggregate: str  # "mean", "median", "geometric mean", ...: how the values of the items become one number
@@ -55,7 +55,7 @@ class ItemScores:
     questions: Vocabulary
     entity: NDArray[np.int32] | None = None  # (n,) row in entities; None where items are questions
     entities: Vocabulary | None = None
-    weight: NDArray[np.float64] | None = None  # (n,) of at least 0, of any scale; None: each item counts the same
+    weight: NDArray[np.float64] | None = None  # (n,) of at least 0, on any scale; None: each item counts the same
 
     def __len__(self) -> int:
         return len(self.question)
@@ -92,28 +92,33 @@ def item_scores(
     seed: int = 0,
     mixed: bool = False,
 ) -> dict[str, ItemScores]:
-    """What each system scored on each item, with the items of a measure aligned over the systems.
+    """The score of each system on each item, with the items of a measure aligned over the systems.
 
     Parameters
     ----------
     qrels, systems, measures, collection, ties, missing, weights, seed, mixed
-        As :func:`kgtrec.evaluate` takes them.
+        As for :func:`kgtrec.evaluate`.
 
     Returns
     -------
     dict of str to ItemScores
-        Under the measures' names as they were given. Means over the items (:func:`totals`) are what
-        :func:`kgtrec.evaluate` gives: a measure that is set against chance has the items' differences from chance,
-        on a scale on which their mean is the measure.
+        By the measures' names as given. Means over the items (:func:`totals`) are the values of
+        :func:`kgtrec.evaluate`: a measure that is adjusted for chance has the items' differences from chance, scaled
+        so that their mean is the measure.
 
     Raises
     ------
     MeasureError
-        As :func:`kgtrec.evaluate`; or if a measure's number is none of items, such as ``micro.AGMRI``, or a median
+        As :func:`kgtrec.evaluate`; or if a measure has no values of items, such as ``micro.AGMRI``, or is a median
         while the order of ties is left open.
     CollectionError
         As :func:`kgtrec.evaluate`; or if the systems were not scored on the same items, which ``missing="skip"`` may
         cause.
+
+    Warns
+    -----
+    KgtrecWarning
+        As :func:`kgtrec.evaluate`.
 
     Examples
     --------
@@ -130,8 +135,11 @@ def item_scores(
     weighting.tell_fixed(parsed)
     names: list[str] = []
     gathered: dict[str, list[ItemValues]] = {measure.label: [] for measure in parsed}
+    over_questions = any(measure.items == "questions" for measure in parsed)
     for system in found:
         seen = match(system, judgements, ties, seed)
+        if over_questions:
+            tell_lacking_of(seen, judgements, missing, collection)
         names.append(seen.name)
         for measure in parsed:
             items = measured_items(measure, seen, judgements, breakdown, weighting, missing)
@@ -139,8 +147,36 @@ def item_scores(
     return {measure.label: _stacked(measure, tuple(names), gathered[measure.label], judgements) for measure in parsed}
 
 
+def is_scored(given: Any) -> TypeGuard[Mapping[str, ItemScores]]:
+    """Whether a caller holds what :func:`item_scores` gives."""
+    return isinstance(given, Mapping) and all(isinstance(items, ItemScores) for items in given.values())
+
+
+def scored_items(
+    qrels: Any, systems: Any = None, measures: Any = None, *, seed: int = 0, **scoring: Any
+) -> Mapping[str, ItemScores]:
+    """What :func:`item_scores` gives of what it takes; or that itself, in place of ``qrels`` and without systems.
+
+    Raises
+    ------
+    KgtrecError
+        If there is neither; or as :func:`item_scores`.
+
+    Examples
+    --------
+    >>> scores = scored_items({"q1": {"a": 1}}, {"one": {"q1": {"a": 0.5}}}, "RR")
+    >>> scored_items(scores) is scores
+    True
+    """
+    if systems is not None:
+        return item_scores(qrels, systems, measures, seed=seed, **scoring)
+    if not is_scored(qrels) or measures is not None or scoring:
+        raise KgtrecError("expected systems to score, found none; item scores are scored already")
+    return qrels
+
+
 def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, name: str) -> ItemValues:
-    """ItemValues whose values the measure's number is aggregated from as they stand."""
+    """ItemValues from whose values the measure is aggregated directly."""
     record = measure.record
     if items.open_ranks is not None:
         raise MeasureError(
@@ -151,8 +187,8 @@ def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, name:
         return items
     if record.chance is None:
         raise MeasureError(
-            f"{measure.label} sets one number of all items against chance, and so has no values of items; use "
-            f"{record.adjusts or 'the plain measure'}, which ranks systems alike"
+            f"{measure.label} compares one number of all items with chance, and so has no values of items; use "
+            f"{record.adjusts or 'the plain measure'}, which orders systems in the same way"
         )
     require_candidates(measure, items, name)
     above, below = fraction(measure, items)
@@ -164,7 +200,7 @@ def _as_terms(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, name:
         value = flip * above / (below.mean() * spread)
     if below.mean() * spread == 0:
         value = np.full(len(value), np.nan)
-        tell_undefined(measure, name, "chance leaves no room, as when every list has one candidate")
+        tell_undefined(measure, name, "chance gives the best value too, as when every list has one candidate")
     return replace(items, value=value, weight=None)
 
 
@@ -198,7 +234,7 @@ def _stacked(
 
 
 def higher_is_better(measure: ParsedMeasure | ProvidedMeasure) -> bool:
-    """Whether a better system has the higher number.
+    """Whether a better system has the higher value.
 
     Examples
     --------
@@ -212,16 +248,16 @@ def higher_is_better(measure: ParsedMeasure | ProvidedMeasure) -> bool:
 
 
 def terms(scores: ItemScores) -> NDArray[np.float64]:
-    """(systems, n) values whose plain mean per system decides the measure's number.
+    """(systems, n) values whose plain mean per system determines the measure's value.
 
     They are the values themselves for means; their logarithms for geometric means, their inverses for harmonic ones;
-    and each times its weight over the mean weight. Paired tests of a measure are tests of the means of these.
-    The direction stays that of the linked values: see :func:`higher_terms_are_better`.
+    and each times its weight divided by the mean weight. Paired tests of a measure are tests of the means of these.
+    The direction is that of the linked values: see :func:`higher_terms_are_better`.
 
     Raises
     ------
     MeasureError
-        If the number is no mean of items, such as a median.
+        If the value is not a mean of items, such as a median.
 
     Examples
     --------
@@ -244,15 +280,15 @@ def terms(scores: ItemScores) -> NDArray[np.float64]:
 def higher_terms_are_better(scores: ItemScores) -> bool:
     """Whether a better system has the higher mean of :func:`terms`.
 
-    It is the other way round than for the measure's number where that falls as the mean rises: harmonic means and the
-    inverses of means.
+    It is the opposite of the measure's direction where that falls as the mean rises: harmonic means and the inverses
+    of means.
     """
     falls = scores.aggregate in ("harmonic mean", "inverse mean", "inverse geometric mean")
     return scores.higher_is_better != falls
 
 
 def totals(scores: ItemScores) -> NDArray[np.float64]:
-    """(systems,) the measure's number, as :func:`kgtrec.evaluate` gives it."""
+    """(systems,) the measure's value, as in :func:`kgtrec.evaluate`."""
     n_systems, n = scores.value.shape
     group = np.repeat(np.arange(n_systems, dtype=np.int32), n)
     weight = None if scores.weight is None else np.tile(scores.weight, n_systems)

@@ -1,8 +1,9 @@
-"""A system's run or answer ranks, held against qrels: where the judged entities stand."""
+"""A system's run or answer ranks, matched with qrels: the positions of the judged entities."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, nearest, warn, whole_number
+from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.tied_ranking import TiedRanking
 from kgtrec.kernels.ranking.positions import (
@@ -26,6 +27,8 @@ from kgtrec.kernels.ranking.positions import (
 )
 from kgtrec.kernels.sampling.random_order import mixed, places_among_unknown, places_by_key
 
+Below = Literal["best", "worst"]
+BELOW: tuple[Below, ...] = ("best", "worst")
 _ROWS_AT_A_TIME = 1 << 17
 _TABLE_BITS = 20
 
@@ -36,57 +39,65 @@ class RankedAnswers:
 
     question: NDArray[np.int32]  # (n,) row in the qrels' questions
     entity: NDArray[np.int32]  # (n,) row in the qrels' entities
-    rank: NDArray[np.float64]  # (n,) from 1; the mean of best and worst where the order of ties is left open
-    candidates: NDArray[np.int64]  # (n,) how many the answer was ranked among, itself included
+    rank: NDArray[np.float64]  # (n,) 1-based; the mean of best and worst if the order of ties is left open
+    candidates: NDArray[np.int64]  # (n,) how many the answer was ranked among, including itself
     best: NDArray[np.int64]  # (n,) the optimistic rank
     worst: NDArray[np.int64]  # (n,) the pessimistic rank
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Where each judged entity that the system returned stands in the list, in no order."""
+    """The position of each judged entity that the system returned, in no order."""
 
     judged: NDArray[np.intp]  # (m,) row of the qrels
-    first: NDArray[np.int64]  # (m,) first place of the group of candidates that it ties with, from 1
-    size: NDArray[np.int64]  # (m,) how many candidates are in that group, itself included
-    position: NDArray[np.float64]  # (m,) its place under the rule for ties
+    first: NDArray[np.int64]  # (m,) 1-based first position of the group of candidates tied with it
+    size: NDArray[np.int64]  # (m,) how many candidates are in that group, including itself
+    position: NDArray[np.float64]  # (m,) its position by the rule for ties
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatchedSystem:
-    """One system, seen through one set of qrels and one rule for ties."""
+    """One system with one set of qrels and one rule for ties."""
 
     name: str
     ties: str
-    ranking: JudgedRanking  # under "expected" that of the realistic rule, for what depends on no order
-    tied_ranking: TiedRanking | None  # under "expected" what measures are given instead; None under all other rules
-    answers: RankedAnswers | None  # None for a run, which is cut and so has no exact ranks
-    group_size: NDArray[np.int64]  # (r,) of each relevant, retrieved entity: how many candidates tie, itself included
-    run: Run | None  # what ir-measures' own providers are given; None for answer ranks
-    places: Places  # what `ranking` was made of
+    ranking: JudgedRanking  # for "expected" that of the realistic rule, for what does not depend on the order
+    tied_ranking: TiedRanking | None  # for "expected" the input of measures instead; None for all other rules
+    answers: RankedAnswers | None  # None for a run, which is cut and has no exact ranks
+    group_size: NDArray[np.int64]  # (r,) for each relevant, retrieved entity: how many candidates tie, including itself
+    run: Run | None  # input of ir-measures' own providers; None for answer ranks
+    places: Places  # from which `ranking` was made
+    is_cut: bool = False  # whether judged candidates are below the ends of cut lists, and so at no known place
+    # with `below`: answers of different grades may stand in orders that neither end of a measure of grades has
+    grades_open: bool = False
 
     @property
     def tied(self) -> float:
-        """Share of the relevant, retrieved entities that another candidate ties with."""
+        """Share of the relevant, retrieved entities that are tied with another candidate."""
         return float(np.mean(self.group_size > 1)) if len(self.group_size) else 0.0
 
 
-def match(system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None, seed: int = 0) -> MatchedSystem:
-    """Hold one system against qrels.
+def match(
+    system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None, seed: int = 0, below: Below | None = None
+) -> MatchedSystem:
+    """Match one system with qrels.
 
-    Answer ranks stand where ranking the scores again with these qrels would have them, whatever was an answer when
-    they were ranked.
+    Answer ranks are those that ranking the scores again with these qrels would give, independent of the answers at the
+    time of ranking.
 
     Parameters
     ----------
     system : Run or AnswerRanks
     qrels : Qrels
     ties : {"trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic"}, optional
-        ``trec`` (a run's default) breaks ties by label, as trec_eval does; answer ranks, which do not know the
-        labels of all tied candidates, default to ``realistic`` and take all others. ``expected`` leaves the order of
-        tied candidates open, and ``nondeterministic`` draws one at random.
+        ``trec`` (a run's default) breaks ties by label, as in trec_eval; answer ranks, which do not have the labels of
+        all tied candidates, default to ``realistic`` and accept all others. ``expected`` leaves the order of tied
+        candidates open, and ``nondeterministic`` draws one at random.
     seed : int
-        Of the random order; that depends on the seed and on the labels of what is judged alone.
+        Of the random order, which depends only on it and on the labels of the judged pairs.
+    below : {"best", "worst"}, optional
+        Where relevant entities below the end of a cut list stand (:attr:`AnswerRanks.cut`): right below it, or last of
+        all candidates; judged wrong ones the other way round. Default: they tie with all that the list lacks.
 
     Raises
     ------
@@ -97,23 +108,20 @@ def match(system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None, seed
     """
     if ties is None:
         ties = "trec" if isinstance(system, Run) else "realistic"
-    if ties not in TIE_POLICIES:
-        raise KgtrecError(
-            f"expected a tie rule of {', '.join(TIE_POLICIES)}, found {ties!r}{nearest(ties, TIE_POLICIES)}"
-        )
+    one_of("a tie rule of", ties, TIE_POLICIES)
     seed = whole_number("seed", seed, least=None)
     if isinstance(system, Run):
         return _judge_run(system, qrels, ties, seed)
     if ties == "trec":
         raise KgtrecError(
-            "an answer-rank table has no tie rule 'trec': it does not hold the labels of all tied candidates; "
+            "an answer-rank table has no tie rule 'trec': it does not have the labels of all tied candidates; "
             f"choose one of {', '.join(TIE_POLICIES[1:])}, or evaluate the run"
         )
-    return _judge_ranks(system, qrels, ties, int(seed))
+    return _judge_ranks(system, qrels, ties, int(seed), below)
 
 
 def _by_counts(ties: str) -> Ties:
-    """The rule that counts alone decide; where the order is left open, the one whose ranks are the mean ranks."""
+    """The rule for counts; if the order is left open, the one whose ranks are the mean ranks."""
     return next((rule for rule in TIES if rule == ties), "realistic")
 
 
@@ -145,9 +153,9 @@ def _judge_run(run: Run, qrels: Qrels, ties: str, seed: int) -> MatchedSystem:
 def _tied_groups(
     run: Run, row: NDArray[np.intp], place: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First place and size of the group of equal scores that each of ``row`` stands in."""
+    """First position and size of the group of equal scores of each of ``row``."""
     like_above = (run.score[1:] == run.score[:-1]) & (run.question[1:] == run.question[:-1])
-    tied = np.flatnonzero(like_above) + 1  # rows that tie with the row above; each stretch of them is one group
+    tied = np.flatnonzero(like_above) + 1  # rows tied with the row above; each stretch of them is one group
     begins = np.append(True, np.diff(tied) > 1)[: len(tied)]
     first_row = tied[begins] - 1
     last_row = tied[np.append(begins[1:], True)[: len(tied)]]
@@ -168,8 +176,8 @@ def _shuffled_places(
     size: NDArray[np.int64],
     seed: int,
 ) -> NDArray[np.int64]:
-    """(n,) places of some rows of the run after a random order of each group of equal scores."""
-    top = row - (place - first)  # the row of the run where each one's group begins
+    """(n,) positions of some rows of the run with each group of equal scores in random order."""
+    top = row - (place - first)  # the row of the run at which each group begins
     starts, where = np.unique(top[size > 1], return_index=True)
     sizes = size[size > 1][where]
     group = np.repeat(np.arange(len(starts)), sizes)
@@ -184,24 +192,26 @@ def _shuffled_places(
 
 
 def _keys(system: Run | AnswerRanks, rows: NDArray[np.intp] | slice, seed: int) -> NDArray[np.uint64]:
-    """(n,) what is random about each row: a hash of seed, question label and entity label."""
+    """(n,) random key of each row: a hash of seed, question label and entity label."""
     question, entity = label_hashes(system.questions), label_hashes(system.entities)
     return mixed(seed, question[system.question[rows]], entity[system.entity[rows]])
 
 
-def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> MatchedSystem:
+def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int, below: Below | None) -> MatchedSystem:
     question = _question_codes(ranks.name, ranks.questions, qrels)
     row, judged = _pairs_found(question, ranks.question, ranks.entity, ranks.entities, qrels)
     _require_relevant(ranks, qrels, judged)
 
-    is_answer = np.zeros(len(ranks), np.bool_)  # of questions that are not judged, it does not matter
+    is_answer = ranks.answer & (question[ranks.question] < 0)  # those of questions that are not judged stay
     is_answer[row[qrels.grade[judged] >= 1]] = True
-    counts = _counts(ranks, is_answer)
+    row_grade = np.zeros(len(ranks), np.int64)
+    row_grade[row] = qrels.grade[judged]
+    counts = _counts(ranks, is_answer, row_grade, below)
     num_retrieved = np.zeros(len(qrels.questions), np.int64)
     asked = question[ranks.question]
     num_retrieved[asked[asked >= 0]] = counts.length[asked >= 0]
 
-    listed = counts.is_listed[row]  # what was filtered and is judged wrong is not in the list
+    listed = counts.is_listed[row]  # filtered entities that are judged wrong are not in the list
     row, judged = row[listed], judged[listed]
     counts, grade, rule = counts.of(row), qrels.grade[judged], _by_counts(ties)
     relevant = grade >= 1
@@ -218,12 +228,11 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> Matc
     if ties == "expected":
         tied_ranking = _tied_ranking(qrels, num_retrieved, judged, counts.listed_above + 1, counts.listed_tied + 1)
 
-    if "test" in ranks.filtered_by:
-        above, tied, candidates = counts.above, counts.tied, counts.n_other + 1
-        if shuffled is not None:
-            shuffled = shuffled - higher_and_equal(ranks.question[row], -position, relevant)[0]
-    else:
-        above, tied, candidates = counts.listed_above, counts.listed_tied, counts.length
+    above, tied = counts.above, counts.tied
+    if shuffled is not None and "test" in ranks.filtered_by:
+        shuffled = shuffled - higher_and_equal(ranks.question[row], -position, relevant)[0]
+    elif shuffled is not None:
+        shuffled = shuffled - counts.listed_above + above
     rank = rank_among(above, tied, rule) if shuffled is None else shuffled.astype(np.float64)
     answers = np.flatnonzero(relevant)
     answers = answers[np.argsort(judged[answers])]  # the order of the qrels
@@ -231,25 +240,32 @@ def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int) -> Matc
         qrels.question[judged[answers]],
         qrels.entity[judged[answers]],
         rank[answers],
-        candidates[answers],
+        counts.candidates[answers],
         (above + 1)[answers],
         (above + tied + 1)[answers],
     )
+    # what is below a cut list ties by ignorance, not by its scores
+    of_scores = relevant if ranks.cut is None else relevant & ~ranks.cut[row]
+    group_size = np.where(of_scores, counts.listed_tied + 1, 1)[relevant]
     places = Places(judged, counts.listed_above + 1, counts.listed_tied + 1, position)
-    return MatchedSystem(ranks.name, ties, ranking, tied_ranking, micro, counts.listed_tied[relevant] + 1, None, places)
+    is_cut, grades_open = False, False
+    if ranks.cut is not None:
+        is_cut = bool(ranks.cut[row].any())
+        grades_open = below is not None and _grades_open(ranks, ranks.cut, is_answer, row_grade)
+    return MatchedSystem(ranks.name, ties, ranking, tied_ranking, micro, group_size, None, places, is_cut, grades_open)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Counts:
-    """Where rows of an answer-rank table stand, in the terms of :class:`AnswerRanks`, and in the list with answers."""
+    """Counts for rows of an answer-rank table: of what an answer is ranked among, and of the list with answers."""
 
-    above: NDArray[np.int64]  # (n,) candidates that are no answers and score higher
-    tied: NDArray[np.int64]  # (n,) those that score the same
-    n_other: NDArray[np.int64]  # (n,) all of them, the row's own entity left out
-    listed_above: NDArray[np.int64]  # (n,) candidates that score higher, answers included
-    listed_tied: NDArray[np.int64]  # (n,) others that score the same, answers included
+    above: NDArray[np.int64]  # (n,) what scores higher: candidates that are not answers, or if raw, all
+    tied: NDArray[np.int64]  # (n,) others of these that score the same
+    candidates: NDArray[np.int64]  # (n,) all of these, and the row itself
+    listed_above: NDArray[np.int64]  # (n,) candidates that score higher, including answers
+    listed_tied: NDArray[np.int64]  # (n,) others that score the same, including answers
     length: NDArray[np.int64]  # (n,) of the list of all candidates of the question
-    is_listed: NDArray[np.bool_]  # (n,) False: filtered, and no answer
+    is_listed: NDArray[np.bool_]  # (n,) False: filtered, and not an answer
 
     def of(self, row: NDArray[np.intp]) -> _Counts:
         """Those of some rows."""
@@ -259,50 +275,209 @@ class _Counts:
 def ranked_again(
     ranks: AnswerRanks, is_answer: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """What ranking the scores again would count, if these rows were the answers, and not those of the time.
+    """The counts of ranking the scores again with these rows as the answers, instead of the earlier ones.
 
-    An answer of the time that is none now becomes a candidate like any other, which counts wherever it stands above;
-    a candidate of the time that is an answer now is no longer counted. The table has the score of either, so that
-    nothing is estimated. Entities known from a filtered split were never counted.
+    An earlier answer that is not one now becomes a candidate like any other, which counts wherever it scores higher;
+    an earlier candidate that is an answer now is no longer counted. The table has the scores of both, so that the
+    result is exact. Entities known from a filtered split were never counted.
 
     Parameters
     ----------
     ranks : AnswerRanks
     is_answer : (n,) bool array
-        Of each row.
+        Whether each row is an answer.
 
     Returns
     -------
     above, tied, n_other : (n,) int arrays
-        In the terms of :class:`AnswerRanks`.
+        As in :class:`AnswerRanks`.
+
+    Raises
+    ------
+    CollectionError
+        If an earlier answer below the end of its cut list may stand above, or tie with, an entity of a longer list.
     """
+    _require_places(ranks, ranks.answer & ~is_answer)
     question, n = ranks.question, len(ranks.questions)
     above, tied, n_other = (getattr(ranks, name).astype(np.int64) for name in ("above", "tied", "n_other"))
     for changed, sign in ((ranks.answer & ~is_answer, 1), (_were_candidates(ranks) & is_answer, -1)):
         if changed.any():
-            higher, equal = higher_and_equal(question, ranks.score, changed)
+            higher, equal = _higher_and_equal(ranks, changed)
             above += sign * higher
             tied += sign * equal
             n_other += sign * (np.bincount(question[changed], minlength=n)[question] - changed)
     return above, tied, n_other
 
 
-def _counts(ranks: AnswerRanks, is_answer: NDArray[np.bool_]) -> _Counts:
-    """The same, and the places in the list with answers, which a filtered entity that is an answer now has joined."""
+def _require_places(ranks: AnswerRanks, gone: NDArray[np.bool_]) -> None:
+    """Refuse earlier answers below the end of a list where another list of the question has a row further down."""
+    if ranks.cut is None or not (gone & ranks.cut).any():
+        return
+    question, above = ranks.question, ranks.above.astype(np.int64)
+    is_gone = gone & ranks.cut
+    reach = np.full(len(ranks.questions), np.iinfo(np.int64).max)
+    np.minimum.at(reach, question[is_gone], above[is_gone])
+    place = _place(ranks)
+    ties = (place >= above + 1) | (higher_and_equal(question, -place, np.ones(len(ranks), np.bool_))[1] > 0)
+    unsure = np.unique(question[~ranks.cut & ((above > reach[question]) | (ties & (above == reach[question])))])
+    lost = np.flatnonzero(is_gone & np.isin(question, unsure))
+    if len(lost):
+        first = ranks.questions[question[lost[0]]], ranks.entities[ranks.entity[lost[0]]]
+        raise CollectionError(
+            f"{ranks.name}: expected earlier answers whose places are known, or that are answers still, found "
+            f"{len(lost):,} below the ends of cut lists, such as ({first[0]}, {first[1]}), while other answers of the "
+            "question are further down in theirs; longer lists, or scores, have all places"
+        )
+
+
+def _higher_and_equal(ranks: AnswerRanks, changed: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Per row, how many other changed rows of its question are among what stands above it, and what ties with it.
+
+    A row below the end of a cut list has only those above it that its counts have there: the others, further down in a
+    longer list or below its end too, are among what it ties with.
+    """
+    question, place = ranks.question, _place(ranks)
+    higher, equal = higher_and_equal(question, -place, changed)
+    if ranks.cut is None:
+        return higher, equal
+    rows = np.flatnonzero(ranks.cut)
+    counted = np.r_[changed, np.zeros(len(rows), np.bool_)]
+    from_end = np.r_[place, ranks.above[rows] + 1.0]
+    above = higher_and_equal(np.r_[question, question[rows]], -from_end, counted)[0]
+    others = np.bincount(question[changed], minlength=len(ranks.questions))[question] - changed
+    higher[rows] = above[len(question) :]
+    equal[rows] = (others - higher)[rows]
+    return higher, equal
+
+
+def _place(ranks: AnswerRanks) -> NDArray[np.float64]:
+    """(n,) minus the scores, which orders the rows of a question; what is below the end of a cut list is last.
+
+    For lists it is the number of candidates down to the entity, see :func:`kgtrec.ranking.rank_lists`.
+    """
+    return -ranks.score if ranks.cut is None else np.where(ranks.cut, np.inf, -ranks.score)
+
+
+def _counts(ranks: AnswerRanks, is_answer: NDArray[np.bool_], grade: NDArray[np.int64], below: Below | None) -> _Counts:
+    """The same, and the counts in the list with answers, which includes filtered entities that are answers now."""
     above, tied, n_other = ranked_again(ranks, is_answer)
-    question = ranks.question
-    higher, equal = higher_and_equal(question, ranks.score, is_answer)
-    n_answers = np.bincount(question[is_answer], minlength=len(ranks.questions))[question]
+    question, place, cut = ranks.question, _place(ranks), ranks.cut
     is_other = ~is_answer & (ranks.answer | _were_candidates(ranks))
-    length = n_other + is_other + n_answers
-    return _Counts(above, tied, n_other, above + higher, tied + equal, length, is_answer | is_other)
+    length = n_other + is_other + np.bincount(question[is_answer], minlength=len(ranks.questions))[question]
+    if cut is not None and below is not None:
+        is_first = cut & (is_answer == (below == "best"))
+        place = _settled(ranks, cut, is_first, grade)
+        above, tied = _settled_counts(question, place, cut, is_first, is_other, above, tied)
+    higher, equal = higher_and_equal(question, -place, is_answer)
+    listed_above, listed_tied = above + higher, tied + equal
+    if cut is not None and below is None:
+        first = _ends_of_lists(ranks, cut, above, tied, n_other, is_answer, is_other)
+        listed_above, listed_tied = np.where(cut, first, listed_above), np.where(cut, length - first - 1, listed_tied)
+    is_listed = is_answer | is_other
+    if "test" in ranks.filtered_by:
+        return _Counts(above, tied, n_other + 1, listed_above, listed_tied, length, is_listed)
+    raw_above, raw_tied = listed_above, listed_tied
+    if cut is not None and below is not None:
+        # each answer on its own: at best no other one that is below the end of a list is above it, at worst all are
+        highest = _settled(ranks, cut, cut, grade)
+        higher, equal = higher_and_equal(question, -highest, is_answer if below == "worst" else is_answer & ~cut)
+        raw_above, raw_tied = above + higher, tied + np.where(cut, 0, equal)
+        raw_above = np.where(cut & (below == "worst"), length - 1, raw_above)
+    return _Counts(raw_above, raw_tied, length, listed_above, listed_tied, length, is_listed)
+
+
+def _ends_of_lists(
+    ranks: AnswerRanks,
+    cut: NDArray[np.bool_],
+    above: NDArray[np.int64],
+    tied: NDArray[np.int64],
+    n_other: NDArray[np.int64],
+    is_answer: NDArray[np.bool_],
+    is_other: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """(n,) how many of each question's list of all candidates stand above all that is below the ends of its cut lists.
+
+    Where the lists of one question have different lengths, the longest counts.
+    """
+    question, n = ranks.question, len(ranks.questions)
+    ends = np.zeros(n, np.int64)
+    np.maximum.at(ends, question, np.where(is_answer | is_other, above + np.where(cut, 0, tied + is_other), 0))
+    # lists that contradict each other may have more candidates than there are
+    others = n_other + is_other - np.bincount(question[cut & is_other], minlength=n)[question]
+    placed = np.bincount(question[is_answer & ~cut], minlength=n)
+    found: NDArray[np.int64] = np.minimum(ends[question], others) + placed[question]
+    return found
+
+
+def _settled(
+    ranks: AnswerRanks, cut: NDArray[np.bool_], is_first: NDArray[np.bool_], grade: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """(n,) places where rows below the ends of cut lists are right below them (``is_first``), or last of all.
+
+    What is right below the end of a list follows all entities between its last candidate and the next; of several, the
+    one of the highest grade comes first. Of several that are last of all, it comes last. Each has a place of its own,
+    those of one grade in the order of their labels.
+    """
+    question = ranks.question
+    is_last = cut & ~is_first
+    place = np.select([is_first, is_last], [ranks.above + 1.0, np.inf], _place(ranks))
+    by_grade = np.select([is_first, is_last], [-grade, grade], 0)
+    by_label = np.where(cut, ranks.entities.byte_order[ranks.entity], 0)
+    order = np.lexsort((by_label, by_grade, ~cut, place, question))
+    new = cut[order]
+    new[1:] |= new[:-1] | (place[order][1:] != place[order][:-1]) | (question[order][1:] != question[order][:-1])
+    place[order] = np.cumsum(new)
+    return place
+
+
+def _settled_counts(
+    question: NDArray[np.int32],
+    place: NDArray[np.float64],
+    cut: NDArray[np.bool_],
+    is_first: NDArray[np.bool_],
+    is_other: NDArray[np.bool_],
+    above: NDArray[np.int64],
+    tied: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many candidates are above each row in these places, and how many tie with it.
+
+    The candidates among the rows below the ends of lists are in no row's ``above`` yet, and in ``tied`` of all of them.
+    """
+    counted = cut & is_other
+    higher = higher_and_equal(question, -place, counted)[0]
+    others = np.bincount(question[counted], minlength=int(question.max(initial=0)) + 1)[question] - counted
+    found = np.select([is_first, cut], [above + higher, above + tied - (others - higher)], above)
+    return found, np.where(cut, 0, tied)
+
+
+def _grades_open(
+    ranks: AnswerRanks, cut: NDArray[np.bool_], is_answer: NDArray[np.bool_], grade: NDArray[np.int64]
+) -> bool:
+    """Whether answers of different grades may stand in orders that neither end of a measure of grades has.
+
+    They may where lists of one question have different lengths, so that an answer below the end of one may be above, or
+    below, an answer of another grade further down. Right below one end the highest grade is first, or last.
+    """
+    own, place = is_answer & cut, np.where(cut, ranks.above + 1.0, _place(ranks))
+    first = np.full(len(ranks.questions), np.inf)
+    np.minimum.at(first, ranks.question[own], place[own])
+    rows = np.flatnonzero(own | (is_answer & (place >= first[ranks.question])))
+    if len(rows) == 0:
+        return False
+    rows = rows[np.argsort(ranks.question[rows], kind="stable")]
+    start = np.flatnonzero(np.r_[True, np.diff(ranks.question[rows]) > 0])
+    several = [
+        np.maximum.reduceat(each[rows], start) > np.minimum.reduceat(each[rows], start)
+        for each in (np.where(cut, place, place + 0.5), grade)
+    ]
+    return bool((several[0] & several[1]).any())
 
 
 def _were_candidates(ranks: AnswerRanks) -> NDArray[np.bool_]:
-    """(n,) which rows were candidates and no answers when the scores were ranked; the table tells by its counts.
+    """(n,) which rows were candidates and not answers when the scores were ranked, by the counts in the table.
 
-    Such a row has one other candidate less than the answers of its question, since it does not count itself. One that
-    was filtered has as many. Where a question has rows of one kind only and no answer, they are taken for candidates.
+    Such a row has one other candidate fewer than the answers of its question, since it does not count itself. A
+    filtered one has as many. If a question has rows of only one kind and no answer, they are assumed to be candidates.
     """
     question, n_other = ranks.question, ranks.n_other.astype(np.int64)
     most = np.zeros(len(ranks.questions), np.int64)
@@ -313,13 +488,15 @@ def _were_candidates(ranks: AnswerRanks) -> NDArray[np.bool_]:
 
 
 def _places_at_random(ranks: AnswerRanks, row: NDArray[np.intp], counts: _Counts, seed: int) -> NDArray[np.int64]:
-    """(n,) places of some rows in the list of all candidates, in one random order of those that tie."""
+    """(n,) positions of some rows in the list of all candidates, in one random order of tied ones."""
     question, first = ranks.question[row], counts.listed_above
     order = np.lexsort((first, question))
     new = np.r_[True, (question[order][1:] != question[order][:-1]) | (first[order][1:] != first[order][:-1])]
     group = np.empty(len(row), np.int64)
     group[order] = np.cumsum(new[: len(row)]) - 1
-    return first + places_among_unknown(group, counts.listed_tied + 1, _keys(ranks, row, seed))
+    size = np.bincount(group)  # lists that contradict each other may have more entities in a place than each has there
+    np.maximum.at(size, group, counts.listed_tied + 1)
+    return first + places_among_unknown(group, size[group], _keys(ranks, row, seed))
 
 
 def _tied_ranking(
@@ -377,7 +554,7 @@ def _report_questions(run: Run, question: NDArray[np.int32]) -> None:
     if len(unknown):
         names = ", ".join(run.questions[code] for code in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
         doubt = (
-            "; if these qrels are of another collection, such as a sample, the same ids may stand for other questions "
+            "; if these qrels are of another collection, such as a sample, the same ids may mean other questions "
             "there: see kgtrec check"
             if not run.collection and 2 * len(unknown) > len(run.questions)
             else ""
@@ -388,14 +565,14 @@ def _report_questions(run: Run, question: NDArray[np.int32]) -> None:
 def _pairs_found(
     question: NDArray[np.int32], rows: NDArray[np.int32], entity: NDArray[np.int32], entities: Vocabulary, qrels: Qrels
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows of a system's table that are judged, and the row of the qrels that judges each.
+    """Rows of a system's table that are judged, and the row of the qrels of each.
 
-    ``question`` has the qrels' code of each of the system's questions, ``rows`` and ``entity`` the system's codes.
+    ``question`` has the qrels' codes of the system's questions, ``rows`` and ``entity`` the system's codes.
     """
     codes = qrels.entities.encode(entities.labels)
     n_entities = np.int64(max(len(qrels.entities), 1))
     judged_keys = qrels.question * n_entities + qrels.entity  # sorted, as the qrels are
-    # one look at a table of hashes rules out almost every row; only the others are searched for
+    # a table of hashes rules out almost every row; only the others are searched for
     is_hash_of_one = np.zeros(1 << _TABLE_BITS, np.bool_)
     is_hash_of_one[pair_hashes(qrels.question, qrels.entity, _TABLE_BITS)] = True
     found_rows, found_judged = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
@@ -441,7 +618,7 @@ def unranked(ranks: AnswerRanks, qrels: Qrels) -> NDArray[np.intp]:
 
 
 def _without(qrels: Qrels, judged: NDArray[np.intp]) -> NDArray[np.intp]:
-    """(n,) rows of the qrels that are none of ``judged``."""
+    """(n,) rows of the qrels that are not in ``judged``."""
     without = np.ones(len(qrels), np.bool_)
     without[judged] = False
     return np.flatnonzero(without)

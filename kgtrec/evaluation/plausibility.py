@@ -1,4 +1,4 @@
-"""What may be right and is most likely a mistake: known answers in runs, systems like chance, swapped files."""
+"""Inputs that may be right but are probably mistakes: known answers in runs, systems like chance, swapped files."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from kgtrec.kernels.integer_keys import is_among_sorted
 from kgtrec.kernels.ranking.rank_column import OffPlace, off_place
 
 _ROWS_AT_A_TIME = 1 << 20
-_CHANCE = 1.96  # standard deviations: the interval of 95% holds what chance gives
-_FAR_ABOVE, _SURELY_ABOVE = 0.5, 10.0  # index and standard deviations of a system that another is held against
-_MOST_LISTED = 0.5  # of the candidates, by runs that can tell anything by which ones they list
+_CHANCE = 1.96  # standard deviations: the 95% interval of chance
+_FAR_ABOVE, _SURELY_ABOVE = 0.5, 10.0  # index and standard deviations of a system that others are compared with
+_MOST_LISTED = 0.5  # share of the candidates; the lists of a run with more show nothing
 _MANY_RELATIONS = 1000
-_MANY_ENDS, _SWAPPED = 20, 10  # ends of triples that tell something, and how many times more of them are at odds
+_MANY_ENDS, _SWAPPED = 20, 10  # informative ends of triples, and how many times more of them are swapped than not
 
 
 @dataclass(frozen=True, slots=True)
 class RankColumn:
-    """What the ranks say that a file's lines state."""
+    """What the rank column of a file shows."""
 
     off: OffPlace  # lines whose rank contradicts their score
-    no_number: NDArray[np.intp]  # (n,) lines whose rank is no number
+    no_number: NDArray[np.intp]  # (n,) lines whose rank is not a number
 
 
 def read_ranks(labels: list[str], codes: NDArray[np.int32]) -> NDArray[np.float64]:
-    """(n,) ranks as numbers, NaN where one is none.
+    """(n,) ranks as numbers, NaN where one is not a number.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def _number(label: str) -> float:
 
 
 def check_ranks(question: NDArray[np.int32], rank: NDArray[np.float64], score: NDArray[np.float64]) -> RankColumn:
-    """Hold the rank column of a run against its scores; lines whose rank is NaN are set apart."""
+    """Compare the rank column of a run with its scores; lines whose rank is NaN are listed separately."""
     is_number = ~np.isnan(rank)
     if is_number.all():
         return RankColumn(off_place(question, rank, score), np.zeros(0, np.intp))
@@ -62,7 +62,7 @@ def check_ranks(question: NDArray[np.int32], rank: NDArray[np.float64], score: N
 
 
 def questions_of_one_score(run: Run) -> tuple[NDArray[np.int32], int]:
-    """The questions that list several candidates, all of one score, and how many list several.
+    """The questions that list several candidates, all with one score, and how many list several.
 
     Examples
     --------
@@ -84,14 +84,14 @@ def questions_of_one_score(run: Run) -> tuple[NDArray[np.int32], int]:
 class KnownListed:
     """Known answers in the lists of a run."""
 
-    by_split: Mapping[str, int]  # of train, valid, test (left out of the questions): how many rows, where there are any
+    by_split: Mapping[str, int]  # of train, valid, test (left out of the questions): number of rows, if any
     rows: int
     questions: int
     example: tuple[str, str]  # question and entity
 
 
 def known_listed(run: Run, collection: Collection) -> KnownListed | None:
-    """Which entities that a run lists are known to answer the question; None if it lists none of them."""
+    """The known answers that a run lists; None if it lists none."""
     known, n_entities = collection.known, len(collection.entities)
     question_of = collection.questions.ids.encode(run.questions.labels)
     entity_of = collection.entities.encode(run.entities.labels)
@@ -118,26 +118,26 @@ def known_listed(run: Run, collection: Collection) -> KnownListed | None:
 
 @dataclass(frozen=True, slots=True)
 class AgainstChance:
-    """How far a system's answers stand from where chance would put them."""
+    """How much better than chance a system ranks its answers."""
 
     name: str
-    index: float  # 0 = chance, 1 = best: AMRI of answer ranks, the same of the share of answers that a run lists
+    index: float  # 0 = chance, 1 = best: AMRI of answer ranks, the same for the share of answers that a run lists
     z: float  # standard deviations better than chance
 
 
 def against_chance(seen: MatchedSystem, n_entities: int) -> AgainstChance | None:
-    """Set a system against chance: exact ranks by their mean, a cut run by how many answers it lists.
+    """Compare a system with chance: exact ranks by their mean, a cut run by how many answers it lists.
 
     Parameters
     ----------
     seen : MatchedSystem
     n_entities : int
-        How many candidates a question has at the most, of which a run lists some.
+        The largest number of candidates of a question, of which a run lists some.
 
     Returns
     -------
     AgainstChance or None
-        None where nothing can be told: no answers, or lists of most candidates.
+        None if there is no information: no answers, or lists of most candidates.
     """
     if seen.answers is not None:
         n = seen.answers.candidates.astype(np.float64)
@@ -148,7 +148,7 @@ def against_chance(seen: MatchedSystem, n_entities: int) -> AgainstChance | None
         relevant = ranking.judged_grade >= 1
         share = np.minimum(ranking.num_retrieved[ranking.judged_question[relevant]] / max(n_entities, 1), 1.0)
         if len(share) == 0 or share.mean() > _MOST_LISTED:
-            return None  # nearly all candidates are listed, whatever their order
+            return None  # nearly all candidates are listed, in whatever order
         expected, spread = share.sum(), np.sqrt((share * (1 - share)).sum())
         room, better = relevant.sum() - expected, np.count_nonzero(ranking.grade >= 1) - expected
     if not (room > 0 and spread > 0):
@@ -157,7 +157,7 @@ def against_chance(seen: MatchedSystem, n_entities: int) -> AgainstChance | None
 
 
 def no_better_than_chance(systems: Sequence[AgainstChance]) -> list[tuple[str, str]]:
-    """Name and a line about it for each system that chance would equal, while another of the same call is far above.
+    """Name and message for each system that is no better than chance, while another of the same call is far better.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def no_better_than_chance(systems: Sequence[AgainstChance]) -> list[tuple[str, s
 
 
 def doubtful_triples(collection: Collection) -> list[str]:
-    """What of a collection's triples looks like mistaken files or columns: each a line that says what to look at."""
+    """Signs of mistaken files or columns in a collection's triples: messages that say what to check."""
     train, qrels = collection.train, collection.qrels
     asked = (qrels.grade >= 1) & ~collection.questions.is_head[qrels.question]  # each test triple is asked for twice
     test = collection.questions.triples(qrels.question[asked], qrels.entity[asked])
@@ -199,14 +199,14 @@ def doubtful_triples(collection: Collection) -> list[str]:
     own, other = _ends_seen(train, test)
     if own + other >= _MANY_ENDS and other > _SWAPPED * own:
         found.append(
-            f"{other:,} ends of test triples stand at the other end of their relation in train, and {own:,} at the "
+            f"{other:,} ends of test triples are at the other end of their relation in train, and {own:,} at the "
             "same: are head and tail swapped in one of the files (--columns)?"
         )
     return found
 
 
 def _ends_seen(train: Triples, test: Triples) -> tuple[int, int]:
-    """How many ends of test triples train has at the same end of the relation only, and at the other end only."""
+    """How many ends of test triples train has only at the same end of the relation, and only at the other end."""
     n = np.int64(max(len(train.entities), 1))
     at_head, at_tail = (np.unique(train.relation * n + end) for end in (train.head, train.tail))
     same = opposite = 0

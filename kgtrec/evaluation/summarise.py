@@ -1,4 +1,4 @@
-"""From values of items to the numbers of a table: means, and what chance would give."""
+"""From values of items to the numbers of a table: means, and adjustment for chance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgtrec.measures.record import Measure
 
 Floats = NDArray[np.float64]
 MONTE_CARLO_REPEATS = 1000
-_MONTE_CARLO_SEED = 0  # of the chance level of medians and the like, which has no closed form
+_MONTE_CARLO_SEED = 0  # for the chance level of medians and the like, which has no closed form
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,14 +26,14 @@ class ItemValues:
     group: NDArray[np.int32]  # (n,) row of the table that the item is part of
     question: NDArray[np.int32]  # (n,) row in the questions of the qrels
     weight: Floats | None  # (n,) None: each item counts the same
-    candidates: NDArray[np.int64] | None  # (n,) size of the list that the item was ranked in; None where it is cut
+    candidates: NDArray[np.int64] | None  # (n,) size of the list that the item was ranked in; None if it is cut
     relevant: NDArray[np.int64] | None  # (n,) relevant entities of a question; None for answers
-    # (n,) each: best and worst rank of the answers whose median is asked for while the order of ties is left open
+    # (n,) each: best and worst rank of the answers, for a median while the order of ties is left open
     open_ranks: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     @property
     def sizes(self) -> tuple[NDArray[np.int64], ...]:
-        """What the functions of a chance record are given."""
+        """The arguments of the functions of a chance record."""
         return tuple(column for column in (self.relevant, self.candidates) if column is not None)
 
 
@@ -52,12 +52,12 @@ def summarise(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size:
     Returns
     -------
     (size,) float array
-        NaN for a group without items, or where chance leaves no room (all lists of one candidate).
+        NaN for a group without items, or where chance gives the best value too (all lists have one candidate).
 
     Raises
     ------
     MeasureError
-        If chance needs the length of lists that are cut.
+        If the adjustment needs the length of lists that are cut.
     """
     record = measure.record
     plain = _plain(record, items, size)
@@ -68,12 +68,12 @@ def summarise(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues, size:
         return plain
     with np.errstate(divide="ignore", invalid="ignore"):
         adjusted, undefined = _adjusted(measure, items, size, name, plain)
-    undefined &= ~np.isnan(plain)  # of which there has been a warning
+    undefined &= ~np.isnan(plain)  # for which there was a warning already
     if np.any(undefined):
         n = np.count_nonzero(undefined)
-        why = f"chance leaves no room, as when every list has one candidate ({n} of {size} values)"
+        why = f"chance gives the best value too, as when every list has one candidate ({n} of {size} values)"
         tell_undefined(measure, name, why)
-    return np.where(undefined, np.nan, adjusted + 0.0)  # which makes 0.0 of -0.0
+    return np.where(undefined, np.nan, adjusted + 0.0)  # which turns -0.0 into 0.0
 
 
 def _plain(record: Measure, items: ItemValues, size: int) -> Floats:
@@ -86,7 +86,7 @@ def _plain(record: Measure, items: ItemValues, size: int) -> Floats:
 def _adjusted(
     measure: ParsedMeasure, items: ItemValues, size: int, name: str, plain: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """(size,) each: the numbers set against chance, and which of them leave no room."""
+    """(size,) each: the numbers adjusted for chance, and for which chance gives the best value too."""
     record = measure.record
     flip = -1.0 if record.lower_is_better and measure.parameters.get("flipped") else 1.0
     require_candidates(measure, items, name)
@@ -95,7 +95,7 @@ def _adjusted(
         if record.form == "z":
             return flip * (plain - expectation) / np.sqrt(variance), variance == 0
         return (plain - expectation) / (record.optimum - expectation), expectation == record.optimum
-    # differences are taken item by item, so that what should be 0, 1 or -1 is not the quotient of two roundings
+    # differences are computed item by item, so that a value that should be 0, 1 or -1 is exact
     above, below = (np.bincount(items.group, weights=part, minlength=size) for part in fraction(measure, items))
     if record.form == "z":
         variance = chance_level(measure, items, size, name)[1]
@@ -107,7 +107,7 @@ def _adjusted(
 
 
 def fraction(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues) -> tuple[Floats, Floats]:
-    """(n,) each: a group's number is the sum of the first over that of the second, brought back by the link."""
+    """(n,) each: a group's number is the sum of the first divided by that of the second, with the link inverted."""
     record = measure.record
     weight = np.ones(len(items.value)) if items.weight is None else items.weight
     if record.form == "plain" or record.chance is None or isinstance(measure, ProvidedMeasure):
@@ -121,12 +121,12 @@ def fraction(measure: ParsedMeasure | ProvidedMeasure, items: ItemValues) -> tup
 
 
 def tell_undefined(measure: ParsedMeasure | ProvidedMeasure, name: str, why: str) -> None:
-    """Warn that a measure of a system, called ``name``, is undefined somewhere, and why."""
+    """Warn that a measure of the system ``name`` is undefined somewhere, and why."""
     warn(f"{measure.label} of {name} is undefined where {why}")
 
 
 def _without_relevant(items: ItemValues, size: int) -> NDArray[np.bool_]:
-    """(size,) whether a group has questions, but none with a relevant entity: then 0 is all there is to be had."""
+    """(size,) whether a group has questions, but none with a relevant entity: then 0 is the only possible value."""
     if items.relevant is None:
         return np.zeros(size, np.bool_)
     answered = np.bincount(items.group, weights=items.relevant > 0, minlength=size)
@@ -158,23 +158,23 @@ def chance_level(measure: ParsedMeasure, items: ItemValues, size: int, name: str
 
 
 def require_candidates(measure: ParsedMeasure, items: ItemValues, name: str) -> NDArray[np.int64]:
-    """(n,) how many candidates each item was ranked among.
+    """(n,) the number of candidates that each item was ranked among.
 
     Raises
     ------
     MeasureError
-        If lists are cut, so that this is not known.
+        If lists are cut, so that this is unknown.
     """
     if items.candidates is None:
         raise MeasureError(
-            f"{measure.label} needs to know how many candidates there were, which the cut run {name} does not tell; "
+            f"{measure.label} needs the number of candidates, which the cut run {name} does not have; "
             "evaluate the system's NAME.ranks.parquet (kgtrec rank)"
         )
     return items.candidates
 
 
 def _per_item(function: Callable[..., Floats], items: ItemValues, measure: ParsedMeasure) -> Floats:
-    """(n,) what a function of the chance record says of each item, worked out once for each distinct size."""
+    """(n,) values of a function of the chance record for each item, computed once for each distinct size."""
     sizes = np.stack(items.sizes)
     key = sizes[0] if len(sizes) == 1 else sizes[0] * (int(sizes[1].max(initial=0)) + 1) + sizes[1]
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
@@ -182,10 +182,10 @@ def _per_item(function: Callable[..., Floats], items: ItemValues, measure: Parse
 
 
 def _moments_of_all(measure: Measure, candidates: NDArray[np.int64], weight: Floats | None) -> tuple[float, float]:
-    """Expectation and variance of a number that is no mean over items."""
+    """Expectation and variance of a number that is not a mean over items."""
     from kgtrec.kernels.chance import ranks as chance
 
-    if np.all(candidates == 1):  # exactly, where a simulation would round
+    if np.all(candidates == 1):  # exact, while a simulation would round
         return measure.optimum, 0.0
 
     if measure.aggregate == "geometric mean":

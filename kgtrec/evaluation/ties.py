@@ -1,4 +1,4 @@
-"""Systems under every policy for ties: how much of a score is owed to the order of candidates that score the same."""
+"""Systems under every policy for ties: how much a score depends on the order of tied candidates."""
 
 from __future__ import annotations
 
@@ -11,42 +11,41 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.frames import frame_of_table
+from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.table import Column, Table
-from kgtrec.errors import KgtrecError, KgtrecWarning, warn
+from kgtrec.errors import KgtrecWarning, one_of, warn
 from kgtrec.evaluation.belonging import different_systems
-from kgtrec.evaluation.evaluate import Missing, default_measures, evaluate
-from kgtrec.evaluation.given import System, each_system
+from kgtrec.evaluation.evaluate import Missing, evaluate, systems_and_measures
+from kgtrec.evaluation.given import System, qrels_of
 from kgtrec.evaluation.matching import match
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
-from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measures
+from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TieComparison:
-    """How often each system's answers tie, and what every policy for ties makes of it; NaN where one is not possible.
+class TieComparison(Framed):
+    """How often each system's answers tie, and its values under every policy for ties; NaN where one is not possible.
 
-    A group is all candidates of a question that have one score, in the list in which the other answers stay.
+    A group is all candidates of a question that have one score, in the list with the other answers.
     """
 
     systems: tuple[str, ...]
-    measures: tuple[str, ...]  # as the caller spelled them
+    measures: tuple[str, ...]  # as spelled by the caller
     policies: tuple[str, ...]
     values: NDArray[np.float64]  # (systems, measures, policies)
-    tied: NDArray[np.float64]  # (systems,) share of the relevant, retrieved entities that tie with another candidate
-    mean_group: NDArray[np.float64]  # (systems,) mean size of the groups that those stand in; NaN where none ties
-    largest_group: NDArray[np.int64]  # (systems,) size of the largest group that holds a relevant entity
+    tied: NDArray[np.float64]  # (systems,) share of the relevant, retrieved entities that are tied with another
+    mean_group: NDArray[np.float64]  # (systems,) mean size of the groups of those; NaN where none is tied
+    largest_group: NDArray[np.int64]  # (systems,) size of the largest group with a relevant entity
 
     @property
     def apart(self) -> NDArray[np.float64]:
-        """(systems, measures) how far the optimistic and the pessimistic value lie apart."""
+        """(systems, measures) difference between the optimistic and the pessimistic value."""
         ends = [self.policies.index(name) for name in ("optimistic", "pessimistic")]
         distance: NDArray[np.float64] = np.abs(self.values[:, :, ends[0]] - self.values[:, :, ends[1]])
         return distance
@@ -69,10 +68,6 @@ class TieComparison:
         columns |= {name: self.values[:, :, place].ravel().tolist() for place, name in enumerate(self.policies)}
         return pa.table(columns | {"apart": self.apart.ravel().tolist()})
 
-    def to_frame(self) -> pd.DataFrame:
-        """:meth:`to_table` as a data frame."""
-        return frame_of_table(self.to_table())
-
     def tables(self) -> tuple[Table, Table]:
         """``scores``, a row per system and measure, and ``groups``, how often the answers of each system tie."""
         policies = (Column(name, digits="measure") for name in (*self.policies, "apart"))
@@ -90,7 +85,7 @@ class TieComparison:
         )
 
 
-#: from the least favourable order to the most favourable one, then those that are one order of many
+#: from the least favourable order to the most favourable one, then those with one of many possible orders
 _COLUMNS = ("pessimistic", "realistic", "expected", "optimistic", "nondeterministic", "trec")
 
 
@@ -111,7 +106,7 @@ def compare_ties(
     qrels, systems, measures, missing, mixed
         As in :func:`kgtrec.evaluate`.
     policies : sequence of str, optional
-        Further to "optimistic" and "pessimistic", which are always there. Default: all that any of the systems has;
+        In addition to "optimistic" and "pessimistic", which are always included. Default: all possible ones;
         "trec" is for runs only.
     seed : int
         Of the policy "nondeterministic".
@@ -119,8 +114,8 @@ def compare_ties(
     Returns
     -------
     TieComparison
-        NaN where a policy is not possible: "trec" of answer ranks, "expected" of a measure without a closed form,
-        any other than "trec" of a measure of ir-measures' providers.
+        NaN where a policy is not possible: "trec" for answer ranks, "expected" for a measure without a closed form,
+        any other than "trec" for a measure of ir-measures' providers.
 
     References
     ----------
@@ -135,23 +130,20 @@ def compare_ties(
     >>> compared.policies, compared.values.tolist(), compared.apart.tolist()
     (('pessimistic', 'expected', 'optimistic'), [[[0.5, 0.75, 1.0]]], [[0.5]])
     """
-    judgements = _judgements(qrels)
-    found: Iterable[System] = each_system(systems)
-    if measures is None:
-        found = list(found)
-        measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
-    parsed = parse_measures(measures)
+    given = qrels_of(qrels)
+    judgements = given.qrels if isinstance(given, Collection) else given
+    found, parsed = systems_and_measures(systems, measures)
     asked = _asked(policies)
     names: list[str] = []
     kinds: set[bool] = set()
     values, sizes = [], []
-    # each is held against the collection when it is evaluated
+    # each is checked against the collection when it is evaluated
     for system in different_systems(found, None, qrels=judgements, measures=parsed, mixed=mixed):
         names.append(system.name)
         kinds.add(isinstance(system, Run))
         values.append(_values(qrels, system, parsed, asked, seed, missing))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # told when the system was evaluated
+            warnings.simplefilter("ignore", KgtrecWarning)  # reported when the system was evaluated
             sizes.append(match(system, judgements).group_size)
     shown = [place for place, policy in enumerate(asked) if policy != "trec" or True in kinds or policies is not None]
     return TieComparison(
@@ -163,17 +155,10 @@ def compare_ties(
     )
 
 
-def _judgements(qrels: Qrels | Collection | pd.DataFrame) -> Qrels:
-    if isinstance(qrels, Collection):
-        return qrels.qrels
-    return qrels if isinstance(qrels, Qrels) else Qrels.from_frame(qrels)
-
-
 def _asked(policies: Sequence[str] | None) -> tuple[str, ...]:
     wanted = set(TIE_POLICIES if policies is None else [policies] if isinstance(policies, str) else policies)
-    unknown = sorted(wanted.difference(TIE_POLICIES))
-    if unknown:
-        raise KgtrecError(f"expected policies for ties among {', '.join(TIE_POLICIES)}, found {unknown[0]!r}")
+    for policy in sorted(wanted):
+        one_of("policies for ties among", policy, TIE_POLICIES)
     return tuple(policy for policy in _COLUMNS if policy in wanted | {"optimistic", "pessimistic"})
 
 
@@ -199,7 +184,7 @@ def _values(
             )
         values[possible, column] = scores.values[0, :, 0]
         for warning in caught:
-            if str(warning.message) not in told:  # each policy warns of the same
+            if str(warning.message) not in told:  # each policy gives the same warnings
                 told.add(str(warning.message))
                 warn(str(warning.message))
     return values

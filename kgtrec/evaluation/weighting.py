@@ -1,4 +1,4 @@
-"""Weights of items: each relation, or each question, counts alike, or as a given distribution has it."""
+"""Weights of items: each relation, or each question, counts equally, or by a given distribution."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class Weighting:
     Parameters
     ----------
     weights : {"question", "relation"} or mapping, optional
-        Each question or each relation counts alike; or a mapping from relation to its share, of any scale. None: each
-        item counts alike, unless the measure says otherwise.
+        Each question or each relation counts equally; or a mapping from relation to its share, on any scale. None: each
+        item counts equally, unless the measure fixes its weights.
     qrels : Qrels
     collection : Collection, optional
-        Where the questions' relations are looked up.
+        For the questions' relations.
 
     Raises
     ------
     KgtrecError
-        If the weights are of no known kind, a share is negative or of no relation of the collection, or there are
+        If the weights are of an unknown kind, a share is negative or of an unknown relation, or there are
         shares and no collection.
 
     Warns
     -----
     KgtrecWarning
-        If shares leave out relations that the qrels ask for; those have a share of 0.
+        If shares leave out relations of the qrels; those have a share of 0.
     """
 
     def __init__(self, weights: str | Mapping[str, float] | None, qrels: Qrels, collection: Collection | None) -> None:
@@ -52,18 +52,18 @@ class Weighting:
         self._shares = None if weights is None or isinstance(weights, str) else self._shares_of(weights)
 
     def tell_fixed(self, measures: Iterable[ParsedMeasure | ProvidedMeasure]) -> None:
-        """Warn of measures that fix their weights otherwise than these are."""
+        """Warn of measures that fix other weights than these."""
         for measure in measures:
             fixed = measure.record.weighting
             if fixed is not None and self._weights not in (None, fixed):
-                warn(f"{measure.label} counts each {fixed} alike by definition; the weights do not change it")
+                warn(f"{measure.label} counts each {fixed} equally by definition; the weights do not change it")
 
     def by_question(self, measure: ParsedMeasure | ProvidedMeasure) -> bool:
-        """Whether each question counts alike in a measure over answers."""
+        """Whether each question counts equally in a measure over answers."""
         return (measure.record.weighting or self._weights) == "question"
 
     def of(self, items: ItemValues, measure: ParsedMeasure | ProvidedMeasure) -> NDArray[np.float64] | None:
-        """(n,) weights of the items of a measure; None where each counts alike."""
+        """(n,) weights of the items of a measure; None if all count equally."""
         weights = measure.record.weighting or self._weights
         if weights is None or measure.record.aggregate == "sum":
             return None
@@ -102,13 +102,13 @@ class Weighting:
         if len(without):
             warn(
                 f"the shares leave out {len(without)} of the {len(asked)} relations of the qrels, such as "
-                f"{relations[int(without[0])]!r}; they count 0 and their answers nothing"
+                f"{relations[int(without[0])]!r}; they and their answers count 0"
             )
         return np.where(np.isnan(shares), 0.0, shares)
 
 
 def _alike(group: NDArray[np.int32], kind: NDArray[np.int32]) -> NDArray[np.float64]:
-    """(n,) one over how often each item's kind occurs in its group."""
+    """(n,) 1 / number of items of the same kind in the group."""
     key = group.astype(np.int64) * (int(kind.max(initial=0)) + 1) + kind
     _, place, count = np.unique(key, return_inverse=True, return_counts=True)
     weight: NDArray[np.float64] = 1.0 / count[place]

@@ -22,14 +22,14 @@ LEFT, RIGHT = "left.npy", "right.npy"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AlignmentSystem:
-    """What a system's file or folder holds."""
+    """The contents of a system's file or folder."""
 
     scores: EntityVectors | NDArray[Any]  # vectors, or similarities (n_left, n_right)
-    is_test: NDArray[np.bool_] | None  # which rows are test alignments; None where the file does not tell
+    is_test: NDArray[np.bool_] | None  # which rows are test alignments; None if the file does not say
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many left and right entities it has."""
+        """The numbers of left and right entities."""
         if isinstance(self.scores, EntityVectors):
             return len(self.scores.left), len(self.scores.right)
         return self.scores.shape[0], self.scores.shape[1]
@@ -48,7 +48,7 @@ def read_alignment_system(path: PathLike) -> AlignmentSystem:
     Raises
     ------
     FormatError
-        If it is damaged or something else.
+        If it is damaged or of another kind.
 
     Examples
     --------
@@ -75,12 +75,12 @@ def read_pairs(path: PathLike, left: Vocabulary | int, right: Vocabulary | int) 
     path : path
         Plain, ``.gz`` or ``.zst``; blank lines are skipped.
     left, right : Vocabulary or int
-        Labels, row by row, which the file then names; or how many rows there are, if the file holds row numbers from 0.
+        Labels, row by row, if the file has labels; or the number of rows, if the file has row numbers from 0.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, a label or row that is not there, a file without alignments.
+        For the first malformed line, an unknown label or row, or a file without alignments.
 
     Examples
     --------

@@ -20,10 +20,11 @@ from kgtrec.formats.parquet import label_column, metadata_of, read_named_columns
 FORMAT = "answer ranks"
 _VALUES = {"answer": pa.bool_(), "above": pa.int32(), "tied": pa.int32(), "n_other": pa.int32(), "score": pa.float64()}
 _LABELS = ("question", "entity")
+_WITH_CUT = 2  # the version of tables with a column `cut`
 
 
 def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
-    """Write a table of answer ranks; equal tables give equal bytes, and no half file is left behind.
+    """Write a table of answer ranks; equal tables give equal bytes, and no partial file is left behind.
 
     Only labels that the table uses are stored, in the order of their codes.
 
@@ -45,11 +46,14 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
         "entity": _used_labels(ranks.entities, ranks.entity),
         **{name: pa.array(getattr(ranks, name), kind) for name, kind in _VALUES.items()},
     }
+    is_cut = ranks.cut is not None and ranks.cut.any()
+    if is_cut:
+        columns["cut"] = pa.array(ranks.cut)
     schema = pa.schema([pa.field(name, column.type, nullable=False) for name, column in columns.items()])
-    schema = with_metadata(
-        schema,
-        {"format": FORMAT, "name": ranks.name, "filtered_by": list(ranks.filtered_by), "collection": ranks.collection},
-    )
+    about = {"format": FORMAT, "name": ranks.name, "filtered_by": list(ranks.filtered_by)}
+    # a reader that knows no cut lists would take what is below their ends for ties
+    version = {"version": _WITH_CUT} if is_cut else {}
+    schema = with_metadata(schema, {**about, "collection": ranks.collection, **version})
     with writing(path) as stream:
         pq.write_table(pa.table(columns, schema=schema), stream, compression="zstd", row_group_size=max(len(ranks), 1))
 
@@ -57,40 +61,42 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
 def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks:
     """The answer ranks in a file that :func:`write_answer_ranks` wrote.
 
-    Its vocabularies hold the labels that stand in the file.
+    Its vocabularies have the labels in the file.
 
     Parameters
     ----------
     path : path
     trust_ids : bool
-        Whether the question ids are taken for those of any collection, whatever the table says of its own.
+        Whether to accept the question ids as those of any collection, and to ignore the collection in the table.
 
     Raises
     ------
     FormatError
-        If the file is damaged, is no table of answer ranks, or its numbers contradict each other.
+        If the file is damaged, is not a table of answer ranks, or its numbers contradict each other.
     """
     metadata = metadata_of(path, read_schema(path))
     if metadata.get("format") != FORMAT:
         found = metadata.get("format", "a Parquet file of another tool")
         raise FormatError(f"expected answer ranks, as kgtrec rank writes them, found {found}", path=path)
-    if metadata.get("version") != 1:
+    version = metadata.get("version")
+    if version not in (1, _WITH_CUT):
         raise FormatError(
-            f"expected answer ranks of format version 1, found version {metadata.get('version')}; "
+            f"expected answer ranks of format version 1 or {_WITH_CUT}, found version {version}; "
             "read them with the kgtrec that wrote them",
             path=path,
         )
     name, collection, filtered_by = (metadata.get(key) for key in ("name", "collection", "filtered_by"))
     if not isinstance(name, str) or not isinstance(collection, str) or not are_splits(filtered_by):
         raise FormatError("expected a name, a collection and splits in the file's metadata, found others", path=path)
-    table = read_named_columns(path, dict.fromkeys((*_LABELS, *_VALUES), ()))
-    for column, kind in _VALUES.items():
+    kinds = _VALUES | ({"cut": pa.bool_()} if version == _WITH_CUT else {})
+    table = read_named_columns(path, dict.fromkeys((*_LABELS, *kinds), ()))
+    for column, kind in kinds.items():
         if table.column(column).type != kind:
             raise FormatError(f"expected {kind} in column {column}, found {table.column(column).type}", path=path)
     questions, question = label_column(path, table, "question")
     entities, entity = label_column(path, table, "entity")
     order = np.lexsort((entity, question))
-    values = {column: values_of(table.column(column))[order] for column in _VALUES}
+    values = {column: values_of(table.column(column))[order] for column in kinds}
     ranks = AnswerRanks(
         name,
         question[order],
@@ -112,7 +118,7 @@ def _used_labels(vocabulary: Vocabulary, codes: NDArray[np.int32]) -> pa.Diction
 
 
 def _check(path: PathLike, ranks: AnswerRanks) -> None:
-    """Refuse rows that no ranking can yield."""
+    """Refuse rows that no ranking can give."""
     key = ranks.question.astype(np.int64) * len(ranks.entities) + ranks.entity
     above, tied, n_other = (getattr(ranks, name).astype(np.int64) for name in ("above", "tied", "n_other"))
     rules = (

@@ -43,7 +43,7 @@ def read_chance_table(name: PathLike) -> ChanceTable:
     Raises
     ------
     FormatError
-        If there is neither a file nor a data set of that name, or the file is no chance table.
+        If there is neither a file nor a data set of that name, or the file is not a chance table.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def read_chance_table(name: PathLike) -> ChanceTable:
             return _parsed((_shelf() / f"{str(name).lower()}.csv").read_text(encoding="utf-8"), str(name))
         known = shipped_chance_tables()
         raise FormatError(
-            f"no such file, and no data set of that name{nearest(str(name), known)}; there are {', '.join(known)}",
+            f"no such file, and no data set of that name{nearest(str(name), known)}; known are {', '.join(known)}",
             path=str(name),
         )
     return _parsed(csv_text(name, "a chance table"), str(name))
@@ -91,12 +91,12 @@ def _parsed(text: str, path: str) -> ChanceTable:
 
 
 def _is_moment(cell: str) -> bool:
-    """Whether a cell holds a finite number, or none."""
+    """Whether a cell is empty or a finite number."""
     return not cell or bool(_NUMBER.fullmatch(cell) and math.isfinite(float(cell)))
 
 
 def chance_csv(table: ChanceTable) -> str:
-    """A table as CSV, at full precision; undefined is empty."""
+    """A table as CSV, at full precision; an undefined value is empty."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(_COLUMNS)

@@ -12,12 +12,12 @@ _SIDES = ("head", "tail", "all")
 
 
 def report_text(report: Mapping[str, Any]) -> str:
-    """The report that :func:`kgtrec.build_questions` found, as aligned lines that end in a newline.
+    """The report of :func:`kgtrec.build_questions`, as aligned lines that end in a newline.
 
     Parameters
     ----------
     report : mapping
-        ``Collection.report``; an empty one (of a collection that was made by hand) gives one line that says so.
+        ``Collection.report``; an empty one (of a collection made by hand) gives one line that says so.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def _histogram(report: Mapping[str, Any]) -> Iterator[str]:
     rows = [["answers", "questions", ""]]
     for item in bins:
         span = str(item["to"]) if item["from"] == item["to"] else f"{item['from']}-{item['to']}"
-        # a bin that is not empty shows, however small
+        # every bin that is not empty is visible
         length = -(-_BAR * item["questions"] // most)
         rows.append([span, _int(item["questions"]), "#" * length])
     yield from _aligned(rows, left=(2,))
@@ -74,7 +74,7 @@ def _categories(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _alignment(report: Mapping[str, Any]) -> Iterator[str]:
-    """What takes the place of the checks in a collection of ``kgtrec align``."""
+    """What is reported instead of the checks in a collection of ``kgtrec align``."""
     about = report["alignment"]
     whom = "entities of the test alignments" if about["candidates"] == "test" else "all entities of a side"
     yield f"entity alignment; candidates are {whom}:"

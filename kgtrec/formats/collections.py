@@ -3,16 +3,16 @@
 ====================  ============================================================================================
 ``topics.tsv``        ``id TAB anchor TAB relation``, head questions first
 ``qrels.txt``         ``question 0 entity grade``
-``entities.txt``      one label per line, row = code; or ``entities.tsv``, ``id TAB label``, if entities go by ids
+``entities.txt``      one label per line, row = code; or ``entities.tsv``, ``id TAB label``, if entities have ids
 ``relations.tsv``     ``relation, category, tails_per_head, heads_per_tail`` with a header, row = code
 ``known.parquet``     ``question, entity`` (rows, int32), ``split`` (int8: 0 train, 1 valid, 2 left-out test)
 ``train.parquet``     ``head, relation, tail`` (rows, int32): what a system may learn from
 ``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, the collection's fingerprint
-``report.txt``        the counts for a person
+``report.txt``        the counts, for people
 ====================  ============================================================================================
 
-Equal collections give equal bytes: no time, no absolute path. Somebody may replace ``qrels.txt`` by one with other
-judgements (after pooling, say): reading then warns. A changed copy of any other file is an error.
+Equal collections give equal bytes: no time, no absolute path. ``qrels.txt`` may be replaced by one with other
+judgements (after pooling, for example): reading then warns. A changed copy of any other file is an error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, warn
+from kgtrec.errors import FormatError, KgtrecError, one_of, warn
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.files import PathLike, kgtrec_version, reading, sha256_of
 from kgtrec.formats.json_text import read_json
@@ -45,8 +45,8 @@ from kgtrec.formats.trec.text import NUMBER, shown
 from kgtrec.formats.trec.topics import read_entity_labels, read_topics, write_topics
 
 FORMAT_VERSION = 1
-BY = "collection"  # what writes the folder
-#: files that nothing but a collection has
+BY = "collection"  # the writer of the folder
+#: files that only a collection has
 OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet")
 _ALWAYS = ("topics.tsv", "qrels.txt", "relations.tsv", "known.parquet", "train.parquet", "report.txt")
 _KNOWN = pa.schema([("question", pa.int32()), ("entity", pa.int32()), ("split", pa.int8())])
@@ -68,19 +68,19 @@ def write_collection(
     Parameters
     ----------
     folder : path
-        Made with its parents if absent. An existing collection is replaced only with ``force``, and only if nothing
-        else is in its folder and nobody has changed it.
+        Created with its parents if absent. An existing collection is replaced only with ``force``, and only if its
+        folder has no other files and nothing was changed.
     collection : Collection
     force : bool
     command : mapping, optional
-        What was called with which options, for the manifest.
+        The command and its options, for the manifest.
     inputs : sequence of mappings, optional
         The files read, for the manifest, see :func:`kgtrec.formats.triples.describe_input`.
 
     Raises
     ------
     FormatError
-        If the folder is a file, holds anything else, or holds a collection and ``force`` is False.
+        If the folder is a file, has other files, or has a collection and ``force`` is False.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def write_collection_parts(
     command: Mapping[str, Any] | None = None,
     inputs: Sequence[Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write the files of a collection into an empty folder that is being made."""
+    """Write the files of a collection into a new, empty folder."""
     _write_parts(collection, folder)
     _write_manifest(collection, folder, command or {}, inputs or ())
 
@@ -115,12 +115,12 @@ def read_collection(folder: PathLike) -> Collection:
     Raises
     ------
     FormatError
-        If the folder is no collection, or a file is missing, damaged, or not the one that was written.
+        If the folder is not a collection, or a file is missing, damaged or changed.
 
     Warns
     -----
     KgtrecWarning
-        If ``qrels.txt`` is another than was written; its pairs of a grade above 0 are the answers now.
+        If ``qrels.txt`` was replaced; its pairs of a grade above 0 are the answers now.
     """
     path = Path(folder)
     manifest = _read_manifest(path)
@@ -134,21 +134,18 @@ def read_collection(folder: PathLike) -> Collection:
     train = Triples(head, relation, tail, entities, relations)
     collection = Collection(questions, qrels, known, categories, train, manifest.get("report", {}), labels)
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
-        warn(
-            f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; going on with its "
-            f"{len(qrels):,} judgements"
-        )
+        warn(f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; using its {len(qrels):,} judgements")
     if collection.fingerprint != manifest["fingerprint"]:
         raise FormatError(
             f"expected a collection with the fingerprint {manifest['fingerprint']}, found {collection.fingerprint}; "
-            "build it anew with kgtrec questions",
+            "build it again with kgtrec questions",
             path=path,
         )
     return collection
 
 
 def is_collection(folder: PathLike) -> bool:
-    """Whether a folder holds the manifest of a collection."""
+    """Whether a folder has the manifest of a collection."""
     try:
         manifest = read_json(Path(folder) / MANIFEST)
     except (OSError, FormatError):
@@ -223,7 +220,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         raise FormatError(
             f"expected the folder of a collection, found no {MANIFEST} in it; make one with kgtrec questions", path=path
         )
-    manifest = read_json(path / MANIFEST, way_out="build the collection anew with kgtrec questions")
+    manifest = read_json(path / MANIFEST, way_out="build the collection again with kgtrec questions")
     needed = {"collection_format", "fingerprint", "files"}
     if not isinstance(manifest, dict) or not needed <= manifest.keys() or not isinstance(manifest["files"], dict):
         raise FormatError(
@@ -240,9 +237,9 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 
 def damaged_parts(folder: PathLike) -> list[FormatError]:
-    """Which files of a collection's folder are missing or not those that were written, and what to do about each.
+    """The files of a collection's folder that are missing or changed, and what to do about each.
 
-    What they hold together, such as qrels of other questions, is for :func:`read_collection` to find.
+    Contradictions between files, such as qrels of other questions, are found by :func:`read_collection`.
     """
     try:
         manifest = _read_manifest(Path(folder))
@@ -252,7 +249,7 @@ def damaged_parts(folder: PathLike) -> list[FormatError]:
 
 
 def _require_files(path: Path, manifest: dict[str, Any]) -> None:
-    """Every file is there, and all but the qrels and the report are those that were written."""
+    """Every file exists, and all except the qrels and the report are unchanged."""
     for error in _wrong_files(path, manifest):
         raise error
 
@@ -262,21 +259,21 @@ def _wrong_files(path: Path, manifest: dict[str, Any]) -> Iterator[FormatError]:
     entities = ENTITY_IDS if ENTITY_IDS in files else ENTITY_LABELS
     for name in (*_ALWAYS, entities):
         if name != "report.txt" and not (path / name).is_file():
-            yield FormatError("expected this file of the collection, found none; build it anew", path=path / name)
+            yield FormatError("expected this file of the collection, found none; build it again", path=path / name)
         elif name not in files:
             yield FormatError(
-                f"expected a checksum of {name}, found none; build the collection anew", path=path / MANIFEST
+                f"expected a checksum of {name}, found none; build the collection again", path=path / MANIFEST
             )
         elif name not in ("qrels.txt", "report.txt") and sha256_of(path / name) != files[name]:
             yield FormatError(
                 "expected the file that kgtrec questions wrote, found another one; only qrels.txt may be replaced; "
-                "build the collection anew",
+                "build the collection again",
                 path=path / name,
             )
 
 
 def _read_lines(path: Path, n_columns: int) -> list[list[str]]:
-    """The TAB-separated fields of every line; labels are taken as they are."""
+    """The TAB-separated fields of every line; labels are read unchanged."""
     with reading(path) as stream:
         data = stream.read()
     try:
@@ -317,8 +314,7 @@ def _read_relations(path: Path) -> tuple[Vocabulary, RelationCategories]:
         )
     codes = {name: code for code, name in enumerate(CATEGORIES)} | {_NO_CATEGORY: -1}
     for number, (_, name, *means) in enumerate(rows, start=2):
-        if name not in codes:
-            raise FormatError(f"expected a category of {', '.join(codes)}, found {name[:40]!r}", path=path, line=number)
+        one_of("a category of", name[:40], codes, path=path, line=number)
         for mean, column in zip(means, _RELATION_COLUMNS[2:], strict=True):
             if not _is_mean(mean) and (mean, name) != ("nan", _NO_CATEGORY):
                 raise FormatError(
@@ -330,7 +326,7 @@ def _read_relations(path: Path) -> tuple[Vocabulary, RelationCategories]:
 
 
 def _is_mean(text: str) -> bool:
-    """Whether it is a mean number of entities."""
+    """Whether it can be a mean number of entities."""
     return bool(NUMBER.fullmatch(text.encode())) and 0 <= float(text) < np.inf
 
 

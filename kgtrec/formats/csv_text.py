@@ -1,4 +1,4 @@
-"""CSV as plain text: decoded strictly, and its rows with the lines that they begin on."""
+"""CSV as plain text: decoded strictly, and its rows with the lines on which they begin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgtrec.formats.trec.text import shown
 
 
 def csv_text(path: PathLike, what: str) -> str:
-    """The text of a file, which is UTF-8 without zero bytes; ``what`` should be in it: "a table of scores".
+    """The text of a file, which is UTF-8 without zero bytes; ``what`` names its contents: "a table of scores".
 
     Raises
     ------
@@ -36,12 +36,12 @@ def csv_text(path: PathLike, what: str) -> str:
 
 
 def csv_rows(path: str, text: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """The rows, from the first that is not blank, each with the line that it begins on.
+    """The rows, from the first that is not blank, each with the line on which it begins.
 
     Raises
     ------
     FormatError
-        For the first row that breaks off.
+        For the first row that ends too early.
     """
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     begun = False
@@ -51,7 +51,7 @@ def csv_rows(path: str, text: str, delimiter: str = ",") -> Iterator[tuple[int, 
             row = next(rows, None)
         except csv.Error as error:
             raise FormatError(
-                f"expected cells with quotes doubled inside quotes, found a row that breaks off ({error})",
+                f"expected cells with quotes doubled inside quotes, found a row that ends too early ({error})",
                 path=path,
                 line=line,
             ) from None

@@ -9,7 +9,7 @@ from kgtrec.formats.triples.text import Lines, read_fields
 
 
 def read_entity_types(path: PathLike) -> EntityTypes:
-    r"""The types of entities, one type a line: an entity with several types has several lines.
+    r"""The types of entities, one type per line: an entity with several types has several lines.
 
     Labels are opaque: a comma in a type is part of its name, and no line is a header or a comment. Blank lines are
     skipped, and a repeated line counts once.
@@ -29,14 +29,14 @@ def read_entity_types(path: PathLike) -> EntityTypes:
     <EntityTypes: 1 entities, 2 types>
     """
     lines = Lines.read(path)
-    columns = read_fields(lines, 2, "2 columns (entity type) separated by a tab, one type a line")
+    columns = read_fields(lines, 2, "2 columns (entity type) separated by a tab, one type per line")
     if len(columns[0]) == 0:
         raise FormatError("expected lines of 2 columns (entity type), found none", path=path)
     return EntityTypes.of_columns(*columns)
 
 
 def read_relation_types(path: PathLike) -> RelationTypes:
-    r"""What may stand at either side of each relation; a relation with several lines takes the types of any of them.
+    r"""The types that each relation takes as head and tail; one with several lines takes the types of any of them.
 
     Raises
     ------

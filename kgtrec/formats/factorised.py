@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.numpy_files import archived_arrays
 from kgtrec.formats.score_matrix import Block, questions_per_block, read_entity_names, read_label_lines
+from kgtrec.kernels.ranking.comparisons import PRODUCT
+from kgtrec.kernels.ranking.panels import Vectors, scores_of, wide
 
 
 def read_factorised(
@@ -32,16 +35,16 @@ def read_factorised(
 
     The ``.npz`` archive holds ``E`` (entities x d), ``Q`` (questions x d), optionally ``b`` (entities,), of any float
     type, and ``questions`` (questions x 3: is a head question, relation number, anchor number). Numbers follow label
-    files beside the archive, by which entities and questions are matched to the collection's. Scores are computed in
-    float64 and rounded once to float32, so that they are the same in blocks of any size and on any processor, but for
-    one in some hundred million.
+    files beside the archive, by which entities and questions are matched with the collection's. Scores are computed in
+    float64 and rounded once to float32, so that they are the same in blocks of any size and on any processor, except
+    for about one in some hundred million.
 
     Parameters
     ----------
     path : path
         The archive.
     collection : Collection
-        What the scores are for. Questions and entities of the archive that it lacks are left out, with a warning.
+        Whose questions are scored. Questions and entities of the archive that it lacks are left out, with a warning.
     entities, relations : path, optional
         Labels, one per line; by default ``entities.txt`` and ``relations.txt`` beside the archive.
     block : int, optional
@@ -54,6 +57,51 @@ def read_factorised(
     CollectionError
         At once, if they lack a question or an entity of the collection.
     """
+    archive = read_factor_archive(path, entities=entities, relations=relations)
+    columns = entity_places(collection, archive.entities, where=os.fspath(archive.entities_file))
+    rows = question_places(collection, archive.questions, where=os.fspath(path))
+    warn_of_extra(columns, "entities", where=os.fspath(path))
+    warn_of_extra(rows, "questions", where=os.fspath(path))
+    return _blocks(archive, None if columns.is_same else columns.place, rows.place, block)
+
+
+def _blocks(
+    archive: FactorArchive, column: NDArray[np.intp] | None, question_row: NDArray[np.intp], block: int | None
+) -> Iterator[Block]:
+    vectors = Vectors(archive.E, archive.b, PRODUCT)
+    step = questions_per_block(len(archive.E), 8, block)
+    for first in range(0, len(question_row), step):
+        rows = np.arange(first, min(first + step, len(question_row)))
+        scores = scores_of(vectors, wide(archive.Q[question_row[rows]]))
+        yield rows, scores if column is None else np.take(scores, column, axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactorArchive:
+    """The arrays of a factorised system, and what their rows are about."""
+
+    E: NDArray[Any]  # (entities, d)
+    Q: NDArray[Any]  # (questions, d)
+    b: NDArray[Any] | None  # (entities,)
+    questions: Questions  # (questions,) under the labels of the archive
+    entities_file: Path  # where these came from
+
+    @property
+    def entities(self) -> Vocabulary:
+        """(entities,) labels."""
+        return self.questions.entities
+
+
+def read_factor_archive(
+    path: PathLike, *, entities: PathLike | None = None, relations: PathLike | None = None
+) -> FactorArchive:
+    """The arrays of a factorised system, as :func:`read_factorised` describes them.
+
+    Raises
+    ------
+    FormatError
+        If the archive or a label file is damaged, or they do not fit each other.
+    """
     arrays = _arrays(path)
     entities = Path(path).with_name("entities.txt") if entities is None else entities
     relations = Path(path).with_name("relations.txt") if relations is None else relations
@@ -64,43 +112,25 @@ def read_factorised(
                 path=path,
             )
     names = read_entity_names(entities)
-    columns = entity_places(collection, names, where=os.fspath(entities))
-    if columns.size != len(arrays["E"]):
+    if len(names) != len(arrays["E"]):
         raise FormatError(
-            f"expected one row of E per line of {entities}, found {len(arrays['E'])} rows and {columns.size} lines",
+            f"expected one row of E per line of {entities}, found {len(arrays['E'])} rows and {len(names)} lines",
             path=path,
         )
-    asked = _questions(path, arrays["questions"], names, read_label_lines(relations))
-    rows = question_places(collection, asked, where=os.fspath(path))
-    warn_of_extra(columns, "entities", where=os.fspath(path))
-    warn_of_extra(rows, "questions", where=os.fspath(path))
-    with np.errstate(over="ignore", invalid="ignore"):
-        E = arrays["E"].astype(np.float64)[columns.place]
-        b = None if "b" not in arrays else arrays["b"].astype(np.float64)[columns.place]
-    return _blocks(arrays["Q"], E, b, rows.place, block)
+    asked = numbered_questions(path, arrays["questions"], names, read_label_lines(relations))
+    return FactorArchive(arrays["E"], arrays["Q"], arrays.get("b"), asked, Path(entities))
 
 
-def _blocks(
-    Q: NDArray[Any],
-    E: NDArray[np.float64],
-    b: NDArray[np.float64] | None,
-    question_row: NDArray[np.intp],
-    block: int | None,
-) -> Iterator[Block]:
-    step = questions_per_block(len(E), 8, block)
-    for first in range(0, len(question_row), step):
-        rows = np.arange(first, min(first + step, len(question_row)))
-        # numbers beyond float32 come to infinity or NaN, which the ranking names with its question
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = Q[question_row[rows]].astype(np.float64) @ E.T
-            if b is not None:
-                scores += b
-            rounded = scores.astype(np.float32)
-        yield rows, rounded
+def numbered_questions(
+    path: PathLike, questions: NDArray[Any], entities: Vocabulary, relations: Vocabulary
+) -> Questions:
+    """Questions of rows (is a head question, relation number, anchor number), under a model's entities and relations.
 
-
-def _questions(path: PathLike, questions: NDArray[Any], entities: Vocabulary, relations: Vocabulary) -> Questions:
-    """The archive's questions, under its own entities and relations."""
+    Raises
+    ------
+    FormatError
+        If a number is that of no label.
+    """
     side, relation, anchor = questions.T.astype(np.int64)
     for column, numbers, bound in ((0, side, 2), (1, relation, len(relations)), (2, anchor, len(entities))):
         wrong = np.flatnonzero((numbers < 0) | (numbers >= bound))

@@ -1,4 +1,4 @@
-"""JSON that kgtrec wrote, or that somebody edited since: whatever it holds, one value or one error."""
+"""JSON that kgtrec wrote, or that was edited since: it always gives one value or one error."""
 
 from __future__ import annotations
 
@@ -10,24 +10,29 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike, reading
 
 
-def json_value(data: bytes, path: PathLike, *, where: str = "", way_out: str = "") -> Any:
-    r"""The value that some JSON stands for.
+def json_value(
+    data: bytes, path: PathLike, *, where: str = "", way_out: str = "", first_line: int | None = None
+) -> Any:
+    r"""The value of some JSON.
 
     Parameters
     ----------
     data : bytes
-        UTF-8, perhaps with a byte-order mark.
+        UTF-8, with or without a byte-order mark.
     path : path
-        The file that it is from, for errors.
+        Its file, for errors.
     where : str
-        In which part of the file, for errors: "in the metadata".
+        The part of the file, for errors: "in the metadata".
     way_out : str
-        What an error ends in.
+        The end of an error message.
+    first_line : int, optional
+        The line of the file that the data begin on, if they are a part of it.
 
     Raises
     ------
     FormatError
-        If it is no JSON, no UTF-8, too deeply nested, has a number too long to read, or text that UTF-8 cannot hold.
+        If it is not JSON, not UTF-8, too deeply nested, or has a number too long to read, or text that UTF-8 cannot
+        encode.
 
     Examples
     --------
@@ -37,19 +42,19 @@ def json_value(data: bytes, path: PathLike, *, where: str = "", way_out: str = "
     Traceback (most recent call last):
     kgtrec.errors.FormatError: x.json: expected JSON, found brackets nested too deeply
     """
-    line = None
+    line, before = first_line, (first_line or 1) - 1
     try:
         value = json.loads(data.decode("utf-8-sig"))
-        json.dumps(value, ensure_ascii=False).encode()  # an escape may stand for half a character
+        json.dumps(value, ensure_ascii=False).encode()  # an escape may encode half a character
         return value
     except RecursionError:
         found = "brackets nested too deeply"
     except UnicodeDecodeError as error:
-        found, line = "something else (not UTF-8)", data[: error.start].count(b"\n") + 1
+        found, line = "something else (not UTF-8)", data[: error.start].count(b"\n") + 1 + before
     except UnicodeEncodeError:
         found = "half a surrogate pair in a text"
     except json.JSONDecodeError as error:
-        found, line = f"something else ({error.msg.lower()})", error.lineno
+        found, line = f"something else ({error.msg.lower()})", error.lineno + before
     except ValueError:
         found = "a number too long to read"
     place = f" {where}" if where else ""

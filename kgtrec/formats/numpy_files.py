@@ -1,7 +1,7 @@
-"""numpy's own files: a matrix that is mapped, an archive of arrays that is read.
+"""numpy's own files: a matrix, which is mapped, and an archive of arrays, which is read.
 
-Only arrays of plain numbers are taken, and the header that tells their type and shape is matched against what such a
-header can hold: numpy's own reader evaluates it as Python, and lets through whatever error that ends in.
+Only arrays of plain numbers are accepted, and the header with their type and shape is matched against a pattern:
+numpy's own reader evaluates it as Python, and does not catch the errors of that.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _ITEM = rb"""(?:["']descr["']\s*:\s*["'](?P<type>[^"']*)["']
     |["']fortran_order["']\s*:\s*(?P<order>True|False)
     |["']shape["']\s*:\s*\((?P<shape>[0-9L,\s]*)\))\s*(?:,\s*|(?=\}))"""
 _HEADER = re.compile(rb"\s*\{\s*(?:" + _ITEM + rb"){3}\}\s*", re.VERBOSE)
-_SHAPE = re.compile(rb"(?:|(?:[0-9]+L?\s*,\s*)+(?:[0-9]+L?)?)\s*")  # L: of Python 2
-_NUMBERS = re.compile(r"[<>=|]?[biuf][0-9]{1,2}")  # true and false among them
+_SHAPE = re.compile(rb"(?:|(?:[0-9]+L?\s*,\s*)+(?:[0-9]+L?)?)\s*")  # L: from Python 2
+_NUMBERS = re.compile(r"[<>=|]?[biuf][0-9]{1,2}")  # including true and false
 _PIECE = 1 << 20  # bytes of an archive that are read at a time
 _DAMAGES = (
     zipfile.BadZipFile,
@@ -47,12 +47,12 @@ _DAMAGES = (
     ValueError,
     OverflowError,
     IndexError,
-    RuntimeError,  # of zipfile: encrypted, or compressed in a way that it does not know
+    RuntimeError,  # from zipfile: encrypted, or of an unknown compression
 )
 
 
 class _ArrayError(Exception):
-    """What is wrong with an array: in brackets behind what was expected, or as a whole message."""
+    """What is wrong with an array: put in brackets after what was expected, or a whole message."""
 
     def __init__(self, found: str, *, is_whole: bool = False) -> None:
         super().__init__(found)
@@ -61,7 +61,7 @@ class _ArrayError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Array:
-    """What the header of an array says, and how long it is."""
+    """The contents of the header of an array, and its length."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -74,23 +74,41 @@ class _Array:
 
 
 def mapped_matrix(path: PathLike) -> NDArray[Any]:
-    """The matrix in an ``.npy`` file, mapped: what is not looked at is not read.
+    """The matrix in an ``.npy`` file, mapped: unused parts are not read.
+
+    Raises
+    ------
+    FormatError
+        If the file is missing, damaged, or of another kind.
+    """
+    found = _mapped(path, "matrix")
+    if found.ndim != 2:
+        raise FormatError(f"expected a .npy matrix, found an array of shape {found.shape}", path=path)
+    return found
+
+
+def mapped_array(path: PathLike) -> NDArray[Any]:
+    """The array of any shape in an ``.npy`` file, mapped.
 
     Raises
     ------
     FormatError
         If the file is missing, damaged, or holds something else.
     """
+    return _mapped(path, "array")
+
+
+def _mapped(path: PathLike, what: str) -> NDArray[Any]:
     with reading(path) as stream:
         try:
-            found = _header(stream, "the matrix")
+            found = _header(stream, f"the {what}")
             size = Path(path).stat().st_size
             if size != found.n_bytes:
-                raise _ArrayError(f"{size:,} bytes, where its header of shape {found.shape} tells {found.n_bytes:,}")
+                raise _ArrayError(f"{size:,} bytes, but its header of shape {found.shape} requires {found.n_bytes:,}")
         except _ArrayError as wrong:
-            raise _refusal(path, "a whole .npy matrix of numbers", "cut-off", wrong) from None
-    if len(found.shape) != 2:
-        raise FormatError(f"expected a .npy matrix, found an array of shape {found.shape}", path=path)
+            raise _refusal(path, f"a whole .npy {what} of numbers", "cut-off", wrong) from None
+    if math.prod(found.shape) == 0:
+        return np.empty(found.shape, found.dtype, found.order)  # nothing to map
     return np.memmap(Path(path), found.dtype, "r", found.offset, found.shape, found.order)
 
 
@@ -100,8 +118,8 @@ def archived_arrays(path: PathLike, needed: Sequence[str], optional: Sequence[st
     Raises
     ------
     FormatError
-        If the file is missing, damaged or no archive, lacks a needed array or has one of them twice, or holds one that
-        is encrypted, has other values than numbers, or does not fit in memory.
+        If the file is missing, damaged or not an archive, lacks a needed array or has one of them twice, or has one
+        that is encrypted, has values that are not numbers, or does not fit in memory.
     """
     with reading(path) as stream:
         try:
@@ -119,7 +137,7 @@ def archived_arrays(path: PathLike, needed: Sequence[str], optional: Sequence[st
         except _ArrayError as wrong:
             raise _refusal(path, "a whole .npz archive of numbers", "damaged", wrong) from None
         except OSError as error:
-            if error.errno not in (None, errno.EINVAL):  # EINVAL: a place before the beginning of the file
+            if error.errno not in (None, errno.EINVAL):  # EINVAL: an offset before the beginning of the file
                 raise  # the disk failed
             raise _refusal(path, "a whole .npz archive of numbers", "damaged", _ArrayError(str(error))) from None
         except _DAMAGES as error:
@@ -152,7 +170,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> NDArr
         found = _header(member, name)
         if info.file_size != found.n_bytes:
             raise _ArrayError(
-                f"{name} has {info.file_size:,} bytes, where its header of shape {found.shape} tells {found.n_bytes:,}"
+                f"{name} has {info.file_size:,} bytes, but its header of shape {found.shape} requires {found.n_bytes:,}"
             )
         try:
             array = np.empty(found.shape, found.dtype, found.order)
@@ -167,17 +185,17 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> NDArr
             if len(data) < len(piece):
                 raise _ArrayError(f"{name} ends too early")
             piece[:] = np.frombuffer(data, np.uint8)
-        member.read(1)  # at its end the checksum is looked at
+        member.read(1)  # at its end the checksum is compared
     return array
 
 
 def _header(stream: BinaryIO | IO[bytes], name: str) -> _Array:
-    """What an array is like, from its first bytes."""
+    """The type and shape of an array, from its first bytes."""
     start = stream.read(len(_MAGIC) + 2)
     if not start.startswith(_MAGIC) or len(start) < len(_MAGIC) + 2:
         if start.startswith(_ARCHIVE_MAGIC):
             raise _ArrayError("expected a .npy matrix, found an .npz archive", is_whole=True)
-        raise _ArrayError(f"{name} does not begin as an array of numpy: {shown(start)}" if start else "no bytes")
+        raise _ArrayError(f"{name} does not begin like an array of numpy: {shown(start)}" if start else "no bytes")
     layout = _LENGTH_OF_HEADER.get((start[-2], start[-1]))
     if layout is None:
         raise _ArrayError(f"{name} is of format version {start[-2]}.{start[-1]}")
@@ -197,7 +215,7 @@ def _header(stream: BinaryIO | IO[bytes], name: str) -> _Array:
 def _parsed(text: bytes, name: str) -> tuple[np.dtype[Any], tuple[int, ...], Literal["C", "F"]]:
     match = _HEADER.fullmatch(text)
     if match is None or None in (match["type"], match["order"], match["shape"]):
-        raise _ArrayError(f"{name} has the header {shown(text)}, which is none of an array of numbers")
+        raise _ArrayError(f"{name} has the header {shown(text)}, which is not that of an array of numbers")
     kind = match["type"].decode("latin-1")
     try:
         dtype = np.dtype(kind) if _NUMBERS.fullmatch(kind) else None
@@ -206,7 +224,7 @@ def _parsed(text: bytes, name: str) -> tuple[np.dtype[Any], tuple[int, ...], Lit
     if dtype is None:
         raise _ArrayError(f"expected numbers in {name}, found {shown(match['type'])[1:-1]}", is_whole=True)
     sizes = re.findall(rb"[0-9]+", match["shape"]) if _SHAPE.fullmatch(match["shape"]) else None
-    # longer numbers are beyond any array, and Python may refuse to read them
+    # longer numbers are impossible in an array, and Python may refuse to read them
     if sizes is None or len(sizes) > _MOST_DIMENSIONS or any(len(size) > 19 for size in sizes):
         raise _ArrayError(f"{name} has the shape ({shown(match['shape'])[1:-1]})")
     shape = tuple(map(int, sizes))

@@ -1,4 +1,4 @@
-"""Parquet files of kgtrec: what they share, whatever they hold."""
+"""The common parts of all Parquet files of kgtrec."""
 
 from __future__ import annotations
 
@@ -19,26 +19,35 @@ from kgtrec.formats.json_text import json_value
 from kgtrec.formats.trec.text import joined_codes
 
 MAGIC = b"PAR1"
+RANK_COLUMNS = frozenset(("above", "tied", "n_other"))
 _KEY = b"kgtrec"
 _OF_FRAME = b"PANDAS_ATTRS"  # where pandas keeps the attrs of a frame
-_FEW_ROWS = 1 << 24  # are read in a moment, however few bytes they come from
-_ROWS_PER_BYTE = 8  # a row that tells anything takes a bit at the least
+_FEW_ROWS = 1 << 24  # are read quickly, from any number of bytes
+_ROWS_PER_BYTE = 8  # a row with information takes at least a bit
 _MOST_SUCH_ROWS = 100_000_000
 _ROWS_AT_A_TIME = 1 << 20
 
 
 def is_parquet(path: PathLike) -> bool:
-    """Whether a file's name ends in ``.parquet``; for what it holds see :mod:`kgtrec.formats.sniff`."""
+    """Whether a file's name ends in ``.parquet``; for its contents see :mod:`kgtrec.formats.sniff`."""
     return Path(path).suffix.lower() == ".parquet"
 
 
+def holds_ranks(path: PathLike) -> bool:
+    """Whether a file holds answer ranks, as its columns say; one that is not Parquet is not opened."""
+    if not is_parquet(path):
+        return False
+    schema = read_schema(path)
+    return set(schema.names) >= RANK_COLUMNS and metadata_of(path, schema).get("format") not in ("run", "qrels")
+
+
 def metadata_of(path: PathLike, schema: pa.Schema) -> dict[str, Any]:
-    """What kgtrec wrote about the file, or noted in the frame that pandas wrote; empty for a file of another tool.
+    """The metadata that kgtrec wrote, or its notes in a frame that pandas wrote; empty for a file of another tool.
 
     Raises
     ------
     FormatError
-        If it is no JSON object.
+        If it is not a JSON object.
     """
     written = schema.metadata or {}
     found = json_value(written.get(_KEY, b"{}"), path, where="in the file's metadata")
@@ -51,7 +60,7 @@ def metadata_of(path: PathLike, schema: pa.Schema) -> dict[str, Any]:
 
 
 def with_metadata(schema: pa.Schema, metadata: Mapping[str, Any]) -> pa.Schema:
-    """``schema`` with kgtrec's metadata, the format version among them."""
+    """``schema`` with kgtrec's metadata, including the format version."""
     return schema.with_metadata({_KEY: json.dumps({"version": 1, **metadata}).encode()})
 
 
@@ -61,22 +70,22 @@ def read_schema(path: PathLike) -> pa.Schema:
     Raises
     ------
     FormatError
-        If the file is damaged, or its columns have names that are no text, or the same name twice.
+        If the file is damaged, or its columns have names that are not text, or the same name twice.
     """
     with reading(path) as stream:
         return _opened(path, stream).schema_arrow
 
 
 def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> pa.Table:
-    """The columns of a Parquet file under our names, given under which others they may be found.
+    """The columns of a Parquet file under our names, given the other names that they may have.
 
-    The first two are labels, of which each pair is to stand once.
+    The first two are labels, each pair of which may occur only once.
 
     Raises
     ------
     FormatError
-        If the file is damaged, a column is missing or there twice, or a value is missing; or if it has more rows than
-        pairs of labels, or than so few bytes can tell anything of. That is seen before such rows are read.
+        If the file is damaged, a column is missing or repeated, or a value is missing; or if it has more rows than
+        pairs of labels, or more than its bytes can encode. That is checked before such rows are read.
     """
     schema = read_schema(path)
     found = {}
@@ -103,12 +112,12 @@ def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> 
 
 
 def read_whole_table(path: PathLike) -> pa.Table:
-    """All columns of a Parquet file that is not about pairs of labels.
+    """All columns of a Parquet file whose rows are not pairs of labels.
 
     Raises
     ------
     FormatError
-        If the file is damaged, has a column twice, or more rows than so few bytes can tell anything of.
+        If the file is damaged, has a column twice, or more rows than its bytes can encode.
     """
     with reading(path) as stream, _refusing_damage(path):
         file = _opened(path, stream)
@@ -120,7 +129,7 @@ def read_whole_table(path: PathLike) -> pa.Table:
 
 
 def _opened(path: PathLike, stream: BinaryIO, dictionaries: Sequence[str] = ()) -> Any:
-    """The file, of which only the end has been read; ``dictionaries``: the columns that come as codes of labels."""
+    """The file, of which only the footer has been read; ``dictionaries``: the columns to read as codes of labels."""
     import pyarrow.parquet as pq  # not its read_table, which imports pandas by way of pyarrow.dataset
 
     with _refusing_damage(path):
@@ -133,7 +142,7 @@ def _opened(path: PathLike, stream: BinaryIO, dictionaries: Sequence[str] = ()) 
 
 @contextmanager
 def _refusing_damage(path: PathLike) -> Iterator[None]:
-    """Turn what Arrow says of damaged data into our error."""
+    """Turn Arrow's errors about damaged data into ours."""
     try:
         yield
     except pa.ArrowMemoryError:
@@ -151,21 +160,21 @@ def _damaged(path: PathLike, error: Exception) -> FormatError:
 
 
 def _is_swollen(path: PathLike, file: Any) -> bool:
-    """Whether a file has many rows of less than a bit each, as one of nothing but repetition."""
+    """Whether a file has many rows of less than a bit each, so that they must be repetitions."""
     n_rows = file.metadata.num_rows
     return bool(n_rows > _FEW_ROWS and n_rows > _ROWS_PER_BYTE * Path(path).stat().st_size)
 
 
 def _swollen(path: PathLike, n_rows: int) -> FormatError:
     return FormatError(
-        f"expected at least a bit a row, found {n_rows:,} rows in {Path(path).stat().st_size:,} bytes, which can only "
-        "repeat one another; create the file anew",
+        f"expected at least one bit per row, found {n_rows:,} rows in {Path(path).stat().st_size:,} bytes, which can "
+        "only be repetitions; create the file again",
         path=path,
     )
 
 
 def _require_distinct_pairs(path: PathLike, file: Any, pair: Sequence[str]) -> None:
-    """Refuse more rows than there are pairs of labels, as soon as that shows; and too many to be of any use."""
+    """Refuse more rows than there are pairs of labels, as early as possible; and too many to be useful."""
     if file.metadata.num_rows > _MOST_SUCH_ROWS:
         raise _swollen(path, file.metadata.num_rows)
     labels: list[pa.Array | None] = [None, None]
@@ -202,5 +211,5 @@ def label_column(path: PathLike, table: pa.Table, name: str) -> tuple[Vocabulary
         if column.type != pa.dictionary(pa.int32(), pa.string()):
             column = column.cast(pa.string()).dictionary_encode()
         for chunk in column.chunks:
-            chunk.validate(full=True)  # codes without a label, and labels that are no UTF-8
+            chunk.validate(full=True)  # codes without a label, and labels that are not UTF-8
     return joined_codes(column.chunks)

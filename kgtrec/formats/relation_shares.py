@@ -11,13 +11,13 @@ from kgtrec.formats.trec.text import shown
 
 
 def read_relation_shares(path: PathLike) -> dict[str, float]:
-    r"""The share of each relation, of any scale.
+    r"""The share of each relation, on any scale.
 
     Raises
     ------
     FormatError
-        For the first line that is not UTF-8, has no tab, no number of at least 0, or a relation for the second time;
-        for an empty file.
+        For the first line that is not UTF-8, has no tab, no number of at least 0, or a repeated relation; for an empty
+        file.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Score matrices as ``.npy`` files, read without loading them, and what tells the order of rows and columns."""
+"""Score matrices as ``.npy`` files, read without loading them, and the order of their rows and columns."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.hdf5 import Hdf5Matrix
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS
 from kgtrec.formats.output.outputs import writing
@@ -25,6 +26,8 @@ from kgtrec.formats.trec.text import shown
 from kgtrec.formats.trec.topics import lists_ids, read_topics
 
 Block = tuple[NDArray[np.intp], NDArray[Any]]
+HDF5_SUFFIXES = (".h5", ".hdf5")
+_DATA_SET = "scores"  # of an HDF5 file
 BLOCK_BYTES = 64 << 20  # scores in a block, unless the caller asks for a number of questions
 
 
@@ -37,24 +40,27 @@ def read_score_matrix(
     made_for: Collection | None = None,
     block: int | None = None,
 ) -> Iterator[Block]:
-    """Blocks of (question rows, scores) of a ``.npy`` matrix questions x entities, in the collection's order.
+    """Blocks of (question rows, scores) of a matrix questions x entities, in the collection's order.
 
-    Which question a row is about, and which entity a column, is told by files or by what stands beside the matrix, and
-    is never guessed from its shape. Only one block of the file is mapped at a time, so that memory is bounded by it.
+    The matrix is a ``.npy`` file, or the data set ``scores`` of an HDF5 file (``.h5``, with h5py installed).
+
+    The question of each row and the entity of each column are given by files, named or beside the matrix, and are never
+    guessed from its shape. Only one block of the file is mapped at a time, so that memory is bounded.
 
     Parameters
     ----------
     path : path
         The matrix.
     collection : Collection
-        What the scores are for. Rows and columns of what it lacks are left out, with a warning.
+        Whose questions are scored. Rows and columns of questions and entities that it lacks are left out, with a
+        warning.
     topics : path, optional
-        The questions in the order of the rows, ``id TAB anchor TAB relation``; an id says by its beginning which side
-        is asked for, and no more. Anchors are ids if ``entities.tsv`` stands beside the file. Default: what
-        ``NAME.json`` says, see :func:`write_score_matrix`; else ``topics.tsv`` beside the matrix.
+        The questions in the order of the rows, ``id TAB anchor TAB relation``; only the beginning of an id is used,
+        for the side that is asked for. Anchors are ids if there is ``entities.tsv`` beside the file. Default: the order
+        in ``NAME.json``, see :func:`write_score_matrix`; else ``topics.tsv`` beside the matrix.
     entities : path, optional
         The entities in the order of the columns: one label per line, or ``id TAB label`` in a file ``entities.tsv``.
-        Default: what ``NAME.json`` says; else ``entities.txt`` or ``entities.tsv`` beside the matrix.
+        Default: the order in ``NAME.json``; else ``entities.txt`` or ``entities.tsv`` beside the matrix.
     made_for : Collection, optional
         A collection that ``NAME.json`` may name instead: that of all test triples, where ``collection`` is a sample.
     block : int, optional
@@ -63,7 +69,7 @@ def read_score_matrix(
     Raises
     ------
     FormatError
-        At once, if nothing tells the order, or the matrix has another shape than it.
+        At once, if the order is unknown, or the matrix has another shape.
     CollectionError
         At once, if a question or an entity of the collection is missing.
 
@@ -79,7 +85,7 @@ def read_score_matrix(
     >>> [(rows.tolist(), scores.shape) for rows, scores in read_score_matrix(path, collection, block=1)]
     [([0], (1, 4)), ([1], (1, 4))]
     """
-    matrix = mapped_matrix(path)
+    matrix = _opened(path)
     known = _stamped(path, collection, made_for) if topics is None or entities is None else None
     if known is None:
         beside = order_beside(path)
@@ -100,7 +106,7 @@ def read_score_matrix(
     if matrix.shape != (rows.size, columns.size):
         found = " x ".join(map(str, matrix.shape)) or "a single number"
         raise FormatError(
-            f"expected a matrix of {rows.size} questions x {columns.size} entities, as what tells its order has them, "
+            f"expected a matrix of {rows.size} questions x {columns.size} entities, as in the files of its order, "
             f"found {found}",
             path=path,
         )
@@ -111,7 +117,7 @@ def read_score_matrix(
 
 
 def write_score_matrix(path: PathLike, scores: Any, collection: Collection) -> None:
-    """Write a whole score matrix as ``.npy``, and beside it, in ``NAME.json``, the collection whose order it follows.
+    """Write a whole score matrix as ``.npy``, and beside it, in ``NAME.json``, the collection whose order it has.
 
     Parameters
     ----------
@@ -137,16 +143,16 @@ def write_score_matrix(path: PathLike, scores: Any, collection: Collection) -> N
 
 
 def stamp_score_matrix(path: PathLike, collection: Collection) -> None:
-    """Note beside a matrix that was written otherwise that its rows and columns follow a collection's order.
+    """Note beside a matrix of another tool that its rows and columns are in a collection's order.
 
     Raises
     ------
     FormatError
-        If the file is no matrix of the collection's shape, or files beside it tell another order.
+        If the file is not a matrix of the collection's shape, or files beside it give another order.
     CollectionError
         If files beside it lack a question or an entity of the collection.
     """
-    _require_shape(os.fspath(path), mapped_matrix(path).shape, collection)
+    _require_shape(os.fspath(path), _opened(path).shape, collection)
     topics, entities = order_beside(path)
     if topics is not None:
         _require_own_order(
@@ -160,8 +166,8 @@ def stamp_score_matrix(path: PathLike, collection: Collection) -> None:
 def _require_own_order(path: PathLike, beside: Path, places: Places) -> None:
     if not places.is_same:
         raise FormatError(
-            f"expected the order of the collection, found another one in {beside}, which tells that of this matrix; "
-            "rank it as it is, without a stamp, or take that file away",
+            f"expected the order of the collection, found another one in {beside}, which gives that of this matrix; "
+            "rank it without a stamp, or move that file away",
             path=path,
         )
 
@@ -177,7 +183,7 @@ def _require_shape(path: str, found: tuple[int, ...], collection: Collection) ->
 
 
 def _stamped(path: PathLike, collection: Collection, made_for: Collection | None) -> Collection | None:
-    """The collection that the matrix is known to be of."""
+    """The collection that the matrix is known to belong to."""
     origin = read_origin(path, "scores")
     if origin is None:
         return None
@@ -186,7 +192,7 @@ def _stamped(path: PathLike, collection: Collection, made_for: Collection | None
     if found is None:
         raise FormatError(
             f"expected scores of collection {' or '.join(each.fingerprint for each in whole)}, found those of "
-            f"{origin.collection}, as {origin_path(path).name} tells; name the questions and the entities in their "
+            f"{origin.collection}, according to {origin_path(path).name}; name the questions and the entities in their "
             "order, both (--topics FILE --entities FILE), such as topics.tsv and entities.txt of that collection",
             path=path,
         )
@@ -213,7 +219,7 @@ def _unknown(path: PathLike, no_rows: bool, no_columns: bool) -> FormatError:
     ]
     what, options, names = zip(*lacking, strict=True)
     return FormatError(
-        f"expected to be told {' and '.join(what)}, found nothing that says so: name them in their order "
+        f"expected files that say {' and '.join(what)}, found none: name them in their order "
         f"({' '.join(options)}), put {' and '.join(names)} beside the matrix, or, if it was made in the collection's "
         f"own order, say so once (kgtrec stamp COLLECTION {os.fspath(path)}; kgtrec.write_score_matrix in Python)",
         path=path,
@@ -221,12 +227,12 @@ def _unknown(path: PathLike, no_rows: bool, no_columns: bool) -> FormatError:
 
 
 def read_questions_in_order(path: PathLike) -> Questions:
-    """The questions of a topics file, in its order, with labels of entities where ``entities.tsv`` tells those of ids.
+    """The questions of a topics file, in its order, with labels of entities where ``entities.tsv`` maps ids to labels.
 
     Raises
     ------
     FormatError
-        If a line is wrong, or an id does not begin with the side that is asked for.
+        If a line is malformed, or an id does not begin with the side that is asked for.
     """
     topics = read_topics(path)
     ids = Path(path).with_name(ENTITY_IDS)
@@ -250,7 +256,7 @@ def read_entity_names(path: PathLike) -> Vocabulary:
     Raises
     ------
     FormatError
-        If a label is repeated, or the file is no text.
+        If a label is repeated, or the file is not text.
     """
     if not lists_ids(path):
         return read_label_lines(path)
@@ -258,7 +264,7 @@ def read_entity_names(path: PathLike) -> Vocabulary:
 
 
 def questions_per_block(width: int, itemsize: int, block: int | None) -> int:
-    """How many questions a block holds."""
+    """The number of questions per block."""
     return max(1, BLOCK_BYTES // max(width * itemsize, 1)) if block is None else max(1, block)
 
 
@@ -294,7 +300,7 @@ def read_label_lines(path: PathLike, *, column: int | None = None) -> Vocabulary
 
 def _blocks(
     path: PathLike,
-    matrix: NDArray[Any],
+    matrix: NDArray[Any] | Hdf5Matrix,
     row_of: NDArray[np.intp] | None,
     column_of: NDArray[np.intp] | None,
     n_questions: int,
@@ -307,9 +313,13 @@ def _blocks(
         yield rows, scores if column_of is None else scores[:, column_of]
 
 
-def _rows_of(path: PathLike, matrix: NDArray[Any], first: int, count: int) -> NDArray[Any]:
+def _opened(path: PathLike) -> NDArray[Any] | Hdf5Matrix:
+    return Hdf5Matrix(path, _DATA_SET) if Path(path).suffix.lower() in HDF5_SUFFIXES else mapped_matrix(path)
+
+
+def _rows_of(path: PathLike, matrix: NDArray[Any] | Hdf5Matrix, first: int, count: int) -> NDArray[Any]:
     if not isinstance(matrix, np.memmap) or not matrix.flags.c_contiguous:
         return matrix[first : first + count]
-    # a map of its own, which is closed with the block: pages of one map over the whole file would stay resident
+    # a separate map, which is closed with the block: pages of one map of the whole file would stay in memory
     offset = matrix.offset + first * matrix.shape[1] * matrix.dtype.itemsize
     return np.memmap(Path(path), matrix.dtype, "r", offset, (count, matrix.shape[1]))

@@ -1,4 +1,4 @@
-"""Tables of systems' scores: wide CSV, a column a measure, as papers publish them; long CSV as kgtrec writes it."""
+"""Tables of systems' scores: wide CSV, one column per measure, as in papers; long CSV as kgtrec writes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.trec.text import shown
 
 SYSTEM = "system"
-#: columns that tell several rows of one system apart, however they are capitalised; others are named by the caller
+#: columns that distinguish several rows of one system, in upper or lower case; others are named by the caller
 KEYS = ("depth", "questiontype", "relationtype", "side", "relation", "category", "question", "key")
 _LONG = ("measure", "value")
 _OF_INTERVALS = ("low", "high", "effective", "drawn")  # which are not read
@@ -30,20 +30,20 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
     Parameters
     ----------
     path : path
-        UTF-8 text, cells separated by commas (or by tabs), with a header. *Wide*: a column ``System``, perhaps key
-        columns, and a column for each measure. *Long*: the columns ``system``, ``measure``, ``value``, perhaps
+        UTF-8 text, cells separated by commas (or by tabs), with a header. *Wide*: a column ``System``, optional key
+        columns, and a column for each measure. *Long*: the columns ``system``, ``measure``, ``value``, and optionally
         ``low``, ``high``, ``effective`` and ``drawn``, which are not read; all others are keys. An empty cell is an
         undefined value.
     keys : sequence of str
         Key columns of a wide table besides Depth, QuestionType, RelationType, side, relation, category, question, key.
     name : str, optional
-        What the table's labels are called; by default the file's name without suffix.
+        Name of the table's labels; by default the file's name without suffix.
 
     Raises
     ------
     FormatError
-        With the line, if the file is empty, is no UTF-8, has no column of systems or none of measures, a column twice,
-        a row of another length, a cell that is no number, a system without name, or a value twice.
+        With the line, if the file is empty, is not UTF-8, has no column of systems or none of measures, a repeated
+        column, a row of another length, a cell that is not a number, a system without name, or a repeated value.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
 
 
 def looks_like_table(path: PathLike) -> bool:
-    r"""Whether a file's first line names columns of which one is ``System``: then it is a table of scores.
+    r"""Whether a file's first line has a column ``System``: then it is a table of scores.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def looks_like_table(path: PathLike) -> bool:
 
 
 class _Columns:
-    """Which column of the header is what."""
+    """The roles of the columns of the header."""
 
     def __init__(self, system: int, keys: list[int], measure: int | None, values: list[int]) -> None:
         self.system, self.keys, self.measure, self.values = system, keys, measure, values
@@ -131,7 +131,7 @@ class _Columns:
     def hint(self, header: Sequence[str]) -> str:
         if self.measure is not None or self.keys:
             return ""
-        return f"; if a column such as {header[self.values[0]]} tells them apart, name it with --key"
+        return f"; if a column such as {header[self.values[0]]} distinguishes them, name it with --key"
 
 
 def _columns(path: str, line: int, header: Sequence[str], keys: Sequence[str]) -> _Columns:
@@ -163,7 +163,7 @@ def _columns(path: str, line: int, header: Sequence[str], keys: Sequence[str]) -
         )
     nameless = [place for place in values if not folded[place]]
     if nameless:
-        index = "; leave out the row numbers (of pandas: to_csv(..., index=False))" if nameless[0] == 0 else ""
+        index = "; leave out the row numbers (in pandas: to_csv(..., index=False))" if nameless[0] == 0 else ""
         raise FormatError(
             f"expected the name of a measure over column {nameless[0] + 1}, found an empty cell{index}",
             path=path,
@@ -179,7 +179,7 @@ def _value(path: str, line: int, column: str, cell: str, *, wide: bool) -> float
     number = float(text) if _NUMBER.fullmatch(text) else float("inf")
     if abs(number) == float("inf"):
         is_label = wide and not re.match(r"[+-]?\.?(\d|inf)", text, re.ASCII | re.IGNORECASE)
-        way_out = "; if the column tells rows of one system apart, name it with --key" if is_label else ""
+        way_out = "; if the column distinguishes rows of one system, name it with --key" if is_label else ""
         raise FormatError(
             f"expected a number under {column!r}, found {_excerpt([cell])}{way_out}", path=path, line=line
         )
@@ -191,6 +191,6 @@ def _excerpt(cells: Sequence[str]) -> str:
 
 
 def _rows(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows, header first, each with the line that it begins on."""
+    """The rows, header first, each with the line on which it begins."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     return csv_rows(path, text, "\t" if first.count("\t") > first.count(",") else ",")

@@ -1,4 +1,4 @@
-"""What kind of file this is, told by what is in it."""
+"""The kind of a file, by its contents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kgtrec.data.topics import Topics
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.files import PathLike, reading
-from kgtrec.formats.parquet import MAGIC, is_parquet, metadata_of, read_schema
+from kgtrec.formats.parquet import MAGIC, RANK_COLUMNS, is_parquet, metadata_of, read_schema
 from kgtrec.formats.trec.qrels import QrelsFile, read_qrels_file
 from kgtrec.formats.trec.runs import RunFile, read_run_file
 from kgtrec.formats.trec.text import NUMBER, shown, whole_lines
@@ -23,14 +23,14 @@ _LINES = 100
 
 
 def sniff(path: PathLike) -> Kind:
-    r"""What kind of file ``path`` is; for text, what most of its first lines look like.
+    r"""The kind of file that ``path`` is; for text, by most of its first lines.
 
     Standard input cannot be read twice: see :func:`opened_kind`.
 
     Raises
     ------
     FormatError
-        If it is no run, qrels, topics or answer ranks.
+        If it is not a run, qrels, topics or answer ranks.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def sniff(path: PathLike) -> Kind:
 
 
 def opened_kind(path: PathLike, stream: BinaryIO) -> tuple[Kind, BinaryIO]:
-    """The kind of an open text file, and a stream that still holds all of its bytes."""
+    """The kind of an open text file, and a stream that still has all of its bytes."""
     head = b""
     while len(head) < _HEAD and (data := stream.read(_HEAD - len(head))):
         head += data
@@ -55,7 +55,7 @@ def opened_kind(path: PathLike, stream: BinaryIO) -> tuple[Kind, BinaryIO]:
 
 
 class _Rejoined(io.RawIOBase):
-    """Bytes already read from a stream, then the rest of it."""
+    """The bytes already read from a stream, followed by the rest of it."""
 
     def __init__(self, head: bytes, rest: BinaryIO) -> None:
         self._head, self._rest = io.BytesIO(head), rest
@@ -72,12 +72,12 @@ class _Rejoined(io.RawIOBase):
 def read_any(
     path: PathLike, kind: Kind | None = None, *, ranks: bool = False
 ) -> RunFile | QrelsFile | Topics | AnswerRanks:
-    """What is in a file, or on standard input (``-``), whichever kind it is of; ``ranks``: a run with its rank column.
+    """The contents of a file, or of standard input (``-``), of any kind; ``ranks``: a run with its rank column.
 
     Raises
     ------
     FormatError
-        If it is of none, or something in it is wrong.
+        If it is of no known kind, or malformed.
     """
     if is_parquet(path):
         kind = kind or _kind_of_parquet(path)
@@ -103,7 +103,7 @@ def _kind_of_parquet(path: PathLike) -> Kind:
     names, said = set(schema.names), metadata_of(path, schema).get("format")
     if said in ("run", "qrels"):
         return cast(Kind, said)
-    if {"above", "tied", "n_other"} <= names:
+    if names >= RANK_COLUMNS:
         return "answer ranks"
     if "score" in names:
         return "run"
@@ -124,11 +124,11 @@ def _kind_of_text(path: PathLike, head: bytes) -> Kind:
     lines = {number: line for number, line in numbered if line.strip() and not line.lstrip().startswith(b"#")}
     lines = dict(list(lines.items())[:_LINES])
     if len(lines) > 1 and len(head) == _HEAD:
-        lines.popitem()  # may be cut off
+        lines.popitem()  # it may be cut off
     votes = [kind for kind in map(_kind_of_line, lines.values()) if kind]
     if votes:
         return max(votes, key=votes.count)
-    # nothing is well formed: the nearest kind's reader says best what is wrong
+    # no line is well formed: the reader of the nearest kind has the best message
     name = Path(path).name.lower()
     if "qrel" in name:
         return "qrels"

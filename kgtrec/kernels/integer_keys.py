@@ -25,7 +25,7 @@ def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def first_places(keys: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Where each distinct key appears first, ascending.
+    """The index at which each distinct key appears first, by ascending key.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def is_among(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.b
 
 
 def is_among_sorted(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """:func:`is_among` for ``others`` that ascend already.
+    """:func:`is_among` for ``others`` in ascending order.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kgtrec.measures.record import Aggregate
 
 _JUST_HALF, _MORE_THAN_HALF = 0.5 - 5e-13, 0.5 + 5e-13  # of a sum of weights, which is rounded
-GEOMETRIC_FLOOR = 1e-5  # trec_eval's MIN_GEO_MEAN: what a value of 0 counts as in its geometric means
+GEOMETRIC_FLOOR = 1e-5  # trec_eval's MIN_GEO_MEAN: the value that 0 counts as in its geometric means
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ def _log_floored(value: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A mean of linked values, brought back: mean, geometric and harmonic mean, and their inverses are all this."""
+    """A mean of linked values and its inverse: covers mean, geometric and harmonic mean, and their inverses."""
 
     to: Callable[[Floats], Floats]
     back: Callable[[Floats], Floats]
@@ -55,10 +55,10 @@ def aggregate_groups(
         How many groups there are.
     how : str
         "mean", "median", "sum", or one of the other ``LINKS``. A floored geometric mean counts values below 0.00001
-        as that, as trec_eval does.
+        as 0.00001, as trec_eval does.
     weight : (n,) float array, optional
-        Weights of at least 0, of any scale. The median is then the least value that half of the weight does not
-        exceed, or the midpoint of two where it is exactly half. Sums take none.
+        Weights of at least 0, on any scale. The median is then the lowest value that half of the weight does not
+        exceed, or the midpoint of two where it is exactly half. Sums take no weights.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def aggregate_groups(
 
 
 def aggregate(value: Floats, how: Aggregate = "mean") -> float:
-    """All items as one number, see :func:`aggregate_groups`.
+    """One number for all items, see :func:`aggregate_groups`.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def _sums(group: NDArray[np.int32], value: Floats, size: int) -> Floats:
 
 
 class Medians:
-    """Medians of groups of items, which are put in order once for any number of weights.
+    """Medians of groups of items, which are sorted once for any number of weights.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Medians:
         return (low + high) / 2.0
 
     def middle(self, weight: Floats) -> tuple[Floats, Floats]:
-        """(size,) each: the least values that half of the weight, and that more than half, do not exceed."""
+        """(size,) each: the lowest values that half of the weight, and more than half, does not exceed."""
         weight = weight[self._order]
         ends = np.full((2, len(self._bounds) - 1), np.nan)
         for own in np.flatnonzero(np.diff(self._bounds)):  # groups, not items
@@ -141,7 +141,7 @@ class Medians:
         return ends[0], ends[1]
 
     def at(self, weight: Floats, share: Floats) -> Floats:
-        """(size,) the least value that the (size,) share of its group's weight does not exceed; NaN where it is NaN."""
+        """(size,) the lowest value that this share of its group's weight does not exceed; NaN where the share is."""
         weight = weight[self._order]
         values = np.full(len(self._bounds) - 1, np.nan)
         for own in np.flatnonzero((np.diff(self._bounds) > 0) & ~np.isnan(share)):  # groups, not items
@@ -153,14 +153,14 @@ class Medians:
 
 
 class MedianRanks:
-    """Medians of ranks that ties leave open: each answer's is any from its best to its worst, equally likely.
+    """Medians of ranks under ties: each answer has any rank from its best to its worst, equally likely.
 
-    The median is that of all these ranks together, each answer's sharing its weight.
+    It is the median of all these ranks together; those of one answer share its weight.
 
     Parameters
     ----------
     best, worst : (n,) int arrays
-        The optimistic and the pessimistic rank, from 1.
+        The optimistic and the pessimistic rank, 1-based.
     group : (n,) int array
         The group of each answer, from 0 to ``size - 1``.
     size : int
@@ -180,7 +180,7 @@ class MedianRanks:
 
     def __call__(self, weight: Floats) -> Floats:
         """(size,) medians under (n,) weights of at least 0; NaN for a group without weight."""
-        # at or below any place lies at most the weight of the best ranks there, and at least that of the worst
+        # the weight at or below a rank is at most that of the best ranks there, and at least that of the worst
         low, high = self._of_best.middle(weight)[0], self._of_worst.middle(weight)[1]
         known = np.isfinite(low)
         first, last = (np.where(known, end, 0.0).astype(np.int64) for end in (low, high))
@@ -190,7 +190,7 @@ class MedianRanks:
         return np.where(known, (below + above) / 2.0, np.nan)
 
     def at(self, weight: Floats, share: Floats) -> Floats:
-        """(size,) the least rank that the (size,) share of its group's weight does not exceed; NaN where it is NaN."""
+        """(size,) the lowest rank that the (size,) share of its group's weight does not exceed; NaN where it is NaN."""
         low, high = self._of_best.at(weight, share), self._of_worst.at(weight, share)
         known = np.isfinite(low)
         first, last = (np.where(known, end, 0.0).astype(np.int64) for end in (low, high))
@@ -200,8 +200,8 @@ class MedianRanks:
     def _least(
         self, least: Floats, weight: Floats, low: NDArray[np.int64], high: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """(size,) the least rank from ``low`` to ``high`` at or below which there is so much weight."""
-        place = low  # the lowest one is most often it
+        """(size,) the lowest rank from ``low`` to ``high`` at or below which there is so much weight."""
+        place = low  # usually it is the lowest one
         while np.any(low < high):
             inside = np.clip(place[self._group] - self._best + 1, 0, self._length)
             reached = _sums(self._group, weight * (inside / self._length), self._size) >= least

@@ -35,7 +35,7 @@ def _expected_best_rank(ranking: TiedRanking) -> NDArray[np.float64]:
 
 
 def _known(best: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.where(np.isinf(best), np.nan, best)  # a cut list does not tell how far below the cut the answer is
+    return np.where(np.isinf(best), np.nan, best)  # a cut list does not show how far below the cut the answer is
 
 
 def _best_reciprocal(ranking: JudgedRanking) -> NDArray[np.float64]:
@@ -189,7 +189,7 @@ register(
         better="lower",
         weighting="relation",
         source=_AMBIGUITY,
-        description="Geometric mean of the answers' ranks in which each relation counts alike.",
+        description="Geometric mean of the answers' ranks in which each relation counts equally.",
     )
 )
 for _name, _value, _more in (
@@ -204,8 +204,8 @@ for _name, _value, _more in (
             "answers",
             weighting="question",
             source=_PYKEEN,
-            description=f"micro.{_name}{'@k' if _more.get('cutoff') else ''} in which each question counts alike, with "
-            "all its answers, not its best one.",
+            description=f"micro.{_name}{'@k' if _more.get('cutoff') else ''}, each question counting equally, with "
+            "all its answers, not only its best one.",
             **_more,
         )
     )

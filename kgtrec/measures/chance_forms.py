@@ -1,4 +1,4 @@
-"""The forms of a measure that set it against chance, derived from its record: ratio, index and z."""
+"""The forms of a measure that compare it with chance, derived from its record: ratio, index and z."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def register_with_forms(measure: Measure, *, ratio: str | None = None) -> Measur
 def register_forms(measure: Measure, *, ratio: str | None = None) -> None:
     """Register the index and z forms of a measure whose chance level is known.
 
-    ``micro.MRR`` brings ``micro.AMRR`` = (MRR - E) / (1 - E) and ``micro.ZMRR`` = (MRR - E) / sqrt(Var); where lower is
-    better the index ends in I, as the field has it (``micro.AMRI``), and z is turned round, unless ``flipped=False``.
+    ``micro.MRR`` gives ``micro.AMRR`` = (MRR - E) / (1 - E) and ``micro.ZMRR`` = (MRR - E) / sqrt(Var); where lower is
+    better the index ends in I, as is usual (``micro.AMRI``), and the sign of z is reversed, unless ``flipped=False``.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def register_forms(measure: Measure, *, ratio: str | None = None) -> None:
                 name=ratio,
                 form="ratio",
                 bounds=(0.0, np.inf),
-                description=f"{shown} divided by what chance would give, which is 1.",
+                description=f"{shown} divided by its value by chance; 1 is chance.",
             )
         )
     register(
@@ -53,7 +53,7 @@ def register_forms(measure: Measure, *, ratio: str | None = None) -> None:
             form="index",
             better="higher",
             bounds=(-np.inf, 1.0),
-            description=f"{shown} adjusted for chance: 0 is what chance would give, 1 is the best value.",
+            description=f"{shown} adjusted for chance: 0 is chance, 1 is the best value.",
         )
     )
     register(

@@ -1,4 +1,4 @@
-"""Measures that kgtrec does not compute itself, served by ir-measures' providers (ERR, Compat, INST, ...)."""
+"""Measures that kgtrec does not compute itself but ir-measures' providers do (ERR, Compat, INST, ...)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgtrec.measures.record import Aggregate, Items, Measure
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST = 2**31 - 1  # what a cutoff or grade is held in
+_MOST = 2**31 - 1  # cutoffs and grades are stored in 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ProvidedMeasure:
 
     @property
     def own_tie_rule_message(self) -> str:
-        return f"{self.label} is computed by ir-measures' providers, which order ties their own way; use --ties trec"
+        return f"{self.label} is computed by ir-measures' providers, which order ties in their own way; use --ties trec"
 
     def per_question(self, qrels: Qrels, run: Run) -> NDArray[np.float64]:
         """(n_questions,) values in the order of ``qrels.questions``; 0 where the provider gives none.
@@ -82,7 +82,7 @@ def provided_names() -> list[str]:
 
 
 def provided(label: str, name: str, arguments: Mapping[str, Any], at: Any) -> ProvidedMeasure | None:
-    """The measure that ir-measures knows by ``name``, or None.
+    """The measure that has this ``name`` in ir-measures, or None.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def provided(label: str, name: str, arguments: Mapping[str, Any], at: Any) -> Pr
 
 
 def _takes(base: Any) -> str:
-    """The clause that says what may be written behind a name of ir-measures."""
+    """The clause that says what may follow a name of ir-measures."""
     inside = ", ".join(f"{key}=..." for key in base.SUPPORTED_PARAMS if key != base.AT_PARAM)
     cutoff = base.SUPPORTED_PARAMS.get(base.AT_PARAM)
     sign = "" if cutoff is None else "@k" if cutoff.required else "[@k]"
@@ -152,10 +152,10 @@ def _no_value(*_: Any, **__: Any) -> NDArray[np.float64]:
 
 
 def provided_values(measures: Sequence[ProvidedMeasure], qrels: Qrels, run: Run) -> NDArray[np.float64]:
-    """Values of several measures, the frames made once.
+    """Values of several measures, for which the frames are made once.
 
-    The providers are given numbers in place of labels, so that no label can confuse them, and in place of scores
-    the places of the run's own order, so that all of them see one order of tied candidates.
+    The providers are given numbers instead of labels, so that no label can confuse them, and instead of scores
+    the positions in the run's order, so that all of them see one order of tied candidates.
 
     Parameters
     ----------
@@ -185,13 +185,13 @@ def provided_values(measures: Sequence[ProvidedMeasure], qrels: Qrels, run: Run)
                 question = row_of.get(result.query_id)  # gdeval gives the mean as one more question
                 if question is not None:
                     values[row, question] = result.value
-        except Exception as error:  # providers raise whatever they like
+        except Exception as error:  # providers raise errors of any kind
             raise MeasureError(_failure(measure, error)) from error
     return values
 
 
 def _id(code: int) -> str:
-    """What the providers see of a label; gdeval wants numbers for questions, and takes 0 for no question."""
+    """What the providers see instead of a label; gdeval needs numbers for questions, and reads 0 as no question."""
     return str(code + 1)
 
 
@@ -215,7 +215,7 @@ def _frames(qrels: Qrels, run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _failure(measure: ProvidedMeasure, error: Exception) -> str:
-    """What went wrong, with the way out where ir-measures names one."""
+    """The error message, with the way out if ir-measures names one."""
     ways = re.findall(r"^ - (\S+) \((.*)\)$", str(error), re.MULTILINE)
     if ways:
         ways_out = " or ".join(f"{name} ({how})" for name, how in ways)

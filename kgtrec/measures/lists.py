@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.lists import expected_ties, gain, list_measures, preference
-from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.relevant_rows import Ranking, only_judged, regraded
 from kgtrec.kernels.lists.tied_ranking import TiedRanking, only_judged_of_tied
 from kgtrec.measures.record import Measure, Rule
@@ -26,26 +25,17 @@ _GAINS = {"gains": Rule(dict)}
 _TREC_EVAL = "trec_eval, {}.c (https://github.com/usnistgov/trec_eval)"
 
 
-def _judged_only(kernel: Kernel) -> Kernel:
+def _judged_only(kernel: Kernel, only: Callable[[Any], Any] = only_judged) -> Kernel:
     """The kernel with a parameter ``judged_only``, which first takes the unjudged candidates out of the list."""
 
-    def value(ranking: JudgedRanking, judged_only: bool = False, **parameters: Any) -> NDArray[np.float64]:
-        return kernel(only_judged(ranking) if judged_only else ranking, **parameters)
-
-    return value
-
-
-def _judged_only_of_tied(kernel: Kernel) -> Kernel:
-    """The same for a kernel that leaves the order of tied candidates open."""
-
-    def value(ranking: TiedRanking, judged_only: bool = False, **parameters: Any) -> NDArray[np.float64]:
-        return kernel(only_judged_of_tied(ranking) if judged_only else ranking, **parameters)
+    def value(ranking: Any, judged_only: bool = False, **parameters: Any) -> NDArray[np.float64]:
+        return kernel(only(ranking) if judged_only else ranking, **parameters)
 
     return value
 
 
 def _in_any_order(kernel: Kernel) -> Kernel:
-    """What a kernel that sees no order yields on average over the orders of tied candidates: what it always yields."""
+    """The mean over the orders of tied candidates of a kernel that ignores the order: its value itself."""
 
     def value(ranking: TiedRanking, **parameters: Any) -> NDArray[np.float64]:
         return kernel(ranking.in_some_order(), **parameters)
@@ -54,7 +44,7 @@ def _in_any_order(kernel: Kernel) -> Kernel:
 
 
 def _with_gains(kernel: Kernel) -> Kernel:
-    """The kernel with a parameter ``gains``, which first gives grades another worth."""
+    """The kernel with a parameter ``gains``, which first replaces grades by other gains."""
 
     def value(ranking: Ranking, gains: Mapping[int, int] | None = None, **parameters: Any) -> NDArray[np.float64]:
         return kernel(regraded(ranking, gains), **parameters)
@@ -65,13 +55,13 @@ def _with_gains(kernel: Kernel) -> Kernel:
 def _of_relevant(
     name: str, kernel: Kernel, source: str, description: str, *, ordered: bool = True, **more: Any
 ) -> Measure:
-    """Register a measure of binary relevance that can leave unjudged candidates out; ``ordered``: it sees the order."""
+    """Register a measure of binary relevance that can leave unjudged candidates out; ``ordered``: it uses the order."""
     parameters = {"rel": 1, "judged_only": False} | more.pop("parameters", {})
     rules = _REL | more.pop("rules", {})
     if not ordered:
         more["expected"] = _in_any_order(kernel)
     if "expected" in more:
-        more["expected"] = _judged_only_of_tied(more["expected"])
+        more["expected"] = _judged_only(more["expected"], only_judged_of_tied)
     return register(
         Measure(
             name, _judged_only(kernel), "questions", description, source, parameters=parameters, rules=rules, **more
@@ -80,7 +70,7 @@ def _of_relevant(
 
 
 def _of_pool(name: str, kernel: Kernel, source: str, description: str, *, ordered: bool = True, **more: Any) -> Measure:
-    """Register a measure of binary relevance for which unjudged candidates are part of the matter."""
+    """Register a measure of binary relevance that needs unjudged candidates."""
     parameters = {"rel": 1} | more.pop("parameters", {})
     rules = _REL | more.pop("rules", {})
     if not ordered:
@@ -92,7 +82,7 @@ _of_relevant(
     "AP",
     list_measures.average_precision,
     _TREC_EVAL.format("m_map") + "; m_map_cut.c with a cutoff",
-    "Average precision: the mean over all relevant candidates of the precision at their places.",
+    "Average precision: the mean over all relevant candidates of the precision at their positions.",
     cutoff="optional",
     expected=expected_ties.average_precision,
     trec_eval=("map", "map_cut_{cutoff}"),
@@ -108,7 +98,7 @@ register(
         cutoff="optional",
         parameters={"dcg": "log2", "gains": None, "judged_only": False},
         rules={"dcg": Rule(str, choices=("log2", "exp-log2")), **_GAINS},
-        expected=_with_gains(_judged_only_of_tied(expected_ties.ndcg)),
+        expected=_with_gains(_judged_only(expected_ties.ndcg, only_judged_of_tied)),
         trec_eval=("ndcg", "ndcg_cut_{cutoff}"),
         aliases={"NDCG": {}},
     )
@@ -117,7 +107,7 @@ _of_relevant(
     "P",
     list_measures.precision,
     _TREC_EVAL.format("m_P"),
-    "Precision: relevant candidates at the first k places, divided by k.",
+    "Precision: relevant candidates at the first k positions, divided by k.",
     cutoff="required",
     expected=expected_ties.precision,
     trec_eval=("P_{cutoff}",),
@@ -127,7 +117,7 @@ _of_relevant(
     "R",
     list_measures.recall,
     _TREC_EVAL.format("m_recall"),
-    "Recall: share of the relevant candidates that stand at the first k places.",
+    "Recall: share of the relevant candidates that are at the first k positions.",
     cutoff="required",
     expected=expected_ties.recall,
     trec_eval=("recall_{cutoff}",),
@@ -155,7 +145,7 @@ _of_relevant(
     "Rprec",
     list_measures.r_precision,
     "Buckley, Voorhees 2005, Retrieval System Evaluation; trec_eval, m_Rprec.c",
-    "Precision at place R, where R is the number of relevant candidates.",
+    "Precision at position R, where R is the number of relevant candidates.",
     expected=expected_ties.r_precision,
     trec_eval=("Rprec",),
     aliases={"RPrec": {}},
@@ -164,7 +154,7 @@ _of_pool(
     "Bpref",
     preference.bpref,
     "Buckley, Voorhees 2004, SIGIR; trec_eval, m_bpref.c",
-    "Binary preference: how few judged non-relevant candidates stand above the relevant ones.",
+    "Binary preference: how few judged non-relevant candidates are above the relevant ones.",
     trec_eval=("bpref",),
     aliases={"BPref": {}},
     sees_wrong=True,
@@ -177,12 +167,13 @@ _of_pool(
     trec_eval=("infAP",),
     sees_wrong=True,
     sees_unsampled=True,
+    by_relevance=False,
 )
 _of_relevant(
     "IPrec",
     list_measures.interpolated_precision,
     _TREC_EVAL.format("m_iprec_at_recall"),
-    "Interpolated precision: the greatest precision at or below the place where a recall is reached.",
+    "Interpolated precision: the greatest precision at or below the position where a recall is reached.",
     cutoff="required",
     at="recall",
     parameters={"rounding": list_measures.ALMOST_UP},
@@ -195,11 +186,12 @@ register(
         "Judged",
         list_measures.judged_share,
         "questions",
-        "Share of the first k places, as far as the list goes, that hold a judged candidate.",
+        "Share of judged candidates among the first k positions, or among all of a shorter list.",
         "ir-measures, Judged (negative grades count as unjudged, as in trec_eval)",
         cutoff="optional",
         expected=expected_ties.judged_share,
         sees_wrong=True,
+        by_relevance=False,
     )
 )
 register(
@@ -221,7 +213,7 @@ _of_relevant(
     "SetP",
     list_measures.set_precision,
     _TREC_EVAL.format("m_set_P"),
-    "Precision of the whole list; relative: divided by the greatest that a list of its length could have.",
+    "Precision of the whole list; relative: divided by the greatest possible for a list of its length.",
     parameters={"relative": False},
     ordered=False,
     trec_eval=("set_P", "set_relative_P"),
@@ -296,7 +288,7 @@ _of_pool(
     trec_eval=("num_rel",),
 )
 
-# what only trec_eval has goes by trec_eval's name
+# measures that only trec_eval has keep trec_eval's names
 _of_relevant(
     "gm_map",
     list_measures.average_precision,
@@ -338,7 +330,7 @@ _of_relevant(
     "relative_P",
     list_measures.relative_precision,
     _TREC_EVAL.format("m_rel_P"),
-    "Precision at k, divided by the greatest that any list could have there.",
+    "Precision at k, divided by the greatest possible there.",
     cutoff="required",
     expected=expected_ties.relative_precision,
     trec_eval=("relative_P_{cutoff}",),
@@ -367,12 +359,17 @@ for _name, _kernel, _file, _description in (
         "m_G",
         "Gain discounted by how far the list is behind the best possible one, divided by the sum of all gains.",
     ),
-    ("ndcg_rel", gain.ndcg_at_relevant, "m_ndcg_rel", "nDCG averaged over the places of the candidates with a gain."),
+    (
+        "ndcg_rel",
+        gain.ndcg_at_relevant,
+        "m_ndcg_rel",
+        "nDCG averaged over the positions of the candidates with a gain.",
+    ),
     (
         "Rndcg",
         gain.ndcg_at_levels,
         "m_Rndcg",
-        "nDCG averaged over the places where the best possible list steps to a lower grade, and the list's end.",
+        "nDCG averaged over the positions where the best possible list changes to a lower grade, and the list's end.",
     ),
 ):
     register(
@@ -385,6 +382,7 @@ for _name, _kernel, _file, _description in (
             parameters={"gains": None, "judged_only": False},
             rules=_GAINS,
             trec_eval=(_name,),
+            by_relevance=_name != "G",
         )
     )
 _of_pool(
@@ -418,12 +416,13 @@ register(
         "unj",
         list_measures.unjudged,
         "questions",
-        "Unjudged candidates at the first k places, divided by k.",
+        "Unjudged candidates at the first k positions, divided by k.",
         _TREC_EVAL.format("m_unjudged"),
         better="lower",
         cutoff="required",
         expected=expected_ties.unjudged,
         trec_eval=("unj_{cutoff}",),
         sees_wrong=True,
+        by_relevance=False,
     )
 )

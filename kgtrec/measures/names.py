@@ -33,7 +33,7 @@ __all__ = [
 
 _FORM = re.compile(r"(?P<name>[^\s()@,]+)\s*(?:\((?P<arguments>.*)\))?\s*(?:@\s*(?P<at>[^\s()@,]+))?", re.DOTALL)
 _LONG_NUMBER = re.compile(r"\d{40,}")  # no float is written with so many digits
-_MOST = 2**31 - 1  # a grade or place
+_MOST = 2**31 - 1  # the greatest grade or position
 _PYKEEN_FORMS = {"": "", "adjusted_": "A", "z_": "Z"}
 _PYKEEN_HITS = re.compile(r"(?P<form>adjusted_|z_|)hits_at_(?P<k>\d{1,9})")
 _PYKEEN_SIDES, _PYKEEN_TIES = ("both", "head", "tail"), ("optimistic", "pessimistic", "realistic", "avg")
@@ -53,7 +53,7 @@ _PYKEEN_NAMES = {
     "adjusted_inverse_harmonic_mean_rank": "micro.AMRR",
     "z_inverse_harmonic_mean_rank": "micro.ZMRR",
 }
-_SPOKEN = {"mean_reciprocal_rank": "MRR", "mean_rank": "MR", "h": "Hits"}  # as PyKEEN and papers also write them
+_SPOKEN = {"mean_reciprocal_rank": "MRR", "mean_rank": "MR", "h": "Hits"}  # other names in PyKEEN and in papers
 _KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "a quoted text"}
 
 
@@ -65,7 +65,7 @@ class ParsedMeasure:
     """A registered measure with its parameters, ready to be computed."""
 
     record: Measure
-    parameters: Mapping[str, Any]  # every parameter that the measure takes, the cutoff among them
+    parameters: Mapping[str, Any]  # every parameter of the measure, including the cutoff
     label: str  # as the user wrote it
 
     @property
@@ -74,12 +74,12 @@ class ParsedMeasure:
 
     @property
     def own_parameters(self) -> dict[str, Any]:
-        """Those that the measure's functions take; how a z form is turned is not one of them."""
+        """The parameters that the measure's functions take; the sign of a z form is not one of them."""
         return {name: value for name, value in self.parameters.items() if name != "flipped"}
 
     @property
     def sees_wrong(self) -> bool:
-        """Whether what is judged not relevant counts otherwise than what is unjudged.
+        """Whether a candidate judged not relevant counts differently from an unjudged one.
 
         Examples
         --------
@@ -92,7 +92,7 @@ class ParsedMeasure:
 
     @property
     def sees_unsampled(self) -> bool:
-        """Whether a negative grade counts otherwise than no grade.
+        """Whether a negative grade counts differently from no grade.
 
         Examples
         --------
@@ -102,8 +102,46 @@ class ParsedMeasure:
         return self.record.sees_unsampled or min(self.parameters.get("gains") or {}, default=0) < 0
 
     @property
+    def sees_grades(self) -> bool:
+        """Whether relevant candidates of different grades count differently.
+
+        Examples
+        --------
+        >>> [parse_measure(name).sees_grades for name in ("nDCG@20", "RBP", "AP(rel=2)", "AP", "micro.MRR")]
+        [True, True, True, False, False]
+        """
+        return "gains" in self.parameters or self.parameters.get("rel", 1) not in (0, 1)
+
+    def by_relevance(self, highest: int) -> bool:
+        """Whether it is never worse where a relevant candidate, or one of a higher grade, moves up or a wrong one down.
+
+        Parameters
+        ----------
+        highest : int
+            The highest grade of the qrels.
+
+        Examples
+        --------
+        >>> names = "AP@20", "bpref", "nDCG", "nDCG(gains={1:4,2:9})"
+        >>> [parse_measure(name).by_relevance(2) for name in names]
+        [True, True, True, True]
+        >>> names = "Judged@10", "infAP", "P(rel=0)@5", "nDCG(gains={1:4})"
+        >>> [parse_measure(name).by_relevance(2) for name in names]
+        [False, False, False, False]
+        """
+        gains = self.parameters.get("gains") or {}
+        gain = [max(gains.get(grade, grade), 0) for grade in range(1, highest + 1)]
+        return (
+            self.record.by_relevance
+            and self.record.better != "neither"
+            and self.parameters.get("rel") != 0
+            and gain == sorted(gain)
+            and not any(of_wrong > 0 for grade, of_wrong in gains.items() if grade < 1)
+        )
+
+    @property
     def sums_over_places(self) -> bool:
-        """Whether it adds up what stands at the places of a list, so that half places are those of no order.
+        """Whether it sums over the positions of a list, so that half positions do not belong to any order.
 
         Examples
         --------
@@ -138,14 +176,14 @@ class ParsedMeasure:
 
 
 def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
-    """What a measure's name stands for.
+    """The measure that a name means.
 
     Parameters
     ----------
     measure : str or measure object
         ``NAME[(parameter=value, ...)][@cutoff]`` with ir-measures' names (``nDCG(dcg='exp-log2')@20``), trec_eval's
         (``ndcg_cut_20``), PyKEEN's (``hits_at_10``, which becomes ``micro.Hits@10``) or kgtrec's own
-        (``micro.Hits@10``); or one of ir-measures' objects (``nDCG @ 20``), or what this function gave back earlier.
+        (``micro.Hits@10``); or one of ir-measures' objects (``nDCG @ 20``), or an earlier result of this function.
 
     Returns
     -------
@@ -197,7 +235,7 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
 
 
 def two_meanings(label: str) -> str | None:
-    """What is wrong with a name that is one of a measure over answers and of one over questions, and does not say.
+    """The message about a name that a measure over answers and one over questions share.
 
     Examples
     --------
@@ -225,12 +263,12 @@ def two_meanings(label: str) -> str | None:
 
 
 def named_by_pykeen(label: str) -> str | None:
-    """The measure that one of PyKEEN's names stands for, None if it is none of them.
+    """The measure that one of PyKEEN's names means, None if it is not one of them.
 
     Raises
     ------
     MeasureError
-        If the name says a side or a rank type too, as keys of PyKEEN's results do.
+        If the name includes a side or a rank type, as keys of PyKEEN's results do.
 
     Examples
     --------
@@ -247,12 +285,12 @@ def named_by_pykeen(label: str) -> str | None:
         return None
     raise MeasureError(
         f"{label}: expected a measure's name alone, such as {ours}, found a key of PyKEEN's results; "
-        "--ties tells the rank type, and --per side gives each side"
+        "--ties sets the rank type, and --per side gives each side"
     )
 
 
 def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
-    """Several measures: one text that holds names separated by blanks or commas, or an iterable of such and objects.
+    """Several measures: one text of names separated by blanks or commas, or an iterable of names and objects.
 
     Repeated labels are dropped.
 
@@ -274,7 +312,7 @@ def parse_measures(measures: Any) -> list[ParsedMeasure | ProvidedMeasure]:
 
 @dataclass(frozen=True, slots=True)
 class MeasureDescription:
-    """What help and documentation say of a measure."""
+    """What help and documentation say about a measure."""
 
     name: str  # with the form of its cutoff: "AP[@k]", "P@k"
     items: Items
@@ -285,8 +323,8 @@ class MeasureDescription:
     better: str
     bounds: tuple[float, float]
     parameters: Mapping[str, Any]  # name -> default
-    form: str  # "plain", or how it is set against chance: "ratio", "index", "z"
-    weighting: str | None  # what always counts alike
+    form: str  # "plain", or how it is compared with chance: "ratio", "index", "z"
+    weighting: str | None  # the units that always count equally
 
 
 def describe_measures() -> list[MeasureDescription]:
@@ -343,7 +381,7 @@ def _separated(text: str) -> Iterator[str]:
 
 
 def _split(label: str) -> tuple[str, dict[str, Any], Any]:
-    """Name, parameters and what stands behind @ (None if nothing does) of one measure."""
+    """Name, parameters and the text after @ (None if there is none) of one measure."""
     found = _FORM.fullmatch(label)
     if found is None:
         raise MeasureError(f"expected a measure as NAME, NAME@cutoff or NAME(parameter=value)@cutoff, found {label!r}")
@@ -358,7 +396,7 @@ def _arguments(label: str, text: str) -> dict[str, Any]:
         if not isinstance(call, ast.Call) or call.args or any(word.arg is None for word in call.keywords):
             raise ValueError
         return {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):  # the last two: of deep nesting
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):  # the last two: from deep nesting
         raise MeasureError(
             f"{label}: expected parameters as (name=value, ...) with numbers, True, False, quoted texts "
             f"or {{grade: gain}} as values, found ({text})"
@@ -366,7 +404,7 @@ def _arguments(label: str, text: str) -> dict[str, Any]:
 
 
 def _number(text: str) -> Any:
-    """A number behind @, or the text itself, which the measure's rule will refuse."""
+    """A number after @, or the text itself, which the measure's rule will refuse."""
     try:
         return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
     except ValueError:
@@ -376,7 +414,7 @@ def _number(text: str) -> Any:
 def _parameters(
     measure: Measure, label: str, fixed: Mapping[str, Any], arguments: Mapping[str, Any], at: Any
 ) -> dict[str, Any]:
-    """All parameters of a measure: its defaults, what its alias fixes, and what the user gave."""
+    """All parameters of a measure: its defaults, those that its alias fixes, and the user's."""
     takes_at = measure.cutoff != "none"
     allowed = [*measure.parameters, *([measure.at] if takes_at else [])]
     given = dict(arguments)
@@ -405,7 +443,7 @@ def _parameters(
 
 
 def _takes(measure: Measure) -> str:
-    """The clause that says what may be written behind a name."""
+    """The clause that says what may follow a name."""
     parts = [f"{name}={default!r}" for name, default in measure.parameters.items() if default is not None]
     parts += [f"{name}=..." for name, default in measure.parameters.items() if default is None]
     inside = f"({', '.join(parts)})" if parts else ""
@@ -445,7 +483,7 @@ def _checked(measure: Measure, label: str, name: str, value: Any) -> Any:
 
 
 def _fits(value: Any) -> bool:
-    """Whether a number is one that arrays of grades and places can be compared with."""
+    """Whether arrays of grades and positions can be compared with a number."""
     if isinstance(value, float):
         return math.isfinite(value)
     return not isinstance(value, int) or abs(value) <= _MOST
@@ -460,10 +498,10 @@ def _expected(rule: Rule) -> str:
 
 
 def _unknown(label: str, name: str) -> str:
-    """What to say of a name that nobody knows: the nearest ones, written with the user's own parameters and cutoff."""
+    """The message about an unknown name: the nearest ones, with the user's own parameters and cutoff."""
     number = re.search(r"\d+$", name)
     rest = label[len(name) :]
-    # of names that differ only in case the last is shown: kgtrec's own spelling
+    # of names that differ only in case, the last one is shown: kgtrec's own spelling
     names = [*provided_names(), *spellings(number[0] if number else "10"), *(found.name for found in registered())]
     folded = {known.casefold(): known + rest for known in names}
     if in_room := folded.get(f"micro.{name}".casefold()):

@@ -9,13 +9,13 @@ from typing import Any
 from kgtrec.measures.record import Items, Measure
 
 _MEASURES: list[Measure] = []
-_NAMES: dict[str, tuple[Measure, Mapping[str, Any]]] = {}  # every spelling -> the measure and what the spelling fixes
-# "map_cut_{cutoff}" -> its form, the measure, the parameter in braces, and what the spelling fixes besides
+_NAMES: dict[str, tuple[Measure, Mapping[str, Any]]] = {}  # spelling -> the measure and the parameters it fixes
+# "map_cut_{cutoff}" -> its form, the measure, the parameter in braces, and the other parameters that the spelling fixes
 _PATTERNS: dict[str, tuple[re.Pattern[str], Measure, str, Mapping[str, Any]]] = {}
 
 
 def register(measure: Measure) -> Measure:
-    """Make a measure known by its name, its aliases and trec_eval's names.
+    """Register a measure under its name, its aliases and trec_eval's names.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def registered(items: Items | None = None) -> tuple[Measure, ...]:
 def lookup(name: str) -> tuple[Measure, Mapping[str, Any]] | None:
     """The measure of that exact name or alias and the parameters that the alias fixes; None if there is none.
 
-    A number inside a name such as ``map_cut_20`` is given back as it is written.
+    A number inside a name such as ``map_cut_20`` is returned as it is written.
     """
     if name in _NAMES:
         return _NAMES[name]
@@ -59,7 +59,7 @@ def lookup(name: str) -> tuple[Measure, Mapping[str, Any]] | None:
 
 
 def spellings(number: str = "10") -> Iterator[str]:
-    """Every name and alias, with ``number`` where trec_eval's names carry one."""
+    """Every name and alias, with ``number`` where trec_eval's names contain one."""
     yield from _NAMES
     for name in _PATTERNS:
         yield re.sub(r"\{\w+\}", number, name)

@@ -1,4 +1,4 @@
-"""Which measure to trust: label sets compared, stability, power, systems compared."""
+"""Evaluation of measures: comparison of label sets, stability, power, comparison of systems."""
 
 from __future__ import annotations
 

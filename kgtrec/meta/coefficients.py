@@ -1,4 +1,4 @@
-"""The coefficients that tell how alike two rankings of systems are, by name."""
+"""The coefficients of similarity between two rankings of systems, by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.errors import KgtrecError, nearest
+from kgtrec.errors import KgtrecError, between_0_and_1, one_of
 from kgtrec.kernels.statistics.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
 
 COEFFICIENTS = ("tau", "tau_ap", "spearman", "rbo")
@@ -21,7 +21,7 @@ Coefficient = Callable[[Floats, Floats], Floats]
 def coefficients_of(
     names: str | Sequence[str], *, persistence: float = 0.9, symmetric: bool = False
 ) -> dict[str, Coefficient]:
-    """Functions of scores and a reference by the names of coefficients, each once.
+    """Functions of scores and a reference, by the names of coefficients.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def coefficients_of(
     persistence : float
         RBO's p.
     symmetric : bool
-        Neither of the two is the reference: tau_AP is the mean of both ways round.
+        Neither of the two is the reference: tau_AP is the mean of both directions.
 
     Raises
     ------
@@ -44,14 +44,10 @@ def coefficients_of(
     """
     chosen = [names] if isinstance(names, str) else list(names)
     for name in chosen:
-        if name not in COEFFICIENTS:
-            raise KgtrecError(
-                f"expected coefficients among {', '.join(COEFFICIENTS)}, found {name!r}{nearest(name, COEFFICIENTS)}"
-            )
+        one_of("coefficients among", name, COEFFICIENTS)
     if not chosen:
         raise KgtrecError(f"expected a coefficient of {', '.join(COEFFICIENTS)}, found none")
-    if not 0 < persistence < 1:
-        raise KgtrecError(f"expected a persistence between 0 and 1, found {persistence}")
+    between_0_and_1("a persistence", persistence)
     known: dict[str, Coefficient] = {
         "tau": kendall_tau_b,
         "tau_ap": partial(tau_ap, symmetric=symmetric),
@@ -62,7 +58,7 @@ def coefficients_of(
 
 
 def correlated(scores: Floats, reference: Floats, coefficient: str, *, higher_is_better: bool = True) -> Floats:
-    """How alike the systems are ranked by each of many vectors of scores and by a reference.
+    """Correlation of the ranking of systems by each of many vectors of scores with that by a reference.
 
     Parameters
     ----------
@@ -70,12 +66,12 @@ def correlated(scores: Floats, reference: Floats, coefficient: str, *, higher_is
     reference : (n_systems,) float array, or one that is broadcast
     coefficient : {"tau", "tau_ap", "spearman", "rbo"}
     higher_is_better : bool
-        Two of the coefficients look at the top, which is at the low end of measures such as the mean rank.
+        Two of the coefficients weight the top, which is at the low end of measures such as the mean rank.
 
     Returns
     -------
     (...) float array
-        NaN where a score is, where all systems score alike, and where there are fewer than two.
+        NaN where a score is NaN, where all systems have the same score, and where there are fewer than two.
 
     Raises
     ------

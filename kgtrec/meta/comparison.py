@@ -1,4 +1,4 @@
-"""Two systems side by side: by how much they differ, how sure that is, and where they do."""
+"""Comparison of two systems: their differences, the uncertainty of these, and where they differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import CATEGORIES, Collection
-from kgtrec.data.frames import frame_of_table
+from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
@@ -35,7 +35,7 @@ from kgtrec.meta.known_measures import some_of
 from kgtrec.meta.power import paired_sample, rising_terms
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 _ANSWERS_SHOWN = 3  # of a question
 
@@ -44,7 +44,7 @@ _ANSWERS_SHOWN = 3  # of a question
 class GroupOutcomes:
     """The scores of two systems on each part of the questions: a side, a category, or a relation.
 
-    Items are answers, or questions, as the measure has them. A win is an item on which the first system is better.
+    Items are the measure's: answers or questions. A win is an item on which the first system is better.
     """
 
     labels: pa.StringArray  # (groups,)
@@ -53,7 +53,7 @@ class GroupOutcomes:
     wins: NDArray[np.int64]  # (measures, groups)
     losses: NDArray[np.int64]  # (measures, groups)
     ties: NDArray[np.int64]  # (measures, groups)
-    share: NDArray[np.float64]  # (measures, groups) what the group adds to the difference of what is averaged
+    share: NDArray[np.float64]  # (measures, groups) contribution of the group to the difference of the means
 
     @property
     def difference(self) -> NDArray[np.float64]:
@@ -77,17 +77,17 @@ class QuestionDifference:
     """One question on which two systems differ."""
 
     question: str  # id
-    side: str  # "head" or "tail", what is asked for; "" where the question's topic is not known
+    side: str  # "head" or "tail", asked for; "" if the question's topic is unknown
     anchor: str
     anchor_name: str  # "" where there is none
     relation: str
-    value: tuple[float, float]  # the measure's number on this question alone, for the first and the second system
-    better: str  # name of the system that is
+    value: tuple[float, float]  # the measure's value on this question, for the first and the second system
+    better: str  # name of the better system
     answers: tuple[AnswerPlaces, ...]  # by their better rank
 
     @property
     def asks(self) -> str:
-        """What is asked for, such as ``(?, capital_of, austria)``; - where the topic is not known."""
+        """The question, such as ``(?, capital_of, austria)``; - if the topic is unknown."""
         if not self.side:
             return "-"
         anchor = self.anchor_name or self.anchor
@@ -95,17 +95,17 @@ class QuestionDifference:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class Comparison(Framed):
     """Two systems on the same items; a difference is the first one's number minus the second's.
 
-    So of a measure where lower is better, a positive one is in favour of the second: ``better`` names the system.
+    So for a measure where lower is better, a positive one is in favour of the second: ``better`` names the system.
 
-    What has no value, such as p without variance or of a median, is NaN.
+    Undefined values, such as p without variance or for a median, are NaN.
     """
 
     first: str
     second: str
-    measures: tuple[str, ...]  # as the caller spelled them
+    measures: tuple[str, ...]  # as spelled by the caller
     items: tuple[str, ...]  # per measure, "answers" or "questions"
     higher_is_better: tuple[bool, ...]  # per measure
     n_items: NDArray[np.int64]  # (measures,)
@@ -114,7 +114,7 @@ class Comparison:
     low: NDArray[np.float64]  # (measures,) lower end of the difference's interval over resampled questions
     high: NDArray[np.float64]  # (measures,) upper end
     confidence: float
-    d_z: NDArray[np.float64]  # (measures,) mean difference of what is averaged over its standard deviation
+    d_z: NDArray[np.float64]  # (measures,) mean difference divided by the standard deviation of the differences
     t: NDArray[np.float64]  # (measures,) Student's t over items
     p: NDArray[np.float64]  # (measures,)
     t_clustered: NDArray[np.float64]  # (measures,) t with errors clustered by question
@@ -122,10 +122,10 @@ class Comparison:
     wins: NDArray[np.int64]  # (measures,) items on which the first system is better
     losses: NDArray[np.int64]  # (measures,)
     ties: NDArray[np.int64]  # (measures,)
-    groups: Mapping[str, GroupOutcomes]  # "side", "category", "relation"; empty where topics are not known
+    groups: Mapping[str, GroupOutcomes]  # "side", "category", "relation"; empty if topics are unknown
     by: str  # the measure by which questions were chosen
     questions: tuple[QuestionDifference, ...]  # those that differ most, the largest difference first
-    relations: int = 10  # how many are shown, those that add most to the difference
+    relations: int = 10  # number of relations to show, those that contribute most to the difference
 
     def __repr__(self) -> str:
         return f"<Comparison: {self.first} and {self.second}, {len(self.measures)} measures>"
@@ -138,7 +138,7 @@ class Comparison:
 
     @property
     def better(self) -> tuple[str, ...]:
-        """(measures,) the system that is better by the measure's number, lower or higher as it may be; "" of equals."""
+        """(measures,) the better system by the measure's value and direction; "" for equal values."""
         return tuple(self._better(self.difference, np.array(self.higher_is_better)))
 
     def better_on(self, kind: str) -> list[list[str]]:
@@ -180,10 +180,6 @@ class Comparison:
             "ties": arrow_of(self.ties),
         }
         return pa.table(columns)
-
-    def to_frame(self) -> pd.DataFrame:
-        """:meth:`to_table` as a data frame."""
-        return frame_of_table(self.to_table())
 
     def group_table(self, kind: str) -> pa.Table:
         """A row per measure and group of one kind.
@@ -254,7 +250,7 @@ class Comparison:
         )
 
     def about(self) -> dict[str, Any]:
-        """What was compared."""
+        """The compared systems and measures."""
         return {"first": self.first, "second": self.second, "by": self.by, "confidence": self.confidence}
 
     def tables(self) -> tuple[Table, ...]:
@@ -295,11 +291,11 @@ class Comparison:
             weight = np.abs(apart if np.isnan(groups.share[place]).all() else groups.share[place])
             order = np.argsort(-weight, kind="stable")
             title += (
-                f": {self.first} is ahead on {ahead:,} relations, {self.second} on {behind:,}, level on "
+                f": {self.first} leads on {ahead:,} relations, {self.second} on {behind:,}, equal on "
                 f"{(known & level).sum():,}"
             )
             if self.relations < len(shown):
-                title += f"; the {self.relations:,} that add most to the difference"
+                title += f"; the {self.relations:,} that contribute most to the difference"
             shown = order[known[order]][: self.relations]
         columns = (
             Column(kind),
@@ -355,34 +351,34 @@ def compare(
     mixed: bool = False,
     relations: int = 10,
 ) -> Comparison:
-    """Set two systems side by side.
+    """Compare two systems.
 
     Parameters
     ----------
     qrels
-        The judgements, and with a collection the topics of the questions, as :func:`kgtrec.evaluate` takes them.
+        The judgements, and with a collection the topics of the questions, as for :func:`kgtrec.evaluate`.
     first, second
-        Systems, as :func:`kgtrec.evaluate` takes one.
+        Systems, as for :func:`kgtrec.evaluate`.
     measures, ties, missing, weights, mixed
         As :func:`kgtrec.evaluate` takes them.
     collection : Collection, optional
-        Where sides, relations and categories of the questions are looked up, if ``qrels`` are qrels alone.
+        For sides, relations and categories of the questions, if ``qrels`` is not a collection.
     by : str, optional
-        The measure by whose number on each question those that differ most are chosen. Default: the first one that is
-        no rank, since ranks tell where both systems failed; the first one where there is no other.
+        The measure by whose value on each question those that differ most are chosen. Default: the first one that is
+        not a rank, since ranks differ most where both systems fail; the first one if all are ranks.
     top : int
-        How many questions to choose: half of them those on which the first system is ahead most, half those on which
-        the second is, if there are so many.
+        Number of questions to choose: half of them those on which the first system is better by most, half those on
+        which the second is, if there are so many.
     names : mapping of str to str, optional
-        What people call entities, by their labels.
+        Names of entities in plain language, by their labels.
     confidence : float
         Of the percentile bootstrap intervals of the differences.
     resamples : int
-        Bootstrap samples; both systems, and all measures over the same questions, are computed from the same ones.
+        Bootstrap samples; the same ones are used for both systems, and for all measures over the same questions.
     seed : int
         Of the samples, and of ``ties="nondeterministic"``.
     relations : int
-        How many relations are shown, those that add most to the difference; the data holds all.
+        Number of relations to show, those that contribute most to the difference; the data has all.
 
     Returns
     -------
@@ -391,7 +387,7 @@ def compare(
     Raises
     ------
     MeasureError
-        If a measure cannot be had from these systems, or has no values of items.
+        If a measure cannot be computed for these systems, or has no values of items.
     CollectionError
         If systems and judgements do not belong together.
 
@@ -488,7 +484,7 @@ def _tests(scores: ItemScores) -> tuple[float, float, float, float, float]:
     if np.isnan(clustered[1][0]):
         warn(
             f"{scores.measure} has no variance for {scores.systems[0]} and {scores.systems[1]}, which differ by the "
-            "same everywhere: p is undefined"
+            "same amount on every item: p is undefined"
         )
     return float(d_z[0]), float(t[0]), float(p[0]), float(clustered[0][0]), float(clustered[1][0])
 
@@ -513,7 +509,7 @@ def _intervals(every: list[ItemScores], how: Bootstrap) -> Floats:
 
 
 def _resampled(alike: list[ItemScores], cluster: NDArray[np.intp], samples: BootstrapSamples) -> list[Floats]:
-    """(2, repeats) numbers of both systems in every sample, for each of some measures over the same items."""
+    """(2, repeats) values of both systems in every sample, for each of some measures over the same items."""
     found: list[Floats] = [np.empty(0)] * len(alike)
     above, below, means = [], [], []
     for place, scores in enumerate(alike):
@@ -542,7 +538,7 @@ def _resampled(alike: list[ItemScores], cluster: NDArray[np.intp], samples: Boot
 def _outcomes(scores: ItemScores, group: Ints, size: int) -> tuple[NDArray[np.int64], ...]:
     """(size,) wins, losses and ties of the first system."""
     higher, lower, same = outcomes(scores.value[0], scores.value[1], group, size)
-    # an item's value rises with the measure's number, but where that is the inverse of a mean
+    # an item's value rises with the measure's value, except where that is the inverse of a mean
     better = scores.higher_is_better != (scores.aggregate in ("inverse mean", "inverse geometric mean"))
     return (higher, lower, same) if better else (lower, higher, same)
 
@@ -597,7 +593,7 @@ def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
     value = np.stack([aggregate_groups(own, group, len(used), how, scores.weight) for own in scores.value])
     apart = value[0] - value[1]
     n_items = np.bincount(group, minlength=len(used))
-    # equal differences: first where more answers tell it, then by the question's id
+    # equal differences: more answers first, then by the question's id
     order = np.lexsort((scores.questions.byte_order[used], -n_items, -np.abs(apart)))
     differs = np.abs(apart) > 1e-12 * np.abs(value).max(axis=0)  # False for NaN
     ahead = (apart > 0) == scores.higher_is_better
@@ -629,7 +625,7 @@ def _places(
 def _of_ranks(system: AnswerRanks, qrels: Qrels, row: NDArray[np.intp], ties: str | None, seed: int) -> Floats:
     """(n,) micro ranks of some of the relevant rows of the qrels."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", KgtrecWarning)  # told when the system was scored
+        warnings.simplefilter("ignore", KgtrecWarning)  # reported when the system was scored
         answers = match(system, qrels, ties, seed).answers
     if answers is None:
         return np.full(len(row), np.nan)
@@ -638,7 +634,7 @@ def _of_ranks(system: AnswerRanks, qrels: Qrels, row: NDArray[np.intp], ties: st
 
 
 def _of_run(system: Run, qrels: Qrels, row: NDArray[np.intp]) -> Floats:
-    """(n,) places of some judged pairs in the lists of a run; NaN below the cut."""
+    """(n,) positions of some judged pairs in the lists of a run; NaN below the cut."""
     question = system.questions.encode(qrels.questions.decode(qrels.question[row]))
     entity = system.entities.encode(qrels.entities.decode(qrels.entity[row]))
     place = np.full(len(row), np.nan)

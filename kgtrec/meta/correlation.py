@@ -1,21 +1,21 @@
-"""Two sets of scores of the same systems -> how alike they rank them, and which pairs change places."""
+"""Rank correlations of two sets of scores of the same systems, and the pairs of systems that change places."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_of_table
+from kgtrec.data.frames import Framed
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
 from kgtrec.data.table import Column, Table
-from kgtrec.errors import KgtrecError, MeasureError, legible, warn
-from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, terms, totals
+from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, kind_of, legible, warn
+from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, is_scored, scored_items, terms, totals
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
 from kgtrec.measures.aggregate import Medians
@@ -23,12 +23,9 @@ from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.coefficients import COEFFICIENTS, Coefficient, coefficients_of
 from kgtrec.meta.known_measures import Better, asked_for, named, some_of
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Correlations:
+class Correlations(Framed):
     """Rank correlations, one row per pair of rankings of the systems; NaN where one of the two is no ranking."""
 
     rows: Mapping[str, tuple[str, ...]]  # column -> (n,) what was compared: first, second, measure (or labels), keys
@@ -77,10 +74,6 @@ class Correlations:
         columns["systems"] = [len(self.systems)] * (n * len(self))
         return pa.table(columns)
 
-    def to_frame(self) -> pd.DataFrame:
-        """:meth:`to_table` as a data frame."""
-        return frame_of_table(self.to_table())
-
     def tables(self) -> tuple[Table, ...]:
         """``correlations``, a row per pair of rankings and coefficient.
 
@@ -115,7 +108,7 @@ class Correlations:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Swaps:
+class Swaps(Framed):
     """Pairs of systems that the two labels put in opposite order, the largest difference under the first on top.
 
     Differences are ``better`` minus ``worse``, in the measure's own unit and sign: where higher is better, those
@@ -159,10 +152,6 @@ class Swaps:
         sides = [name for name, p in (("first", first_p), ("second", second_p)) if p < self.alpha]
         return "both" if len(sides) == 2 else sides[0] if sides else "neither"
 
-    def to_frame(self) -> pd.DataFrame:
-        """:meth:`to_table` as a data frame."""
-        return frame_of_table(self.to_table())
-
     def tables(self) -> tuple[Table, ...]:
         """``swaps``, a row per pair, and ``counts``, how many pairs of each measure are swapped."""
         data = self.to_table()
@@ -183,14 +172,13 @@ class Swaps:
 
 
 Floats = NDArray[np.float64]
-#: a table of scores, or what each system scored on each item (kgtrec.evaluation.item_scores), which ranges need
-Labelled = ScoreTable | Scores | Mapping[str, ItemScores]
 _SHOWN = 5
 
 
 def correlate(
-    first: Labelled,
-    second: Labelled,
+    first: Any,
+    second: Any,
+    systems: Any = None,
     measures: Any = None,
     coefficients: str | Sequence[str] = COEFFICIENTS,
     *,
@@ -201,18 +189,22 @@ def correlate(
     resamples: int = 1000,
     seed: int = 0,
     paired: bool = True,
+    **scoring: Any,
 ) -> Correlations:
-    """How alike two label sets rank the systems, under each measure.
+    """Correlation of the rankings of systems under two label sets, for each measure.
 
-    Better systems are compared with better ones: a measure where lower is better is turned round.
+    The sign of a measure where lower is better is reversed, so that rankings always have the best system first.
 
     Parameters
     ----------
-    first, second : ScoreTable, Scores, or mapping of str to ItemScores
-        The scores under either label set. Where one has keys, such as pool depths, and the other has none, each key is
-        compared with the other; where both have, equal keys are compared.
+    first, second
+        The label sets: qrels, as :func:`kgtrec.evaluate` takes them. Or the scores under either: ScoreTable, Scores, or
+        what :func:`kgtrec.evaluation.item_scores` gives. Where one has keys, such as pool depths, and the other has
+        none, each key is compared with the other; where both have, equal keys are compared.
+    systems, **scoring
+        What is scored under qrels, as :func:`kgtrec.evaluation.item_scores` takes it. None where both are scored.
     measures : str, measure, or several of them, optional
-        Default: all that both have.
+        Default: all that both have; under qrels, those of :func:`kgtrec.evaluate`.
     coefficients : one or several of COEFFICIENTS
         "tau" is Kendall's tau-b; "tau_ap" judges the second ranking's top against the order of the first; "spearman" is
         rho; "rbo" the extrapolated rank-biased overlap.
@@ -224,9 +216,10 @@ def correlate(
         RBO's p.
     confidence : float, optional
         Adds resampling ranges: the middle share of the coefficients, such as 0.95, in samples of the questions. Needs
-        ItemScores on both sides. Questions are drawn with all their answers; a question that both label sets have (by
-        its id) is drawn for both at once, so what varies is the set of questions. Without common questions the two are
-        drawn independently. A range is no confidence interval: drawing lowers a correlation, so that it lies too low.
+        qrels or ItemScores on both sides. Questions are drawn with all their answers; a question that both label sets
+        have (by its id) is drawn for both at once, so what varies is the set of questions. Without common questions the
+        two are drawn independently. A range is no confidence interval: drawing lowers a correlation, so that it lies
+        too low.
     resamples, seed : int
         How many samples; the same seed gives the same ends.
     paired : bool
@@ -240,7 +233,8 @@ def correlate(
     Raises
     ------
     KgtrecError
-        If the two have fewer than two systems in common, or keys that do not fit.
+        If the two have fewer than two systems in common, or keys that do not fit; if there are systems and no qrels to
+        score them under, or qrels and no systems.
     MeasureError
         If they have no measure in common, or not one that is asked for.
 
@@ -264,9 +258,14 @@ def correlate(
         first second   measure coefficient     value  systems
     0  sparse   full  micro.MR         tau  0.333333        3
     1  sparse   full  micro.MR    spearman  0.500000        3
+
+    >>> sparse, full = {"q1": {"a": 1}}, {"q1": {"a": 1, "b": 1, "c": 1}}
+    >>> runs = {"one": {"q1": {"a": 3.0, "x": 2.0}}, "two": {"q1": {"c": 3.0, "a": 2.0, "b": 1.0}}}
+    >>> correlate(sparse, full, runs, "AP", "tau").of("tau")
+    -1.0
     """
     chosen = coefficients_of(coefficients, persistence=persistence)
-    pair = _Pair.of(first, second, measures, names, better)
+    pair = _Pair.of(first, second, systems, measures, names, better, seed=seed, **scoring)
     _tell_of_no_rankings(pair)
     n_measures, n_keys = pair.first.shape[:2]
     # the first says which order is right, and the second is judged
@@ -286,7 +285,8 @@ def correlate(
 
 
 def between_measures(
-    labelled: Labelled,
+    qrels: Any,
+    systems: Any = None,
     measures: Any = None,
     coefficients: str | Sequence[str] = COEFFICIENTS,
     *,
@@ -296,14 +296,16 @@ def between_measures(
     confidence: float | None = None,
     resamples: int = 1000,
     seed: int = 0,
+    **scoring: Any,
 ) -> Correlations:
-    """How alike each two measures rank the systems, under one label set.
+    """Correlation of the rankings of systems by each two measures, under one label set.
 
     Parameters
     ----------
-    labelled : ScoreTable, Scores, or mapping of str to ItemScores
-    measures, coefficients, better, persistence, confidence, resamples, seed
-        As :func:`correlate` has them; neither measure is the right one, so tau_ap is the mean of both ways round.
+    qrels
+        The label set, or the scores under it, as :func:`correlate` takes one.
+    systems, measures, coefficients, better, persistence, confidence, resamples, seed, **scoring
+        As :func:`correlate` has them; neither measure is the reference, so tau_ap is the mean of both directions.
     name : str, optional
         Of the label set.
 
@@ -326,7 +328,8 @@ def between_measures(
     1.0
     """
     chosen = coefficients_of(coefficients, persistence=persistence, symmetric=True)
-    pair = _Pair.of(labelled, None, measures, None if name is None else (name, name), better)
+    both = None if name is None else (name, name)
+    pair = _Pair.of(qrels, None, systems, measures, both, better, seed=seed, **scoring)
     if len(pair.measures) < 2:
         raise MeasureError(f"expected at least 2 measures to compare, found {', '.join(pair.measures)}")
     _tell_of_no_rankings(replace(pair, second=pair.first, names=(pair.names[0],) * 2))
@@ -352,13 +355,15 @@ def between_measures(
 
 
 def swaps(
-    first: Labelled,
-    second: Labelled,
+    first: Any,
+    second: Any,
+    systems: Any = None,
     measures: Any = None,
     *,
     names: tuple[str, str] | None = None,
     better: Mapping[str, Better] | None = None,
     alpha: float = 0.05,
+    **scoring: Any,
 ) -> Swaps:
     """The pairs of systems that two label sets put in opposite order.
 
@@ -366,7 +371,7 @@ def swaps(
 
     Parameters
     ----------
-    first, second, measures, names, better
+    first, second, systems, measures, names, better, **scoring
         As :func:`correlate` has them.
     alpha : float
         Below which a p-value is called significant.
@@ -374,9 +379,9 @@ def swaps(
     Returns
     -------
     Swaps
-        Where a label set comes as ItemScores, with the p-value of each difference by a paired two-tailed t-test: over
-        questions, or over answers with an error that allows for the answers of one question not being independent.
-        P-values are not adjusted for how many pairs there are. Medians have none.
+        Where a label set comes as qrels or ItemScores, with the p-value of each difference by a paired two-tailed
+        t-test: over questions, or over answers with an error that allows for the answers of one question not being
+        independent. P-values are not adjusted for how many pairs there are. Medians have none.
 
     Raises
     ------
@@ -395,12 +400,11 @@ def swaps(
         measure better worse  first  second
     0  micro.MR      a     b  -10.0     2.0
     """
-    if not 0 < alpha < 1:
-        raise KgtrecError(f"expected an alpha between 0 and 1, found {alpha}")
-    pair = _Pair.of(first, second, measures, names, better)
+    between_0_and_1("an alpha", alpha)
+    pair = _Pair.of(first, second, systems, measures, names, better, **scoring)
     one, other = paired_tests.pairs(len(pair.systems))
     columns: dict[str, list[str]] = {"measure": [], **{name: [] for name in pair.keys}}
-    systems: tuple[list[str], list[str]] = [], []
+    swapped_systems: tuple[list[str], list[str]] = [], []
     parts: list[Floats] = []
     for place, measure in enumerate(pair.measures):
         p = np.array([_p_values(items, measure, pair.systems, len(one)) for items in pair.items])
@@ -416,17 +420,16 @@ def swaps(
             parts.append(np.vstack([unit * turned * gaps[:, swapped], p[:, swapped]]))
             for row in swapped:
                 winner, loser = (one[row], other[row]) if gaps[0][row] > 0 else (other[row], one[row])
-                systems[0].append(pair.systems[winner])
-                systems[1].append(pair.systems[loser])
+                swapped_systems[0].append(pair.systems[winner])
+                swapped_systems[1].append(pair.systems[loser])
             columns["measure"] += [measure] * len(swapped)
             for name, labels in pair.keys.items():
                 columns[name] += [labels[key]] * len(swapped)
     first_gap, second_gap, first_p, second_p = np.hstack(parts)
     n_pairs = {measure: len(one) * pair.first.shape[1] for measure in pair.measures}
     rows = {name: tuple(labels) for name, labels in columns.items()}
-    return Swaps(
-        rows, tuple(systems[0]), tuple(systems[1]), first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names
-    )
+    winners, losers = map(tuple, swapped_systems)
+    return Swaps(rows, winners, losers, first_gap, second_gap, first_p, second_p, n_pairs, alpha, pair.names)
 
 
 def _p_values(items: Mapping[str, ItemScores] | None, measure: str, systems: Sequence[str], n_pairs: int) -> Floats:
@@ -457,18 +460,27 @@ class _Pair:
     @classmethod
     def of(
         cls,
-        first: Labelled,
-        second: Labelled | None,  # None: the first with itself
+        first: Any,
+        second: Any,  # None: the first with itself
+        systems: Any,
         measures: Any,
         names: tuple[str, str] | None,
         better: Mapping[str, Better] | None,
+        **scoring: Any,
     ) -> _Pair:
         tables: list[ScoreTable] = []
         higher: list[dict[str, bool]] = []
         items: list[dict[str, ItemScores] | None] = []
         sides = [(first, "the table")] if second is None else [(first, "first"), (second, "second")]
+        if systems is not None and all(_has_scores(labelled) for labelled, _ in sides):
+            raise KgtrecError(
+                f"expected no systems beside what is scored already, found {kind_of(systems)}; measures= comes after "
+                "systems="
+            )
+        if isinstance(systems, Iterator):  # two label sets score the same ones
+            systems = list(systems)
         for labelled, default in sides:
-            table, own_items = _as_table(labelled, default)
+            table, own_items = _as_table(labelled, default, systems, measures, scoring)
             if names is not None:
                 table = replace(table, name=names[len(tables)])
             table, own_higher = named(table, better)
@@ -502,13 +514,19 @@ class _Pair:
         )
 
 
-def _as_table(labelled: Labelled, default: str) -> tuple[ScoreTable, list[ItemScores] | None]:
+def _has_scores(labelled: Any) -> bool:
+    return isinstance(labelled, ScoreTable | Scores) or is_scored(labelled)
+
+
+def _as_table(
+    labelled: Any, default: str, systems: Any, measures: Any, scoring: Mapping[str, Any]
+) -> tuple[ScoreTable, list[ItemScores] | None]:
     if isinstance(labelled, ScoreTable):
         return labelled if labelled.name else replace(labelled, name=default), None
     if isinstance(labelled, Scores):
         return ScoreTable.of_scores(labelled, default), None
-    if not isinstance(labelled, Mapping) or not all(isinstance(items, ItemScores) for items in labelled.values()):
-        raise KgtrecError(f"expected a ScoreTable, Scores or ItemScores by measure, found {type(labelled).__name__}")
+    if not is_scored(labelled):
+        labelled = scored_items(labelled, systems, measures, **scoring)
     several = list(labelled.values())
     if not several:
         raise MeasureError("expected ItemScores of at least one measure, found none")

@@ -1,13 +1,13 @@
-"""Which measures the columns of a table of scores are, and which way they are better."""
+"""The measures of the columns of a table of scores, and their directions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from kgtrec.data.score_table import ScoreTable
-from kgtrec.errors import KgtrecError, MeasureError, nearest, warn
+from kgtrec.errors import KgtrecError, MeasureError, nearest, one_of, warn
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure, parse_measure, parse_measures, two_meanings
 from kgtrec.measures.registry import registered
@@ -20,19 +20,19 @@ _SHOWN = 5
 class KnownMeasure:
     """A column of a table of scores."""
 
-    name: str  # in kgtrec's spelling, the same however the column spells it
+    name: str  # in kgtrec's spelling, for any spelling of the column
     higher_is_better: bool
 
 
 def known_measure(column: str, better: Mapping[str, Better] | None = None) -> KnownMeasure | None:
-    """The measure that a column holds; None if it is none that kgtrec knows.
+    """The measure of a column; None if kgtrec does not know it.
 
     Parameters
     ----------
     column : str
         A name that :func:`kgtrec.parse_measure` reads, or of the form ``micro_hits@10``, ``macro_mr``.
     better : mapping of str to {"higher", "lower"}, optional
-        The direction of columns that hold no measure of kgtrec's.
+        The direction of columns that kgtrec does not know.
 
     Raises
     ------
@@ -47,8 +47,7 @@ def known_measure(column: str, better: Mapping[str, Better] | None = None) -> Kn
     (None, KnownMeasure(name='seconds', higher_is_better=False))
     """
     if better and column in better:
-        if better[column] not in ("higher", "lower"):
-            raise KgtrecError(f"expected {column} to be better 'higher' or 'lower', found {better[column]!r}")
+        one_of(f"{column} to be better one of", better[column], get_args(Better))
         return KnownMeasure(column, better[column] == "higher")
     if wrong := two_meanings(column):
         raise MeasureError(wrong)
@@ -60,7 +59,7 @@ def known_measure(column: str, better: Mapping[str, Better] | None = None) -> Kn
 
 
 def _dotted(column: str) -> str:
-    """``micro_hits@10`` and ``micro.hits@10`` as ``micro.Hits@10``; all else as it is."""
+    """``micro_hits@10`` and ``micro.hits@10`` as ``micro.Hits@10``; others unchanged."""
     level, rest = column.strip()[:5], column.strip()[5:]
     if rest[:1] in ("_", ".") and level.casefold() in ("micro", "macro"):
         rest = rest[1:]
@@ -87,7 +86,7 @@ def _canonical(measure: ParsedMeasure | ProvidedMeasure) -> str:
 
 
 def named(table: ScoreTable, better: Mapping[str, Better] | None = None) -> tuple[ScoreTable, dict[str, bool]]:
-    """The table with kgtrec's names over its columns, those of no known measure left out.
+    """The table with kgtrec's names of its columns, without columns of unknown measures.
 
     Returns
     -------
@@ -129,22 +128,22 @@ def named(table: ScoreTable, better: Mapping[str, Better] | None = None) -> tupl
         places.append(place)
     if unknown:
         warn(
-            f"{_of(table)}left out {some_of(unknown)}: kgtrec knows no measure of that name, and so "
-            "not which way it is better (--higher NAME or --lower NAME tells)"
+            f"{_of(table)}left out {some_of(unknown)}: kgtrec knows no measure of that name, and "
+            "whether higher is better (give --higher NAME or --lower NAME)"
         )
     kept = replace(table, measures=tuple(found), values=table.values[:, places])
     return kept, {name: known.higher_is_better for name, known in found.items()}
 
 
 def asked_for(measures: Any, known: Mapping[str, bool], better: Mapping[str, Better] | None, where: str) -> list[str]:
-    """Names of the measures that somebody asks for, in kgtrec's spelling, all of which are among ``known``.
+    """Names of the requested measures, in kgtrec's spelling, all of which are in ``known``.
 
     ``measures`` is what :func:`kgtrec.evaluate` takes, or columns' names; None asks for all.
 
     Raises
     ------
     MeasureError
-        If one is not there.
+        If one is missing.
 
     Examples
     --------
@@ -164,7 +163,7 @@ def asked_for(measures: Any, known: Mapping[str, bool], better: Mapping[str, Bet
 
 
 def _names_in(measures: Any, better: Mapping[str, Better] | None) -> list[str]:
-    """Names of what may be one column's name, several in one text, or measure objects."""
+    """Names from one column's name, several names in one text, or measure objects."""
     if isinstance(measures, str):
         for parts in ([measures], measures.replace(",", " ").split()):
             known = [known_measure(part, better) for part in parts]
@@ -175,7 +174,7 @@ def _names_in(measures: Any, better: Mapping[str, Better] | None) -> list[str]:
 
 
 def some_of(names: Sequence[str]) -> str:
-    """The first few of some names, and how many more there are, for messages.
+    """The first few of some names, and the number of others, for messages.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which pairs of systems a measure can tell apart: its discriminative power."""
+"""Discriminative power of measures: which pairs of systems a measure distinguishes."""
 
 from __future__ import annotations
 
@@ -12,52 +12,51 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_of_table
+from kgtrec.data.frames import Framed, frame_of_table
 from kgtrec.data.table import Column, Table, lower_text
-from kgtrec.errors import KgtrecError, MeasureError, nearest, warn
-from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, item_scores, terms, totals
+from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
+from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, scored_items, terms, totals
 from kgtrec.kernels.statistics import paired_tests
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-#: every test there is, in the order in which they are shown
+#: all tests, in the order in which they are shown
 POWER_TESTS = ("t", "clustered", "bootstrap", "tukey")
 _TEST_NAMES = {"clustered": "t, clustered", "tukey": "Tukey HSD"}
 Resample = Literal["question", "item"]
-#: what the last two can draw and shuffle as one; the first is the usual one
+#: units that the last two resample and shuffle; the first is the default
 RESAMPLES: tuple[Resample, ...] = get_args(Resample)
-#: which of them a summary speaks of, the first that was made
+#: the test that a summary reports: the first of these that was made
 SPEAKING = ("clustered", "t", "bootstrap", "tukey")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Power:
+class Power(Framed):
     """Paired tests of all pairs of systems under every measure.
 
-    Pairs come in the order (0, 1), (0, 2), ..., (1, 2), ... of ``systems``; a difference is the first one's less the
-    second's, and ``better`` names the system in whose favour it is. What has no value, such as p without variance, is
-    NaN.
+    Pairs come in the order (0, 1), (0, 2), ..., (1, 2), ... of ``systems``; a difference is the first one's minus the
+    second's, and ``better`` names the better system. Undefined values, such as p without variance, are NaN.
     """
 
     systems: tuple[str, ...]
-    measures: tuple[str, ...]  # as the caller spelled them
+    measures: tuple[str, ...]  # as spelled by the caller
     tests: tuple[str, ...]  # of POWER_TESTS
     alpha: float
     repeats: int  # bootstrap samples, and shuffles
     items: tuple[str, ...]  # per measure, "answers" or "questions"
     higher_is_better: tuple[bool, ...]  # per measure
-    scale: tuple[str, ...]  # per measure, what is averaged, and so tested: "value", "ln value", ...
+    scale: tuple[str, ...]  # per measure, the averaged and tested quantity: "value", "ln value", ...
     n_items: NDArray[np.int64]  # (measures,)
     n_questions: NDArray[np.int64]  # (measures,) questions with an item
-    value: NDArray[np.float64]  # (measures, systems) the measure's number
-    difference: NDArray[np.float64]  # (measures, pairs) on that scale; positive: the first one's number is higher
-    d_z: NDArray[np.float64]  # (measures, pairs) difference over the standard deviation of the items' differences
-    d_pooled: NDArray[np.float64]  # (measures, pairs) difference over the pooled standard deviation of the two systems
-    statistic: NDArray[np.float64]  # (measures, tests, pairs) Student's t; NaN for tests that have none
+    value: NDArray[np.float64]  # (measures, systems) the measure's value
+    difference: NDArray[np.float64]  # (measures, pairs) on that scale; positive: the first one's value is higher
+    d_z: NDArray[np.float64]  # (measures, pairs) difference divided by the standard deviation of the items' differences
+    d_pooled: NDArray[np.float64]  # (measures, pairs) difference / the pooled standard deviation of the two systems
+    statistic: NDArray[np.float64]  # (measures, tests, pairs) Student's t; NaN for tests without one
     p: NDArray[np.float64]  # (measures, tests, pairs)
-    adjusted: NDArray[np.float64]  # (measures, tests, pairs) by Holm's method; of Tukey p itself, which holds for all
+    adjusted: NDArray[np.float64]  # (measures, tests, pairs) by Holm's method; for Tukey p itself, which holds for all
 
     def __repr__(self) -> str:
         n_pairs = self.difference.shape[1]
@@ -71,7 +70,7 @@ class Power:
 
     @property
     def better(self) -> NDArray[np.object_]:
-        """(measures, pairs) the system that is better, the one of the lower number where lower is; "" of equals."""
+        """(measures, pairs) the better system, by the measure's direction; "" for equal values."""
         rising = np.array(self.higher_is_better)[:, None]
         ahead = np.where(rising, self.difference, -self.difference)
         named = np.array([*self.systems, ""], object)
@@ -117,11 +116,11 @@ class Power:
 
     @property
     def speaking(self) -> str:
-        """The test that speaks for a measure: where there is a choice, the one that knows of questions."""
+        """The test that a measure's summary reports: if possible, one that accounts for questions."""
         return next(test for test in SPEAKING if test in self.tests)
 
     def curve(self, measure: str, test: str | None = None) -> NDArray[np.float64]:
-        """P-values of one measure in descending order, those that are undefined left out.
+        """P-values of one measure in descending order, without undefined ones.
 
         Parameters
         ----------
@@ -157,10 +156,6 @@ class Power:
             columns[name] = cube.transpose(0, 2, 1).ravel().tolist()
         return pa.table(columns)
 
-    def to_frame(self) -> pd.DataFrame:
-        """:meth:`to_table` as a data frame."""
-        return frame_of_table(self.to_table())
-
     def summary_table(self) -> pa.Table:
         """A row per measure and test.
 
@@ -194,7 +189,7 @@ class Power:
         return frame_of_table(self.summary_table())
 
     def about(self) -> dict[str, Any]:
-        """What was asked for."""
+        """The systems and options."""
         return {"systems": list(self.systems), "alpha": self.alpha, "repeats": self.repeats}
 
     def tables(self) -> tuple[Table, ...]:
@@ -203,7 +198,7 @@ class Power:
 
     def _measures(self) -> Table:
         n_tests = len(self.tests)
-        same = "t" in self.tests  # over questions nothing is left to be clustered
+        same = "t" in self.tests  # over questions there is nothing to cluster
         rows = [
             place * n_tests + number
             for place, items in enumerate(self.items)
@@ -228,7 +223,7 @@ class Power:
         )
 
     def _pairs(self) -> Table:
-        """The pairs of each measure, the surest last as on the curve."""
+        """The pairs of each measure, the smallest p last as on the curve."""
         n_measures, n_tests, n_pairs = self.p.shape
         speaking = self.tests.index(self.speaking)
         order = np.argsort(-self.p[:, speaking], axis=1, kind="stable")  # NaN last
@@ -249,7 +244,7 @@ class Power:
             Column("p_adjusted", "adjusted", form="p", least=least),
         )
         caption = (
-            "differences are first minus second; the pairs of a measure from the greatest p to the least"
+            "differences are first minus second; the pairs of a measure by descending p"
             f"{lower_text(self.measures, self.higher_is_better)}"
         )
         return Table("pairs", "Pairs of systems", caption, self.to_table(), columns, rows.tolist())
@@ -267,11 +262,11 @@ class Power:
             f"{name} ({scale})" for name, scale in zip(self.measures, self.scale, strict=True) if scale != "value"
         }
         if scaled:
-            lines.append(f"differences are those of what is averaged: {', '.join(sorted(scaled))}")
+            lines.append(f"differences are those of the averaged quantity: {', '.join(sorted(scaled))}")
         return "\n".join(lines)
 
     def curve_table(self) -> pa.Table:
-        """The curves, a row per measure, test and place from 1 in descending order of p: what a figure is drawn of."""
+        """The curves, a row per measure, test and 1-based position in descending order of p: the data of a figure."""
         columns: dict[str, list[Any]] = {"measure": [], "test": [], "place": [], "p": []}
         for measure in self.measures:
             for test in self.tests:
@@ -293,7 +288,7 @@ def _quotient(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.float64]:
 
 
 Floats = NDArray[np.float64]
-#: what is averaged where it is not the value itself; turned so that it rises with the measure's number
+#: the averaged quantity if it is not the value itself, with the sign for which it rises with the measure's value
 _SCALES = {
     "geometric mean": "ln value",
     "floored geometric mean": "ln value",
@@ -322,8 +317,8 @@ def power(
     Parameters
     ----------
     qrels, systems, measures, **scoring
-        As :func:`kgtrec.evaluation.item_scores` takes them. Or what it gives in place of ``qrels``, and nothing else: a
-        measure's name to what each system scored on each item.
+        As for :func:`kgtrec.evaluation.item_scores`. Or only its result, instead of ``qrels``: a mapping from a
+        measure's name to the score of each system on each item.
     tests : sequence of {"t", "clustered", "bootstrap", "tukey"}
         Two-tailed paired t-test over items; the same with errors that are robust where items of one question are not
         independent (for measures over questions it is the t-test); achieved significance level of the paired
@@ -333,13 +328,13 @@ def power(
     repeats : int
         Samples of the bootstrap, and shuffles of Tukey's test.
     resample : {"question", "item"}
-        What those two draw and shuffle as one.
+        The unit that those two resample and shuffle.
     seed : int
         The result depends on seed and labels, not on the order of systems, questions or answers, nor on ``workers``.
     workers : int, optional
         Threads. Default: as many as there are processors.
     progress : callable, optional
-        Called with 1 whenever a measure is through with one of the tests.
+        Called with 1 after each test of each measure.
 
     Returns
     -------
@@ -348,14 +343,15 @@ def power(
     Raises
     ------
     KgtrecError
-        If there is no measure, there are fewer than two systems, or an option is none of its choices.
+        If there is no measure, there are fewer than two systems, or an option is not one of its choices.
     MeasureError
-        If a measure's number is no mean of items, such as a median.
+        If a measure's value is not a mean of items, such as a median.
 
     Warns
     -----
     KgtrecWarning
-        If p is undefined for a pair: systems that differ by the same on every item, or have items without a value.
+        If p is undefined for a pair: systems that differ by the same amount on every item, or have items without a
+        value.
 
     References
     ----------
@@ -379,17 +375,12 @@ def power(
     """
     tests = _checked_tests(tests)
     _check_options(alpha, repeats, resample, workers)
-    if systems is None:
-        if measures is not None or scoring:
-            raise KgtrecError("expected systems to score, found none; item scores are scored already")
-        items: Mapping[str, ItemScores] = qrels
-    else:
-        items = item_scores(qrels, systems, measures, seed=seed, **scoring)
+    items = scored_items(qrels, systems, measures, seed=seed, **scoring)
     if not items:
         raise KgtrecError("expected scores under at least one measure, found none")
     compared = next(iter(items.values())).systems
     if len(compared) < 2:
-        raise KgtrecError(f"expected at least two systems to tell apart, found {len(compared)}")
+        raise KgtrecError(f"expected at least two systems to distinguish, found {len(compared)}")
     for label, scores in items.items():
         if scores.systems != compared:
             raise KgtrecError(
@@ -402,42 +393,37 @@ def power(
 def _checked_tests(tests: Sequence[str]) -> tuple[str, ...]:
     asked = [tests] if isinstance(tests, str) else list(tests)
     for test in asked:
-        if test not in POWER_TESTS:
-            raise KgtrecError(
-                f"expected tests among {', '.join(POWER_TESTS)}, found {test!r}{nearest(str(test), POWER_TESTS)}"
-            )
+        one_of("tests among", test, POWER_TESTS)
     if not asked:
         raise KgtrecError(f"expected at least one test of {', '.join(POWER_TESTS)}, found none")
     return tuple(test for test in POWER_TESTS if test in asked)
 
 
 def _check_options(alpha: float, repeats: int, resample: str, workers: int | None) -> None:
-    if not 0 < alpha < 1:
-        raise KgtrecError(f"expected an alpha between 0 and 1, found {alpha}")
+    between_0_and_1("an alpha", alpha)
     if repeats < 1:
         raise KgtrecError(f"expected at least 1 repeat, found {repeats}")
-    if resample not in RESAMPLES:
-        raise KgtrecError(f"expected to resample {' or '.join(map(repr, RESAMPLES))}, found {resample!r}")
+    one_of("to resample one of", resample, RESAMPLES)
     if workers is not None and workers < 1:
         raise KgtrecError(f"expected at least 1 worker, found {workers}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairedSample:
-    """What is averaged under one measure, in an order that depends on labels alone."""
+    """The averaged values of one measure, in an order that depends only on labels."""
 
-    value: Floats  # (systems, n) higher where the measure's number is
+    value: Floats  # (systems, n) rising with the measure's value
     cluster: NDArray[np.int64]  # (n,) question of each item, by the bytes of its label
     known: NDArray[np.bool_]  # (systems,) whether all items have a value
 
 
 def paired_sample(scores: ItemScores) -> PairedSample:
-    """The items of one measure as the paired tests want them.
+    """The items of one measure in the form for the paired tests.
 
     Raises
     ------
     MeasureError
-        If the measure's number is no mean of items.
+        If the measure's value is not a mean of items.
     """
     value = rising_terms(scores)
     cluster = scores.questions.byte_order[scores.question].astype(np.int64)
@@ -450,19 +436,19 @@ def paired_sample(scores: ItemScores) -> PairedSample:
 
 
 def rising_terms(scores: ItemScores) -> Floats:
-    """(systems, n) what is averaged, turned so that its mean rises with the measure's number.
+    """(systems, n) the averaged quantity, with the sign for which its mean rises with the measure's value.
 
     Raises
     ------
     MeasureError
-        If the measure's number is no mean of items.
+        If the measure's value is not a mean of items.
     """
     value = terms(scores)
     return value if higher_terms_are_better(scores) == scores.higher_is_better else -value
 
 
 def scale_of(scores: ItemScores) -> str:
-    """What is averaged, and so tested, in words."""
+    """The averaged and tested quantity, in words."""
     return _SCALES.get(scores.aggregate, "value")
 
 
@@ -489,7 +475,7 @@ def _tested(
 ) -> Power:
     every = list(item_scores.values())
     systems = every[0].systems
-    # by name, so that shuffles do not depend on the order in which the systems came
+    # by name, so that shuffles do not depend on the order of the systems
     by_name = np.array(sorted(range(len(systems)), key=systems.__getitem__), np.intp)
 
     def outcome(task: tuple[PairedSample, ItemScores, str]) -> tuple[Floats, Floats]:
@@ -569,7 +555,7 @@ def _one_test(
 def _spread(found: Floats, own: NDArray[np.intp], n_systems: int, *, turns: bool) -> Floats:
     """Values of the pairs of some systems, in any order, as those of the pairs of all; NaN for the others.
 
-    ``turns``: a pair the other way round has the opposite sign.
+    ``turns``: a pair in the opposite order has the opposite sign.
     """
     square = np.full((n_systems, n_systems), np.nan)
     first, second = paired_tests.pairs(len(own))
@@ -593,6 +579,6 @@ def _tell_undefined(tested: Power, samples: Sequence[PairedSample]) -> None:
             one = int(np.flatnonzero(flat)[0])
             warn(
                 f"{label} has no variance for {np.count_nonzero(flat)} of {len(flat)} pairs of systems, such as "
-                f"{tested.systems[first[one]]} and {tested.systems[second[one]]}, which differ by the same everywhere: "
+                f"{tested.systems[first[one]]} and {tested.systems[second[one]]}, which differ by the same amount: "
                 "p is undefined there, and they are left out of the shares and the area"
             )

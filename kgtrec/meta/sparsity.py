@@ -1,4 +1,4 @@
-"""The same systems under sparser and fuller labels: how far a measure's ranking of them depends on what is judged."""
+"""The same systems under sparser and fuller labels: how much a measure's ranking depends on what is judged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, warn
+from kgtrec.errors import KgtrecError, KgtrecWarning, nearest, one_of, warn
 from kgtrec.evaluation.evaluate import Missing, default_measures, evaluate
 from kgtrec.evaluation.given import System, each_system
 from kgtrec.meta.correlation import Correlations, correlate
@@ -25,7 +25,7 @@ from kgtrec.meta.known_measures import Better
 if TYPE_CHECKING:
     import pandas as pd
 
-LABELS = "labels"  # the key column that tells label sets apart
+LABELS = "labels"  # the key column of label sets
 PER = ("side", "category", "relation")
 
 
@@ -38,22 +38,22 @@ def sparsity(
     coefficients: str | Sequence[str] = "tau",
     better: Mapping[str, Better] | None = None,
 ) -> Correlations:
-    """How alike each of several label sets ranks the systems to one of them, under each measure.
+    """Correlation of the ranking of systems under each of several label sets with that under one, for each measure.
 
     Parameters
     ----------
     tables : ScoreTable, or several of different names
-        One table with a key column that tells the label sets apart, such as the pool depth; or one table for each
-        label set. What other keys there are, such as relation categories, are ranked apart.
+        One table with a key column of label sets, such as the pool depth; or one table for each label set. Other keys,
+        such as relation categories, are ranked separately.
     measures : str, measure, or several of them, optional
         Default: all that the tables have.
     by : str, optional
-        The key column that tells the label sets apart; may be left out where there is one, or one called ``labels``
+        The key column of label sets; may be left out if there is only one, or one called ``labels``
         or ``depth``.
     reference : str, optional
-        The label set that the others are held against. Default: the first, which is the shallowest depth.
+        The label set that the others are compared with. Default: the first, which is the shallowest depth.
     coefficients, better
-        As :func:`kgtrec.meta.correlate` takes them.
+        As for :func:`kgtrec.meta.correlate`.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def sparsity(
     Raises
     ------
     KgtrecError
-        If there is one label set only, no such reference or key column, or as ``correlate``.
+        If there is only one label set, no such reference or key column, or as ``correlate``.
 
     References
     ----------
@@ -84,15 +84,12 @@ def sparsity(
     if len(set(names)) < len(names) or "" in names:
         raise KgtrecError(f"expected label sets of different names, found {', '.join(map(repr, names))}")
     chosen = names[0] if reference is None else str(reference)
-    if chosen not in names:
-        raise KgtrecError(
-            f"expected a reference among the label sets {', '.join(names)}, found {chosen!r}{nearest(chosen, names)}"
-        )
+    one_of("a reference among the label sets", chosen, names)
     base = several[names.index(chosen)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = [
-            correlate(base, table, measures, coefficients, names=(base.name, table.name), better=better)
+            correlate(base, table, None, measures, coefficients, names=(base.name, table.name), better=better)
             for table in several
         ]
     _tell_once(caught)
@@ -100,7 +97,7 @@ def sparsity(
 
 
 def _tell_once(caught: Iterable[warnings.WarningMessage]) -> None:
-    """What was warned of under several label sets is told once."""
+    """Report a warning that occurs under several label sets only once."""
     told: set[str] = set()
     for warning in caught:
         message = str(warning.message)
@@ -118,7 +115,7 @@ def _by_label(table: ScoreTable, by: str | None) -> list[ScoreTable]:
         known = [name for name in columns if name.casefold() in (LABELS, "depth")] or columns
         if len(known) != 1:
             raise KgtrecError(
-                "expected one key column that tells label sets apart, such as a depth, found "
+                "expected one key column of label sets, such as a depth, found "
                 + (f"{', '.join(columns)}; name one" if columns else "none")
             )
         by = known[0]
@@ -130,7 +127,7 @@ def _by_label(table: ScoreTable, by: str | None) -> list[ScoreTable]:
 
 
 def _joined(several: Sequence[Correlations]) -> Correlations:
-    """The rows of all, those of one measure and key together; measures and keys that one lacks are left out there."""
+    """The rows of all, grouped by measure and key; measures and keys that one lacks are left out there."""
     first = several[0]
     columns = list(first.rows)
     rows = [
@@ -165,7 +162,7 @@ def label_scores(
     seed: int = 0,
     mixed: bool = False,
 ) -> ScoreTable:
-    """Score the same systems under several label sets, as :func:`sparsity` takes them.
+    """Score the same systems under several label sets, as input of :func:`sparsity`.
 
     Parameters
     ----------
@@ -174,12 +171,12 @@ def label_scores(
     systems, measures, ties, missing, seed, mixed
         As :func:`kgtrec.evaluate` takes them. Answer ranks need a row for all that is judged (kgtrec rank --judged).
     collection : Collection, optional
-        Where sides, relations and categories are looked up, if the labels are not collections.
+        For sides, relations and categories, if the labels are not collections.
     per : {"side", "category", "relation"}, or "side" with one of the others
         Scores of each part of the questions; the parts become keys.
     relations : str or mapping from relation to share, optional
-        Hold the distribution of relations fixed: at that of the answers of the label set of this name, or at the
-        shares given. A relation that a label set has no answers of drops out, and the others share its part.
+        Fix the distribution of relations: to that of the answers of the label set of this name, or to the given
+        shares. A relation without answers in a label set drops out, and the others share its part.
 
     Returns
     -------
@@ -204,11 +201,7 @@ def label_scores(
         measures = default_measures(ranks=all(isinstance(system, AnswerRanks) for system in found))
     shares = None if isinstance(relations, str) else relations
     if isinstance(relations, str):
-        if relations not in labels:
-            raise KgtrecError(
-                f"expected the relations of one of the label sets {', '.join(labels)}, found {relations!r}"
-                f"{nearest(relations, labels)}"
-            )
+        one_of("the relations of one of the label sets", relations, labels)
         shares = relation_shares(labels[relations], collection)
     tables = [
         _scored(name, judged, found, measures, columns, collection, shares, ties, missing, seed, mixed)
@@ -223,8 +216,7 @@ def label_scores(
 def _parts(per: str | Sequence[str]) -> list[str]:
     columns = [per] if isinstance(per, str) else list(dict.fromkeys(per))
     for name in columns:
-        if name not in PER:
-            raise KgtrecError(f"expected parts by {', '.join(PER)}, found {name!r}{nearest(name, PER)}")
+        one_of("parts by", name, PER)
     if len(columns) > 2 or (len(columns) == 2 and "side" not in columns):
         raise KgtrecError(
             f"expected parts by one of {', '.join(PER)}, or by side and another, found {', '.join(columns)}"
@@ -238,7 +230,7 @@ def relation_shares(qrels: Qrels | Collection, collection: Collection | None = N
     Raises
     ------
     KgtrecError
-        If there is no collection to look the relations up in.
+        If there is no collection with the relations.
     """
     if isinstance(qrels, Collection):
         collection, qrels = qrels, qrels.qrels
@@ -299,7 +291,7 @@ def _on_side(system: System, qrels: Qrels | Collection, judged: Qrels | Collecti
     if not isinstance(system, Run) or np.any(side.questions.encode(system.questions.labels) >= 0):
         return system
     if not np.any(whole.questions.encode(system.questions.labels) >= 0):
-        return system  # of another collection, as it will be told
+        return system  # of another collection, which is reported later
     none = np.zeros(0, np.int32)
     return Run(system.name, none, none, np.zeros(0), Vocabulary.of([]), system.entities, system.collection)
 

@@ -1,11 +1,11 @@
-"""Systems on ever smaller test sets: how far a measure's ranking of them depends on which triples are in it."""
+"""Systems on ever smaller test sets: how much a measure's ranking depends on which triples are in the test set."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -14,18 +14,17 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection
-from kgtrec.data.frames import frame_of_table
+from kgtrec.data.frames import Framed
 from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.table import Column, Table
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, nearest, warn, whole_number
+from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, one_of, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
-from kgtrec.evaluation.evaluate import Missing, default_measures
+from kgtrec.evaluation.evaluate import Missing, default_measures, tell_lacking_of
 from kgtrec.evaluation.given import System, each_system, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
-from kgtrec.evaluation.matching import match
+from kgtrec.evaluation.matching import MatchedSystem, match
 from kgtrec.evaluation.summarise import ItemValues, summarise
 from kgtrec.kernels.ranking.positions import TIES, Ties
 from kgtrec.kernels.sampling.kept_patterns import KeptPatterns
@@ -44,8 +43,8 @@ from kgtrec.kernels.sampling.subsamples import (
 from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import ParsedMeasure, parse_measures
 from kgtrec.meta.coefficients import correlated
-from kgtrec.meta.workers import results
 from kgtrec.ranking.rank import Progress
+from kgtrec.workers import results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,20 +52,20 @@ if TYPE_CHECKING:
 
 MicroReading = Literal["kept", "recount"]
 MacroReading = Literal["unjudged", "removed"]
-#: what a discarded answer can be to the ranks of the others, and to the lists; the first is the usual one
+#: treatment of a discarded answer in the ranks of the others, and in the lists; the first is the default
 MICRO_READINGS: tuple[MicroReading, ...] = get_args(MicroReading)
 MACRO_READINGS: tuple[MacroReading, ...] = get_args(MacroReading)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stability:
-    """Scores of several systems on random subsamples, and how alike each ranks them to the full test set.
+class Stability(Framed):
+    """Scores of several systems on random subsamples, and the correlation of each ranking with that on the full set.
 
-    NaN where a score, or a correlation, is undefined: there all systems score alike, or one has no score.
+    NaN where a score, or a correlation, is undefined: there all systems have the same score, or one has none.
     """
 
     systems: tuple[str, ...]
-    measures: tuple[str, ...]  # as the caller spelled them
+    measures: tuple[str, ...]  # as spelled by the caller
     triples: NDArray[np.int64]  # (sizes,) test triples of a subsample, rising
     n_triples: int  # in the full test set
     full: NDArray[np.float64]  # (measures, systems) scores on it
@@ -76,7 +75,7 @@ class Stability:
     micro: str  # of MICRO_READINGS
     macro: str  # of MACRO_READINGS
     seed: int
-    confidence: float = 0.95  # of the intervals: the share of the repeats that lies in them
+    confidence: float = 0.95  # of the intervals: the share of the repeats in them
 
     @property
     def share(self) -> NDArray[np.float64]:
@@ -91,7 +90,7 @@ class Stability:
 
     @property
     def interval(self) -> NDArray[np.float64]:
-        """(2, measures, sizes) the ends between which the middle share ``confidence`` of the repeats lies."""
+        """(2, measures, sizes) the ends of the interval of the middle share ``confidence`` of the repeats."""
         return _ignoring_nan(lambda: np.nanquantile(self.correlation, _ends(self.confidence), axis=2))
 
     def value(self, measure: str, share: float) -> float:
@@ -101,7 +100,7 @@ class Stability:
     def to_table(self) -> pa.Table:
         """A row per measure and size: measure, share, triples, repeats, mean, low, high, undefined; ready to plot.
 
-        ``undefined`` is how many repeats have no correlation; the other columns are over those that have.
+        ``undefined`` is the number of repeats without a correlation; the other columns are over those with one.
         """
         n_measures, n_sizes, repeats = self.correlation.shape
         low, high = self.interval
@@ -153,10 +152,6 @@ class Stability:
             }
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """:meth:`to_table` as a data frame."""
-        return frame_of_table(self.to_table())
-
     def tables(self) -> tuple[Table, ...]:
         """``summary``, means by size with measures across, ``repeats`` and ``scores``."""
         caption = (
@@ -198,16 +193,16 @@ def _ends(confidence: float) -> list[float]:
 
 
 def _ignoring_nan(value: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """What NaN-aware numpy says, without its warning where there is nothing but NaN."""
+    """Results of NaN-aware numpy functions, without their warning where all values are NaN."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return value()
 
 
 SIZES = (0.01, *(percent / 100 for percent in range(5, 100, 5)))
-_AT_A_TIME = 10  # repeats of one size that are one piece of work
-_FEW_ANSWERS = 7  # a question of so many has 127 cases, which are scored beforehand
-_MAX_CELLS = 1 << 23  # values that are held of them: 64 MB
+_AT_A_TIME = 10  # repeats of one size in one piece of work
+_FEW_ANSWERS = 7  # a question with so many has 127 cases, which are scored beforehand
+_MAX_CELLS = 1 << 23  # values of these in memory: 64 MB
 _ROWS_AT_A_TIME = 1 << 17  # of several systems that are scored together
 Floats = NDArray[np.float64]
 Masks = NDArray[np.bool_]
@@ -234,45 +229,46 @@ def stability(
 ) -> Stability:
     """Score systems on random subsamples of the test triples, and correlate the scores with those on all of them.
 
-    A subsample has a number of test triples, each with the answer to its head question and that to its tail question.
-    The scores of the systems are not looked at again: where an answer stands follows from where it stands when all
-    are judged.
+    A subsample has a number of test triples, each with the answers to its head question and to its tail question.
+    The scores of the systems are not read again: the rank of an answer follows from its rank when all are judged.
 
     Parameters
     ----------
     qrels : Collection or Qrels
-        The judgements. What is drawn are their relevant ones; an entity judged wrong stays as long as its question
-        has an answer left.
+        The judgements. Relevant ones are sampled; an entity judged wrong is kept as long as its question has an answer
+        left.
     systems : Run, AnswerRanks or DataFrame, or several of them
-        As :func:`kgtrec.evaluate` takes them, at least two.
+        As for :func:`kgtrec.evaluate`, at least two.
     measures : str, measure, or several of them, optional
-        All but those of ir-measures' own providers. Means over answers and over questions take next to no time,
-        medians, sums, measures set against chance and whatever ``micro="recount"`` or ``missing="skip"`` changes some
-        milliseconds a system and subsample; ``micro.AGMRI`` and the like, whose chance level has no mean, seconds.
+        All except those of ir-measures' own providers. Means over answers and over questions take almost no time,
+        medians, sums, measures adjusted for chance and those that ``micro="recount"`` or ``missing="skip"`` changes
+        take some milliseconds per system and subsample; ``micro.AGMRI`` and the like, whose chance level is not a mean,
+        take seconds.
     collection : Collection, optional
-        Where the triples are looked up, if ``qrels`` is not a collection.
+        For the triples, if ``qrels`` is not a collection.
     sizes : sequence of int or float
         Numbers of test triples, or shares of them (a float in (0, 1]). Default: 1%, 5%, 10%, ..., 95%.
     repeats : int
         Subsamples of each size.
     seed : int
-        A subsample depends on the seed, its size, its number and the labels of the triples, and on nothing else.
+        A subsample depends only on the seed, its size, its number and the labels of the triples.
     micro : {"kept", "recount"}
         Each answer keeps the filtered rank that it has in the full set; or the discarded ones are candidates again,
-        and those that score higher push it down. Ranks that were not filtered by test triples are the same either way.
+        and those that score higher push it down. Ranks that were not filtered by test triples are the same in both
+        cases.
     macro : {"unjudged", "removed"}
-        Discarded answers become unjudged but stay in the list; or leave it.
+        Discarded answers become unjudged but stay in the list; or are removed from it.
     coefficient : {"tau", "tau_ap", "spearman", "rbo"}
         Kendall's tau-b, tau_AP with the full set as reference, Spearman's rho, rank-biased overlap.
     ties, missing, mixed
-        As :func:`kgtrec.evaluate` takes them.
+        As for :func:`kgtrec.evaluate`.
     workers : int, optional
         Processes to share the work. Any number gives the same bytes. Default: 1, this one. With more, a program must
         guard its entry point with ``if __name__ == "__main__"``, as for :mod:`multiprocessing`.
     progress : function, optional
-        Told how many subsamples more are done.
+        Called with the number of further subsamples that are done.
     confidence : float
-        Share of the repeats that the intervals hold.
+        Share of the repeats in the intervals.
 
     Returns
     -------
@@ -281,14 +277,14 @@ def stability(
     Raises
     ------
     KgtrecError
-        If a size, a reading or another option is out of range, there is one system only, or the triples are not known.
+        If a size, a reading or another option is out of range, there is only one system, or the triples are unknown.
     MeasureError
         As :func:`kgtrec.evaluate`, and for measures of ir-measures' providers.
 
     Warns
     -----
     KgtrecWarning
-        Once a measure, of correlations that are undefined.
+        Once per measure with undefined correlations.
 
     References
     ----------
@@ -316,7 +312,7 @@ def stability(
     _require(micro=micro, macro=macro, missing=missing)
     repeats, seed = whole_number("repeats", repeats, 1), whole_number("seed", seed)
     workers = None if workers is None else whole_number("workers", workers, 1)
-    correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is told before the work, not after
+    correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is reported before the computation
     found = list(each_system(systems))
     parsed = _parsed(
         default_measures(ranks=all(isinstance(s, AnswerRanks) for s in found)) if measures is None else measures
@@ -325,14 +321,22 @@ def stability(
     qrels = of_collection(qrels, collection)
     found = list(different_systems(found, whole, qrels=qrels, measures=parsed, mixed=mixed))
     if len(found) < 2:
-        raise KgtrecError("expected at least two systems, whose ranking could hold or not, found one")
+        raise KgtrecError("expected at least two systems to rank, found one")
     test_set = _test_set(qrels, collection)
     counts = sorted({count_of(size, len(test_set.hashes)) for size in sizes})
     if not counts:
         raise KgtrecError("expected at least one size of subsamples, found none")
+    over_questions = any(measure.items == "questions" for measure in parsed)
+
+    def listed(system: Run | AnswerRanks) -> _System:
+        seen = match(system, qrels, ties, seed)
+        if over_questions:
+            tell_lacking_of(seen, qrels, missing, collection)
+        return _listed(seen, system, qrels, test_set)
+
     work = _Work(
         test_set,
-        [_listed(system, qrels, test_set, ties, seed) for system in found],
+        [listed(system) for system in found],
         [measure.label for measure in parsed],
         micro,
         macro,
@@ -343,7 +347,7 @@ def stability(
     work.prepare()
     full = work.full()
     scores = np.empty((len(parsed), len(counts), repeats, len(found)))
-    pieces = [  # a size, and the first repeat and the one after the last
+    pieces = [  # a size, the first repeat, and the one after the last
         (size, first, min(first + _AT_A_TIME, repeats))
         for size in reversed(counts)  # the longest first
         for first in range(0, repeats, _AT_A_TIME)
@@ -384,7 +388,7 @@ def subsample(
     seed: int = 0,
     repeat: int = 0,
 ) -> Qrels:
-    """The judgements of one subsample, as :func:`stability` draws it, for whoever wants to look at it more closely.
+    """The judgements of one subsample, as sampled by :func:`stability`, for inspection.
 
     Parameters
     ----------
@@ -393,12 +397,12 @@ def subsample(
     size : int or float
         A number of test triples, or a share of them (a float in (0, 1]).
     repeat : int
-        Which subsample of that size, from 0.
+        Number of the subsample of that size, from 0.
 
     Returns
     -------
     Qrels
-        Of the questions that have an answer left, their codes anew.
+        Of the questions that have an answer left, with new codes.
 
     Examples
     --------
@@ -415,26 +419,19 @@ def subsample(
     mask = drawn(test_set.hashes, count_of(size, len(test_set.hashes)), seed, repeat)
     chosen = np.zeros(len(qrels), np.bool_)
     chosen[test_set.relevant[mask[test_set.triple]]] = True
-    kept = sample_of(test_set.rows, chosen).kept[test_set.row]
-    used, question = np.unique(qrels.question[kept], return_inverse=True)
-    ids = Vocabulary(qrels.questions.decode(used))
-    return Qrels(question.astype(np.int32), qrels.entity[kept], qrels.grade[kept], ids, qrels.entities)
+    return qrels.with_rows(sample_of(test_set.rows, chosen).kept[test_set.row])
 
 
 def _known(collection: Collection | None) -> Collection:
     if collection is None:
-        raise KgtrecError("subsamples are of test triples, and qrels alone do not tell them: give a collection")
+        raise KgtrecError("subsamples are of test triples, and qrels alone do not have them: give a collection")
     return collection
 
 
 def _require(*, micro: str, macro: str, missing: str) -> None:
     choices = {"micro": MICRO_READINGS, "macro": MACRO_READINGS, "missing": get_args(Missing)}
     for name, value in (("micro", micro), ("macro", macro), ("missing", missing)):
-        if value not in choices[name]:
-            raise KgtrecError(
-                f"expected {name} to be {' or '.join(map(repr, choices[name]))}, found {value!r}"
-                f"{nearest(str(value), choices[name])}"
-            )
+        one_of(f"{name} to be one of", value, choices[name])
 
 
 def _parsed(measures: Any) -> list[ParsedMeasure]:
@@ -450,10 +447,10 @@ def _parsed(measures: Any) -> list[ParsedMeasure]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TestSet:
-    """The judgements, in an order that depends on labels alone."""
+    """The judgements, in an order that depends only on labels."""
 
     rows: JudgedRows
-    row: NDArray[np.intp]  # (judgements,) place of each row of the qrels in it
+    row: NDArray[np.intp]  # (judgements,) position of each row of the qrels in it
     question_code: NDArray[np.intp]  # (questions,) row in the qrels' questions
     relation: NDArray[np.int32]  # (questions,)
     relevant: NDArray[np.intp]  # (answers,) rows of the answers
@@ -473,7 +470,7 @@ def _test_set(qrels: Qrels, collection: Collection) -> _TestSet:
     rows = JudgedRows(place_of_question[qrels.question[order]].astype(np.int32), grade, len(qrels.questions))
     relevant = np.flatnonzero(grade >= 1)
     if len(relevant) == 0:
-        raise KgtrecError("expected qrels with at least one answer to draw, found none of grade 1 or more")
+        raise KgtrecError("expected qrels with at least one answer to sample, found none of grade 1 or more")
     code = order[relevant]
     own_topic = topic[qrels.question[code]]
     answer = label_hashes(qrels.entities)[qrels.entity[code]]
@@ -492,18 +489,21 @@ def _test_set(qrels: Qrels, collection: Collection) -> _TestSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _System:
-    """One system, as far as subsamples need it."""
+    """The data of one system that subsamples need."""
 
     name: str
     listed: ListedRows
     ranks: MicroRanks | None  # of the answers, in the order of the test set; None for a run
-    rule: Ties | None  # that the ranks follow; None: candidates stand in an order
+    rule: Ties | None  # of the ranks; None: candidates have one order
     open_ties: bool  # the order of ties is left open
-    filtered: bool  # discarded answers are not among the candidates, and so may come back
+    filtered: bool  # discarded answers are not among the candidates, and may become candidates
+
+    @property
+    def micro_ranks(self) -> MicroRanks:
+        return cast("MicroRanks", self.ranks)  # measures that need them are refused for runs
 
 
-def _listed(system: Run | AnswerRanks, qrels: Qrels, test_set: _TestSet, ties: str | None, seed: int) -> _System:
-    seen = match(system, qrels, ties, seed)
+def _listed(seen: MatchedSystem, system: Run | AnswerRanks, qrels: Qrels, test_set: _TestSet) -> _System:
     rule: Ties | None = next((rule for rule in TIES if rule == seen.ties), None)
     if seen.ties == "expected":
         rule = "realistic"  # whose ranks are the mean ranks
@@ -528,7 +528,7 @@ def _listed(system: Run | AnswerRanks, qrels: Qrels, test_set: _TestSet, ties: s
 
 
 def _require_computable(measures: Sequence[ParsedMeasure], work: _Work, qrels: Qrels) -> None:
-    """What evaluate would refuse is refused before the work."""
+    """Refuse before the computation what evaluate would refuse."""
     for measure in measures:
         if measure.items == "answers":
             runs = [system.name for system in work.systems if system.ranks is None]
@@ -539,25 +539,25 @@ def _require_computable(measures: Sequence[ParsedMeasure], work: _Work, qrels: Q
                 )
         elif measure.record.binary and np.any(qrels.grade > 1):
             raise MeasureError(
-                f"{measure.label} knows the chance level of binary grades only, and these qrels have grades above 1"
+                f"{measure.label} has a chance level for binary grades only, and these qrels have grades above 1"
             )
 
 
 @dataclass(slots=True, eq=False)
 class _Work:
-    """All that a process needs to score subsamples."""
+    """The data that a process needs to score subsamples."""
 
     test_set: _TestSet
     systems: list[_System]
-    labels: list[str]  # of the measures; their records hold functions, which do not travel between processes
+    labels: list[str]  # of the measures; their records have functions, which cannot be sent to processes
     micro: MicroReading
     macro: MacroReading
     missing: Missing
     seed: int
-    questions: _QuestionMeans | None = None  # what means over questions are taken from
+    questions: _QuestionMeans | None = None  # from which means over questions are computed
 
     def prepare(self) -> None:
-        """Do what all subsamples have in common."""
+        """Do the common work of all subsamples."""
         measures = [measure for measure in _parsed(self.labels) if self._is_quick(measure, "questions")]
         if measures:
             self.questions = _question_means(self, measures)
@@ -565,7 +565,7 @@ class _Work:
     def full(self) -> Floats:
         """(measures, systems) scores on the full test set."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # what is undefined is told once, for all sizes
+            warnings.simplefilter("ignore", KgtrecWarning)  # undefined values are reported once, for all sizes
             scores: Floats = self._scores(np.ones((1, len(self.test_set.hashes)), np.bool_))[0]
         return scores
 
@@ -600,9 +600,10 @@ class _Work:
         return scores
 
     def _is_quick(self, measure: ParsedMeasure, items: str) -> bool:
-        """Whether a measure is a mean, or a function of one, of all such items that are left.
+        """Whether a measure is a mean, or a function of one, over all remaining items, with values that do not change.
 
-        Each of them brings what it does whatever is discarded; a question, whatever is discarded of others.
+        The value of an answer does not depend on what is discarded; that of a question not on what is discarded of
+        others.
         """
         record = measure.record
         is_mean = record.form == "plain" and record.aggregate in LINKS and record.weighting is None
@@ -610,9 +611,9 @@ class _Work:
         return is_mean and own and measure.items == items
 
     def _answer_means(self, answers: Masks, measures: Sequence[ParsedMeasure]) -> Floats:
-        """(repeats, measures, systems) the means of measures that are such."""
+        """(repeats, measures, systems) the values of measures that are such means."""
         columns = [
-            LINKS[measure.record.aggregate].to(_values(measure, system, system.ranks))
+            LINKS[measure.record.aggregate].to(_values(measure, system, system.micro_ranks))
             for measure in measures
             for system in self.systems
         ]
@@ -621,21 +622,21 @@ class _Work:
 
 
 def _brought_back(measures: Sequence[ParsedMeasure], means: Floats) -> Floats:
-    """(repeats, measures, systems) the numbers whose means of linked values these are."""
+    """(repeats, measures, systems) the values of measures from these means of linked values."""
     links = [LINKS[measure.record.aggregate] for measure in measures]
     return np.stack([link.back(means[:, place]) for place, link in enumerate(links)], axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lists:
-    """The lists of systems that follow one rule for ties, as if they were those of one."""
+    """The lists of systems with one rule for ties, combined as those of one system."""
 
     listed: ListedRows
     systems: list[int]
     open_ties: bool
 
     def values(self, measures: Sequence[ParsedMeasure], sample: Sample, macro: MacroReading) -> Floats:
-        """(measures, systems, questions) linked values of the questions that a sample leaves."""
+        """(measures, systems, questions) linked values of the questions that remain in a sample."""
         copies = sample.copies(len(self.systems))
         ranking: Any = self.listed.tied_ranking(copies, macro) if self.open_ties else self.listed.ranking(copies, macro)
         values = [measure.expected(ranking) if self.open_ties else measure(ranking) for measure in measures]
@@ -646,12 +647,12 @@ class _Lists:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _QuestionMeans:
-    """Means over questions: those of few answers are looked up, the others scored anew for each subsample."""
+    """Means over questions: those of few answers are looked up, the others scored for each subsample."""
 
     patterns: KeptPatterns
     table: Floats  # (cases, measures x systems) linked values of the questions of few answers
     rows: JudgedRows  # of the other questions
-    answers: NDArray[np.intp]  # (a,) which of all answers are theirs
+    answers: NDArray[np.intp]  # (a,) which of all answers belong to them
     lists: list[_Lists]  # of those questions
     macro: MacroReading
 
@@ -687,7 +688,7 @@ def _question_means(work: _Work, measures: Sequence[ParsedMeasure]) -> _Question
 
 
 def _stacked(systems: Sequence[_System], part: Part, together: int) -> Iterator[_Lists]:
-    """The lists of some questions, of at most so many systems together."""
+    """The lists of some questions, for at most so many systems together."""
     kinds: dict[tuple[bool, Ties | None], list[int]] = {}
     for number, system in enumerate(systems):
         kinds.setdefault((system.open_ties, system.listed.ties), []).append(number)
@@ -697,13 +698,12 @@ def _stacked(systems: Sequence[_System], part: Part, together: int) -> Iterator[
             yield _Lists(ListedRows.stacked([systems[number].listed.part(part) for number in own]), own, open_ties)
 
 
-def _values(measure: ParsedMeasure, system: _System, ranks: MicroRanks | None) -> Floats:
-    assert ranks is not None  # noqa: S101  # runs have been refused
+def _values(measure: ParsedMeasure, system: _System, ranks: MicroRanks) -> Floats:
     return measure.expected(ranks.best, ranks.worst) if system.open_ties else measure(ranks.rank)
 
 
 class _Subsample:
-    """One system on one subsample; what several measures need is made once."""
+    """One system on one subsample; common inputs of several measures are computed once."""
 
     def __init__(self, work: _Work, system: _System, sample: Sample, mask: Masks) -> None:
         self._work, self._system, self._sample = work, system, sample
@@ -728,8 +728,7 @@ class _Subsample:
 
     def _kept_ranks(self) -> MicroRanks:
         system = self._system
-        assert system.ranks is not None  # noqa: S101
-        kept = system.ranks.take(self._mask)
+        kept = system.micro_ranks.take(self._mask)
         if self._work.micro == "kept" or not system.filtered:
             return kept
         return kept.among(*system.listed.come_back(self._sample), system.rule)
@@ -749,7 +748,7 @@ class _Subsample:
         return ItemValues(value, np.zeros(len(value), np.int32), question, None, candidates, relevant)
 
     def _weight(self, measure: ParsedMeasure, question: NDArray[np.int32]) -> Floats | None:
-        """What always counts alike by the measure's definition; None where each item does."""
+        """The units that always count equally by the measure's definition; None if each item does."""
         alike = measure.record.weighting
         if alike is None:
             return None
@@ -759,11 +758,11 @@ class _Subsample:
 
 
 def _tell_undefined(found: Stability) -> None:
-    """One warning for each measure that has no correlation somewhere."""
+    """One warning for each measure with an undefined correlation."""
     for measure, full, values in zip(found.measures, found.full, found.correlation, strict=True):
         undefined = int(np.count_nonzero(np.isnan(values)))
         if undefined == 0:
             continue
         nothing = [name for name, score in zip(found.systems, full, strict=True) if np.isnan(score)]
-        why = f"it is undefined for {nothing[0]}" if nothing else "there all systems score alike, or one has no score"
+        why = f"it is undefined for {nothing[0]}" if nothing else "there all systems score equally, or one has no score"
         warn(f"{measure}: {undefined} of {values.size} correlations are undefined and left out of the means: {why}")

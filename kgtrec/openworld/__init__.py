@@ -1,4 +1,4 @@
-"""What missing facts do to a measure."""
+"""The effect of missing facts on measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Annotators of a closed world, who err on purpose, so that a campaign can be held against the truth."""
+"""Simulated annotators of a closed world, who make errors; the result of a campaign can be compared with the truth."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ def annotate(
     source: str = "",
     seed: int = 0,
 ) -> Tasks:
-    """Tasks filled in by somebody who knows the truth, errs at a given rate and sometimes cannot tell.
+    """Tasks with the verdicts of a person who knows the truth, errs at a given rate and is sometimes unsure.
 
-    Mistakes depend on the seed, the person and the triple alone: two people err independently of each other, and the
-    same person in the same way whatever else they are asked.
+    Errors depend only on the seed, the person and the triple. Two people err independently of each other. The verdicts
+    of a person about a triple do not depend on the other tasks.
 
     Parameters
     ----------
     tasks : Tasks
     truth : Triples
-        All that is true; any other triple is false.
+        All true triples; every other triple is false.
     person : str
-        Who judges.
+        The annotator.
     error : float
-        Probability of saying the opposite of what is true, in [0, 1].
+        Probability of the wrong verdict, in [0, 1].
     unsure : float
-        Probability of not being able to tell, in [0, 1].
+        Probability of being unsure, in [0, 1].
     source : str
-        The link that goes with every Y and N.
+        The source given with every Y and N.
     seed : int
 
     Returns
     -------
     Tasks
-        The same, with verdicts and sources.
+        The same tasks, with verdicts and sources.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def annotate(
 
     References
     ----------
-    Zhou et al. (2022), SIGIR, section 4.2, for annotation by two people and a third who settles.
+    Zhou et al. (2022), SIGIR, section 4.2, for annotation by two people and a third who decides where they disagree.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def annotate(
     """
     for name, share in (("error", error), ("unsure", unsure)):
         if not is_number(share) or not 0 <= share <= 1:
-            raise KgtrecError(f"expected {name} to be a probability, in [0, 1], found {share!r}")
+            raise KgtrecError(f"expected {name} to be a probability in [0, 1], found {share!r}")
     seed = whole_number("seed", seed)
     is_true = _are_true(tasks, truth)
     errs, doubts = (_draws(tasks, person, seed, what) < share for what, share in ((0, error), (1, unsure)))
@@ -102,7 +102,7 @@ def _are_true(tasks: Tasks, truth: Triples) -> NDArray[np.bool_]:
 
 
 def _draws(tasks: Tasks, person: str, seed: int, what: int) -> NDArray[np.float64]:
-    """(n,) numbers of [0, 1), one per triple, that depend on seed, person and triple."""
+    """(n,) numbers in [0, 1), one per triple, that depend on seed, person and triple."""
     asked = Triples.of_columns(tasks.head, tasks.relation, tasks.tail)
     key = triple_keys(asked, seed, what, label_hashes(Vocabulary.of([person])))
     return (key >> np.uint64(11)).astype(np.float64) * 2.0**-53

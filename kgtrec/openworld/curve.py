@@ -1,11 +1,11 @@
-"""Scores on sparse labels against scores on complete ones: what a measure still shows, and what it turns round."""
+"""Scores on sparse labels against scores on complete labels: shape of the curve, and pairs of systems out of order."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.frames import frame_of_table
+from kgtrec.data.frames import Framed
 from kgtrec.data.table import Column, Facts, Figure, Report, Section, Table, Text, key_text
-from kgtrec.errors import KgtrecError, MeasureError, is_number, nearest, whole_number
+from kgtrec.errors import KgtrecError, MeasureError, is_number, one_of, whole_number
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.kernels.openworld.moments import Weights, mixed_mean
@@ -26,50 +26,47 @@ from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide
 from kgtrec.openworld.weights import weights_of
 from kgtrec.ranking.rank import Progress
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
 Floats = NDArray[np.float64]
-#: pairs of systems: all; checkpoints of one family; of two families
+#: pairs of systems: all; checkpoints of the same family; checkpoints of different families
 PAIRS = ("all", "within", "across")
 #: shares of the facts that keep their labels, unless others are asked for
 DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-#: all that is worked out of a curve, each table by the name of its file
+#: names of the tables of a curve, which are also the names of their files
 CURVE_TABLES = ("points", "degradation", "inconsistency", "labels")
 _TITLES = {
     "points": ("Points", "Full and sparse score of each system."),
-    "degradation": ("Degradation", "How the sparse score runs against the full one, over all systems."),
+    "degradation": ("Degradation", "The sparse score as a function of the full score, over all systems."),
     "inconsistency": (
         "Wrongly ordered pairs",
-        "Pairs of systems that sparse labels put in another order than all labels.",
+        "Pairs of systems whose order under sparse labels differs from their order under all labels.",
     ),
-    "labels": ("Labels", "Density and correlation asked for, and what came of it."),
+    "labels": ("Labels", "Requested and achieved density and correlation."),
 }
 _SHOWN: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("wrong", "wrongly ordered pairs", {"form": "share", "digits": 1}),
     ("slope", "slope of sparse against full", {"digits": 3}),
-    ("bend", "how far that slope falls from the weaker half of the systems to the stronger half", {"digits": 3}),
-    ("log_gain", "AIC of a line less that of a logarithm; above 0 the logarithm fits better", {"digits": 1}),
+    ("bend", "slope of the weaker half of the systems minus slope of the stronger half", {"digits": 3}),
+    ("log_gain", "AIC of a line minus AIC of a logarithm; above 0 the logarithm fits better", {"digits": 1}),
 )
-_MOST_LINES = 5  # densities that are drawn; of more, some between the lowest and the highest
+_MOST_LINES = 5  # most densities in a figure; if there are more, evenly spaced ones from the lowest to the highest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OpenWorldCurve:
-    """What :func:`kgtrec.openworld.open_world_curve` found.
+class OpenWorldCurve(Framed):
+    """The result of :func:`kgtrec.openworld.open_world_curve`.
 
-    A cell is a correlation and a density, of which several sets of labels are drawn; NaN where something is undefined.
+    A cell is a pair of correlation and density. Several sets of labels are drawn for each cell. Undefined values are
+    NaN.
     """
 
     systems: tuple[str, ...]  # (s,)
-    families: tuple[str, ...]  # (s,) what each system is a checkpoint of
-    checkpoints: NDArray[np.int64]  # (s,) its number there
-    strength: Floats  # (s,) share of all answers that it finds
+    families: tuple[str, ...]  # (s,) the family that each system is a checkpoint of
+    checkpoints: NDArray[np.int64]  # (s,) number of the checkpoint in its family
+    strength: Floats  # (s,) share of all answers that the system finds
     measures: tuple[str, ...]  # (m,)
-    correlations: tuple[float, ...]  # (c,) asked for
-    densities: tuple[float, ...]  # (d,) asked for
-    reference: str  # whose finds the missing labels go with; "" where nothing is correlated
+    correlations: tuple[float, ...]  # (c,) requested
+    densities: tuple[float, ...]  # (d,) requested
+    reference: str  # system whose found answers missing labels are correlated with; "" without correlation
     seed: int
     n_facts: int  # of the complete labels
     n_questions: int
@@ -77,13 +74,13 @@ class OpenWorldCurve:
     full: Floats  # (m, s) on complete labels
     sparse: Floats  # (c, d, draws, m, s)
     theory: Floats  # (c, d, m, s) by the open-world model; NaN for measures that it does not cover
-    density: Floats  # (c, d, draws) that came of it
-    correlation: Floats  # (c, d, draws) of the reference that came of it; NaN without one
-    own_correlation: Floats  # (c, d, s) of missing with what each system finds, a mean over draws
+    density: Floats  # (c, d, draws) achieved
+    correlation: Floats  # (c, d, draws) achieved for the reference; NaN without one
+    own_correlation: Floats  # (c, d, s) between missing and found by each system, mean over draws
 
     @property
     def draws(self) -> int:
-        """Sets of labels of each cell."""
+        """Number of sets of labels per cell."""
         return int(self.sparse.shape[2])
 
     @property
@@ -115,7 +112,7 @@ class OpenWorldCurve:
         )
 
     def labels_table(self) -> pa.Table:
-        """One row per set of labels: density and correlation asked for, and what came of it."""
+        """One row per set of labels: requested and achieved density and correlation."""
         c, d, draw = np.indices(self.density.shape).reshape(3, -1)
         return pa.table(
             {
@@ -128,24 +125,20 @@ class OpenWorldCurve:
         )
 
     def cells(self) -> Iterator[tuple[int, int, int]]:
-        """Places of every correlation, density and measure."""
+        """Indices of every correlation, density and measure."""
         for place in np.ndindex(len(self.correlations), len(self.densities), len(self.measures)):
             c, d, m = place
             yield c, d, m
 
     def pairs_counted(self, which: str) -> NDArray[np.bool_]:
-        """(s, s) the pairs of systems of one of ``PAIRS``."""
+        """(s, s) whether a pair of systems belongs to this kind of ``PAIRS``."""
         family = np.unique(np.array(self.families), return_inverse=True)[1]
         same = family[:, None] == family[None, :]
         counted: NDArray[np.bool_] = {"all": np.ones_like(same), "within": same, "across": ~same}[which]
         return counted
 
-    def to_frame(self) -> pd.DataFrame:
-        """The points as a data frame."""
-        return frame_of_table(self.to_table())
-
     def tables(self) -> tuple[Table, ...]:
-        """All of ``CURVE_TABLES``; then, of each correlation, some of their numbers with densities across."""
+        """All of ``CURVE_TABLES``; then, for each correlation, some of their columns with one column per density."""
         parts = {"degradation": degradation(self), "inconsistency": inconsistency(self)}
         data = {"points": self.to_table(), **parts, "labels": self.labels_table()}
         whole = (Table(name, *_TITLES[name], data[name]) for name in CURVE_TABLES)
@@ -154,7 +147,7 @@ class OpenWorldCurve:
 
     def _across(self, c: int, name: str, title: str, form: dict[str, Any], parts: Mapping[str, pa.Table]) -> Table:
         correlation = self.correlations[c]
-        told = _missing(correlation) + (f" with what {self.reference} finds" if correlation else "")
+        told = _missing(correlation) + (f" with the answers that {self.reference} finds" if correlation else "")
         table = parts["inconsistency" if name == "wrong" else "degradation"]
         rows = [
             place
@@ -168,7 +161,7 @@ class OpenWorldCurve:
         return Table(f"{key_text(name)}-{c}", told, "", table, columns, rows, view, note=told)
 
     def figures(self) -> tuple[Figure, ...]:
-        """Sparse against full scores, a figure of each measure with a panel of each correlation."""
+        """Sparse against full scores: a figure per measure, with a panel per correlation."""
         drawn = np.unique(np.linspace(0, len(self.densities) - 1, _MOST_LINES).round().astype(int))
         found = []
         for m, measure in enumerate(self.measures):
@@ -186,10 +179,10 @@ class OpenWorldCurve:
                 for s in range(len(self.systems))
             ]
             caption = (
-                f"The {measure} that sparse labels give against the one that all true facts give, for each share of "
-                "the facts that is labelled; a line joins the systems in the order of the full score, and a mark shows "
-                "the family, if there are at most nine. Where a line falls, sparse labels put two neighbours in the "
-                "wrong order. Dotted: sparse equals full."
+                f"{measure} on sparse labels against {measure} on all true facts, with a line for each share of "
+                "labelled facts. A line joins the systems in the order of the full score. Markers show families, if "
+                "there are at most nine. Where a line falls, sparse labels put two neighbours in the wrong order. "
+                "Dotted: sparse equals full."
             )
             key, title = f"sparse-full-{m + 1}-{key_text(measure)}", f"{measure}, sparse against full"
             axes = {"x": f"{measure} with all labels", "y": "with sparse labels"}
@@ -216,17 +209,17 @@ class OpenWorldCurve:
         )
 
     def summary(self) -> str:
-        """What was scored, in a sentence or two."""
+        """A short description of what was scored."""
         size = np.arange(len(self.answers))
         lists, total = int(size**2 @ self.answers), int(size @ self.answers)
         low, high = f"{self.strength.min():.1%}", f"{self.strength.max():.1%}"
         several = len(self.systems) > 1
         systems = f"{len(self.systems)} systems that find {low} to {high}" if several else f"1 system that finds {low}"
         return (
-            f"{self.n_facts:,} true facts, {self.n_questions:,} questions; an answer is one of {lists / total:.2f} on "
-            f"average, a question has {total / self.n_questions:.2f}; {systems}; {self.draws} "
-            f"set{'s' if self.draws > 1 else ''} of labels of each density; seed {self.seed}"
-            + ("" if several else "\nThere are no pairs to put in the wrong order, as there is one system only.")
+            f"{self.n_facts:,} true facts, {self.n_questions:,} questions; {total / self.n_questions:.2f} answers per "
+            f"question, {lists / total:.2f} if averaged over answers; {systems}; {self.draws} "
+            f"set{'s' if self.draws > 1 else ''} of labels per density; seed {self.seed}"
+            + ("" if several else "\nThere is only one system, so no pair can be in the wrong order.")
         )
 
     def __repr__(self) -> str:
@@ -290,45 +283,47 @@ def open_world_curve(
     progress: Progress | None = None,
     mixed: bool = False,
 ) -> OpenWorldCurve:
-    """Score systems under sparse labels of many densities, out of their answer ranks under complete ones.
+    """Score systems under sparse labels of many densities, from their answer ranks under complete labels.
 
-    Missing answers stay in the lists as unjudged candidates, and push down the labelled ones that they stand above;
-    :mod:`kgtrec.openworld.labels` tells what is known to whom. Scores are not looked at again.
+    Missing answers stay in the lists as unjudged candidates, and labelled answers below them have a worse rank.
+    :mod:`kgtrec.openworld.labels` describes which facts systems, filter and judges know. The scores of candidates are
+    not read again.
 
     Parameters
     ----------
     complete : Collection
-        All that is true of its questions, but for what train and valid hold, is an answer.
+        Its answers are all true ones of its questions, except those in train and valid.
     systems : AnswerRanks, several, or a mapping from names
-        Ranked for that collection. ``NAME@NUMBER`` is a checkpoint of NAME; another name is a family of its own.
+        Ranked for that collection. ``NAME@NUMBER`` is a checkpoint of NAME; any other name is a family of its own.
     measures : str, measure, or several of them
     densities : sequence of float
         Shares of the facts that are labelled, in (0, 1].
     correlations : sequence of float
-        Between an answer's being missing and its being found by the reference; 0: missing at random.
+        Correlation of two events: the label of an answer is missing, and the reference finds the answer. 0: missing at
+        random.
     reference : str, optional
-        The system that missing labels go with. Default: the strongest.
+        The system that missing labels are correlated with. Default: the strongest.
     draws : int
-        Sets of labels of each density and correlation.
+        Number of sets of labels per density and correlation.
     found_at : int
-        An answer of this rank or better, among false candidates only, is found.
+        An answer is found if its rank, among false candidates only, is this or better.
     ties, mixed
-        As :func:`kgtrec.evaluate` takes them.
+        See :func:`kgtrec.evaluate`.
     seed : int
     progress : function, optional
-        Told how many systems more are scored under one set of labels.
+        Called with 1 each time a system has been scored under one set of labels.
 
     Returns
     -------
     OpenWorldCurve
-        With the theory beside: the expected score in the model of :mod:`kgtrec.openworld.theory`, of a system that
-        finds a missing and a labelled answer as often as this one does in all, averaged over the numbers of answers
-        that the questions have.
+        It includes the theory: the expected score in the model of :mod:`kgtrec.openworld.theory`, averaged over the
+        questions' numbers of answers. The model's system finds missing answers, and labelled answers, each as often as
+        this system does.
 
     Raises
     ------
     KgtrecError
-        If an option is out of range, or there is no such correlation; the message has those that there are.
+        If an option is out of range, or a correlation is not possible; the message then gives the possible range.
     CollectionError
         If a system was not ranked for the complete collection.
 
@@ -358,7 +353,7 @@ def open_world_curve(
     given = [ranks.renamed(name) for name, ranks in systems.items()] if isinstance(systems, Mapping) else systems
     ranked = list(different_systems([given] if isinstance(given, AnswerRanks) else given, complete, mixed=mixed))
     if wrong := next((system for system in ranked if not isinstance(system, AnswerRanks)), None):
-        raise KgtrecError(f"expected answer ranks, found the run {wrong.name}, which does not tell all ranks")
+        raise KgtrecError(f"expected answer ranks, found the run {wrong.name}, which does not have all ranks")
     several = [system for system in ranked if isinstance(system, AnswerRanks)]
     densities, correlations = _numbers("densities", densities), _numbers("correlations", correlations)
     draws, seed = whole_number("draws", draws, 1, _MOST_DRAWS), whole_number("seed", seed)
@@ -374,14 +369,14 @@ def open_world_curve(
 
     shape = len(correlations), len(densities), draws
     for c, d in np.ndindex(shape[:2]):
-        labels(c, d, 0)  # what cannot be is refused before anything is scored
+        labels(c, d, 0)  # an impossible correlation is refused before anything is scored
     options: dict[str, Any] = {"collection": complete, "ties": ties, "seed": seed}
     whole = hide_labels(true, 1.0).qrels()
     full = [evaluate(whole, system, parsed, **options).values[0, :, 0] for system in several]
     sparse = np.empty((*shape, len(parsed), len(several)))
     density, correlation = np.empty(shape), np.empty(shape)
     hidden, both = np.empty(shape), np.empty((*shape, len(several)))
-    for place in np.ndindex(shape):  # one set of labels after the other, as all of them would not fit
+    for place in np.ndindex(shape):  # one set of labels at a time: all of them may not fit into memory
         one = labels(*place)
         qrels = one.qrels()
         for number, system in enumerate(several):
@@ -418,15 +413,20 @@ def open_world_curve(
 
 
 def degradation(curve: OpenWorldCurve) -> pa.Table:
-    """How the sparse score runs against the full one, over all systems, for each correlation, density and measure.
+    """The sparse score as a function of the full score, over all systems, for each correlation, density and measure.
 
-    Columns: ``correlation, density, measure, systems``; ``slope`` of a line by least squares; ``lower_slope`` and
-    ``upper_slope``, of lines through the weaker and the stronger half of the systems, which are alike if the curve is
-    straight and fall if it is concave, and ``bend``, by how much they fall; ``r2_line``, ``r2_log``: how well a line in
-    the full score and one in its logarithm tell each system's sparse score from the other systems' (1 - squares of the
-    errors of points left out / squares about the mean); ``log_gain``, Akaike's criterion of the line less that of the
-    logarithm, above 0 where the logarithm fits better (both have as many parameters; NaN where one of them is exact);
-    ``off``, the mean absolute distance from the line to the points; ``loss``, the mean of full less sparse.
+    Columns, after ``correlation, density, measure, systems``:
+
+    - ``slope``: slope of the least-squares line.
+    - ``lower_slope``, ``upper_slope``: slopes of the lines through the weaker and the stronger half of the systems.
+      They are equal if the curve is straight; the upper slope is smaller if the curve is concave.
+    - ``bend``: lower slope minus upper slope.
+    - ``r2_line``, ``r2_log``: leave-one-out R² of a line in the full score, and of a line in its logarithm. This is 1 -
+      sum of squared errors at the left-out points / sum of squares about the mean.
+    - ``log_gain``: AIC (Akaike's criterion) of the line minus AIC of the logarithm. Above 0, the logarithm fits better.
+      Both have the same number of parameters. NaN where one of them fits exactly.
+    - ``off``: mean absolute distance of the points from the line.
+    - ``loss``: mean of full minus sparse score.
 
     Returns
     -------
@@ -460,17 +460,20 @@ def degradation(curve: OpenWorldCurve) -> pa.Table:
 
 
 def inconsistency(curve: OpenWorldCurve) -> pa.Table:
-    """The pairs of systems that sparse labels put in another order than complete ones, under the same measure.
+    """Pairs of systems whose order under sparse labels differs from their order under complete labels.
 
-    Columns: ``correlation, density, measure, pairs`` ("all", "within" a family, "across" families); ``told``, pairs
-    that the full score tells apart; over draws, the means of ``wrong``, the share of them that the sparse score turns
-    round, ``tied``, the share that it does not tell apart, and ``mean_gap``, the full score's mean difference over the
-    wrong pairs; ``max_gap``, the greatest difference of any wrong pair.
+    Columns, after ``correlation, density, measure`` and ``pairs`` ("all", "within" a family, "across" families):
+
+    - ``told``: number of pairs whose full scores differ.
+    - ``wrong``: share of these pairs whose order is reversed by the sparse score, mean over draws.
+    - ``tied``: share of these pairs whose sparse scores are equal, mean over draws.
+    - ``mean_gap``: mean difference of the full scores over the wrong pairs of all draws.
+    - ``max_gap``: greatest difference of the full scores of a wrong pair.
 
     Returns
     -------
     pa.Table
-        Without rows of ``pairs`` that there are none of; without any of a single system.
+        No rows for a kind of ``pairs`` that does not occur; no rows at all for a single system.
     """
     rows: list[dict[str, Any]] = []
     which = [(name, counted) for name in PAIRS if np.triu(counted := curve.pairs_counted(name), 1).any()]
@@ -504,7 +507,7 @@ def _numbers(what: str, values: Sequence[float]) -> tuple[float, ...]:
     if not found or not all(is_number(value) for value in found):
         raise KgtrecError(f"expected {what} as a list of numbers, found {values!r}")
     if len(set(found)) < len(found):
-        raise KgtrecError(f"expected {what} that differ, found {', '.join(f'{value:g}' for value in found)}")
+        raise KgtrecError(f"expected different {what}, found {', '.join(f'{value:g}' for value in found)}")
     return tuple(float(value) for value in found)
 
 
@@ -512,17 +515,14 @@ def _reference(systems: Sequence[AnswerRanks], strength: Floats, name: str | Non
     if name is None:
         return int(strength.argmax())
     names = [system.name for system in systems]
-    if name not in names:
-        raise KgtrecError(
-            f"expected a reference among the systems {', '.join(names)}, found {name!r}{nearest(str(name), names)}"
-        )
+    one_of("a reference among the systems", name, names)
     return names.index(name)
 
 
 def _theory(
     measures: Sequence[ParsedMeasure | ProvidedMeasure], n_answers: NDArray[np.int64], shares: Shares, strength: Floats
 ) -> Floats:
-    """(c, d, m, s) the model's expectation over questions of these numbers of answers."""
+    """(c, d, m, s) expected scores in the model, for questions of these numbers of answers."""
     theory = np.full((*shares.missing.shape, len(measures), len(strength)), np.nan)
     sizes = np.flatnonzero(n_answers)
     sizes = sizes[sizes > 0]
@@ -540,11 +540,11 @@ def _theory(
 
 
 def _weights(measure: ParsedMeasure | ProvidedMeasure) -> tuple[Weights, bool] | None:
-    """Weights of a measure, and whether each question counts alike; None where the model does not cover it."""
+    """Weights of a measure, and whether each question counts equally; None if the model does not cover it."""
     if not isinstance(measure, ParsedMeasure):
         return None
     over_questions = measure.record.weighting == "question"
-    # the model averages over questions itself, so that what is asked for is what an answer is worth
+    # the model itself averages over questions, so it needs the value of a single answer
     plain = replace(measure, record=replace(measure.record, weighting=None)) if over_questions else measure
     try:
         return weights_of(plain)[1], over_questions

@@ -1,4 +1,4 @@
-"""A judged pool -> how many answers lack a label, and what that makes of the scores and the order of systems."""
+"""A judged pool -> how many answers lack a label, and how this changes the scores and the order of systems."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.table import Column, Table
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
+from kgtrec.errors import KgtrecError, between_0_and_1, one_of, whole_number
 from kgtrec.evaluation.given import System
 from kgtrec.evaluation.intervals import LEAST_EFFECTIVE, Drawn, least_effective
 from kgtrec.kernels.openworld.moments import Weights
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 #: how missing answers are estimated; see :mod:`kgtrec.kernels.sampling.capture_recapture`
 METHODS = ("found", "runs", "labels")
-FEWEST_FOUND = 10  # labels, that tell whether systems find independently
+FEWEST_FOUND = 10  # found labels; with fewer, it cannot be tested whether systems find answers independently
 _ASSUMES = {
     "found": "what was found is all there is",
     "runs": "systems find independently of each other",
@@ -66,7 +66,7 @@ _ALL_JUDGED = 0.995
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval:
-    """A value with its interval, arrays of one shape; NaN where nothing can be said, and for the ends of a count."""
+    """A value with its interval, arrays of one shape; NaN where there is no estimate, and as the ends of a count."""
 
     value: Floats
     low: Floats
@@ -75,58 +75,58 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separation:
-    """Two systems next to each other, and how many questions would tell them apart."""
+    """Two neighbouring systems, and how many questions would distinguish them."""
 
     measure: str
     higher: str  # the system that the sparse labels put first
     lower: str
     difference: float  # of their sparse scores
-    by_data: int | None  # questions, by the variance that the questions show; None: no number is enough
-    by_theory: int | None  # questions, by the model at the strengths of the two
+    by_data: int | None  # questions, from the variance over the questions; None: no number is enough
+    by_theory: int | None  # questions, from the model with the strengths of the two systems
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MissingEstimate:
-    """Missing labels, estimated from a judged pool; the first axis of intervals over methods is ``METHODS``."""
+    """Missing labels, estimated from a judged pool; ``METHODS`` is the axis of intervals with a value per method."""
 
-    depth: int  # an answer is found if a system ranks it so high, in every order of what ties
+    depth: int  # an answer is found if a system ranks it at this rank or better, in every order of tied candidates
     n_questions: int  # with a label
     n_labels: int
     found_labels: int  # of them
-    found_missing: float  # true answers found without a label; a sampled one counts as what it stands for
+    found_missing: float  # true answers found without a label; a sampled one counts as all that it represents
     set_aside: int  # true answers without a label that no system finds
-    label_pairs: int  # of a found label and another one of its question, that "labels" depends on
-    missed_by_runs: float  # labels that the systems would miss if they found independently; NaN where none can tell
-    independent: bool  # whether the labels say that this may be so: if not, "runs" has no interval
-    by_fact: bool  # whether intervals know which two answers are of one fact, and have their labels together
-    judged: Floats  # (s,) share of what a system ranks so high that is judged; NaN where that cannot be told
-    answers: Interval  # (3,) true answers of the questions
-    share: Interval  # (3,) of them that lack a label
+    label_pairs: int  # a found label with another label of its question; "labels" is estimated from these pairs
+    missed_by_runs: float  # labels that systems would miss if they found independently; NaN where it is not known
+    independent: bool  # whether the labels are consistent with independence; if not, "runs" has no interval
+    by_fact: bool  # whether intervals take into account that the two answers of a fact are labelled together
+    judged: Floats  # (s,) share of a system's candidates down to the depth that is judged; NaN where it is not known
+    answers: Interval  # (3,) number of true answers of the questions
+    share: Interval  # (3,) share of them that lack a label
     missing: Interval  # (3,) beta, the probability that a true answer lacks its label
-    method: str  # the one of METHODS that scores and separations assume
+    method: str  # the member of METHODS that scores and separations assume
     systems: tuple[str, ...]  # (s,)
     measures: tuple[str, ...]  # (m,)
     sparse: Floats  # (m, s) scores on the labels
-    filtered: Interval  # (m, s) on the labels, with what was found taken out of the lists
-    completed: Interval  # (m, s) on the labels and what was found; no interval where too few questions carry it
+    filtered: Interval  # (m, s) on the labels, with found answers removed from the lists
+    completed: Interval  # (m, s) on the labels and the found answers; no interval where too few questions contribute
     estimated: Interval  # (m, s) on all true answers of the questions, if labels are a random sample of them
-    strength: Interval  # (m, s) of the model's system with that sparse score; its interval is that of beta
+    strength: Interval  # (m, s) at which the model expects the sparse score; its ends come from the ends of beta
     separations: tuple[Separation, ...]
-    p: float  # of a wrong order, for the separations
+    p: float  # accepted probability of a wrong order, for the separations
     confidence: float
     true_answers: float  # NaN where the truth was not given
     true_share: float
     true_missing: float
-    true_filtered: Floats  # (m, s) on the labels, with all true answers taken out of the lists; NaN without the truth
+    true_filtered: Floats  # (m, s) on the labels, with all true answers removed from the lists; NaN without the truth
     true: Floats  # (m, s) on all true answers
 
     @property
     def knows_truth(self) -> bool:
-        """Whether the estimates can be held against the truth."""
+        """Whether the estimates can be compared with the truth."""
         return bool(np.isfinite(self.true_answers))
 
     def missing_table(self) -> pa.Table:
-        """One row per method, and one of the truth if it was given."""
+        """One row per method, and one row for the truth if it was given."""
         methods: Sequence[str] = METHODS
         columns: dict[str, object] = {"method": list(methods)}
         for name in ("answers", "share", "missing"):
@@ -155,7 +155,7 @@ class MissingEstimate:
         return pa.table(columns)
 
     def separations_table(self) -> pa.Table:
-        """One row per measure and pair of systems next to each other, the best first."""
+        """One row per measure and pair of neighbouring systems, best systems first."""
         rows = self.separations
         return pa.table(
             {
@@ -169,7 +169,7 @@ class MissingEstimate:
         )
 
     def about(self) -> dict[str, Any]:
-        """What the tables were made of."""
+        """The counts and options behind the tables."""
         names = (
             "depth",
             "n_questions",
@@ -244,41 +244,42 @@ class MissingEstimate:
         known = self.judged[~np.isnan(self.judged)]
         if len(known) and known.min() < _ALL_JUDGED:
             lines.append(
-                f"judged of a system's first {self.depth:,}: {known.min():.1%} to {known.max():.1%}; an unjudged "
-                "candidate counts as not true, so that all estimates are too low"
+                f"{known.min():.1%} to {known.max():.1%} of a system's first {self.depth:,} candidates are judged; an "
+                "unjudged candidate counts as not true, so all estimates are too low"
             )
         elif not len(known):
             lines.append(
-                "how much is judged is not known (answer ranks, or nothing judged wrong); an unjudged candidate "
-                "counts as not true"
+                "the share of judged candidates is not known (answer ranks, or nothing judged wrong); an unjudged "
+                "candidate counts as not true"
             )
         if self.set_aside:
-            lines.append(f"set aside: {_several(self.set_aside, 'true answer')} without a label that no system found")
+            lines.append(f"left out: {_several(self.set_aside, 'true answer')} without a label that no system found")
         lines.append(
             f'"labels" depends on {_several(self.label_pairs, "pair")} of a found label and another label of its '
-            "question" + ("" if self.label_pairs else ", so that it says nothing")
+            "question" + ("" if self.label_pairs else ", so it gives no estimate")
         )
         if math.isnan(self.missed_by_runs) and len(self.systems) > 1:
             lines.append(
-                f"fewer than {FEWEST_FOUND} labels are found, too few to tell whether systems find independently: "
-                '"runs" has no interval'
+                f"fewer than {FEWEST_FOUND} labels are found, too few to test whether systems find answers "
+                'independently: "runs" has no interval'
             )
         elif not self.independent and len(self.systems) > 1:
             missed = self.n_labels - self.found_labels
             which = "low" if missed > self.missed_by_runs else "high"
             lines.append(
-                f'"runs" would have the systems miss {_several(self.missed_by_runs, "label")}, and they miss '
-                f"{missed:,}: they do not find independently, and its numbers are too {which} and have no interval"
+                f'"runs" expects the systems to miss {_several(self.missed_by_runs, "label")}, and they miss '
+                f"{missed:,}: systems do not find answers independently, so its numbers are too {which} and have no "
+                "interval"
             )
         labelled = "facts" if self.by_fact else "answers of these questions"
         lines.append(
-            f"{self.confidence * 100:g}% intervals: over which {labelled} have labels; of completed, over questions "
-            "drawn anew; a score that too few of these carry has none"
+            f"{self.confidence * 100:g}% intervals are over which {labelled} have labels; those of completed are over "
+            "resampled questions; a score with too few of these has no interval"
         )
         if not np.isnan(self.estimated.value).all():
             lines.append(
-                "estimated is too low, and filtered by less, where true answers that no system found to rank "
-                f"{self.depth:,} stand above labels; their intervals do not allow for it"
+                f"estimated is too low where true answers that no system found to rank {self.depth:,} are ranked above "
+                "labels; filtered is too low by less; their intervals do not include this"
             )
         return lines
 
@@ -300,21 +301,21 @@ def _within(name: str, label: str = "", **options: Any) -> Column:
 
 
 MEASURES = ("micro.MRR", "micro.Hits@10")
-_FEWEST_PAIRS = 10  # of labels, for "labels" to be assumed unless asked for
-_SURE = 0.95  # that systems do not find independently
+_FEWEST_PAIRS = 10  # pairs of labels from which on "labels" is the default method
+_SURE = 0.95  # confidence with which independence of the systems is rejected
 
 
 def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tuple[Qrels, Floats]:
-    """The qrels of a judged pool, and how many answers each row stands for.
+    """The qrels of a judged pool, and how many answers each row represents.
 
     Parameters
     ----------
     pool : Pool
-        Its inclusion probabilities make one found answer stand for several.
+        Its inclusion probabilities tell how many answers a found one represents.
     known_answers : Qrels
     decisions : Decisions
-        Of the pool's triples; those that are not settled are taken for missing at random among those of their
-        probability.
+        Of the pool's triples. Triples without a decision are assumed to be missing at random among triples of the same
+        inclusion probability.
 
     Returns
     -------
@@ -326,9 +327,9 @@ def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tu
     Raises
     ------
     KgtrecError
-        If none of the triples of one inclusion probability is settled.
+        If there is an inclusion probability none of whose triples has a decision.
     CollectionError
-        If known answers or decisions are of another pool, or a seed is pooled too.
+        If known answers or decisions belong to another pool, or a known answer is in the pool.
 
     References
     ----------
@@ -336,7 +337,7 @@ def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tu
 
     Examples
     --------
-    Ann likes tea, which was known. Of two other answers that were pooled, one is settled, and stands for both.
+    It was known that Ann likes tea. Two other answers were pooled. One of them has a decision, and represents both.
 
     >>> from kgtrec.data.decisions import AGREED, OPEN
     >>> from kgtrec.data.questions import Questions
@@ -377,62 +378,70 @@ def estimate_missing(
     confidence: float = 0.95,
     mixed: bool = False,
 ) -> MissingEstimate:
-    r"""Estimate how many true answers lack a label, and what follows for scores.
+    r"""Estimate how many true answers lack a label, and what the scores would be with complete labels.
 
-    An answer is found if one of the systems ranks it ``depth`` or better, whatever the order of what ties with it, so
-    judgements should go that far. Judgements of what no system found are set aside. Three methods are put side by side:
+    An answer is found if one of the systems ranks it at rank ``depth`` or better, in every order of tied candidates.
+    Judgements should therefore reach that depth. Judgements of answers that no system found are left out.
 
-    - "found": what was found is all there is, a lower bound;
-    - "runs": systems find independently of each other, Chao's estimate; they find alike, so that it is usually too
-      low. It says how many of the labels they would miss: where they do not, it has no interval;
-    - "labels": labels are a random sample of what is true. It needs questions with two labels, and is off where labels
-      and systems favour the same answers.
+    Three methods are compared:
 
-    A system's score on the labels, knowing nothing else, is sparse. Four more say what it is worth:
+    - "found" assumes that the found answers are all true answers. It is a lower bound.
+    - "runs" assumes that systems find answers independently of each other (Chao's estimate). Systems are similar, so
+      it is usually too low. The method also predicts how many labels the systems miss. If this prediction is wrong,
+      the method has no interval.
+    - "labels" assumes that labels are a random sample of the true answers. It needs questions with two labels. It is
+      biased where labels and systems favour the same answers.
 
-    - filtered: of the labels, with what was found taken out of the lists. If labels are a random sample of all that is
-      true in the world, this is what complete labels of the world would say.
-    - completed: of labels and what was found, as after a campaign; it flatters systems that were pooled.
-    - estimated: of all true answers of these questions. A label that no system found stands for
-      :math:`1 / (1 - \beta)` answers. Questions with many answers are more likely to be asked, and count for all of
-      them, so that this is another average than that of the labels.
-    - strength: what gives the sparse score in the open-world model, an estimate of filtered that depends on nothing but
-      beta and the numbers of answers.
+    The score of a system on the labels alone is called sparse. Four other values are compared with it:
+
+    - filtered: the score on the labels, with the found answers removed from the lists. If labels are a random sample
+      of all that is true in the world, this estimates the score on complete labels of the world.
+    - completed: the score on the labels and the found answers, as after a campaign. It favours the systems that were
+      pooled.
+    - estimated: the score on all true answers of these questions. A label that no system found represents
+      :math:`1 / (1 - \beta)` answers. This is another average than that over labels: a question with many answers is
+      more likely to be asked, and contributes all of its answers.
+    - strength: the strength at which the open-world model expects the sparse score. It estimates filtered, and depends
+      on beta and the numbers of answers only.
 
     Parameters
     ----------
     labels : Qrels
         The sparse labels.
     judged : Qrels
-        What judging added: grade 1 or more is true. Questions without a label are left out.
+        The judgements that were added; grade 1 or more is true. Questions without a label are left out.
     systems : Run or AnswerRanks, or several of them
-        Those that were pooled. What a run does not list counts 0, and what ties stands in the order of labels; answer
-        ranks need a row for every true answer (``kgtrec rank --judged``), and are realistic.
+        The systems that were pooled. An answer that a run does not list counts 0, and tied candidates of a run are
+        ordered by label. Answer ranks need a row for every true answer (``kgtrec rank --judged``); their ranks are
+        realistic.
     measures : str, measure, function, or several of them
         Means over answers of a function of ranks; see :func:`kgtrec.openworld.weights.weights_of`.
     depth : int, ranks
-        Of the pool.
+        Depth of the pool.
     weight : (n,) float array, optional
-        How many answers each row of ``judged`` stands for, if a sample was judged; see :func:`judged_answers`. What
-        ``labels`` or ``known`` hold counts once.
+        How many answers each row of ``judged`` represents, if a sample was judged; see :func:`judged_answers`. Answers
+        in ``labels`` or ``known`` count once.
     known : Qrels, optional
-        Answers that are known to be true otherwise, such as those of a whole test set that labels were sampled from.
+        Answers known to be true from another source, such as the whole test set from which labels were sampled.
     truth : Qrels, optional
-        Everything that is true of the questions, to hold the estimates against.
+        All true answers of the questions, for comparison with the estimates.
     questions : Questions, optional
-        What the questions ask. A fact is an answer of two questions, and is labelled for both or none: with it,
-        intervals allow for this. Without it, labels are taken for independent, and intervals are a little too narrow.
+        Anchor and relation of each question. A fact is an answer of two questions, and is labelled for both or for
+        neither. With this argument, intervals take this into account. Without it, labels count as independent, and
+        intervals are a little too narrow.
     method : {"found", "runs", "labels"}, optional
-        That strengths and separations assume. Default: labels if 10 pairs of labels tell of it, else runs, else found.
+        The method that strengths and separations assume. Default: "labels" if there are at least 10 pairs of labels,
+        else "runs" if there are several systems, else "found".
     top : int
-        How many systems, the best first, are separated.
+        Separations are computed for this many of the best systems.
     p : float
-        Probability of a wrong order that is still accepted, in (0, 0.5).
+        Accepted probability of a wrong order, in (0, 0.5).
     confidence : float
-        Of the intervals. They are over which answers got labels; those of completed scores are over other questions,
-        as :func:`kgtrec.evaluate` has them, and few questions have none. Nothing is drawn at random.
+        Confidence of the intervals. They are over which answers have labels. Intervals of completed scores are over
+        resampled questions, as in :func:`kgtrec.evaluate`; a score over few questions has none. All intervals are
+        computed without random draws.
     mixed : bool
-        As :func:`kgtrec.evaluate` takes it.
+        See :func:`kgtrec.evaluate`.
 
     Returns
     -------
@@ -443,10 +452,10 @@ def estimate_missing(
     KgtrecError
         If an option is out of range, there is no label, labels and judgements disagree, or a label is not in the truth.
     CollectionError
-        If a system has no question of the labels, or its answer ranks have no row for a true answer; or if systems and
-        qrels are known to be of different collections.
+        If a system has no question of the labels, if its answer ranks have no row for a true answer, or if systems and
+        qrels are known to belong to different collections.
     MeasureError
-        If a measure is not the mean of what answers are worth.
+        If a measure is not a mean over answers of a function of their ranks.
 
     References
     ----------
@@ -525,12 +534,12 @@ def _summed(group: NDArray[np.intp], value: Floats, n: int) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Totals:
-    """What is added up over questions."""
+    """Sums per question, which the estimates add up."""
 
     sums: Floats  # (questions, 8) of `question_sums`
-    labelled: Floats  # (questions, m, s) worth of the labels
-    known: Floats  # (questions, m, s) worth of the labels and what was found
-    standing: Floats  # (questions, m, s) worth of the labels that stand for more
+    labelled: Floats  # (questions, m, s) value of the labels under each measure
+    known: Floats  # (questions, m, s) value of the labels and the found answers
+    standing: Floats  # (questions, m, s) value of the labels that represent several answers
     weight: Floats  # (questions,) of the known answers
     n_systems: int
 
@@ -559,7 +568,7 @@ class _Totals:
 
     @property
     def whole(self) -> Estimates:
-        """What all questions together say."""
+        """The estimates from all questions together."""
         return estimates(self.sums.sum(axis=0), self.n_systems)
 
     @property
@@ -575,10 +584,10 @@ class _Totals:
 
 
 def _missed_by_runs(found: FoundAnswers, n_systems: int) -> tuple[float, bool]:
-    """How many of the labels systems that find independently would miss, and whether they may be such systems.
+    """Number of labels that independent systems would miss, and whether the systems may be independent.
 
-    Of labels it is known how many they miss. The estimate has to hold that number in its interval; NaN and no where
-    there is one system, or too few labels are found to tell.
+    The number of labels that the systems do miss is known. Independence is rejected if the interval of the estimate
+    does not contain this number. (NaN, False) if there is one system, or if too few labels are found for the test.
     """
     times = found.times[found.labelled]
     if n_systems == 1 or np.count_nonzero(times) < FEWEST_FOUND:
@@ -586,12 +595,12 @@ def _missed_by_runs(found: FoundAnswers, n_systems: int) -> tuple[float, bool]:
     once, twice, actual = (int(np.count_nonzero(times == number)) for number in (1, 2, 0))
     missed = float(found_by_none(np.array(once), np.array(twice), n_systems))
     low, high = positive_interval(missed, chao_variance(once, twice, n_systems), _SURE).tolist()
-    # of whole numbers; where it has no interval, one label at most stands for what cannot be told
+    # the interval is rounded outwards to whole numbers; where there is none, at most one label may be missed
     return missed, actual <= 1 if math.isnan(low) else math.floor(low) <= actual <= math.ceil(high)
 
 
 def _twins(qrels: Qrels, used: NDArray[np.bool_], questions: Questions) -> NDArray[np.intp]:
-    """(n,) for each used answer the row of the same fact as an answer of another question; -1 where there is none."""
+    """(n,) for each used answer, the row where the same fact answers its other question; -1 if there is no such row."""
     question = questions.ids.encode(qrels.questions.labels)[qrels.question[used]]
     entity = questions.entities.encode(qrels.entities.labels)[qrels.entity[used]]
     known = np.flatnonzero((question >= 0) & (entity >= 0))
@@ -612,11 +621,12 @@ def _of_known_answers(
     confidence: float,
     twin: NDArray[np.intp] | None,
 ) -> dict[str, Interval]:
-    """Scores on the labels, over which facts have them, and on all that is known, over questions drawn anew."""
+    """Intervals of filtered scores, over which facts have labels, and of completed scores, over resampled questions."""
     rows, labelled = np.arange(len(found.question)), found.labelled
     fact = rows if twin is None else np.where(twin >= 0, np.minimum(rows, twin), rows)
     one_group = np.zeros(len(rows), np.int32)
-    # of the facts the share alpha has a label, and tells nothing new of itself; all of beta, where that is not sure
+    # finite population: the labels are the share 1 - beta of the facts, so the variance is multiplied by beta; by 1
+    # where too few pairs of labels estimate beta
     beta = float(totals.whole.missing[METHODS.index("labels")]) if totals.label_pairs >= _FEWEST_PAIRS else 1.0
     parts: tuple[tuple[str, Drawn, Units, NDArray[np.bool_], Floats, float], ...] = (
         ("filtered", "triple", Units.of(fact[labelled], one_group[labelled], 1), labelled, np.ones(len(rows)), beta),
@@ -626,7 +636,7 @@ def _of_known_answers(
     for name, drawn, units, of, weight, variable in parts:
         ends = np.full((3, *worth.shape[:2]), np.nan)
         for measure, own in enumerate(weights.values()):
-            bounds, least = (-np.inf, np.inf), LEAST_EFFECTIVE  # of a function nothing is known
+            bounds, least = (-np.inf, np.inf), LEAST_EFFECTIVE  # a function may have any bounds
             if isinstance(own, ParsedMeasure):
                 bounds, least = own.record.bounds, least_effective(own, drawn)
             for system in range(worth.shape[1]):
@@ -648,11 +658,11 @@ def _of_these_questions(
     *,
     independent: bool,
 ) -> dict[str, Interval]:
-    """What is said of the true answers of these questions, over which of them got labels."""
+    """Estimates for the true answers of these questions, with intervals over which of them have labels."""
     n_questions, n_systems, sums = len(totals.sums), totals.n_systems, totals.sums.sum(axis=0)
     whole, sampled = totals.whole, bool((found.weight > 1).any())
     answers, odds = np.full((2, len(METHODS)), np.nan), np.full((2, len(METHODS)), np.nan)
-    certain = sums[LABELS] + np.count_nonzero(~found.labelled)  # that much was seen
+    certain = sums[LABELS] + np.count_nonzero(~found.labelled)  # the number of observed true answers
     nothing, one = np.zeros((1, len(found.question))), np.ones((1, len(found.question)))
 
     def of_odds(answers: FoundAnswers, odds: float, pairs: float) -> float:
@@ -709,9 +719,9 @@ def _chosen(method: str | None, totals: _Totals) -> str:
 
 
 def _mixed_world(totals: _Totals, method: str) -> MixedWorld:
-    """With as many missing answers beside a label, on average, as the method says there are.
+    """The model's world: on average, the question of a label has as many missing answers as the method estimates.
 
-    Each question has those that were found in it times a factor.
+    The missing answers of each question are its found ones times a common factor.
     """
     sums, found = totals.sums.sum(axis=0), totals.whole
     place, factor = METHODS.index(method), 1.0
@@ -732,7 +742,7 @@ def _separations(
     top: int,
     p: float,
 ) -> Iterator[Separation]:
-    """Systems next to each other by what the (m, s, labels) labels are worth to them, best first."""
+    """Neighbouring systems in the order of their mean (m, s, labels) values, best first."""
     labels = np.bincount(question)  # every question has one
     names = Vocabulary.of(systems).byte_order
     for measure, (name, own) in enumerate(weights.items()):
@@ -741,7 +751,7 @@ def _separations(
         for first, second in pairwise(order.tolist()):
             difference = float(score[first] - score[second])
             apart = np.bincount(question, worth[measure, first] - worth[measure, second])
-            # the part of a ratio of sums over questions that is linear, as in the theory
+            # the linear part of a ratio of sums over questions, as in the theory
             linear = (apart - difference * labels) / labels.mean()
             strengths = strength[measure, [first, second]]
             yield Separation(
@@ -767,7 +777,7 @@ def _true_missing(answers: KnownAnswers) -> tuple[float, float, float]:
 
 
 def _true_scores(answers: KnownAnswers, places: Placings, weights: Mapping[str, Weights]) -> dict[str, Floats]:
-    """(m, s) scores of the labels, and of all true answers, with all of these taken out of the lists."""
+    """(m, s) scores on the labels, and on all true answers, with all true answers removed from the lists."""
     if answers.true is None:
         unknown = np.full((len(weights), len(places.systems)), np.nan)
         return {"true_filtered": unknown, "true": unknown}
@@ -779,7 +789,6 @@ def _require(*, depth: int, top: int, p: float, method: str | None, confidence: 
     for name, value in (("depth", depth), ("top", top)):
         whole_number(name, value, 1)
     wrong_order_quantile(p)
-    if not (is_number(confidence) and 0 < confidence < 1):
-        raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence!r}")
-    if method is not None and method not in METHODS:
-        raise KgtrecError(f"expected a method of {', '.join(METHODS)}, found {method!r}{nearest(method, METHODS)}")
+    between_0_and_1("a confidence", confidence)
+    if method is not None:
+        one_of("a method of", method, METHODS)

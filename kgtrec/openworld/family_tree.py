@@ -1,7 +1,7 @@
-"""A closed-world knowledge graph: made-up families, and every fact of 23 kinship relations that is true of them.
+"""A closed-world knowledge graph: invented families, with all true facts of 23 kinship relations.
 
-A fact ``(x, father_of, y)`` reads "x is the father of y". With ``parent``, ``spouse`` and ``sibling`` as helpers
-(a sibling is another person with the same father and the same mother), x is ... of y exactly if
+A fact ``(x, father_of, y)`` reads "x is the father of y". The table uses parent, spouse and sibling; a sibling is
+another person with the same father and the same mother. The fact ``(x, relation, y)`` is true exactly if x is
 
 ======================================  =====================================================================
 relation                                x
@@ -20,9 +20,9 @@ son_in_law_of, daughter_in_law_of       the male, female spouse of a child of y
 brother_in_law_of, sister_in_law_of     a male, female sibling of y's spouse, or spouse of a sibling of y
 ======================================  =====================================================================
 
-Uncles and aunts by marriage count, spouses of a spouse's siblings do not; cousins are first cousins. Everybody marries
-at most once, within a generation, and nobody who shares a grandparent with them; children are born to couples, so that
-a child has both parents or, a founder of the families or one who married in, none.
+Uncles and aunts by marriage count. Spouses of a spouse's siblings do not count. Cousins are first cousins. Everybody
+marries at most once, within a generation, and does not marry a person with a common grandparent. Children are born to
+couples. So every person has both parents in the graph, or none: founders, and people who married in, have none.
 
 References
 ----------
@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import Splits, Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, is_number, whole_number
+from kgtrec.errors import KgtrecError, between_0_and_1, is_number, whole_number
 from kgtrec.kernels.integer_keys import distinct
 from kgtrec.kernels.sampling.label_draws import whole_share
 
@@ -75,29 +75,29 @@ KINSHIP = (
     "sister_in_law_of",
 )
 
-# one couple has as many children as a number drawn from here; with the two rates below, 6,004 people get about as
-# many facts as in Yang et al. (2022)
+# the number of children of a couple is drawn from this list; with the two rates below, 6,004 people have about as many
+# facts as in Yang et al. (2022)
 _CHILDREN = (0, 1, 2, 2, 2, 3, 3, 3, 4, 5)
-_MARRY_WITHIN = (7, 10)  # share of a generation's born people who look for a spouse among each other
-_MARRY_IN = (1, 2)  # share of the others who marry somebody from outside, who has no parents in the graph
+_MARRY_WITHIN = (7, 10)  # share of the children of a generation who look for a spouse among each other
+_MARRY_IN = (1, 2)  # share of the others who marry a person from outside, who has no parents in the graph
 _PEOPLE_PER_FOUNDER = 12
-_MOST_PEOPLE = 1_000_000  # some 33 million facts
+_MOST_PEOPLE = 1_000_000  # about 33 million facts
 _MEN = ("adan", "belo", "corin", "davo", "elmar", "fenno", "goran", "hiro", "ivo", "jarel", "kolm", "lando", "miro")
 _WOMEN = ("abela", "brisa", "celma", "dorit", "enna", "fiora", "gilda", "hania", "ilva", "jorun", "kaya", "lumi", "mo")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FamilyTree:
-    """People in order of generation, and every kinship fact that is true of them.
+    """People in order of generation, and all their kinship facts.
 
     A fact that is not in ``facts`` is false: the world is closed.
     """
 
     facts: Triples  # sorted by (relation, head, tail); entities are the people, relations are KINSHIP
-    generation: NDArray[np.int32]  # (people,) 0 = founders; one who marries in counts to the spouse's generation
+    generation: NDArray[np.int32]  # (people,) 0 = founders; people who marry in have the generation of their spouse
     is_male: NDArray[np.bool_]  # (people,)
-    father: NDArray[np.int32]  # (people,) row of the father, -1 where nobody is known
-    mother: NDArray[np.int32]  # (people,) row of the mother, -1 where nobody is known
+    father: NDArray[np.int32]  # (people,) row of the father, -1 if unknown
+    mother: NDArray[np.int32]  # (people,) row of the mother, -1 if unknown
     spouse: NDArray[np.int32]  # (people,) row of the spouse, -1 for the unmarried
 
     def __len__(self) -> int:
@@ -106,9 +106,9 @@ class FamilyTree:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HiddenFacts:
-    """What systems may see, what the sparse labels say, and what is true."""
+    """The facts that systems may see, the facts that sparse labels contain, and all true hidden facts."""
 
-    splits: Splits  # train and valid are seen; test is the labelled part of the hidden facts
+    splits: Splits  # systems may see train and valid; test is the labelled part of the hidden facts
     complete: Triples  # all hidden facts, labelled or not, in the order of the facts
 
     @property
@@ -123,9 +123,9 @@ def family_tree(people: int = 200, seed: int = 0) -> FamilyTree:
     Parameters
     ----------
     people : int
-        How many entities, from 2 to a million. 200 people have about 5,000 facts, 6,004 about 192,000.
+        Number of entities, from 2 to a million. 200 people have about 5,000 facts, 6,004 about 192,000.
     seed : int
-        Same seed, same tree, on any machine: only whole numbers are drawn and compared.
+        The same seed gives the same tree on any machine: only whole numbers are drawn and compared.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def family_tree(people: int = 200, seed: int = 0) -> FamilyTree:
 def kinship_facts(
     father: NDArray[np.int32], mother: NDArray[np.int32], spouse: NDArray[np.int32], is_male: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Every true fact of the 23 relations as (head, relation, tail), by products of sparse boolean matrices.
+    """All true facts of the 23 relations as (head, relation, tail), computed by products of sparse boolean matrices.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def kinship_facts(
 def hide_facts(
     facts: Triples, *, hidden: float = 0.3, density: float = 0.25, valid: float = 0.05, seed: int = 0
 ) -> HiddenFacts:
-    r"""Hide a seeded random part of the true facts, and label only some of what is hidden.
+    r"""Hide a seeded random part of the true facts, and label only some of the hidden facts.
 
     Every entity and every relation keeps at least one fact in train. Rows keep the order that they have in ``facts``.
 
@@ -209,9 +209,9 @@ def hide_facts(
     density : float
         The share of the hidden facts that become sparse test labels, in (0, 1]; the rest is true but unlabelled.
     valid : float
-        The share of the facts that is set apart as valid, in [0, 1).
+        The share of the facts in valid, in [0, 1).
     seed : int
-        Same seed, same split.
+        The same seed gives the same split.
 
     Returns
     -------
@@ -220,12 +220,12 @@ def hide_facts(
     Raises
     ------
     KgtrecError
-        If a share is out of range, the seed is negative, a fact is repeated, or so much is to be hidden that an entity
-        or a relation would have no fact left in train.
+        If a share is out of range, the seed is negative, a fact is repeated, or an entity or a relation would have no
+        fact left in train.
 
     References
     ----------
-    Yang et al. (2022), NeurIPS: the sparsity of the test set as d = \|test\| / \|full\|.
+    Yang et al. (2022), NeurIPS, for the density of the test set, d = \|test\| / \|full\|.
 
     Examples
     --------
@@ -243,12 +243,12 @@ def hide_facts(
     free = order[~_needed(facts, order)[order]]
     if len(free) < n_hidden + n_valid:
         raise KgtrecError(
-            f"cannot take {n_hidden + n_valid:,} of {n:,} facts out of train: every entity and relation must keep a "
-            f"fact there, which leaves {len(free):,} to take; lower the share of hidden or of valid facts, or start "
-            "from more facts"
+            f"expected at most {len(free):,} of {n:,} facts in hidden and valid, found {n_hidden + n_valid:,}: every "
+            "entity and relation must keep a fact in train; lower the share of hidden or of valid facts, or use more "
+            "facts"
         )
     away, aside = np.sort(free[:n_hidden]), np.sort(free[n_hidden : n_hidden + n_valid])
-    # the order of `free` is random already, so its first part is a random part of what is hidden
+    # the order of `free` is random already, so its first part is a random sample of the hidden facts
     labelled = np.sort(free[: max(1, whole_share(density, n_hidden))])
     left = np.ones(n, np.bool_)
     left[away] = left[aside] = False
@@ -258,18 +258,18 @@ def hide_facts(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FamilyStatistics:
-    """How many facts a family tree has, and how many answers the questions that all of them make."""
+    """Number of facts of a family tree, and number of answers of the questions that all its facts give."""
 
     n_people: int
     n_generations: int
     relations: tuple[str, ...]  # (r,)
     facts: NDArray[np.int64]  # (r,) of each relation
     # (2 r, longest list + 1) how many questions have 0, 1, 2, ... answers: the head questions of each relation, then
-    # the tail questions; nothing is counted at 0, as a question without an answer is none
+    # the tail questions; column 0 is 0, as only questions with an answer count
     answers: NDArray[np.int64]
 
     def tables(self) -> tuple[Table, ...]:
-        """``relations``, with their facts and questions, and ``answers``, how many questions have 1, 2, ... of them."""
+        """``relations``, with their facts and questions, and ``answers``, how many questions have 1, 2, ... answers."""
         n, size = len(self.relations), np.arange(self.answers.shape[1])
         questions = self.answers.sum(axis=1)
         mean = self.answers @ size / np.where(questions > 0, questions, np.nan)
@@ -298,7 +298,7 @@ class FamilyStatistics:
 
 
 def family_statistics(tree: FamilyTree) -> FamilyStatistics:
-    """Facts per relation and answers per question of a family tree, all its facts taken as answers.
+    """Facts per relation and answers per question of a family tree, with all its facts as answers.
 
     Examples
     --------
@@ -327,19 +327,21 @@ def family_statistics(tree: FamilyTree) -> FamilyStatistics:
 
 
 def _check_shares(facts: Triples, hidden: float, density: float, valid: float) -> None:
-    if not (is_number(hidden) and 0 < hidden < 1):
-        raise KgtrecError(f"expected a share of hidden facts between 0 and 1, found {hidden!r}")
+    between_0_and_1("a share of hidden facts", hidden)
     if not (is_number(density) and 0 < density <= 1):
         raise KgtrecError(f"expected a density above 0 and at most 1, found {density!r}")
     if not (is_number(valid) and 0 <= valid < 1 - hidden):
-        raise KgtrecError(f"expected a share of valid facts from 0 to below {1 - hidden:g}, found {valid!r}")
+        raise KgtrecError(
+            f"expected a share of valid facts of at least 0 and below {1 - hidden:g} (1 less the hidden share), "
+            f"found {valid!r}"
+        )
     repeated = len(facts) - len(distinct(facts.keys()))
     if repeated:
-        raise KgtrecError(f"expected each fact once, found {repeated:,} repeated; drop them first")
+        raise KgtrecError(f"expected each fact once, found {repeated:,} repeated; remove the repeated ones first")
 
 
 def _needed(facts: Triples, order: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(facts,) bool: the first fact in ``order`` that an entity or a relation stands in; train keeps these."""
+    """(facts,) bool: whether a fact is the first in ``order`` of an entity or a relation; train keeps these."""
     needed = np.zeros(len(facts), np.bool_)
     both = np.stack([facts.head[order], facts.tail[order]], axis=1).ravel()
     needed[order[np.unique(both, return_index=True)[1] // 2]] = True
@@ -348,7 +350,7 @@ def _needed(facts: Triples, order: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _labels(is_male: NDArray[np.bool_]) -> list[str]:
-    """Invented first names with the person's number, which keeps them apart."""
+    """Invented first names with the number of the person, which makes them unique."""
     width = max(4, len(str(len(is_male) - 1)))
     return [
         f"{(_MEN if male else _WOMEN)[number % len(_MEN)]}_{number:0{width}d}" for number, male in enumerate(is_male)
@@ -356,7 +358,7 @@ def _labels(is_male: NDArray[np.bool_]) -> list[str]:
 
 
 class _Population:
-    """People who are born, marry and have children, generation after generation, up to a number of people."""
+    """A population that grows by marriages and children, generation by generation, up to a number of people."""
 
     def __init__(self, people: int, rng: np.random.Generator) -> None:
         self.people = people
@@ -375,7 +377,7 @@ class _Population:
             born = self._births(couples, generation)
             couples = self._marriages(born, generation)
             if len(self.father) < self.people and not couples:
-                couples = [self._founding_couple(generation)]  # a line that died out is followed by a new one
+                couples = [self._founding_couple(generation)]  # the families died out: new founders
 
     def _add(self, is_male: bool, generation: int, father: int = -1, mother: int = -1) -> int:
         self.father.append(father)
@@ -389,7 +391,7 @@ class _Population:
         return [self._founding_couple(0) for _ in range(max(1, self.people // (2 * _PEOPLE_PER_FOUNDER)))]
 
     def _founding_couple(self, generation: int) -> tuple[int, int]:
-        if len(self.father) + 1 == self.people:  # one place is left: a child of the first couple takes it
+        if len(self.father) + 1 == self.people:  # only one person is left to add: a child of the first couple
             self._add(bool(self.rng.integers(2)), 1, 0, self.spouse[0])
             return 0, self.spouse[0]
         husband, wife = self._add(True, generation), self._add(False, generation)
@@ -422,7 +424,7 @@ class _Population:
         return couples
 
     def _matches(self, men: list[int], women: list[int]) -> Iterator[tuple[int, int]]:
-        """Each man with the first woman left who shares no parent and no grandparent with him."""
+        """Each man with the first unmarried woman who shares no parent and no grandparent with him."""
         for man in men:
             forebears = self._forebears(man)
             found = next((w for w in women if forebears.isdisjoint(self._forebears(w))), None)
@@ -454,7 +456,7 @@ def _relation_pairs(
             yield head[chosen], tail[chosen]
 
     child, wed = np.flatnonzero(father >= 0), np.flatnonzero(spouse >= 0)
-    # parent[x, y] is 1 where x is a parent of y; a product of two matrices is a step through a person between
+    # parent[x, y] is 1 where x is a parent of y; the product of two matrices joins their relations through a person
     parent = matrix(np.concatenate([father[child], mother[child]]), np.concatenate([child, child]))
     married = matrix(wed, spouse[wed])
     shared = (parent.T @ parent).tocoo()

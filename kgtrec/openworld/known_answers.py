@@ -1,4 +1,4 @@
-"""What labels, judgements and the truth say of the asked questions, and where systems rank it."""
+"""The answers of the questions by labels, judgements and the truth, and their ranks in the systems' lists."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownAnswers:
-    """Everything that labels, judgements and the truth hold of the questions that have a label, in order of bytes."""
+    """The labels, judgements and true answers of the questions that have a label, in byte order."""
 
-    qrels: Qrels  # grade 1: true by one of them
+    qrels: Qrels  # grade 1: true by a label, a judgement or the truth
     labelled: Mask  # (n,)
-    judged: Mask  # (n,) labelled, judged, or known otherwise
-    known: Mask  # (n,) of them, what is true
-    weight: Floats  # (n,) how many answers each stands for; 1 but for those that only a sample was judged of
+    judged: Mask  # (n,) labelled, judged, or known from another source
+    known: Mask  # (n,) judged and true
+    weight: Floats  # (n,) how many answers each represents; 1 except where only a sample was judged
     true: Mask | None  # (n,) None: the truth was not given
 
     @classmethod
     def of(
         cls, labels: Qrels, judged: Qrels, weight: Floats | None, known: Qrels | None, truth: Qrels | None
     ) -> KnownAnswers:
-        """The arguments of :func:`kgtrec.openworld.estimate_missing`, put together; it tells the errors."""
+        """The arguments of :func:`kgtrec.openworld.estimate_missing` combined, with the errors listed there."""
         row = np.flatnonzero(labels.grade >= 1)
         if len(row) == 0:
             raise KgtrecError("expected labels with at least one answer, found none")
@@ -64,7 +64,7 @@ class KnownAnswers:
         if known is None and not np.isin(pairs, keys["judged"][keys["judged"] >= 0])[~labelled].any():
             raise KgtrecError(
                 "expected judgements of candidates that have no label, found none for the questions of the labels; "
-                "judge some first, or are labels and judgements the wrong way round?"
+                "judge some first, or check that labels and judgements are not exchanged"
             )
         is_whole = labelled if known is None else labelled | among("known")
         is_known = is_whole | among("judged")
@@ -72,8 +72,8 @@ class KnownAnswers:
         true = None if truth is None else among("truth")
         if true is not None and (labelled & ~true).any():
             raise KgtrecError(
-                f"expected every label in the truth, found {_pair(asked, entities, pairs[labelled & ~true])} in the "
-                "labels alone"
+                f"expected every label to be in the truth, found {_pair(asked, entities, pairs[labelled & ~true])} in "
+                "the labels only"
             )
         stands = np.ones(len(pairs))
         if weight is not None:
@@ -81,7 +81,7 @@ class KnownAnswers:
                 raise KgtrecError(f"expected a weight for each of {len(judged):,} judgements, found {len(weight):,}")
             there = keys["judged"] >= 0
             stands[np.searchsorted(pairs, keys["judged"][there])] = weight[there]
-            stands[is_whole] = 1.0  # these are all there; sampled ones among them stand for no others
+            stands[is_whole] = 1.0  # all of these are known, so a sampled one represents itself only
         question, entity = np.divmod(pairs, len(entities))
         grade = is_known if true is None else is_known | true
         qrels = Qrels(
@@ -92,24 +92,25 @@ class KnownAnswers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placings:
-    """Where the systems rank what is true or judged, in the lists as they are."""
+    """The ranks of true and judged answers in the systems' unfiltered lists."""
 
     systems: tuple[str, ...]
-    rank: Floats  # (s, n) infinite where the system does not list it
-    key: Floats  # (s, n) what orders the list: equal where two tie
-    found: Mask  # (s, n) listed within the depth in every order of what ties
-    # (s,) share of what is so listed that judgements stand for; NaN for answer ranks, and without grades of 0
+    rank: Floats  # (s, n) infinite where the system does not list the answer
+    key: Floats  # (s, n) sort key of the list: equal for tied answers
+    found: Mask  # (s, n) listed within the depth in every order of tied candidates
+    # (s,) share of the candidates so listed that are judged; NaN for answer ranks, and if no grade is 0
     judged: Floats
 
     @classmethod
     def of(cls, answers: KnownAnswers, systems: Any, depth: int, *, mixed: bool = False) -> Placings:
-        """Those of every system; CollectionError if one has no question of the answers, or is of another collection."""
+        """Ranks of every system; CollectionError if one has none of the questions, or belongs to another collection."""
         qrels = answers.qrels
         names, ranks, keys, found, judged = [], [], [], [], []
         knows_wrong = bool((answers.judged & ~answers.known).any())
         for system in different_systems(each_system(systems), None, qrels=qrels, mixed=mixed):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", KgtrecWarning)  # of non-answers without a rank, and questions not asked
+                # warnings about non-answers without a rank, and about questions without a label
+                warnings.simplefilter("ignore", KgtrecWarning)
                 seen = match(system, qrels)
             places = seen.places
             rank, key = np.full((2, len(qrels)), np.inf)
@@ -129,10 +130,10 @@ class Placings:
         return cls(tuple(names), np.stack(ranks), np.stack(keys), np.stack(found), np.array(judged))
 
     def worth(self, weights: Mapping[str, Weights], question: NDArray[np.int32], used: Mask) -> Floats:
-        """(m, s, u) what each used answer is worth, the others of them taken out of the lists.
+        """(m, s, u) value of each used answer under each measure, with the other used answers removed from the lists.
 
-        Where candidates tie, runs have them by label, as in TREC, and answer ranks are realistic. What a system does
-        not list is worth nothing.
+        Tied candidates of runs are ordered by label, as in TREC; answer ranks are realistic. An answer that a system
+        does not list has value 0.
         """
         worth = np.zeros((len(weights), len(self.systems), int(used.sum())))
         for place, (rank, key) in enumerate(zip(self.rank, self.key, strict=True)):
@@ -145,26 +146,26 @@ class Placings:
 
 
 def _collection_of(parts: Mapping[str, Qrels]) -> str:
-    """The fingerprint that they have in common, "" where none tells; CollectionError if two tell different ones."""
+    """The common fingerprint, "" if none has one; CollectionError if two have different ones."""
     known = {name: part.collection for name, part in parts.items() if part.collection}
     first = next(iter(known), "")
     for name, found in known.items():
         if found != known[first]:
             raise CollectionError(
                 f"expected qrels of one collection, found {first} of collection {known[first]} and {name} of "
-                f"collection {found}, where the same ids may stand for other questions; or say that they stand for "
-                "the same (--trust-ids; in Python, dataclasses.replace(qrels, collection=''))"
+                f"collection {found}, where the same ids may mean other questions; if they mean the same questions, "
+                "use --trust-ids (in Python: dataclasses.replace(qrels, collection=''))"
             )
     return known.get(first, "")
 
 
 def _sorted(labels: Vocabulary) -> Vocabulary:
-    """By bytes: what is drawn, and the last bit of what is added up, then depends on no file's order of lines."""
+    """Labels in byte order, so that random draws and the last bits of sums do not depend on the order of lines."""
     return Vocabulary(labels.decode(np.argsort(labels.byte_order)))
 
 
 def _keys(part: Qrels, asked: Vocabulary, entities: Vocabulary) -> NDArray[np.int64]:
-    """(n,) one integer per question and entity; -1 where the question is not asked, or the grade is below 0."""
+    """(n,) one integer per question and entity; -1 where the question has no label, or the grade is below 0."""
     question = asked.encode(part.questions.labels)[part.question].astype(np.int64)
     key = question * len(entities) + entities.encode(part.entities.labels)[part.entity]
     return np.where((question >= 0) & (part.grade >= 0), key, -1)
@@ -176,7 +177,7 @@ def _pair(questions: Vocabulary, entities: Vocabulary, pairs: NDArray[np.int64])
 
 
 def _listed(run: Run, qrels: Qrels, depth: int) -> int:
-    """How many candidates of the questions a run lists within the depth in every order of what ties."""
+    """How many candidates of the questions a run lists within the depth in every order of tied candidates."""
     new = np.r_[True, run.question[1:] != run.question[:-1]][: len(run)]
     starts = np.flatnonzero(new)
     lengths = np.diff(np.append(starts, len(run)))
@@ -184,5 +185,6 @@ def _listed(run: Run, qrels: Qrels, depth: int) -> int:
     starts, lengths, depth = starts[asked], lengths[asked], min(depth, len(run))
     cut = starts[lengths > depth]
     first_of_tied = np.flatnonzero(new | np.r_[True, run.score[1:] != run.score[:-1]][: len(run)])
-    ends = first_of_tied[np.searchsorted(first_of_tied, cut + depth, side="right") - 1]  # what ties there is cut too
+    # candidates that tie across the cut are left out
+    ends = first_of_tied[np.searchsorted(first_of_tied, cut + depth, side="right") - 1]
     return int(lengths[lengths <= depth].sum() + (ends - cut).sum())

@@ -1,12 +1,13 @@
-"""Sparse labels of a closed world: a part of the true facts, drawn at random or by what a system finds.
+"""Sparse labels of a closed world: a part of the true facts, at random or correlated with the facts a system finds.
 
-A collection that knows every true answer is looked at with some of its facts unlabelled. Who knows what:
+The collection has all true answers; the labels of some of their facts are hidden. The assumptions are:
 
-- systems have learnt from train alone, the same for all labels;
-- train and valid facts are no candidates, whatever is labelled, as the filter knows them;
-- a labelled fact answers both of its questions, and is taken out when other answers of these are ranked;
-- a missing fact is true, but nobody knows: it stays in the lists as an unjudged candidate, and pushes down what it
-  stands above. A question all of whose answers are missing is not asked.
+- systems are trained on train only, so they do not depend on the labels;
+- train and valid facts are never candidates, since the filter removes them;
+- a labelled fact is an answer of both of its questions; the filter removes it when other answers of these questions
+  are ranked;
+- a missing fact is true but not known: it stays in the lists as an unjudged candidate, and labelled answers below it
+  have a worse rank. A question whose answers are all missing is left out.
 """
 
 from __future__ import annotations
@@ -41,17 +42,17 @@ class TrueFacts:
 
     collection: Collection
     facts: Triples  # sorted by their keys
-    fact: NDArray[np.intp]  # (answers,) row of the fact that each relevant row of the qrels comes of
+    fact: NDArray[np.intp]  # (answers,) row of the fact behind each relevant row of the qrels
     row: NDArray[np.intp]  # (answers,) row in the qrels
 
     @classmethod
     def of(cls, collection: Collection) -> TrueFacts:
-        """All facts that the collection's answers complete.
+        """All facts that the questions and answers of the collection give.
 
         Raises
         ------
         KgtrecError
-            If there are no answers, or it is an entity alignment.
+            If there are no answers, or the collection is an entity alignment.
 
         Examples
         --------
@@ -62,7 +63,7 @@ class TrueFacts:
         (2, [0, 1, 0, 1])
         """
         if collection.is_alignment:
-            raise KgtrecError("expected a collection of triple questions, found that of an entity alignment")
+            raise KgtrecError("expected a collection of triple questions, found a collection of an entity alignment")
         qrels, questions = collection.qrels, collection.questions
         row = np.flatnonzero(qrels.grade >= 1)
         if len(row) == 0:
@@ -83,18 +84,18 @@ class TrueFacts:
         return len(self.facts)
 
     def answers_per_fact(self, counted: Mask | None = None) -> NDArray[np.int64]:
-        """(facts,) how many answers each fact has, or how many of those counted."""
+        """(facts,) how many answers each fact has, or how many of the ``counted`` ones."""
         of = self.fact if counted is None else self.fact[counted]
         return np.bincount(of, minlength=len(self.facts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseLabels:
-    """What is labelled and what is missing of a closed world's facts."""
+    """The facts of a closed world, some labelled and some missing."""
 
     true: TrueFacts
     labelled: Mask  # (facts,)
-    correlation: float  # between missing and found by the system asked for, over answers; NaN: no system, or undefined
+    correlation: float  # over answers, between missing and found by the given system; NaN: no system, or undefined
 
     @property
     def density(self) -> float:
@@ -103,19 +104,15 @@ class SparseLabels:
 
     def qrels(self) -> Qrels:
         """The labelled answers, of the questions that have any."""
-        qrels = self.true.collection.qrels
-        kept = self.true.row[self.labelled[self.true.fact]]
-        used, question = np.unique(qrels.question[kept], return_inverse=True)
-        ids = Vocabulary(qrels.questions.decode(used))
-        return Qrels(question.astype(np.int32), qrels.entity[kept], qrels.grade[kept], ids, qrels.entities)
+        return self.true.collection.qrels.with_rows(self.true.row[self.labelled[self.true.fact]])
 
     def ranks(self, complete: AnswerRanks) -> AnswerRanks:
-        """A system's answer ranks as they would be if only these labels were known, out of those with all of them.
+        """Answer ranks of a system under these labels only, from its answer ranks under the complete labels.
 
         Raises
         ------
         CollectionError
-            If the ranks are not those of the answers of the complete collection.
+            If the ranks do not belong to the answers of the complete collection.
 
         Examples
         --------
@@ -123,7 +120,7 @@ class SparseLabels:
         >>> from kgtrec.ranking.rank import rank_scores
         >>> test = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "pie")])
         >>> collection = build_questions(Triples.of([]), Triples.of([]), test)
-        >>> scores = np.array([[3.0, 0, 0], [3.0, 0, 0], [0, 1.0, 2.0]])  # pie stands above tea
+        >>> scores = np.array([[3.0, 0, 0], [3.0, 0, 0], [0, 1.0, 2.0]])  # pie is above tea
         >>> ranks = rank_scores(collection, scores, questions=collection, entities=collection, depth=0).answer_ranks
         >>> sparse = hide_labels(TrueFacts.of(collection), 0.5)
         >>> [sparse.true.facts.entities[e] for e in sparse.qrels().entity], sparse.ranks(ranks).above.tolist()
@@ -143,6 +140,7 @@ class SparseLabels:
             tied=tied,
             n_other=n_other,
             score=complete.score[kept],
+            cut=None if complete.cut is None else complete.cut[kept],
         )
 
 
@@ -155,7 +153,7 @@ def hide_labels(
     seed: int = 0,
     draw: int = 0,
 ) -> SparseLabels:
-    """Leave labels to a part of the facts only.
+    """Hide the labels of a part of the facts.
 
     Parameters
     ----------
@@ -165,21 +163,21 @@ def hide_labels(
     found : (answers,) bool array, optional
         Which answers a system finds, see :func:`found_answers`.
     correlation : float
-        Between an answer's label being missing and its being found; 0: facts are missing at random. What can be
-        depends on the density and on how much is found.
+        Correlation of two events: the label of an answer is missing, and the answer is found. 0: facts are missing at
+        random. The possible range depends on the density and on the share of answers that are found.
     seed, draw : int
-        With the labels of the facts, all that chance depends on. With correlation 0, labels of a lower density are
-        among those of a higher.
+        The random draw depends on these and on the names of the facts only. With correlation 0, the labels of a lower
+        density are a subset of those of a higher density.
 
     Returns
     -------
     SparseLabels
-        The correlation that came of it, which whole facts leave a little off.
+        Its correlation is the achieved one. It differs a little from the requested one, as facts are hidden as a whole.
 
     Raises
     ------
     KgtrecError
-        If the density is out of range, or there is no such correlation; the message has those that there are.
+        If the density is out of range, or the correlation is not possible; the message then gives the possible range.
 
     References
     ----------
@@ -200,7 +198,10 @@ def hide_labels(
     key = triple_keys(true.facts, whole_number("seed", seed), whole_number("draw", draw))
     if found is None:
         if correlation != 0:
-            raise KgtrecError("expected what a system finds, to hide labels in correlation with it, found none")
+            raise KgtrecError(
+                "expected the answers that a system finds, for labels whose absence is correlated with them, found "
+                "none; give found="
+            )
         return SparseLabels(true, ~missing_at_random(key, n_missing), float("nan"))
     answers, known = true.answers_per_fact(), true.answers_per_fact(found)
     if correlation == 0:
@@ -212,7 +213,7 @@ def hide_labels(
 
 
 def possible_correlations(true: TrueFacts, found: Mask, density: float) -> tuple[float, float]:
-    """Least and greatest correlation between missing and found at a density; NaN where one of them never varies.
+    """Least and greatest possible correlation between missing and found at a density; NaN if one of them is constant.
 
     Parameters
     ----------
@@ -247,16 +248,16 @@ def possible_correlations(true: TrueFacts, found: Mask, density: float) -> tuple
 
 
 def _n_missing(true: TrueFacts, density: float) -> int:
-    """How many facts lack their labels; one keeps its own at the least."""
+    """How many facts lack their labels; at least one fact keeps its label."""
     if not is_number(density) or not 0 < density <= 1:
         raise KgtrecError(f"expected a density above 0 and at most 1, found {density!r}")
     return len(true) - max(1, whole_share(float(density), len(true)))
 
 
 def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
-    """Which answers a system finds: ranks them ``at`` or better, where 1 is above every false candidate.
+    """Which answers a system finds: those whose rank among false candidates only is ``at`` or better.
 
-    A false candidate of the same score counts as above.
+    Rank 1 is above every false candidate. A false candidate with the same score counts as above the answer.
 
     Parameters
     ----------
@@ -264,7 +265,7 @@ def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
     ranks : AnswerRanks
         Ranked for the complete collection.
     at : int
-        The rank, from 1 on.
+        1-based rank.
 
     Returns
     -------
@@ -273,9 +274,9 @@ def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
     Raises
     ------
     KgtrecError
-        If the rank is not a whole number from 1 on.
+        If ``at`` is not a whole number of at least 1.
     CollectionError
-        If the ranks are not those of the answers of the complete collection.
+        If the ranks do not belong to the answers of the complete collection.
 
     Examples
     --------
@@ -283,7 +284,7 @@ def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
     >>> from kgtrec.ranking.rank import rank_scores
     >>> test = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "pie")])
     >>> collection = build_questions(Triples.of([]), Triples.of([]), test)
-    >>> scores = np.array([[3.0, 0, 0], [3.0, 0, 0], [1.0, 0, 2.0]])  # ann herself stands above tea
+    >>> scores = np.array([[3.0, 0, 0], [3.0, 0, 0], [1.0, 0, 2.0]])  # ann herself is above tea
     >>> ranks = rank_scores(collection, scores, questions=collection, entities=collection, depth=0).answer_ranks
     >>> true = TrueFacts.of(collection)
     >>> found_answers(true, ranks).tolist(), found_answers(true, ranks, at=2).tolist()
@@ -296,18 +297,18 @@ def found_answers(true: TrueFacts, ranks: AnswerRanks, *, at: int = 1) -> Mask:
 
 
 def rows_of(true: TrueFacts, ranks: AnswerRanks) -> NDArray[np.intp]:
-    """(answers,) row of the ranks that each answer has.
+    """(answers,) row of each answer in the ranks.
 
     Raises
     ------
     CollectionError
-        If the ranks are of another collection, or were not made with all of its answers known.
+        If the ranks belong to another collection, or were made without knowing all of its answers.
     """
     collection = true.collection
     if ranks.collection and ranks.collection != collection.fingerprint:
         raise CollectionError(
-            f"{ranks.name} was ranked for another collection ({ranks.collection}) than the complete one "
-            f"({collection.fingerprint}); rank its scores for this one"
+            f"{ranks.name}: expected answer ranks of the complete collection ({collection.fingerprint}), found those "
+            f"of another collection ({ranks.collection}); rank its scores for the complete collection"
         )
     width = np.int64(len(collection.entities))
     qrels = collection.qrels
@@ -319,13 +320,14 @@ def rows_of(true: TrueFacts, ranks: AnswerRanks) -> NDArray[np.intp]:
     place = order[np.minimum(np.searchsorted(own, asked, sorter=order), len(own) - 1)] if len(own) else order
     if not (np.array_equal(own[place], asked) and ranks.answer[place].all()):
         raise CollectionError(
-            f"{ranks.name} was not ranked with every answer of the complete collection known; rank its scores for it"
+            f"{ranks.name}: expected answer ranks made with all answers of the complete collection known, found "
+            "others; rank its scores for the complete collection"
         )
     return place
 
 
 def _codes(labels: Vocabulary, known: Vocabulary) -> NDArray[np.int64]:
-    """(n,) code of each label among the known ones, -1 where it is none of them."""
+    """(n,) code of each label among the known ones, -1 if it is not known."""
     return np.arange(len(labels)) if labels.same_as(known) else known.encode(labels.labels).astype(np.int64)
 
 
@@ -334,9 +336,9 @@ def _require_possible(true: TrueFacts, found: Mask, density: float, correlation:
     told = f"at a density of {density:g} and a system that finds {found.mean():.4g} of the answers"
     if np.isnan(low):
         raise KgtrecError(
-            f"expected a correlation of 0 {told}, found {correlation:g}: where all or nothing is missing or found, "
-            "nothing correlates"
+            f"expected a correlation of 0 {told}, found {correlation:g}: if all answers or none are missing, or found, "
+            "there is no correlation"
         )
-    told_low, told_high = f"{low:.4g}", f"{high:.4g}"  # may be rounded outwards; what is told is taken
+    told_low, told_high = f"{low:.4g}", f"{high:.4g}"  # if these are rounded outwards, the printed ends are accepted
     if not min(low, float(told_low)) <= correlation <= max(high, float(told_high)):
         raise KgtrecError(f"expected a correlation from {told_low} to {told_high} {told}, found {correlation:g}")

@@ -16,8 +16,8 @@ Floats = NDArray[np.float64]
 
 _MOST_MISSING = 1 - 1e-9  # with no label at all there is nothing to score
 _MOST_QUESTIONS = 2.0**53
-_STRENGTHS, _STEPS = 17, 60  # at which the model's curve is tabulated, and steps at most from there to a solution
-_EXACT = 1e-12  # of the greatest score
+_STRENGTHS, _STEPS = 17, 60  # number of strengths in the table of the curve; most steps from the table to a solution
+_EXACT = 1e-12  # tolerance, as a share of the greatest score
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,12 +25,12 @@ class MixedWorld:
     """The open-world model for questions of several numbers of answers."""
 
     n_answers: NDArray[np.int64]  # (k,)
-    share: Floats  # (k,) of the questions with a label, of any scale
+    share: Floats  # (k,) proportional to the number of questions with a label
     missing: float  # beta
 
     @classmethod
     def of(cls, size: Floats, missing: float) -> MixedWorld:
-        """Questions of these (q,) numbers of answers; one between two whole numbers counts for both, in parts.
+        """Questions of these (q,) numbers of answers; a fractional number is split between its two neighbours.
 
         Examples
         --------
@@ -45,7 +45,7 @@ class MixedWorld:
         return cls(n_answers[filled], share[filled], 0.0).with_missing(missing)
 
     def with_missing(self, missing: float) -> MixedWorld:
-        """The same questions with another beta, which is kept below 1; NaN where it is not known."""
+        """The same questions with another beta, which is cut off below 1; NaN if beta is not known."""
         return replace(self, missing=float(np.clip(missing, 0.0, _MOST_MISSING)))
 
     def expected(self, weights: Weights, strength: Floats) -> Floats:
@@ -53,9 +53,10 @@ class MixedWorld:
         return mixed_mean(weights, self.n_answers, self.share, self.missing, strength, strength, per_label=True)
 
     def strengths(self, weights: Mapping[str, Weights], score: Floats) -> Floats:
-        """(m, s) strengths whose expected scores these are; 1 where none is enough, NaN where beta is not known.
+        """(m, s) strengths at which these scores are expected.
 
-        By false position in the Illinois form, all systems at once.
+        1 where even strength 1 has a lower expected score; NaN if beta is not known. The method is false position in
+        the Illinois form, for all systems at once.
 
         References
         ----------
@@ -72,7 +73,8 @@ class MixedWorld:
         place = np.clip(np.searchsorted(curve, target) - 1, 0, _STRENGTHS - 2)
         low, high, below, above = grid[place], grid[place + 1], curve[place] - target, curve[place + 1] - target
         found, was_under = low, None
-        for _ in range(_STEPS):  # chords; an end that stays twice counts half, or a bent curve would keep it for long
+        # Illinois form: the value at an end that stays is halved; else a curved function would keep this end for long
+        for _ in range(_STEPS):
             share = np.divide(above, above - below, out=np.zeros(len(score)), where=above > below)
             found = np.clip(high - (high - low) * share, low, high)
             value = self.expected(weights, found) - target
@@ -87,16 +89,16 @@ class MixedWorld:
         return enough
 
     def questions_needed(self, weights: Weights, strength: Floats, p: float) -> int | None:
-        """How many questions keep two systems, the stronger first, in order but for a probability p."""
+        """Number of questions at which two systems, the stronger first, are in the wrong order with probability p."""
         found = moments(weights, self.n_answers, self.missing, strength, strength, per_label=True, share=self.share)
         variance = found.variance.sum() - 2 * found.covariance[0, 1]
         return needed_questions(float(variance), float(found.mean[0] - found.mean[1]), p)
 
 
 def needed_questions(variance: float, difference: float, p: float) -> int | None:
-    """Questions after which a normal difference of means has the wrong sign with probability p; None: never.
+    """Number of questions at which a normal difference of means has the wrong sign with probability p.
 
-    A difference that would need more of them than can be counted is one of rounding.
+    None if no number is enough. A difference that needs more than 2^53 questions is a rounding error, so None too.
     """
     if not difference > 0:
         return None

@@ -1,4 +1,4 @@
-"""A world in which some true answers have no label, and what systems scored in simulations of it."""
+"""A world in which some true answers have no label, and scores of systems in simulations of it."""
 
 from __future__ import annotations
 
@@ -10,31 +10,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.frames import frame_of
-from kgtrec.errors import KgtrecError, is_number, whole_number
+from kgtrec.errors import KgtrecError, between_0_and_1, is_number, whole_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: what simulated systems have in common
+#: the random draws that simulated systems share
 Shared = Literal["everything", "labels", "nothing"]
-#: over labelled answers (micro); over the questions that have any, of the mean over their labels
+#: over labelled answers (micro); over questions with a label, of the mean over the labels of the question
 AVERAGES = ("labels", "questions")
 _MOST_ANSWERS = 10_000_000  # an array of that length is 80 MB
 
 
 @dataclass(frozen=True, slots=True)
 class OpenWorld:
-    """How many true answers a question has, and how they come to lack their labels.
+    """The number of true answers per question, and the model of missing labels.
 
     Parameters
     ----------
     n_answers : int
-        N, true answers of a question, from 1 to 10 million.
+        N, the number of true answers of a question, from 1 to 10 million.
     missing : float
-        beta, the probability that one lacks its label, in [0, 1).
+        beta, the probability that an answer lacks its label, in [0, 1).
     correlation : float
-        rho, between an answer's label being missing and its being found by the system: above 0 if systems find what is
-        missing more easily than what is labelled. What is possible depends on the system's strength.
+        rho, the correlation of two events: the label of an answer is missing, and the system finds the answer. Above 0
+        if systems find missing answers more easily than labelled ones. The possible range depends on the strength of
+        the system.
 
     Raises
     ------
@@ -55,8 +56,8 @@ class OpenWorld:
         whole_number("n_answers", self.n_answers, 1, _MOST_ANSWERS)
         if not is_number(self.missing) or not 0 <= self.missing < 1:
             raise KgtrecError(
-                f"expected the share of missing labels from 0 to below 1, found {self.missing!r}; with no label at all "
-                "there is nothing to score"
+                f"expected a share of missing labels of at least 0 and below 1, found {self.missing!r}; without any "
+                "label there is nothing to score"
             )
         if not is_number(self.correlation) or not -1 <= self.correlation <= 1:
             raise KgtrecError(f"expected a correlation from -1 to 1, found {self.correlation!r}")
@@ -72,13 +73,13 @@ class OpenWorldSimulation:
     world: OpenWorld
     measures: tuple[str, ...]  # (m,)
     strength: NDArray[np.float64]  # (s,)
-    n_questions: int  # of one repeat
-    n_entities: int | None  # None: what is not found is ranked nowhere and counts 0
+    n_questions: int  # per repeat
+    n_entities: int | None  # None: an answer that is not found has no rank and counts 0
     seed: int
     shared: Shared  # by the systems
-    scored: NDArray[np.int64]  # (s,) questions that had a label, of all repeats
+    scored: NDArray[np.int64]  # (s,) questions that had a label, in all repeats
     mean: NDArray[np.float64]  # (2, m, s) over all repeats together
-    variance: NDArray[np.float64]  # (2, m, s) of one question, which over `scored` is the squared error of the mean
+    variance: NDArray[np.float64]  # (2, m, s) of one question; divided by `scored`, the squared error of the mean
     repeats: NDArray[np.float64]  # (2, m, s, repeats) the score of each repeat
 
     def __repr__(self) -> str:
@@ -95,8 +96,8 @@ class OpenWorldSimulation:
         Parameters
         ----------
         kind : str
-            "normal": where the expected score lies, by the error of the mean over everything simulated.
-            "percentile": where the score of a single set of ``n_questions`` questions lies, by those of the repeats.
+            "normal": interval of the expected score, from the standard error of the mean over all repeats.
+            "percentile": interval of the score on a single set of ``n_questions`` questions, from the repeats.
         confidence : float
             In (0, 1).
 
@@ -104,16 +105,15 @@ class OpenWorldSimulation:
         -------
         two (2, m, s) float arrays
         """
-        if not 0 < confidence < 1:
-            raise KgtrecError(f"expected a confidence between 0 and 1, found {confidence!r}")
+        between_0_and_1("a confidence", confidence)
         if kind == "normal":
             with np.errstate(divide="ignore", invalid="ignore"):
                 half = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(self.variance / self.scored)
             return self.mean - half, self.mean + half
         if kind != "percentile":
-            raise KgtrecError(f"expected an interval of kind normal or percentile, found {kind!r}")
+            raise KgtrecError(f"expected the kind of an interval to be normal or percentile, found {kind!r}")
         if self.repeats.shape[3] < 2:
-            raise KgtrecError("expected at least 2 repeats for an interval by percentiles, found 1; raise repeats=")
+            raise KgtrecError("expected at least 2 repeats for an interval by percentiles, found 1; increase repeats=")
         low, high = np.quantile(self.repeats, [(1 - confidence) / 2, (1 + confidence) / 2], axis=3)
         return low, high
 

@@ -1,4 +1,4 @@
-"""Simulation of the open-world model, beside the closed forms of :mod:`kgtrec.openworld.theory`."""
+"""Simulation of the open-world model; :mod:`kgtrec.openworld.theory` has the closed forms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.errors import KgtrecError, nearest, whole_number
+from kgtrec.errors import one_of, whole_number
 from kgtrec.kernels.openworld.moments import Weights
 from kgtrec.kernels.openworld.simulation import Sums, simulated_sums
 from kgtrec.openworld.open_world import OpenWorld, OpenWorldSimulation, Shared
@@ -30,11 +30,11 @@ def simulate(
 ) -> OpenWorldSimulation:
     r"""Scores of systems of given strengths on questions whose answers lack labels at random.
 
-    Each answer draws whether it has a label, with probability :math:`1 - \beta`, and whether the system finds it, with
-    probability :math:`l_1` if it has none and :math:`l_2` if it has one. The found answers take the first places in
-    random order. What is not found, answers and wrong candidates alike, follows in a random order of its own. A
-    labelled answer's rank is filtered: the other labelled answers are taken out. Without ``n_entities`` there are so
-    many wrong candidates that an answer which is not found counts 0, as in the theory.
+    Each answer has a label with probability :math:`1 - \beta`. The system finds it with probability :math:`l_1` if it
+    has no label, and with probability :math:`l_2` if it has one. The found answers are first, in random order. All
+    other candidates, true and wrong, follow in a separate random order. The rank of a labelled answer is filtered: the
+    other labelled answers are removed. Without ``n_entities``, there are infinitely many wrong candidates, so an answer
+    that is not found counts 0, as in the theory.
 
     Parameters
     ----------
@@ -42,20 +42,21 @@ def simulate(
     measures : str, measure, function or an iterable of them
         ``"MRR Hits@10"``; see :func:`kgtrec.openworld.weights.weights_of`.
     strength : float or (s,) array, probabilities
-        Of each system.
+        Strength of each system.
     n_questions : int
-        Of one repeat; those without a label are not scored.
+        Questions per repeat; those without a label are not scored.
     repeats : int
-        How many such sets of questions, all independent.
+        Number of such sets of questions, independent of each other.
     n_entities : int, optional
-        All candidates of a question, its N answers included, so at least N; at most 10 million. None: infinitely many.
+        Number of candidates of a question, including its N answers, so at least N; at most 10 million. None: infinitely
+        many.
     shared : str
-        "everything": systems are scored on the same labels, and the stronger finds what the weaker finds and more
-        (rho = 0), in the same order, so that a curve over strengths is smooth. "labels": the same labels, with answers
-        found and ordered independently. "nothing": questions of its own for every system.
+        "everything": systems are scored on the same labels. With rho = 0, a stronger system finds all answers that a
+        weaker one finds, in the same order, so that a curve over strengths is smooth. "labels": systems are scored on
+        the same labels, and find and order answers independently. "nothing": each system has questions of its own.
     seed : int
-        At least 0. The same seed gives the same bytes. Systems' numbers depend on their places in ``strength``, and a
-        repeat's on ``n_questions`` and the repeats before it, not on those after it.
+        At least 0. The same seed gives the same bytes. The numbers of a system depend on its position in ``strength``.
+        The numbers of a repeat depend on ``n_questions`` and the repeats before it, but not on the repeats after it.
 
     Returns
     -------
@@ -66,11 +67,11 @@ def simulate(
     KgtrecError
         If a number is out of its domain, or no joint distribution has the correlation at one of the strengths.
     MeasureError
-        If a measure is not the mean of what answers are worth.
+        If a measure is not a mean over answers of a function of their ranks.
 
     References
     ----------
-    Yang et al. (2022), NeurIPS, whose model it is.
+    Yang et al. (2022), NeurIPS, for the model.
 
     Examples
     --------
@@ -83,12 +84,8 @@ def simulate(
     on_missing, on_labelled = strengths_apart(world, strengths)
     n_questions, repeats = whole_number("n_questions", n_questions, 1), whole_number("repeats", repeats, 1)
     seed = whole_number("seed", seed)
-    if shared not in get_args(Shared):
-        raise KgtrecError(
-            f"expected shared to be everything, labels or nothing, found {shared!r}"
-            f"{nearest(str(shared), get_args(Shared))}"
-        )
-    if n_entities is not None:  # a question's answers are among them
+    one_of("shared to be one of", shared, get_args(Shared))
+    if n_entities is not None:  # they include the answers of a question
         n_entities = whole_number("n_entities", n_entities, world.n_answers, _MOST_ENTITIES)
     sums = simulated_sums(
         _tables(named, world.n_answers if n_entities is None else n_entities),
@@ -129,7 +126,7 @@ def _scores(sums: Sums) -> Floats:
 
 
 def _moments(sums: Sums) -> tuple[Floats, Floats]:
-    """(2, m, s) averages over everything simulated, and variances of what one question with a label adds to them."""
+    """(2, m, s) averages over all repeats, and variances of the contribution of one question with a label."""
     value, value_square, total, total_square, product = (
         part.sum(axis=-1) for part in (sums.value, sums.value_square, sums.total, sums.total_square, sums.product)
     )

@@ -1,13 +1,15 @@
-"""What a measure is expected to show of a system when some true answers have no label, and how far to trust it.
+"""Expectation and variance of a measure when some true answers have no label.
 
-The model: a question has N true answers. Each lacks its label with probability beta and is found, which is to be ranked
-above every false candidate, with probability l, the system's strength; rho is the correlation of the two. Answers are
-independent of each other, and the found ones stand in a random order. A labelled answer then has rank 1 plus the number
-of missing ones found above it, and one that is not found counts 0.
+The model: a question has N true answers. Each answer lacks its label with probability beta. Each answer is found, that
+is, ranked above every false candidate, with probability l, the strength of the system. The correlation of these two
+events is rho. Answers are independent of each other, and the found answers are in random order. A found labelled answer
+then has rank 1 plus the number of missing answers found above it. A labelled answer that is not found counts 0.
 
-Averages are over labelled answers, "labels", as micro measures are; over questions that have a label, "questions", of
-the mean over the question's labels; or the "lemma" as published, in which a question without a label counts as if it
-had one.
+There are three averages:
+
+- "labels": over labelled answers, as in micro measures;
+- "questions": over questions that have a label, of the mean over the labels of the question;
+- "lemma": as published, where a question without a label counts as if it had one.
 """
 
 from __future__ import annotations
@@ -19,22 +21,23 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
+from kgtrec.errors import KgtrecError, is_number, one_of, whole_number
 from kgtrec.kernels.openworld import moments as kernel
 from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.weights import strengths_apart, strengths_of, weights_of
 
 Floats = NDArray[np.float64]
 Average = Literal["labels", "questions", "lemma"]
-_NOTHING = 1e-100  # a probability; of lesser ones the error bounds of the logarithm may overflow
+_NOTHING = 1e-100  # for smaller probabilities the error bounds of the logarithm may overflow
 
 
 def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
     r"""Exact expectation of a measure.
 
-    With :math:`A(m)` the mean of w(1) .. w(m + 1) it is :math:`l_2 E[A(m)]`, m the number of missing answers found,
-    which is binomial of N - 1 trials with probability :math:`\beta l_1` for labels, of N trials for the lemma, and for
-    questions that under the condition that one of the N has a label.
+    It is :math:`l_2 E[A(m)]`. Here :math:`l_1` and :math:`l_2` are the strengths on missing and on labelled answers,
+    :math:`A(m)` is the mean of w(1) .. w(m + 1), and m is the number of missing answers that are found. The number m is
+    binomial with probability :math:`\beta l_1`. For "labels" it has N - 1 trials. For "lemma" it has N trials. For
+    "questions" it has N trials, conditional on at least one of the N answers having a label.
 
     Parameters
     ----------
@@ -42,7 +45,7 @@ def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, avera
     measure : str, measure or function
         See :func:`kgtrec.openworld.weights.weights_of`.
     strength : float or (s,) array, probabilities
-        How likely the system is to find an answer.
+        Probability that the system finds an answer.
     average : str
         "labels", "questions" or "lemma".
 
@@ -55,11 +58,11 @@ def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, avera
     KgtrecError
         If a strength is outside [0, 1], or no joint distribution has the correlation at one of the strengths.
     MeasureError
-        If the measure is not the mean of what answers are worth.
+        If the measure is not a mean over answers of a function of their ranks.
 
     References
     ----------
-    Yang et al. (2022), NeurIPS, theorems 1 and 2, with the two corrections told above.
+    Yang et al. (2022), NeurIPS, theorems 1 and 2; the averages "labels" and "questions" correct the published "lemma".
 
     Examples
     --------
@@ -76,7 +79,7 @@ def expected_score(world: OpenWorld, measure: Any, strength: ArrayLike, *, avera
 
 
 def score_slope(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
-    """Derivative of the expected score in the strength: what a measure shows of a small improvement.
+    """Derivative of the expected score in the strength: the effect of a small improvement on the measure.
 
     Parameters and errors are those of :func:`expected_score`.
 
@@ -86,7 +89,7 @@ def score_slope(world: OpenWorld, measure: Any, strength: ArrayLike, *, average:
 
     Examples
     --------
-    >>> score_slope(OpenWorld(43, 0.5), "MRR", [0.2, 0.8]).round(3)  # the same gain shows a quarter as much
+    >>> score_slope(OpenWorld(43, 0.5), "MRR", [0.2, 0.8]).round(3)  # at 0.8, a gain has a quarter of the effect
     array([0.23 , 0.058])
     """
     weights = weights_of(measure)[1]
@@ -99,7 +102,7 @@ def score_slope(world: OpenWorld, measure: Any, strength: ArrayLike, *, average:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logarithm:
-    """The logarithm that MRR follows: low <= lemma - value <= high."""
+    """The logarithm that approximates MRR, with its error bounds: low <= lemma - value <= high."""
 
     value: Floats  # (s,)
     low: Floats  # (s,)
@@ -107,11 +110,11 @@ class Logarithm:
 
 
 def logarithmic_approximation(world: OpenWorld, strength: ArrayLike) -> Logarithm:
-    r"""The published approximation of MRR (average "lemma") by a logarithm, and by how much it can be wrong.
+    r"""The published approximation of MRR (average "lemma") by a logarithm, with error bounds.
 
-    :math:`\frac{l_2}{l_1} \frac{\ln l_1 + \ln \beta + \ln(N + 2) + \gamma}{\beta (N + 1)}`. The error below is at most
-    1 / (N + 2) of that scale; the one above is large where few missing answers are found, :math:`(N + 1) \beta l_1`
-    below 3 or so.
+    The approximation is :math:`\frac{l_2}{l_1} \frac{\ln l_1 + \ln \beta + \ln(N + 2) + \gamma}{\beta (N + 1)}`. It
+    exceeds MRR by at most :math:`\frac{l_2}{l_1} \frac{1}{\beta (N + 1) (N + 2)}`. It may be much lower than MRR where
+    few missing answers are found, that is, where :math:`(N + 1) \beta l_1` is below about 3.
 
     Parameters
     ----------
@@ -126,7 +129,7 @@ def logarithmic_approximation(world: OpenWorld, strength: ArrayLike) -> Logarith
     Raises
     ------
     KgtrecError
-        If nothing is missing or nothing missing is found, so that there is no logarithm.
+        If no answer is missing, or no missing answer is found: the logarithm then has no value.
 
     References
     ----------
@@ -142,8 +145,8 @@ def logarithmic_approximation(world: OpenWorld, strength: ArrayLike) -> Logarith
     on_missing, on_labelled = strengths_apart(world, found)
     if (world.missing * on_missing < _NOTHING).any():
         raise KgtrecError(
-            "expected missing answers of which some are found, found none; the logarithm has no value there, "
-            "expected_score has"
+            "expected missing answers of which some are found, found none; the logarithm is not defined there: use "
+            "expected_score"
         )
     ratio = on_labelled / on_missing
     value, low, high = kernel.harmonic_approximation(world.n_answers, world.missing, on_missing)
@@ -151,12 +154,13 @@ def logarithmic_approximation(world: OpenWorld, strength: ArrayLike) -> Logarith
 
 
 def question_variance(world: OpenWorld, measure: Any, strength: ArrayLike, *, average: Average = "labels") -> Floats:
-    r"""Variance of what one question adds to an average; that of an average over n questions is an n-th of it.
+    r"""Variance of the contribution of one question to an average; divided by n, the variance over n questions.
 
-    Over questions it is exact for any n. The average over labels is a ratio of sums over questions, and its variance is
-    that of the ratio's linear part, with errors of the order of 1 / n^2. Questions are those with a label.
+    Only questions with a label count. For the average over questions the variance is exact for any n. The average over
+    labels is a ratio of sums over questions. Its variance is that of the linear part of the ratio, with an error of
+    order 1 / n^2.
 
-    Parameters and errors are those of :func:`expected_score`, but that the lemma has no variance.
+    Parameters and errors are those of :func:`expected_score`, except that the lemma has no variance.
 
     Returns
     -------
@@ -173,7 +177,7 @@ def question_variance(world: OpenWorld, measure: Any, strength: ArrayLike, *, av
 def mean_variance(
     world: OpenWorld, measure: Any, strength: ArrayLike, n_questions: int, *, average: Average = "labels"
 ) -> Floats:
-    """Variance of a score over ``n_questions`` questions with a label: :func:`question_variance` divided by it.
+    """Variance of a score over ``n_questions`` questions with a label: :func:`question_variance` / ``n_questions``.
 
     Examples
     --------
@@ -195,21 +199,22 @@ def wrong_order_probability(
 ) -> float:
     r"""Probability that the stronger of two systems gets the lower score.
 
-    The difference of the scores is taken as normal, with its exact mean and variance:
-    :math:`\Phi(-\Delta \sqrt{n / V})`, :math:`V = V_1 + V_2 - 2 C`. What is wrong with that falls with the square
-    root of the number of questions, by the theorem of Berry and Esseen.
+    It is :math:`\Phi(-\Delta \sqrt{n / V})` with :math:`V = V_1 + V_2 - 2 C`. This approximates the difference of the
+    scores by a normal distribution with the mean and variance of the difference. By the theorem of Berry and Esseen,
+    the error is of order :math:`1 / \sqrt{n}` in the number n of questions.
 
     Parameters
     ----------
     world, measure, average
-        As in :func:`expected_score`, but for the lemma.
+        As in :func:`expected_score`, except that the average "lemma" is not possible.
     weaker, stronger : float
         Strengths of the two systems, which find answers independently of each other.
     n_questions : int
         Questions with a label.
     shared_labels : bool
-        Both are scored on the same labels, as is usual: some sets of labels are good for both, so their scores
-        vary together by C, and the order is safer. False: each is scored on labels of its own, C = 0.
+        True: both systems are scored on the same labels, as is usual. Some sets of labels then favour both systems, so
+        their scores have the covariance C, and a wrong order is less likely. False: each system is scored on labels of
+        its own, and C is 0.
 
     Returns
     -------
@@ -218,7 +223,7 @@ def wrong_order_probability(
     Raises
     ------
     KgtrecError
-        If the strengths are not in ascending order; else as :func:`expected_score`.
+        If the strengths are not in ascending order; otherwise as in :func:`expected_score`.
 
     Examples
     --------
@@ -244,7 +249,9 @@ def questions_needed(
     average: Average = "labels",
     shared_labels: bool = True,
 ) -> int:
-    r"""How many questions keep :func:`wrong_order_probability` at or below p: :math:`\lceil V (z_p / \Delta)^2 \rceil`.
+    r"""Least number of questions for a :func:`wrong_order_probability` of at most p.
+
+    It is :math:`\lceil V (z_p / \Delta)^2 \rceil`.
 
     Parameters
     ----------
@@ -283,18 +290,19 @@ def questions_needed_by_logarithm(
 ) -> int:
     r"""The published number of questions: :math:`N_q \ge 2 V (\beta l (N + 1) z_p / \Delta l)^2`.
 
-    It takes MRR's slope as that of its logarithm, both systems' variances as equal, and their labels as independent.
+    It assumes that the slope of MRR is that of its logarithm, that both systems have the same variance, and that they
+    are scored on independent labels.
 
     Parameters
     ----------
     world : OpenWorld
         Without correlation.
     strength, gap : float
-        l of the systems, and how far they are apart, :math:`\Delta l`.
+        l of the systems, and the difference of their strengths, :math:`\Delta l`.
     p : float
         Probability of a wrong order, in (0, 0.5).
     variance : float, optional
-        V, of a question's MRR; :func:`question_variance` over questions unless given.
+        V, the variance of a question's MRR. Default: :func:`question_variance` over questions.
 
     Returns
     -------
@@ -323,7 +331,7 @@ def questions_needed_by_logarithm(
 
 
 def correlation_range(missing: float, strength: ArrayLike) -> tuple[Floats, Floats]:
-    """Least and greatest correlation between "missing" and "found" that there can be.
+    """Least and greatest possible correlation between "missing" and "found".
 
     Returns
     -------
@@ -352,8 +360,8 @@ def _moments(world: OpenWorld, measure: Any, strength: Floats, average: Average)
     weights = weights_of(measure)[1]
     if _known(average) == "lemma":
         raise KgtrecError(
-            'expected average="labels" or "questions", found "lemma": it counts questions that have no label, and so '
-            "no score that could vary"
+            'expected average="labels" or "questions", found "lemma": it includes questions without a label, which '
+            "have no score and so no variance"
         )
     apart = strengths_apart(world, strength)
     return kernel.moments(weights, world.n_answers, world.missing, *apart, per_label=average == "labels")
@@ -362,7 +370,7 @@ def _moments(world: OpenWorld, measure: Any, strength: Floats, average: Average)
 def _difference(
     world: OpenWorld, measure: Any, weaker: float, stronger: float, average: Average, *, shared_labels: bool
 ) -> tuple[float, float]:
-    """Mean and variance of what one question adds to the difference of two systems' scores."""
+    """Mean and variance of the contribution of one question to the difference of two systems' scores."""
     strength = strengths_of([weaker, stronger])
     if not strength[0] < strength[1]:
         raise KgtrecError(
@@ -376,24 +384,20 @@ def _difference(
 
 
 def _known(average: Average) -> Average:
-    if average not in get_args(Average):
-        raise KgtrecError(
-            f"expected average to be labels, questions or lemma, found {average!r}"
-            f"{nearest(str(average), get_args(Average))}"
-        )
+    one_of("average to be one of", average, get_args(Average))
     return average
 
 
 def _whole_questions(variance: float, scale: float) -> int:
-    """The least whole number of at least ``variance * scale**2``, and 1."""
+    """``variance * scale**2`` rounded up, and at least 1."""
     number = variance * scale * scale
     if not math.isfinite(number):
-        raise KgtrecError("expected two systems further apart: more questions are needed than a number can tell")
+        raise KgtrecError("expected a larger difference between the two systems: the number of questions overflows")
     return max(1, math.ceil(number))
 
 
 def wrong_order_quantile(p: float) -> float:
-    """What a standard normal variable exceeds with probability p of a wrong order; an error unless 0 < p < 0.5."""
+    """Upper p-quantile of the standard normal distribution, for a probability p of a wrong order in (0, 0.5)."""
     from scipy.special import ndtri
 
     if not (is_number(p) and 0 < p < 0.5):

@@ -1,4 +1,4 @@
-"""Measures as functions of an answer's rank, and strengths of systems, as callers give them."""
+"""Measures as functions of an answer's rank, and strengths of systems: the checks of arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgtrec.openworld.open_world import OpenWorld
 
 Floats = NDArray[np.float64]
 
-_SLACK = 1e-12  # by which rounding may push a strength out of [0, 1]
+_SLACK = 1e-12  # tolerance: by rounding, a strength may be this far outside of [0, 1]
 
 
 def weights_of(measure: Any, *, bare: bool = True) -> tuple[str, Weights]:
@@ -26,15 +26,15 @@ def weights_of(measure: Any, *, bare: bool = True) -> tuple[str, Weights]:
     ----------
     measure : str, measure or function
         ``"MRR"``, ``"Hits@10"``, ``"logMRR"``, ``"pMRR(p=0.3)"``, with or without ``micro.``; one of PyKEEN's names; or
-        a function from an array of ranks, from 1 on, to an array of what an answer of that rank is worth.
+        a function from an array of 1-based ranks to an array of the values of answers at these ranks.
     bare : bool
-        Whether ``"MRR"`` stands for ``"micro.MRR"``; if not, it is refused, as everywhere that systems are scored.
+        Whether ``"MRR"`` means ``"micro.MRR"``. If False, it is an error, as everywhere that systems are scored.
 
     Raises
     ------
     MeasureError
-        If the measure is not the mean of what single answers are worth, or an answer that is not found would not be
-        worth 0.
+        If the measure is not a mean over answers of a function of their ranks, or if an answer that is not found does
+        not count 0.
 
     Examples
     --------
@@ -58,15 +58,15 @@ def weights_of(measure: Any, *, bare: bool = True) -> tuple[str, Weights]:
         or parsed.record.weighting is not None
     ):
         raise MeasureError(
-            f"{parsed.label}: expected a measure that is the mean of what each answer's rank is worth, with 0 for an "
-            "answer that is not found, such as micro.MRR, micro.Hits@10, micro.logMRR or micro.pMRR(p=0.5), or a "
-            'function of ranks; over questions it is the same measure with average="questions"'
+            f"{parsed.label}: expected a measure that is the mean over answers of a function of the rank, with 0 for "
+            "an answer that is not found, such as micro.MRR, micro.Hits@10, micro.logMRR or micro.pMRR(p=0.5), or a "
+            'function of ranks; for the mean over questions use the same measure with average="questions"'
         )
     return parsed.label, parsed
 
 
 def named_weights(measures: Any, *, bare: bool = True) -> dict[str, Weights]:
-    """Several measures by name: one, or an iterable of them; a text may hold several, with blanks between.
+    """Measures by name, from one measure or an iterable of them; a string may hold several, separated by spaces.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def named_weights(measures: Any, *, bare: bool = True) -> dict[str, Weights]:
     for measure in chain.from_iterable(one.split() if isinstance(one, str) else [one] for one in many):
         name, weights = weights_of(measure, bare=bare)
         if name in named and callable(measure):
-            raise MeasureError(f"expected functions of different names, found {name!r} twice")
+            raise MeasureError(f"expected functions with different names, found {name!r} twice")
         named.setdefault(name, weights)
     if not named:
         raise MeasureError("expected at least one measure, found none")
@@ -87,7 +87,7 @@ def named_weights(measures: Any, *, bare: bool = True) -> dict[str, Weights]:
 
 
 def strengths_of(strength: ArrayLike) -> Floats:
-    """(s,) strengths from one or several numbers; an error unless they are within [0, 1]."""
+    """(s,) strengths from one or several numbers; an error if one is outside [0, 1]."""
     try:
         found = np.atleast_1d(np.asarray(strength, np.float64))
     except (TypeError, ValueError):
@@ -101,7 +101,7 @@ def strengths_of(strength: ArrayLike) -> Floats:
 
 
 def strengths_apart(world: OpenWorld, strength: Floats) -> tuple[Floats, Floats]:
-    """Strengths on missing and on labelled answers; an error that tells what correlations there can be.
+    """Strengths on missing and on labelled answers; the error gives the possible correlations.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def _checked(function: Callable[[Any], Any]) -> Weights:
             found = np.asarray(function(ranks), np.float64)
         except TypeError as error:
             raise MeasureError(
-                f"expected a function from an array of ranks to an array of numbers, as numpy's are: {error}"
+                f"expected a function from an array of ranks to an array of numbers, such as numpy's: {error}"
             ) from None
         if found.shape != ranks.shape or not np.isfinite(found).all():
             raise MeasureError(

@@ -1,4 +1,4 @@
-"""Pools that grow by what has been judged so far: the strategy asks for one judgement at a time."""
+"""Pools that depend on the judgements so far: the strategy asks for one judgement at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import KgtrecError, nearest
+from kgtrec.errors import KgtrecError, one_of
 from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys, best_arm, rewarded
 from kgtrec.kernels.sampling.random_order import mixed
 from kgtrec.pooling.pool_runs import Cut, pool_runs
@@ -28,15 +28,15 @@ _UNASKED = -1
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One triple to be judged next, and why it."""
+    """The triple to be judged next, and why it was chosen."""
 
-    number: int  # from 1: the how-manieth it is
+    number: int  # 1-based position among the asked triples
     head: str
     relation: str
     tail: str
     question: str  # id of the question whose turn it is
-    run: str  # which puts it forward
-    rank: int  # in that run, from 1
+    run: str  # that contributes it
+    rank: int  # in that run, 1-based
 
 
 class _Pending(NamedTuple):
@@ -47,36 +47,36 @@ class _Pending(NamedTuple):
 
 
 class Asker:
-    """Asks for one judgement at a time, and takes the next triple from the run that the answers so far speak for.
+    """Asks for one judgement at a time, and takes the next triple from the run with the best answers so far.
 
-    Every question is a bandit of its own, whose arms are the runs. Questions take turns, in an order drawn from the
-    seed and their ids, or the question of the best arm is next (``turns``). A run puts forward the best-ranked triple
-    that has not been seen at this question. One that was judged already, at the triple's other question, is not asked
-    about again: its verdict counts for the run at once and costs nothing. A doubt ("unsure") counts neither for nor
-    against the run.
+    Every question is a separate bandit, whose arms are the runs. Questions take turns, in a random order that depends
+    on the seed and their ids, or the question of the best arm is next (``turns``). A run offers its best-ranked triple
+    that has not been seen at this question. A triple that was judged already, at its other question, is not asked about
+    again: its verdict counts for the run at once and costs nothing. A doubt ("unsure") counts neither for nor against
+    the run.
 
-    What is asked next depends on the seed, labels, ranks and verdicts alone. So an asker with the same arguments that
-    is given the verdicts (``judged``) stands where the first one stood.
+    The next triple depends only on the seed, labels, ranks and verdicts. So an asker with the same arguments that is
+    given the verdicts (``judged``) continues where the first one stopped.
 
     Parameters
     ----------
     pool : Pool
-        Everything that may be asked about: a depth pool, as deep as the strategy may go.
+        All triples that may be asked about: a depth pool, as deep as the strategy may go.
     strategy : {"mtf", "max-mean", "thompson"}
     budget : int, optional
-        How many triples to ask about; default all.
+        Number of triples to ask about; default all.
     seed : int
     prior : two floats above 0
-        Beta distribution over the chance that a run's next triple is an answer; not for Move-to-Front.
+        Beta distribution of the probability that a run's next triple is an answer; not for Move-to-Front.
     decay : float in [0, 1]
-        How much the past weighs after each verdict on a run's triple: 1 all of it, 0 nothing but the last verdict; not
-        for Move-to-Front.
+        Weight of earlier verdicts after each verdict on a run's triple: 1 keeps all, 0 keeps only the last verdict;
+        not for Move-to-Front.
     turns : {"each", "best"}
         "each": one triple of each question before the second of any. "best": the question whose best run has the
-        highest value, of several the one that was asked least, so that questions with many answers get more of the
-        budget than those with none.
+        highest value, for equal values the one that was asked least, so that questions with many answers get more of
+        the budget than those with none.
     judged : Qrels, optional
-        Verdicts to take instead of asking, where there is one. They count towards the budget.
+        Recorded verdicts, which are used instead of asking. They count towards the budget.
 
     References
     ----------
@@ -101,7 +101,7 @@ class Asker:
     ) -> None:
         _require_options(strategy, budget, prior, decay, turns)
         self._all, self._strategy, self._seed, self._prior = pool, BANDITS[strategy], seed, prior
-        # priorities of Move-to-Front are counts, and only counts make it the strategy of the paper
+        # priorities of Move-to-Front are counts; with anything else it would not be the strategy of the paper
         self._decay = 1.0 if strategy == "mtf" else decay
         self._budget = len(pool) if budget is None else min(budget, len(pool))
         n_questions, n_runs = len(pool.questions), len(pool.runs)
@@ -119,7 +119,7 @@ class Asker:
         pooled = np.unique(pool.question)
         ordered = pooled[np.argsort(mixed(seed, self._question_hash[pooled]), kind="stable")].tolist()
         self._by_best = turns == "best"
-        # whose turn it is, the lowest first: by worth, then by steps so far, then by place in the order
+        # the turns of questions, the lowest first: by value, then by steps so far, then by position in the order
         self._turns = [(self._worth(question), 0, place, question) for place, question in enumerate(ordered)]
         heapify(self._turns)
         self._pending: _Pending | None = None
@@ -133,14 +133,14 @@ class Asker:
         return f"<Asker: {len(self):,} of {self._budget:,} triples judged>"
 
     def __iter__(self) -> Iterator[Asked]:
-        """One triple after the other; each must be answered before the next."""
+        """The triples one after the other; each must be answered before the next."""
         while (asked := self.next()) is not None:
             yield asked
             if self._pending is not None:
                 raise KgtrecError(f"expected an answer to triple {asked.number} before the next one is asked about")
 
     def next(self) -> Asked | None:
-        """What to judge next, the same until it is answered; None when the budget is spent or nothing is left."""
+        """The triple to judge next, the same until it is answered; None when the budget is spent or none is left."""
         if self._pending is None:
             self._pending = self._find()
         if self._pending is None:
@@ -158,17 +158,16 @@ class Asker:
         )
 
     def answer(self, verdict: str | bool) -> None:
-        """The verdict on what :meth:`next` gave last: "Y", "N", "unsure", or whether it is true.
+        """Record the verdict on the triple that :meth:`next` gave last: "Y", "N", "unsure", or a truth value.
 
         Raises
         ------
         KgtrecError
-            If it is another thing, or nothing was asked.
+            If it is anything else, or nothing was asked.
         """
         if isinstance(verdict, bool | np.bool_):
             verdict = VERDICTS[YES if verdict else NO]
-        if verdict not in VERDICTS:
-            raise KgtrecError(f"expected a verdict of {', '.join(VERDICTS)}, found {verdict!r}")
+        one_of("a verdict of", verdict, VERDICTS)
         if self._pending is None:
             raise KgtrecError("expected a triple to be asked about before it is answered; call next()")
         self._settle(self._pending, VERDICTS.index(verdict))
@@ -176,7 +175,7 @@ class Asker:
 
     @property
     def pool(self) -> Pool:
-        """The triples that have a verdict, with all that the runs contributed to them."""
+        """The triples that have a verdict, with all contributions of the runs to them."""
         return self._all.where(self._verdict[self._all.triple] != _UNASKED)
 
     @property
@@ -199,7 +198,7 @@ class Asker:
         return None
 
     def _put_forward(self, question: int) -> _Pending | None:
-        """The triple that the best run for the question puts forward, None when all lists are at their ends."""
+        """The triple that the best run for the question offers, None when all lists are exhausted."""
         best, _ = self._best(question)
         if best < 0:
             return None
@@ -207,7 +206,7 @@ class Asker:
         return _Pending(int(self._all.triple[contribution]), question, best, contribution)
 
     def _best(self, question: int) -> tuple[int, float]:
-        """The best run for the question, and its value; -1 when all lists are at their ends."""
+        """The best run for the question, and its value; -1 when all lists are exhausted."""
         n_runs = len(self._all.runs)
         arms = slice(question * n_runs, (question + 1) * n_runs)
         for arm in range(arms.start, arms.stop):
@@ -219,7 +218,7 @@ class Asker:
         return best, float(value[best])
 
     def _worth(self, question: int) -> float:
-        """Minus the value of the question's best run, where that decides whose turn it is."""
+        """Minus the value of the question's best run, if turns depend on it."""
         return -self._best(question)[1] if self._by_best else 0.0
 
     def _skip_seen(self, arm: int, question: int) -> None:
@@ -230,7 +229,7 @@ class Asker:
         self._next[arm] = place
 
     def _settle(self, pending: _Pending, verdict: int) -> None:
-        """A verdict on a triple that had none."""
+        """Record a verdict on a triple that had none."""
         self._verdict[pending.triple] = verdict
         self._n_asked += 1
         self._credit(pending, verdict)
@@ -239,7 +238,7 @@ class Asker:
             heapreplace(self._turns, (worth, rounds + 1, place, question))
 
     def _credit(self, pending: _Pending, verdict: int) -> None:
-        """What the verdict says of the run that put the triple forward."""
+        """Update the run that offered the triple with the verdict."""
         self._seen[pending.triple, int(self._all.questions.is_head[pending.question])] = True
         self._steps[pending.question] += 1
         if verdict != UNSURE:
@@ -247,7 +246,7 @@ class Asker:
             self._hits[arm] = rewarded(self._hits[arm], float(verdict == YES), self._decay)
             self._misses[arm] = rewarded(self._misses[arm], float(verdict == NO), self._decay)
         if self._by_best:
-            # the question's own steps are all that changes its value, so the others' stay as they are
+            # a question's value changes only by its own steps, so those of the others are unchanged
             _, steps, place, question = self._turns[0]
             heapreplace(self._turns, (self._worth(question), steps + 1, place, question))
 
@@ -269,15 +268,15 @@ def asking(
     judged: Qrels | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Asker:
-    """An asker over the first ``depth`` candidates of each run, without the known and the answers.
+    """An asker over the first ``depth`` candidates of each run, without known triples and answers.
 
     Parameters
     ----------
     collection : Collection
     runs : iterable of Run
-        Of different names; their order does not matter.
+        With different names; their order does not matter.
     depth : int
-        How far down a run may be read.
+        Last rank of a run that may be used.
     cut, questions, known_answers, progress
         As in :func:`kgtrec.pool_runs`.
     strategy, budget, seed, prior, decay, turns, judged
@@ -340,12 +339,12 @@ def replay(
     known_answers: Qrels | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Pool:
-    """The pool that a strategy would have asked for, had people said what ``judged`` says; N of what it does not hold.
+    """The pool that a strategy would have asked for with the verdicts in ``judged``; unjudged triples count as N.
 
     Parameters
     ----------
     judged : Qrels
-        Grades of 1 and more are Y, 0 is N; a triple that either of its questions has as Y is one.
+        Grades of 1 and more are Y, 0 is N; a triple that is Y for either of its questions is Y.
     collection, runs, strategy, budget, depth, cut, seed, prior, decay, turns, questions, known_answers,
     progress
         As in :func:`asking`.
@@ -353,7 +352,7 @@ def replay(
     Returns
     -------
     Pool
-        The triples asked about, with all that the runs contributed to them down to ``depth``.
+        The triples asked about, with all contributions of the runs to them down to ``depth``.
 
     Raises
     ------
@@ -380,25 +379,21 @@ def replay(
 
 
 def replayed(asker: Asker) -> Pool:
-    """What an asker asks about, to its end, if everything that it has no recorded verdict on is N."""
+    """Run an asker to its end, answering N to every triple without a recorded verdict."""
     for _ in asker:
         asker.answer("N")
     return asker.pool
 
 
 def _require_options(strategy: str, budget: int | None, prior: tuple[float, float], decay: float, turns: str) -> None:
-    if strategy not in BANDITS:
-        raise KgtrecError(
-            f"expected a strategy of {', '.join(BANDITS)}, found {strategy!r}{nearest(str(strategy), BANDITS)}"
-        )
+    one_of("a strategy of", strategy, BANDITS)
     if budget is not None and budget < 1:
         raise KgtrecError(f"expected a budget of at least 1 triple, found {budget}")
     if len(prior) != 2 or not all(0 < value < np.inf for value in prior):
         raise KgtrecError(f"expected two numbers above 0 as prior, found {prior}")
     if not 0 <= decay <= 1:
         raise KgtrecError(f"expected a decay from 0 to 1, found {decay}")
-    if turns not in TURNS:
-        raise KgtrecError(f"expected turns of {' or '.join(TURNS)}, found {turns!r}")
+    one_of("turns of", turns, TURNS)
 
 
 def _recorded(pool: Pool, judged: Qrels | None) -> NDArray[np.int8]:

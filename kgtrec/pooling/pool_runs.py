@@ -1,4 +1,4 @@
-"""Runs to a pool: which triples people are asked to judge."""
+"""From runs to a pool: the triples that people are asked to judge."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, nearest, warn, whole_number
+from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
 from kgtrec.evaluation.belonging import Belonging, tell_mixed_runs
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.sampling import fusion
@@ -30,26 +30,26 @@ from kgtrec.kernels.sampling.random_order import mixed, places_by_key
 Cut = Literal["filtered", "raw"]
 CUTS: tuple[Cut, ...] = get_args(Cut)
 DEFAULT_STRATA = ((10, 1.0), (100, 0.1))
-DEFAULT_LEAST = 2  # of each question and stratum; of one alone nobody knows how much it could vary
-_LAST_RANK = int(np.iinfo(np.int32).max)  # that a pool can hold; no run is longer
+DEFAULT_LEAST = 2  # per question and stratum; one alone gives no estimate of the variance
+_LAST_RANK = int(np.iinfo(np.int32).max)  # the largest rank in a pool; no run is longer
 
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """What the runs put in, one row per (run, question, entity), in no particular order."""
+    """The contributions of the runs, one row per (run, question, entity), in no particular order."""
 
-    run: NDArray[np.int32]  # (c,) place in the runs
+    run: NDArray[np.int32]  # (c,) index of the run
     question: NDArray[np.int32]  # (c,) row in the collection's questions
     entity: NDArray[np.int32]  # (c,) row in its entities
-    rank: NDArray[np.int32]  # (c,) from 1
-    score: NDArray[np.float64]  # (c,) in the run; empty where no strategy asks for it
-    is_open: NDArray[np.bool_]  # (c,) False: known already, so that nobody need judge it
+    rank: NDArray[np.int32]  # (c,) 1-based
+    score: NDArray[np.float64]  # (c,) in the run; empty if no strategy needs it
+    is_open: NDArray[np.bool_]  # (c,) False: known already, so that it need not be judged
 
     def __len__(self) -> int:
         return len(self.run)
 
     def where(self, kept: NDArray[np.bool_]) -> Contributions:
-        """Some of them, by a mask."""
+        """Some contributions, by a mask."""
         score = self.score[kept] if len(self.score) else self.score
         return Contributions(
             self.run[kept], self.question[kept], self.entity[kept], self.rank[kept], score, self.is_open[kept]
@@ -58,10 +58,10 @@ class Contributions:
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """All contributions to the distinct (question, entity) pairs of a pool, for a strategy to score the pairs."""
+    """All contributions to the distinct (question, entity) pairs of a pool, by which a strategy scores the pairs."""
 
     found: Contributions
-    pair: NDArray[np.intp]  # (c,) which pair each contribution is to
+    pair: NDArray[np.intp]  # (c,) the pair of each contribution
     pair_question: NDArray[np.int32]  # (n_pairs,)
     options: Mapping[str, float]  # k and p
 
@@ -70,7 +70,7 @@ class Lists:
         return len(self.pair_question)
 
     def list_codes(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """(c,) which list, of a run for a question, each contribution is in; and (n_lists,) how long each is."""
+        """(c,) the list, of a run for a question, of each contribution; and (n_lists,) the length of each list."""
         span = int(self.found.question.max(initial=0)) + 1
         key = self.found.run.astype(np.int64) * span + self.found.question
         _, code, size = np.unique(key, return_inverse=True, return_counts=True)
@@ -87,12 +87,12 @@ class Strategy:
     name: str
     description: str  # one sentence
     source: str  # citation
-    needs_budget: bool = False  # whether it takes a number of triples, or all down to the depth
-    depth: int = 10  # ranks that are looked at unless the user says
+    needs_budget: bool = False  # whether it takes a given number of triples, or all down to the depth
+    depth: int = 10  # default number of ranks
     # (n_pairs,) score of each pair, higher first; None where all down to the depth are taken
     score: Rule | None = None
-    parameters: tuple[str, ...] = ()  # of pool_runs, that it alone reads
-    takes_turns: bool = True  # whether questions take turns to give their best; else the best of all of them are first
+    parameters: tuple[str, ...] = ()  # of pool_runs, that only this strategy uses
+    takes_turns: bool = True  # whether questions take turns to give their best; else the best of all are first
     interactive: bool = False  # asks for one judgement at a time: kgtrec.pooling.interactive
 
 
@@ -124,7 +124,7 @@ _STRATEGIES = (
     Strategy("depth", "All candidates down to a depth, of every run and question.", "Zhou et al. 2022, section 4"),
     Strategy(
         "take",
-        "A budget of triples, those of the least rank first; by question, if wanted.",
+        "A budget of triples, those of the lowest rank first; by question, if wanted.",
         "Cormack, Palmer, Clarke 1998",
         needs_budget=True,
         depth=100,
@@ -143,7 +143,7 @@ _STRATEGIES = (
     ),
     Strategy(
         "borda",
-        "A budget of triples, by the sum of Borda's points over the runs.",
+        "A budget of triples, by the sum of Borda points over the runs.",
         "Aslam, Montague 2001",
         needs_budget=True,
         depth=100,
@@ -151,7 +151,7 @@ _STRATEGIES = (
     ),
     Strategy(
         "combsum",
-        "A budget of triples, by the sum of the scores, stretched to 0..1 in each list.",
+        "A budget of triples, by the sum of the scores, scaled to 0..1 in each list.",
         "Fox, Shaw 1994; Lee 1997",
         needs_budget=True,
         depth=100,
@@ -209,8 +209,7 @@ def strategy_of(name: str) -> Strategy:
     KgtrecError
         If there is none.
     """
-    if name not in STRATEGIES:
-        raise KgtrecError(f"expected a strategy of {', '.join(STRATEGIES)}, found {name!r}{nearest(name, STRATEGIES)}")
+    one_of("a strategy of", name, STRATEGIES)
     return STRATEGIES[name]
 
 
@@ -232,48 +231,48 @@ def pool_runs(
     least: int = DEFAULT_LEAST,
     progress: Callable[[int], None] | None = None,
 ) -> Pool:
-    """The triples to be judged, and which run put each in at which rank.
+    """The triples to be judged, and which run contributed each at which rank.
 
-    Every run is ranked by score, equal scores by a hash of seed, question and entity label, so that a pool hangs
-    neither on the order of runs or lines nor on how entities are sorted. Known triples are never in, and neither are
-    the answers, which are judged already; but answers keep their rank.
+    Every run is ranked by score, equal scores by a hash of seed, question and entity label, so that a pool depends
+    neither on the order of runs or lines nor on the order of entities. Known triples are never included, and neither
+    are the answers, which are judged already; but answers keep their rank.
 
     Parameters
     ----------
     collection : Collection
     runs : Run or iterable of Run
-        Of different names; read one at a time, and only what is put in is kept.
+        With different names; read one at a time, and only contributions are kept.
     strategy : {"depth", "take", "rrf", "borda", "combsum", "rbp", "stratified"}
         See ``STRATEGIES``. With a budget, each question's candidates are ordered by the strategy's score, the questions
         take turns, and the first distinct triples are pooled; ``take`` goes down the ranks of all questions together
         instead. The interactive strategies need judgements: see :mod:`kgtrec.pooling.interactive`.
     depth : int, optional
-        Last rank that is looked at. Default: 10 for ``depth``, 100 for others.
+        Last rank that is used. Default: 10 for ``depth``, 100 for others.
     budget : int, optional
         How many triples; for the strategies that need it.
     cut : {"filtered", "raw"}
-        Whether known triples leave the lists before ranks are given, or only afterwards: Zhou et al. (2022) did the
-        latter, which leaves questions with little or nothing in the pool where the runs know their training data well.
+        Whether known triples are removed from the lists before ranks are given, or only afterwards: Zhou et al. (2022)
+        did the latter, which leaves few or no triples for questions where the runs reproduce their training data well.
     questions : (n,) int array, optional
         Rows of the collection's questions that are pooled for. Default: all.
     known_answers : Qrels, optional
-        The answers known before, under the collection's vocabularies. Default: those of its qrels. If these are only
-        some of them, the others count as known.
+        The answers known before, with the collection's vocabularies. Default: those of its qrels. If these are only
+        some of them, the others count as known triples.
     seed : int
-        Of ties, of the turns of questions and of samples.
+        Random seed of the order of ties, of the turns of questions and of samples.
     by_question : bool
-        Of ``take``: the questions take turns, so that one with few candidates of low rank gives as many as others.
+        For ``take``: the questions take turns, so that one with few candidates of low rank gives as many as others.
     k : float
-        Of reciprocal rank fusion.
+        For reciprocal rank fusion.
     p : float
-        Of rank-biased precision.
+        For rank-biased precision.
     strata : sequence of (last rank, fraction)
-        Of ``stratified``: what share of each question's triples of least rank so far is sampled. A triple of two
-        questions is drawn with the one where its rank is the least.
+        For ``stratified``: the share of each question's triples whose lowest rank is in the stratum that is sampled. A
+        triple of two questions is sampled with the one where its rank is lowest.
     least : int
-        Of ``stratified``: how many triples of each question and stratum are sampled at least.
+        For ``stratified``: the lowest number of triples to sample from each question and stratum.
     progress : function, optional
-        Is called with 1 after each run.
+        Called with 1 after each run.
 
     Returns
     -------
@@ -282,9 +281,9 @@ def pool_runs(
     Raises
     ------
     KgtrecError
-        If an option is wrong, there is no run, or two share a name.
+        If an option is invalid, there is no run, or two have one name.
     CollectionError
-        If a run has no question or no entity of the collection.
+        If a run has no question or no entity in common with the collection.
 
     Warns
     -----
@@ -342,17 +341,17 @@ def pool_runs(
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Which candidates of the collection's questions are open, and what their labels hash to."""
+    """Which candidates of the collection's questions are open, and the hashes of their labels."""
 
     collection: Collection
     rows: NDArray[np.int32]  # (n,) the questions pooled for, ascending
-    known: PairSet  # pairs that are no candidates
+    known: PairSet  # pairs that are not candidates
     answers: NDArray[np.int64]  # (m,) keys of the triples that are answers, ascending
     question_hash: NDArray[np.uint64]  # (questions,) of the labels
     entity_hash: NDArray[np.uint64]  # (entities,)
 
     def triples(self, question: NDArray[np.int32], entity: NDArray[np.int32]) -> Triples:
-        """(n,) what each (question, entity) says."""
+        """(n,) the triple of each (question, entity)."""
         return self.collection.questions.triples(question, entity)
 
     def keys(self, found: Contributions) -> NDArray[np.int64]:
@@ -362,7 +361,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What all runs put in, down to a depth, before a strategy chooses."""
+    """The contributions of all runs, down to a depth, before a strategy chooses."""
 
     candidates: Candidates
     names: tuple[str, ...]  # of the runs, in byte order
@@ -411,14 +410,14 @@ def gather(
     only_open: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Gathered:
-    """What each run puts in down to ``depth``; see :func:`pool_runs` for the parameters.
+    """The contributions of each run down to ``depth``; see :func:`pool_runs` for the parameters.
 
     Parameters
     ----------
     keep_scores : bool
         Keep the scores of runs too.
     only_open : bool
-        Leave out what is known or answered; otherwise it is marked, and takes part in the lists.
+        Leave out known triples and answers; otherwise they are marked, and are part of the lists.
     """
     rows = _require_rows(questions, len(collection.questions))
     candidates = _candidates(collection, rows, collection.qrels if known_answers is None else known_answers)
@@ -466,7 +465,7 @@ def _contributions(run: Run, candidates: Candidates, depth: int, cut: Cut, seed:
     question_of = _codes(run, run.questions, collection.questions.ids, "question")
     entity_of = _codes(run, run.entities, collection.entities, "entit", one="y", more="ies")
     is_asked = np.zeros(len(collection.questions) + 1, np.bool_)
-    is_asked[candidates.rows] = True  # the last place is that of code -1
+    is_asked[candidates.rows] = True  # the last element is that of code -1
     first = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]])[: len(run)]
     length = np.diff(np.append(first, len(run)))
     kept = is_asked[question_of[run.question[first]]]
@@ -517,7 +516,7 @@ def _candidates(collection: Collection, rows: NDArray[np.int32], known_answers: 
     hashes = label_hashes(asked.ids), label_hashes(asked.entities)
     answer, own = qrels.grade >= 1, known_answers.grade >= 1
     known_pairs = PairSet(known_answers.question[own], known_answers.entity[own], n_entities)
-    # answers that are no known answers are positive already, though not of this campaign: they are known
+    # other answers than the known answers are positive too, though not from this campaign: they are known
     others = answer & ~known_pairs.holds(qrels.question, qrels.entity)
     pairs = PairSet(
         np.concatenate([known.question, qrels.question[others]]),
@@ -548,15 +547,15 @@ def _part_of(questions: Questions, rows: NDArray[np.int32]) -> Questions:
 
 
 def known_answers_of(pool: Pool, collection: Collection, known_answers: Qrels | None = None) -> Qrels:
-    """The answers known before anybody is asked, of the pool's questions and under their ids.
+    """The answers known before the campaign, for the pool's questions and with their ids.
 
     Parameters
     ----------
     pool : Pool
     collection : Collection
-        That the pool was made for.
+        For which the pool was made.
     known_answers : Qrels, optional
-        As :func:`pool_runs` was given.
+        As given to :func:`pool_runs`.
     """
     known_answers = collection.qrels if known_answers is None else known_answers
     row = pool.questions.ids.encode(collection.questions.ids.labels)[known_answers.question]
@@ -567,25 +566,25 @@ def known_answers_of(pool: Pool, collection: Collection, known_answers: Qrels | 
 
 
 def known_answers_of_triples(collection: Collection, triples: Triples) -> tuple[NDArray[np.int32], Qrels]:
-    """The questions that some triples answer, and these answers as qrels: what a pool for those triples begins with.
+    """The questions that some triples answer, and these answers as qrels: the input of a pool for those triples.
 
     Parameters
     ----------
     collection : Collection
     triples : Triples
-        Each once or more, under any vocabularies, with labels of entities also where the collection has ids for them.
+        May be repeated, with any vocabularies, and with labels of entities also if the collection has ids for them.
 
     Returns
     -------
     questions : (n,) int array
         Rows of the collection's questions, ascending.
     known_answers : Qrels
-        Under the collection's vocabularies, every grade 1.
+        With the collection's vocabularies, every grade 1.
 
     Raises
     ------
     CollectionError
-        If a triple's head or tail question is not the collection's.
+        If a triple's head or tail question is not in the collection.
     """
     asked = collection.questions
     names = asked.entities if triples.entities is asked.entities else entity_names(collection)
@@ -641,7 +640,7 @@ def _scored_pairs(gathered: Gathered, rule: Rule, options: Mapping[str, float]) 
 
 
 def _first_triples(gathered: Gathered, pairs: _Pairs, seed: int, budget: int, takes_turns: bool) -> NDArray[np.int64]:
-    """Keys of the first ``budget`` distinct triples, ascending: the best of all, or the questions' best in turns."""
+    """Keys of the first ``budget`` distinct triples, ascending: the best of all, or of each question in turn."""
     candidates = gathered.candidates
     tie = mixed(seed, candidates.question_hash[pairs.question], candidates.entity_hash[pairs.entity])
     if takes_turns:
@@ -677,9 +676,8 @@ def _sample(
 def _require_options(
     strategy: Strategy, depth: int | None, budget: int | None, cut: str, k: float, p: float, seed: int
 ) -> int:
-    """The depth, once all options are found to be right."""
-    if cut not in CUTS:
-        raise KgtrecError(f"expected cut to be one of {', '.join(CUTS)}, found {cut!r}{nearest(cut, CUTS)}")
+    """The depth, after a check of all options."""
+    one_of("cut to be one of", cut, CUTS)
     depth = strategy.depth if depth is None else depth
     depth = whole_number("depth", depth, 1)
     if strategy.needs_budget:
@@ -692,7 +690,7 @@ def _require_options(
     if not 0 <= k < np.inf:
         raise KgtrecError(f"expected k of reciprocal rank fusion to be 0 or more, found {k}")
     if not 0 <= p < 1:
-        raise KgtrecError(f"expected p of rank-biased precision in 0 to 1, 1 excluded, found {p}")
+        raise KgtrecError(f"expected p of rank-biased precision from 0 to below 1, found {p}")
     whole_number("seed", seed, least=None)
     return min(depth, _LAST_RANK)
 

@@ -1,10 +1,9 @@
-"""A pool -> how large it is, and what each run has put in."""
+"""The size of a pool, and the contributions of each run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,61 +16,33 @@ from kgtrec.data.table import Column, Table
 from kgtrec.errors import counted
 from kgtrec.kernels.integer_keys import distinct
 
-_EACH = 10  # ranks that have a line of their own; those below share one, in steps of 1, 2 and 5 times a power of ten
+_EACH = 10  # ranks with a line of their own; those below are grouped, in steps of 1, 2 and 5 times a power of ten
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoolSummary:
-    """Counts of a pool; triples are distinct wherever they are counted."""
+    """Counts of a pool; every triple is counted once."""
 
     triples: int
-    stood_for: float  # how many triples there were to sample from; that of triples where nothing was sampled
+    stood_for: float  # number of triples before sampling; equal to that of triples without sampling
     contributions: int
     questions: int
-    known_answers: int  # triples that were known before to answer them
-    empty_questions: int  # with nothing in the pool
-    per_question: tuple[int, float, int]  # least, median and largest number of triples of a question
-    new_by_depth: NDArray[np.int64]  # (d,) triples whose least rank is 1, 2, ...
+    known_answers: int  # triples of the answers known before
+    empty_questions: int  # without a triple in the pool
+    per_question: tuple[int, float, int]  # smallest, median and largest number of triples of a question
+    new_by_depth: NDArray[np.int64]  # (d,) triples whose lowest rank is 1, 2, ...
     automatic: Mapping[str, int]  # rule -> triples judged N by it
     runs: tuple[str, ...]
     families: tuple[str, ...]  # per run, "" for none
-    size: NDArray[np.int64]  # (r,) triples that each run put in
-    unique: NDArray[np.int64]  # (r,) those that no other run did
-    shared: NDArray[np.int64]  # (r, r) triples that both runs put in; on the diagonal, size
-    by_runs: NDArray[np.int64]  # (r,) triples that 1, 2, ... runs put in
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, for JSON."""
-        least, median, most = self.per_question
-        return {
-            "triples": self.triples,
-            "stood_for": self.stood_for,
-            "contributions": self.contributions,
-            "questions": self.questions,
-            "seeds": self.known_answers,
-            "empty_questions": self.empty_questions,
-            "triples_per_question": {"min": least, "median": median, "max": most},
-            "new_by_depth": self.new_by_depth.tolist(),
-            "triples_by_number_of_runs": self.by_runs.tolist(),
-            "automatic": dict(self.automatic),
-            "runs": [
-                {
-                    "run": run,
-                    "family": family,
-                    "triples": int(size),
-                    "unique": int(unique),
-                    "shared": dict(zip(self.runs, shared.tolist(), strict=True)),
-                }
-                for run, family, size, unique, shared in zip(
-                    self.runs, self.families, self.size, self.unique, self.shared, strict=True
-                )
-            ],
-        }
+    size: NDArray[np.int64]  # (r,) triples that each run contributed
+    unique: NDArray[np.int64]  # (r,) those that no other run contributed
+    shared: NDArray[np.int64]  # (r, r) triples that both runs contributed; on the diagonal, size
+    by_runs: NDArray[np.int64]  # (r,) triples that 1, 2, ... runs contributed
 
     def tables(self) -> tuple[Table, ...]:
-        """``size``, what each rank (``ranks``) and run (``runs``) adds; of several runs ``overlap`` and ``agreement``.
+        """``size``, what each rank (``ranks``) and run (``runs``) adds; for several runs ``overlap`` and ``agreement``.
 
-        The last two tell what share of its triples each run has in common with each other one, and how many triples
+        The last two show the share of its triples that each run has in common with each other one, and how many triples
         are from 1, 2, ... runs.
         """
         share = Column("share", form="share", digits=1)
@@ -158,7 +129,7 @@ def summarise_pool(
     automatic: Automatic | None = None,
     known_answers: Qrels | None = None,
 ) -> PoolSummary:
-    """Count what a pool holds.
+    """Count the triples of a pool.
 
     Parameters
     ----------
@@ -168,7 +139,7 @@ def summarise_pool(
     automatic : Automatic, optional
         Which of its triples are judged N without a person.
     known_answers : Qrels, optional
-        The answers known before, under the vocabularies of the pool's questions.
+        The answers known before, with the vocabularies of the pool's questions.
 
     Examples
     --------
@@ -218,15 +189,15 @@ def summarise_pool(
 
 
 def _n_triples(pool: Pool, qrels: Qrels) -> int:
-    """How many triples the answers make; the same one may answer both of its questions."""
+    """How many triples the answers make; one triple may answer both of its questions."""
     answer = qrels.grade >= 1
     return len(distinct(pool.questions.triples(qrels.question[answer], qrels.entity[answer]).keys()))
 
 
 def shared_triples(is_from: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(runs, runs) how many triples both of two runs put in, of (runs, n) :attr:`Pool.is_from`.
+    """(runs, runs) how many triples both of two runs contributed, from (runs, n) :attr:`Pool.is_from`.
 
-    One row at a time, so that no more than the table itself is held.
+    One row at a time, so that no more memory than for the table itself is needed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pooled triples that nobody need be asked about: of the wrong types, or second answers where there is only one."""
+"""Pooled triples that need no person: with wrong types, or second answers to questions with one answer."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.table import Column, Table
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import CollectionError, KgtrecError, nearest, warn
+from kgtrec.errors import CollectionError, KgtrecError, one_of, warn
 from kgtrec.kernels.triples.types import UNFIT, UNKNOWN_ENTITY, UNKNOWN_SLOT, fits_observed, fits_types
 
 WAYS = ("types", "category")
-#: what `automatic.tsv` calls each rule, in the order in which they are tried: a triple has the first that takes it
+#: names of the rules in `automatic.tsv`, in the order in which they are tried: a triple has the first that applies
 RULES = (
     "head type",
     "tail type",
@@ -47,45 +47,45 @@ def judge_trivial(
     r"""Which triples of a pool are judged N without a person, and by which rule.
 
     ``head type``, ``tail type``
-        The entity has known types, and none of them is one that this side of the relation takes.
+        The entity has known types, and this side of the relation takes none of them.
     ``observed head type``, ``observed tail type``
-        The entity stands in train, but nowhere where those stand too that stand at this side of the relation:
-        with :math:`F(s)` the entities that train has at side s of a relation, there is no side a of any relation that
-        the entity fills with :math:`|F(a) \cap F(s)| > \text{share} \cdot |F(s)|`.
+        The entity occurs in train, but shares no side of a relation with the entities at this side: with :math:`F(s)`
+        the entities that train has at side s of a relation, there is no side a of any relation that the entity fills
+        with :math:`|F(a) \cap F(s)| > \text{share} \cdot |F(s)|`.
     ``1-1 head question``, ``1-N head question``, ``1-1 tail question``, ``N-1 tail question``
-        The triple would be a second answer to a question that its relation's category says has one. The question must
-        be one that was pooled for, and have an answer already, judged or known. From which of its two questions the
-        triple was pooled does not matter: that it would be a second answer is said of the triple.
+        The triple would be a second answer to a question that has one answer by its relation's category. The question
+        must be one that was pooled for, and have an answer already, judged or known. It does not matter for which of
+        its two questions the triple was pooled.
 
-    A triple that several rules take has the first of :data:`RULES`.
+    A triple to which several rules apply has the first of :data:`RULES`.
 
     Parameters
     ----------
     pool : Pool
     collection : Collection
-        The one that was pooled for.
+        For which the pool was made.
     by : sequence of {"types", "category"}
     entity_types, relation_types : EntityTypes, RelationTypes, optional
-        For "types"; both or neither. Their entities are named as in the triples that the collection was made of.
+        For "types"; both or neither. Their entities are named as in the triples that the collection was made from.
     observed : bool
-        For "types": take the types that train shows, instead of those of files or, if there are any, as well.
+        For "types": use the types observed in train, in addition to those of files, if any.
     share : float, 0 <= share < 1
-        Of the observed types: how many of those that stand at this side of the relation must also stand where the
-        entity does. At 0 one of them will do.
+        For observed types: the share of the entities at this side of the relation that must also occur at a side of the
+        entity. At 0 one entity is enough.
 
     Returns
     -------
     Automatic
         One rule, or none, per triple of the pool. An entity or a relation without types is never the reason; how many
-        there are is warned of (see :func:`count_untyped`).
+        there are is warned of.
 
     Raises
     ------
     KgtrecError
-        If a way is unknown, or types are asked for and none are given.
+        If a way is unknown, or types are needed and none are given.
     CollectionError
-        If the pool is not of this collection, or the types have no entity, relation or type in common with it or with
-        each other.
+        If the pool is not from this collection, or the types have no entity, relation or type in common with it or
+        with each other.
 
     References
     ----------
@@ -115,7 +115,7 @@ def judge_trivial(
     rule = np.full(len(triples), -1, np.int8)
 
     def apply(names: Sequence[str], taken: NDArray[np.bool_]) -> None:
-        """(len(names), n) which triples each rule takes; earlier rules have taken theirs."""
+        """(len(names), n) the triples of each rule, without those of earlier rules."""
         for name, mask in zip(names, taken, strict=True):
             rule[mask & (rule < 0)] = RULES.index(name)
 
@@ -133,8 +133,9 @@ def judge_trivial(
         if found.triples:
             what = "observed types" if names == _BY_TRAIN else "known types"
             warn(
-                f"{found.triples:,} of {len(pool):,} triples could not be held against {what} at both ends, which is "
-                f"no reason to judge them N: {found.entities:,} entities and {found.relations:,} relations have none"
+                f"{found.triples:,} of {len(pool):,} triples could not be checked against {what} on both sides, "
+                f"which is not a reason to judge them N: {found.entities:,} entities and {found.relations:,} "
+                "relations have none"
             )
     used = np.unique(rule[rule >= 0])
     return Automatic(_recoded(rule, used), tuple(RULES[code] for code in used))
@@ -142,36 +143,22 @@ def judge_trivial(
 
 @dataclass(frozen=True, slots=True)
 class Untyped:
-    """How much of a pool could not be held against types, for want of them."""
+    """How much of a pool could not be checked against types, since they are missing."""
 
     triples: int  # with an entity or a side of the relation without types
     entities: int  # pooled ones without types
     relations: int  # pooled ones with a side without types
 
 
-def count_untyped(
-    pool: Pool,
-    collection: Collection,
-    *,
-    entity_types: EntityTypes | None = None,
-    relation_types: RelationTypes | None = None,
-) -> Untyped:
-    """How much of a pool has no types, out of files, or as train shows them where there are no files."""
-    triples = _under(collection, pool)
-    if entity_types is not None and relation_types is not None:
-        return _untyped(triples, _fits_files(triples, collection, entity_types, relation_types))
-    return _untyped(triples, _fits_train(triples, collection.train, 0.0))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class TrivialCounts:
-    """How many triples of a pool each rule takes: what a dry run shows."""
+    """How many triples of a pool each rule applies to: the result of a dry run."""
 
     pooled: int  # triples in the pool
     counts: pa.Table  # see :func:`trivial_counts`
 
     def tables(self) -> tuple[Table, ...]:
-        """``rules``, how many triples each of them takes, and ``relations``, how many of each relation.
+        """``rules``, how many triples each of them applies to, and ``relations``, how many of each relation.
 
         Examples
         --------
@@ -193,14 +180,14 @@ class TrivialCounts:
 
 
 def trivial_counts(pool: Pool, automatic: Automatic) -> TrivialCounts:
-    """How many triples each rule takes of each relation.
+    """How many triples of each relation each rule applies to.
 
     Returns
     -------
     TrivialCounts
-        Its ``counts`` with columns ``rule``, ``relation``, ``triples`` (taken), ``pooled`` (of that relation, in all);
-        one row per rule and relation of which it takes any; rules in their order, then most triples first, then by
-        label.
+        Its ``counts`` with columns ``rule``, ``relation``, ``triples`` (of the rule), ``pooled`` (all of that
+        relation); one row per rule and relation with any triples; rules in their order, then most triples first, then
+        by label.
     """
     relation = pool.triples.relation
     pooled = np.bincount(relation, minlength=len(pool.triples.relations))
@@ -225,12 +212,11 @@ def _checked_ways(
 ) -> tuple[str, ...]:
     named = (by,) if isinstance(by, str) else tuple(by)
     for way in named:
-        if way not in WAYS:
-            raise KgtrecError(f"expected ways among {', '.join(WAYS)}, found {way!r}{nearest(str(way), WAYS)}")
+        one_of("ways among", way, WAYS)
     some = [types is not None for types in given]
     if some[0] != some[1]:
         missing = "relations" if some[0] else "entities"
-        raise KgtrecError(f"expected types of both entities and relations, found none of {missing}; give both")
+        raise KgtrecError(f"expected types of both entities and relations, found no types of {missing}; give both")
     if "types" in named and not some[0] and not observed:
         raise KgtrecError(
             "expected types of entities and relations, found none; give both, or take the types observed in train"
@@ -241,7 +227,7 @@ def _checked_ways(
 
 
 def _under(collection: Collection, pool: Pool) -> Triples:
-    """The pool's triples under the vocabularies of the collection."""
+    """The pool's triples with the vocabularies of the collection."""
     triples = pool.triples
     if triples.entities.same_as(collection.entities) and triples.relations.same_as(collection.relations):
         return triples
@@ -259,7 +245,7 @@ def _under(collection: Collection, pool: Pool) -> Triples:
 
 
 def _slots(triples: Triples) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(n,) one number per relation and side: that of the head, and that of the tail."""
+    """(n,) one number per relation and side: those of the head, and those of the tail."""
     head = triples.relation.astype(np.int64) * 2
     return head, head + 1
 
@@ -267,7 +253,7 @@ def _slots(triples: Triples) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _fits_files(
     triples: Triples, collection: Collection, entity_types: EntityTypes, relation_types: RelationTypes
 ) -> NDArray[np.int8]:
-    """(2, n) whether head and tail fit by the types of files, as `kgtrec.kernels.triples.types` answers."""
+    """(2, n) whether head and tail fit by the types of files, in the codes of `kgtrec.kernels.triples.types`."""
     labels = collection.entities if collection.labels is None else collection.labels
     entity = labels.encode(entity_types.entities.labels)[entity_types.entity]
     relation = collection.relations.encode(relation_types.relations.labels)[relation_types.relation]
@@ -309,7 +295,7 @@ def _require_common(
 
 
 def _fits_train(triples: Triples, train: Triples, share: float) -> NDArray[np.int8]:
-    """(2, n) whether head and tail fit by the types that train shows, as `kgtrec.kernels.triples.types` answers."""
+    """(2, n) whether head and tail fit by the types in train, in the codes of `kgtrec.kernels.triples.types`."""
     head, tail = _slots(triples)
     seen = np.concatenate([train.head, train.tail]), np.concatenate(_slots(train))
     answers = fits_observed(
@@ -323,7 +309,7 @@ def _fits_train(triples: Triples, train: Triples, share: float) -> NDArray[np.in
 
 
 def _untyped(triples: Triples, answers: NDArray[np.int8]) -> Untyped:
-    """``answers`` is (2, n), of head and tail."""
+    """``answers`` is (2, n), for head and tail."""
     ends = np.array([triples.head, triples.tail])
     no_slot = np.any(answers == UNKNOWN_SLOT, axis=0)
     return Untyped(
@@ -334,7 +320,7 @@ def _untyped(triples: Triples, answers: NDArray[np.int8]) -> Untyped:
 
 
 def _second_answers(triples: Triples, pool: Pool, collection: Collection) -> NDArray[np.bool_]:
-    """(4, n) whether each triple is a further answer to a question that has one, per rule of `_BY_CATEGORY`."""
+    """(4, n) whether each triple is a second answer to a question with one, per rule of `_BY_CATEGORY`."""
     questions, answered = collection.questions, np.zeros(len(collection.questions), np.bool_)
     answered[collection.qrels.question[collection.qrels.grade >= 1]] = True
     answered[collection.known.question] = True
@@ -347,7 +333,7 @@ def _second_answers(triples: Triples, pool: Pool, collection: Collection) -> NDA
         own = pool.triples.tail if side == "head" else pool.triples.head
         was_asked = pool.questions.rows(is_head, pool.triples.relation, own) >= 0
         row = questions.rows(is_head, triples.relation, anchors[0])
-        has_answer = np.append(answered, False)[row]  # -1, where there is no such question, is the last
+        has_answer = np.append(answered, False)[row]  # -1 (no such question) is the last element
         taken.append((category == CATEGORIES.index(kind)) & was_asked & has_answer)
     return np.array(taken).reshape(len(_BY_CATEGORY), -1)
 
@@ -355,4 +341,4 @@ def _second_answers(triples: Triples, pool: Pool, collection: Collection) -> NDA
 def _recoded(rule: NDArray[np.int8], used: NDArray[np.int8]) -> NDArray[np.int8]:
     place = np.full(len(RULES) + 1, -1, np.int8)
     place[used] = np.arange(len(used), dtype=np.int8)
-    return place[rule]  # -1 is the last place, which stays -1
+    return place[rule]  # -1 is the last element, which stays -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,37 +12,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrays import as_array, require_exact
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import is_frame
 from kgtrec.data.identity import entity_names, entity_places, question_places, warn_of_extra
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import SIDES
 from kgtrec.data.run import Run
 from kgtrec.data.triples import SPLITS
-from kgtrec.errors import CollectionError, KgtrecError, nearest
+from kgtrec.errors import CollectionError, KgtrecError, kind_of, one_of
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.ranking.answer_ranks import NanScoreError, count_above_and_tied
-from kgtrec.kernels.ranking.top_k import top_k
+from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, rows_at, stays_on_device
+from kgtrec.kernels.ranking.top_k import TopK, top_k
 
 Progress = Callable[[int], None]
+#: what shows how far a long piece of work is: description, total, unit to a function that takes how much more is done
+ShowProgress = Callable[[str, int, str], AbstractContextManager[Progress]]
 _BLOCK_BYTES = 64 << 20  # of a whole matrix, this much is ranked at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """What the scores of one system, or of one block of its questions, come to."""
+    """The result of ranking the scores of one system, or of one block of its questions."""
 
     answer_ranks: AnswerRanks
     run: Run | None  # None where no run was asked for (depth 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Plan:
-    """What each question's row of scores is counted for; pairs are keys question * n_entities + entity, ascending."""
+class Plan:
+    """The pairs of each question that are ranked or left out, as keys question * n_entities + entity, ascending."""
 
     placed: NDArray[np.int64]  # pairs that get a row in the answer ranks
     is_answer: NDArray[np.bool_]  # of each placed pair
     aside: NDArray[np.int64]  # pairs that are not counted: answers and filtered ones
     filtered: NDArray[np.int64]  # pairs that are no candidates: known in a split that is filtered by, and no answers
+
+    def of_questions(self, rows: NDArray[np.intp], width: int) -> Plan:
+        """What is counted for some questions, given as rows, among ``width`` entities."""
+        placed, aside, filtered = (np.isin(keys // width, rows) for keys in (self.placed, self.aside, self.filtered))
+        return Plan(self.placed[placed], self.is_answer[placed], self.aside[aside], self.filtered[filtered])
 
 
 def rank_scores(
@@ -54,9 +65,10 @@ def rank_scores(
     filtered_by: Sequence[str] = SPLITS,
     depth: int = 1000,
     judged: Qrels | None = None,
+    sides: Sequence[str] = SIDES,
     progress: Progress | None = None,
 ) -> Ranked:
-    """The exact place of every answer among all candidates, and the run cut at ``depth``, of one system's scores.
+    """The exact rank of every answer among all candidates, and the run cut at ``depth``, from one system's scores.
 
     Parameters
     ----------
@@ -64,9 +76,9 @@ def rank_scores(
         Questions, answers and known triples.
     blocks : iterable of (rows, scores), or (n_questions, n_entities) array
         ``rows``: rows in ``questions``, (n,) int; ``scores``: (n, n_entities), columns as in ``entities``, higher is
-        better. numpy arrays or anything that converts to one, torch tensors on any device included. Every question of
-        the collection must come once, in any order. A whole matrix holds all of ``questions`` in order. The names of
-        a data frame's columns and rows must not contradict the order.
+        better. numpy arrays, anything that converts to one, or torch tensors, which are ranked on the device where
+        they are. Every question of the collection, or of ``sides``, must come once, in any order. A whole matrix holds
+        all of ``questions`` in order. The names of a data frame's columns and rows must not contradict the order.
     questions : Collection, Questions, Topics, DataFrame, or sequence of (side, anchor, relation)
         What the rows are about, see :func:`kgtrec.data.identity.question_places`; the collection itself for its own
         order.
@@ -82,6 +94,8 @@ def rank_scores(
     judged : Qrels, optional
         Further judged pairs, by label, those of a negative grade ("pooled, not sampled") among them; those that are
         no answers get rows with ``answer=False``.
+    sides : sequence of {"head", "tail"}
+        Which questions must have scores; those of another side are left out.
     progress : callable, optional
         Called with the number of questions done after each block.
 
@@ -102,6 +116,11 @@ def rank_scores(
     -----
     KgtrecWarning
         If ``questions`` or ``entities`` have some that the collection lacks; they are left out.
+
+    Notes
+    -----
+    Of torch tensors on a GPU only counts, lists and their scores come to the host. They are the same integers that
+    numpy finds, in float16 and bfloat16 too; equal scores are listed in the same order.
 
     References
     ----------
@@ -129,22 +148,21 @@ def rank_scores(
     >>> same.answer_ranks.above.tolist(), same.answer_ranks.tied.tolist()
     ([0, 0], [0, 1])
     """
-    parts = list(
-        ranked_blocks(
-            collection,
-            blocks,
-            questions=questions,
-            entities=entities,
-            name=name,
-            filtered_by=filtered_by,
-            depth=depth,
-            judged=judged,
-            progress=progress,
+    return joined(
+        list(
+            ranked_blocks(
+                collection,
+                blocks,
+                questions=questions,
+                entities=entities,
+                name=name,
+                filtered_by=filtered_by,
+                depth=depth,
+                judged=judged,
+                sides=sides,
+                progress=progress,
+            )
         )
-    )
-    return Ranked(
-        joined_answer_ranks([part.answer_ranks for part in parts]),
-        _joined_runs([part.run for part in parts if part.run is not None]) if depth else None,
     )
 
 
@@ -158,6 +176,7 @@ def ranked_blocks(
     filtered_by: Sequence[str] = SPLITS,
     depth: int = 1000,
     judged: Qrels | None = None,
+    sides: Sequence[str] = SIDES,
     progress: Progress | None = None,
 ) -> Iterator[Ranked]:
     """:func:`rank_scores` one block at a time, for runs that are written as they come; parts are in block order.
@@ -176,13 +195,19 @@ def ranked_blocks(
     >>> [(len(part.answer_ranks), len(part.run)) for part in parts]
     [(1, 2), (1, 2)]
     """
-    filtered_by = _checked_splits(filtered_by)
-    depth = _checked_depth(depth)
+    require_collection(collection)
+    filtered_by = checked_splits(filtered_by)
+    depth = checked_depth(depth)
     order = _order(collection, questions, entities)
-    plan = _plan(collection, filtered_by, judged)
-    seen = np.zeros(len(collection.questions), np.bool_)
+    plan = plan_of(collection, filtered_by, judged)
+    asked = np.zeros(len(collection.questions), np.bool_)
+    asked[collection.questions.rows_of(sides)] = True
+    order, seen = order.of_questions(asked), ~asked
+    device_ranker = DeviceRanker(
+        len(collection.entities), order.column, collection.entities.byte_order if depth else None
+    )
     if len(seen) == 0:
-        yield _ranked_block(collection, plan, *_empty_block(collection), name, filtered_by, depth)
+        yield _ranked_block(collection, plan, *_empty_block(collection), name, filtered_by, depth, device_ranker)
     if is_frame(blocks):
         _require_rows(collection, questions, blocks)
         _require_columns(collection, order, blocks)
@@ -190,15 +215,21 @@ def ranked_blocks(
         rows, scores = _checked_block(collection, order, *block, seen, f"block {number}")
         if len(rows) == 0 and len(seen):
             continue  # of questions that the collection lacks
-        yield _ranked_block(collection, plan, rows, scores, name, filtered_by, depth)
+        yield _ranked_block(collection, plan, rows, scores, name, filtered_by, depth, device_ranker)
         if progress is not None:
             progress(len(rows))
     missing = np.flatnonzero(~seen)
     if len(missing):
         raise KgtrecError(
-            f"expected scores for each of {len(seen)} questions, found none for {len(missing)} of them, the first "
-            f"being {collection.questions.ids[missing[0]]!r}"
+            f"expected scores for each of {np.count_nonzero(asked)} questions, found none for {len(missing)} of them, "
+            f"the first being {collection.questions.ids[missing[0]]!r}"
         )
+
+
+def joined(parts: Sequence[Ranked]) -> Ranked:
+    """Several blocks of one system as one, with a run where they have one."""
+    runs = [part.run for part in parts if part.run is not None]
+    return Ranked(joined_answer_ranks([part.answer_ranks for part in parts]), _joined_runs(runs) if runs else None)
 
 
 def joined_answer_ranks(parts: Sequence[AnswerRanks]) -> AnswerRanks:
@@ -233,6 +264,7 @@ def joined_answer_ranks(parts: Sequence[AnswerRanks]) -> AnswerRanks:
         one.entities,
         one.filtered_by,
         one.collection,
+        column("cut") if one.cut is not None else None,
     )
 
 
@@ -248,44 +280,45 @@ def _joined_runs(parts: Sequence[Run]) -> Run:
 
 def _ranked_block(
     collection: Collection,
-    plan: _Plan,
+    plan: Plan,
     rows: NDArray[np.intp],
-    scores: NDArray[Any],
+    scores: Any,
     name: str,
     filtered_by: tuple[str, ...],
     depth: int,
+    device_ranker: DeviceRanker,
 ) -> Ranked:
     questions, entities = collection.questions.ids, collection.entities
     width = len(entities)
-    placed, row, entity = _pairs_of(plan.placed, rows, width)
-    _, aside_row, aside_entity = _pairs_of(plan.aside, rows, width)
+    placed, row, entity = pairs_of(plan.placed, rows, width)
+    _, aside_row, aside_entity = pairs_of(plan.aside, rows, width)
+    _, out_row, out_entity = pairs_of(plan.filtered if depth else plan.filtered[:0], rows, width)
+    best: TopK | None = None
     try:
-        counts = count_above_and_tied(scores, row, entity, aside_row, aside_entity)
+        if stays_on_device(scores):
+            counts, best = device_ranker.rank(scores, row, entity, aside_row, aside_entity, depth, out_row, out_entity)
+        else:
+            counts = count_above_and_tied(scores, row, entity, aside_row, aside_entity)
+            if depth:
+                best = top_k(scores, min(depth, width), out_row, out_entity, entities.byte_order)
     except NanScoreError as error:
-        raise KgtrecError(
-            f"expected numbers as scores, found NaN for question {questions[rows[error.row]]!r}, "
-            f"entity {entities[error.entity]!r}; use -inf for an entity that should come last"
-        ) from None
-    ranks = AnswerRanks(
+        raise nan_score(questions[rows[error.row]], entities[error.entity]) from None
+    ranks = AnswerRanks.of(
         name,
-        rows[row].astype(np.int32),
-        entity.astype(np.int32),
-        plan.is_answer[placed],
-        counts.above,
-        counts.tied,
-        counts.n_other,
-        counts.score.astype(np.float64),
-        questions,
-        entities,
+        collection,
         filtered_by,
-        collection.fingerprint,
+        question=rows[row],
+        entity=entity,
+        answer=plan.is_answer[placed],
+        above=counts.above,
+        tied=counts.tied,
+        n_other=counts.n_other,
+        score=counts.score,
     )
     in_order = bool(np.all(rows[1:] > rows[:-1]))
     ranks = ranks if in_order else joined_answer_ranks([ranks])
-    if depth == 0:
+    if best is None:
         return Ranked(ranks, None)
-    _, out_row, out_entity = _pairs_of(plan.filtered, rows, width)
-    best = top_k(scores, min(depth, width), out_row, out_entity, entities.byte_order)
     score = best.score.astype(np.float64)
     run = Run(
         name,
@@ -300,12 +333,21 @@ def _ranked_block(
     return Ranked(ranks, run if in_order else _joined_runs([run]))
 
 
-def _plan(collection: Collection, filtered_by: tuple[str, ...], judged: Qrels | None) -> _Plan:
+def nan_score(question: str, entity: str) -> KgtrecError:
+    """What to tell of a score that is NaN."""
+    return KgtrecError(
+        f"expected numbers as scores, found NaN for question {question!r}, entity {entity!r}; use -inf for an entity "
+        "that should come last"
+    )
+
+
+def plan_of(collection: Collection, filtered_by: tuple[str, ...], judged: Qrels | None) -> Plan:
+    """What the scores of each question are counted for."""
     answers, filtered = answers_and_filtered(collection, filtered_by)
     qrels = collection.qrels
     key = qrels.question.astype(np.int64) * len(collection.entities) + qrels.entity
     placed = distinct(np.concatenate([key, _judged_keys(collection, judged)]))
-    return _Plan(placed, is_among_sorted(placed, answers), np.sort(np.concatenate([filtered, answers])), filtered)
+    return Plan(placed, is_among_sorted(placed, answers), np.sort(np.concatenate([filtered, answers])), filtered)
 
 
 def answers_and_filtered(
@@ -347,7 +389,15 @@ def _judged_keys(collection: Collection, judged: Qrels | None) -> NDArray[np.int
     return question.astype(np.int64) * len(collection.entities) + entity
 
 
-def _pairs_of(
+def n_others(plan: Plan, n_questions: int, width: int) -> NDArray[np.int64]:
+    """(n,) for each placed pair the candidates of its question that are no answers, itself left out."""
+    aside = np.bincount(plan.aside // width, minlength=n_questions)
+    counts_itself = ~is_among_sorted(plan.placed, plan.aside)
+    found: NDArray[np.int64] = width - aside[plan.placed // width] - counts_itself
+    return found
+
+
+def pairs_of(
     keys: NDArray[np.int64], rows: NDArray[np.intp], width: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """Places in ``keys`` of the questions ``rows``, and each one's row in the block (ascending) and entity."""
@@ -358,17 +408,24 @@ def _pairs_of(
     return place, row, (keys[place] - rows[row] * width).astype(np.intp)
 
 
-def _checked_splits(filtered_by: Sequence[str]) -> tuple[str, ...]:
+def require_collection(collection: Any) -> None:
+    """Refuse what is no collection, such as the path of one."""
+    if not isinstance(collection, Collection):
+        raise KgtrecError(
+            f"expected a collection, of kgtrec.read_collection or kgtrec.build_questions, found {kind_of(collection)}"
+        )
+
+
+def checked_splits(filtered_by: Sequence[str]) -> tuple[str, ...]:
+    """The splits that are named, each once, in the order of ``SPLITS``; a KgtrecError if there is no such split."""
     named = (filtered_by,) if isinstance(filtered_by, str) else tuple(filtered_by)
     for split in named:
-        if split not in SPLITS:
-            raise KgtrecError(
-                f"expected splits to filter by among {', '.join(SPLITS)}, found {split!r}{nearest(str(split), SPLITS)}"
-            )
+        one_of("splits to filter by among", split, SPLITS)
     return tuple(split for split in SPLITS if split in named)
 
 
-def _checked_depth(depth: int) -> int:
+def checked_depth(depth: int) -> int:
+    """The depth of a run as an int; a KgtrecError if it is no whole number from 0."""
     try:
         depth = operator.index(depth)
     except TypeError:
@@ -390,6 +447,13 @@ class _Order:
     n_columns: int
     question: NDArray[np.intp] | None  # (n_rows,) the collection's row, -1 where it lacks it; None: as they are
     column: NDArray[np.intp] | None  # (n_entities,) column of each entity of the collection; None: as they are
+
+    def of_questions(self, asked: NDArray[np.bool_]) -> _Order:
+        """The same order, where scores of questions that are not asked are left out."""
+        if asked.all():
+            return self
+        row = np.arange(self.n_rows) if self.question is None else self.question
+        return replace(self, question=np.where((row >= 0) & asked[row], row, -1))
 
 
 def _order(collection: Collection, questions: Any, entities: Any) -> _Order:
@@ -426,7 +490,7 @@ def _blocks(order: _Order, blocks: Any) -> Iterator[tuple[Any, Any]]:
         return
     # what slices and converts by itself is converted piece by piece; a data frame slices otherwise
     sliceable = hasattr(blocks, "__array__") and not hasattr(blocks, "iloc")
-    matrix = blocks if sliceable else _as_array(blocks, "scores")
+    matrix = blocks if sliceable else as_array(blocks, "scores")
     expected = order.n_rows, order.n_columns
     if tuple(matrix.shape) != expected:
         raise KgtrecError(
@@ -470,9 +534,12 @@ def _require_rows(collection: Collection, questions: Any, frame: Any) -> None:
 
 def _checked_block(
     collection: Collection, order: _Order, rows: Any, scores: Any, seen: NDArray[np.bool_], place: str
-) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """The block as arrays, in the collection's terms; its questions are marked in ``seen``."""
-    rows = _as_array(rows, f"{place}: question rows")
+) -> tuple[NDArray[np.intp], Any]:
+    """The block in the collection's terms; its questions are marked in ``seen``.
+
+    Scores are a numpy array, or a tensor that stays on its device, where columns are put in order when it is ranked.
+    """
+    rows = as_array(rows, f"{place}: question rows")
     if rows.ndim != 1 or (rows.dtype.kind not in "iu" and len(rows)):
         raise KgtrecError(
             f"{place}: expected a list of whole numbers as question rows, found {rows.dtype} of shape "
@@ -484,18 +551,23 @@ def _checked_block(
     rows = rows.astype(np.intp)
     if is_frame(scores):
         _require_columns(collection, order, scores)
-    scores = _as_array(scores, f"{place}: scores")
+    on_device = stays_on_device(scores)
+    scores = scores.detach() if on_device else as_array(scores, f"{place}: scores")
     expected = len(rows), order.n_columns
-    if scores.shape != expected:
+    if tuple(scores.shape) != expected:
         raise KgtrecError(
             f"{place}: expected scores of {expected[0]} questions x {expected[1]} entities, "
-            f"found shape {_shape(scores.shape)}"
+            f"found shape {_shape(tuple(scores.shape))}"
         )
-    scores = _checked_type(scores, place)
+    if on_device:
+        require_exact(*extremes(scores), place)
+    else:
+        scores = _checked_type(scores, place)
     if order.question is not None:
         rows = order.question[rows]
         if (rows < 0).any():
-            rows, scores = rows[rows >= 0], scores[rows >= 0]
+            kept = np.flatnonzero(rows >= 0)
+            rows, scores = rows[kept], rows_at(scores, kept) if on_device else scores[kept]
     ordered = np.sort(rows)
     repeated = np.concatenate([rows[seen[rows]], ordered[1:][ordered[1:] == ordered[:-1]]])
     if len(repeated):
@@ -503,7 +575,7 @@ def _checked_block(
             f"{place}: expected each question once, found {collection.questions.ids[repeated[0]]!r} more than once"
         )
     seen[rows] = True
-    return rows, scores if order.column is None else np.take(scores, order.column, axis=1)
+    return rows, scores if order.column is None or on_device else np.take(scores, order.column, axis=1)
 
 
 def _checked_type(scores: NDArray[Any], place: str) -> NDArray[Any]:
@@ -515,29 +587,9 @@ def _checked_type(scores: NDArray[Any], place: str) -> NDArray[Any]:
             f"{place}: expected scores as 16, 32 or 64 bit floats or as integers, found {scores.dtype}; "
             "convert them to float32 first"
         )
-    # run files and answer ranks hold float64: integers that it cannot tell apart would tie there and not here
-    if kind in "iu" and size == 8 and scores.size and max(int(scores.max()), -int(scores.min())) > 2**53:
-        raise KgtrecError(
-            f"{place}: expected integer scores within +-2**53, found {scores.max()} at most and {scores.min()} at "
-            "least; convert them to float64 first"
-        )
+    if kind in "iu" and size == 8 and scores.size:
+        require_exact(int(scores.max()), int(scores.min()), place)
     return scores
-
-
-def _as_array(thing: Any, what: str) -> NDArray[Any]:
-    """A numpy array of anything that gives one: torch tensors of any device or type, DLPack, array interface, lists."""
-    try:
-        if hasattr(thing, "detach"):
-            thing = thing.detach().cpu()
-            if str(getattr(thing, "dtype", "")) == "torch.bfloat16":
-                thing = thing.float()  # exact: numpy has no bfloat16, and float32 holds all its values
-        elif hasattr(thing, "__dlpack__") and not hasattr(thing, "__array__"):
-            thing = np.from_dlpack(thing)
-        return np.asarray(thing)
-    except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        raise KgtrecError(
-            f"{what}: expected something that converts to a numpy array, found {type(thing).__name__}: {error}"
-        ) from None
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -2,72 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import Any
 
-from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import SIDES
 from kgtrec.data.triples import SPLITS
+from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.output.outputs import require_file
 from kgtrec.formats.trec.runs import RunWriter
-from kgtrec.ranking.rank import joined_answer_ranks, ranked_blocks
+from kgtrec.ranking.rank import Progress, Ranked, ShowProgress, joined_answer_ranks
+from kgtrec.ranking.system import ranked_parts
+from kgtrec.systems.kinds import SystemOutput, TripleRanks
+from kgtrec.systems.mapping import Unknown
 
 
 def write_ranked(
     collection: Collection,
-    blocks: Any,
-    name: str,
+    system: SystemOutput,
     out: str | Path,
     *,
     depth: int,
+    sides: Sequence[str] = SIDES,
+    unknown_entities: Unknown = "error",
     filtered_by: tuple[str, ...] = SPLITS,
     run_format: str = "run.gz",
     judged: Qrels | None = None,
-    progress: Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]] | None = None,
-) -> AnswerRanks:
-    """Rank one system's scores; write its answer ranks and, unless ``depth`` is 0, its run.
+    block: int | None = None,
+    progress: ShowProgress | None = None,
+) -> tuple[Path, Path | None]:
+    """Rank one system; write its answer ranks and, unless ``depth`` is 0 or it has none to give, its run.
 
     The run is written as the blocks come, so that memory does not grow with it. Neither file appears if ranking fails.
+
+    Returns
+    -------
+    ranks, run : path
+        What was written; None where there is no run.
+
+    Raises
+    ------
+    KgtrecError
+        If the system's name is empty, or names another folder; or as :func:`kgtrec.rank_system`.
     """
-    ranks, run = _paths(out, name, run_format)
-    for path in (ranks, run) if depth else (ranks,):
-        require_file(path, is_named=False)
-    parts = []
-    with ExitStack() as stack:
-        writer = None
-        if depth:
-            to_run = RunWriter(run, name, collection=collection.fingerprint, filtered_by=filtered_by)
-            writer = stack.enter_context(to_run)
-        shown = nullcontext(None) if progress is None else progress(name, len(collection.questions), "questions")
-        advance = stack.enter_context(shown)
-        for part in ranked_blocks(
+
+    def parts(advance: Progress | None) -> Iterator[Ranked]:
+        return ranked_parts(
             collection,
-            blocks,
-            questions=collection,
-            entities=collection,
-            name=name,
+            system,
+            sides=sides,
+            unknown_entities=unknown_entities,
             filtered_by=filtered_by,
             depth=depth,
             judged=judged,
+            block=block,
             progress=advance,
-        ):
-            parts.append(part.answer_ranks)
+        )
+
+    return write_parts(
+        collection,
+        system.name,
+        parts,
+        out,
+        n_questions=len(collection.questions.rows_of(sides)),
+        gives_run=depth > 0 and not isinstance(system, TripleRanks),
+        filtered_by=filtered_by,
+        run_format=run_format,
+        progress=progress,
+    )
+
+
+def write_parts(
+    collection: Collection,
+    name: str,
+    parts: Callable[[Progress | None], Iterator[Ranked]],
+    out: str | Path,
+    *,
+    n_questions: int,
+    gives_run: bool,
+    filtered_by: tuple[str, ...],
+    run_format: str = "run.gz",
+    progress: ShowProgress | None = None,
+) -> tuple[Path, Path | None]:
+    """Write what comes block by block, as :func:`write_ranked` does.
+
+    Parameters
+    ----------
+    parts : callable
+        Takes what is told of progress, if anything is, and gives the blocks.
+    n_questions : int
+        In all of them.
+    gives_run : bool
+    """
+    ranks, run = outputs_of(name, out, run_format)
+    for path in (ranks, run) if gives_run else (ranks,):
+        require_file(path, is_named=False)
+    answer_ranks = []
+    with ExitStack() as stack:
+        writer = None
+        if gives_run:
+            to_run = RunWriter(run, name, collection=collection.fingerprint, filtered_by=filtered_by)
+            writer = stack.enter_context(to_run)
+        shown = nullcontext(None) if progress is None else progress(name, n_questions, "questions")
+        for part in parts(stack.enter_context(shown)):
+            answer_ranks.append(part.answer_ranks)
             if writer is not None and part.run is not None:
                 writer.write(part.run)
-        joined = joined_answer_ranks(parts)
-        write_answer_ranks(ranks, joined)  # before the run takes its place, so that a failure here leaves neither
-    return joined
+        # before the run takes its place, so that a failure here leaves neither
+        write_answer_ranks(ranks, joined_answer_ranks(answer_ranks))
+    return ranks, run if gives_run else None
 
 
-def written(name: str, out: str, depth: int, run_format: str) -> str:
-    """What a person is told once a system is written."""
-    ranks, run = _paths(out, name, run_format)
-    return f"{name}: wrote {ranks}" + (f" and {run}" if depth else "")
+def outputs_of(name: str, out: str | Path, run_format: str) -> tuple[Path, Path]:
+    """The files of a system's answer ranks and run.
 
-
-def _paths(out: str | Path, name: str, run_format: str) -> tuple[Path, Path]:
+    Raises
+    ------
+    KgtrecError
+        If its name is empty, or names another folder.
+    """
+    if not name or Path(name).name != name:
+        raise KgtrecError(f"expected the name of a system, after which its files are named, found {name!r}; rename it")
     return Path(out, f"{name}.ranks.parquet"), Path(out, f"{name}.{run_format}")
+
+
+def written(name: str, ranks: Path, run: Path | None) -> str:
+    """The message after a system is written."""
+    return f"{name}: wrote {ranks}" + (f" and {run}" if run else "")

@@ -1,4 +1,4 @@
-"""Numbers and labels as a person reads them, for pages and papers alike."""
+"""Numbers and labels formatted for terminals, pages and papers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from kgtrec.measures.names import parse_measure
 _Number = TypeVar("_Number", int, float)
 UNDEFINED = "-"
 MINUS = "\N{MINUS SIGN}"
-# what XML cannot hold, and what would end a line or turn its direction
+# characters that XML does not allow, and those that end a line or reverse its direction
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in one cell of a table."""
+    """The text of one cell of a table."""
 
     text: str
     key: str | None = None  # the number to sort by, "" where it is undefined; None: a label, sorted as text
@@ -37,7 +37,7 @@ class Cell:
 
 
 def table_cells(table: Table, *, typeset: bool = True) -> list[list[Cell]]:
-    """The rows of a table as they are shown, one cell per column; ``typeset`` as :func:`number_text` has it.
+    """The rows of a table as they are shown, one cell per column; for ``typeset`` see :func:`number_text`.
 
     Examples
     --------
@@ -46,12 +46,13 @@ def table_cells(table: Table, *, typeset: bool = True) -> list[list[Cell]]:
     ['a', '0.2500']
     """
     table = table.wide
-    columns = [_column_cells(table, column, typeset=typeset) for column in table.columns]
+    data = table.shown
+    columns = [_column_cells(table, data, column, typeset=typeset) for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
 def numbered(texts: Iterable[str]) -> list[str]:
-    """The texts, each its own even where case does not count, as in names of files: -2, -3 ... behind a repeated one.
+    """The texts made unique by a suffix -2, -3, ...; upper and lower case count as equal, as in some file systems.
 
     Examples
     --------
@@ -71,13 +72,12 @@ def numbered(texts: Iterable[str]) -> list[str]:
 
 
 def is_number_column(table: Table, column: Column) -> bool:
-    """Whether a column holds numbers, which stand flush right."""
-    kind = table.shown.schema.field(column.name).type
+    """Whether a column contains numbers, which are right-aligned."""
+    kind = table.source.schema.field(column.name).type
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
-def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
-    data = table.shown
+def _column_cells(table: Table, data: pa.Table, column: Column, *, typeset: bool) -> list[Cell]:
     values = data.column(column.name).to_pylist()
     if not is_number_column(table, column):
         texts = ("" if value is None else str(value) for value in values)
@@ -115,14 +115,14 @@ def _column_cells(table: Table, column: Column, *, typeset: bool) -> list[Cell]:
 
 
 def _each(table: Table, setting: _Number | Sequence[_Number]) -> list[_Number]:
-    """What a setting, one for all or one for each row of the data, is of each row that is shown."""
+    """The value of a setting for each shown row; a setting is one value, or one value per row of the data."""
     if not isinstance(setting, Sequence):
-        return [setting] * table.shown.num_rows
+        return [setting] * (table.source.num_rows if table.rows is None else len(table.rows))
     return [setting[row] for row in (range(len(setting)) if table.rows is None else table.rows)]
 
 
 def _best(data: pa.Table, column: Column, values: Sequence[Any]) -> list[bool]:
-    """Which values are the best of the rows that they are compared with; none where there is one row."""
+    """Which values are the best among the rows that they are compared with; none if there is only one row."""
     better = direction(data, column)
     keys = list(zip(*(data.column(name).to_pylist() for name in column.among), strict=True)) or [()] * len(values)
     groups: dict[tuple[Any, ...], list[Any]] = {}
@@ -138,7 +138,7 @@ def _best(data: pa.Table, column: Column, values: Sequence[Any]) -> list[bool]:
 
 
 def direction(data: pa.Table, column: Column) -> str:
-    """Which way a column of a table's data is better: higher, lower or neither."""
+    """Which values of a column are better: higher, lower or neither."""
     if column.better != "measure":
         return column.better
     measures = data.column(str(column.digits)).drop_null()
@@ -156,7 +156,7 @@ def _sort_key(value: Any) -> str:
 
 
 def value_text(value: float | None, form: str = "number", digits: int = 4, *, typeset: bool = False) -> str:
-    """A number as a column of some form has it; - where it is undefined; ``typeset`` as :func:`number_text` has it.
+    """A number in the form of a column; - if it is undefined; for ``typeset`` see :func:`number_text`.
 
     Examples
     --------
@@ -178,9 +178,9 @@ def value_text(value: float | None, form: str = "number", digits: int = 4, *, ty
 
 
 def number_text(value: float, digits: int = 4, *, typeset: bool = False) -> str:
-    """A number with so many decimals and no sign on zero; - where it is undefined.
+    """A number with ``digits`` decimals, and no sign on zero; - if it is undefined.
 
-    ``typeset``, as pages and papers have it: thousands apart, a real minus sign, a sign for infinity.
+    ``typeset`` is for pages and papers: thousands separators, a minus sign instead of a hyphen, a sign for infinity.
 
     Examples
     --------
@@ -192,19 +192,14 @@ def number_text(value: float, digits: int = 4, *, typeset: bool = False) -> str:
     if math.isnan(value):
         return UNDEFINED
     if not typeset:
-        return f"{round(value, digits) + 0.0:.{digits}f}"  # adding 0 turns -0.0 round
+        return f"{round(value, digits) + 0.0:.{digits}f}"  # -0.0 + 0.0 is 0.0
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
     return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", MINUS)
 
 
-def measure_text(value: float, measure: str) -> str:
-    """A value of a measure: four decimals, but two of a rank, a sum or a z; - where it is undefined."""
-    return number_text(value, digits_of(measure))
-
-
 def digits_of(measure: str) -> int:
-    """How many decimals a person reads of a measure: two of a rank, a sum or a z, else four, as of an unknown one."""
+    """The number of decimals of a measure: 2 for ranks, sums and z values; 4 for others, and for unknown measures."""
     try:
         record = parse_measure(measure).record
     except MeasureError:
@@ -213,7 +208,7 @@ def digits_of(measure: str) -> int:
 
 
 def better_of(measure: str) -> str:
-    """Which way a measure is better; higher, where the name is one of the caller's own."""
+    """Which values of a measure are better; "higher" if the name is unknown."""
     try:
         return parse_measure(measure).record.better
     except MeasureError:
@@ -221,7 +216,7 @@ def better_of(measure: str) -> str:
 
 
 def p_text(p: float, least: float = 1e-4) -> str:
-    """A p-value as a person reads it; below ``least``, such as 1 / samples, it cannot be distinguished from 0.
+    """A p-value with four decimals; below ``least``, such as 1 / samples, it cannot be distinguished from 0.
 
     Examples
     --------
@@ -250,7 +245,7 @@ def difference_text(value: float) -> str:
 
 
 def count_text(value: float) -> str:
-    """A count, thousands apart.
+    """A count, with thousands separators.
 
     Examples
     --------
@@ -261,7 +256,7 @@ def count_text(value: float) -> str:
 
 
 def label_text(label: str) -> str:
-    r"""A label on one line, without signs that cannot be shown or that would turn the text around them.
+    r"""A label on one line, without characters that cannot be shown or that reverse the direction of text.
 
     Examples
     --------
@@ -272,12 +267,12 @@ def label_text(label: str) -> str:
 
 
 def letters_of(member: NDArray[np.bool_]) -> list[str]:
-    """The groups of each thing as letters, a for the first: a to z, A to Z, then numbers in brackets.
+    """The groups of each item as letters, a for the first group: a to z, A to Z, then numbers in parentheses.
 
     Parameters
     ----------
     member : (n, groups) bool array
-        As ``kgtrec.kernels.statistics.compact_letters`` gives it.
+        From ``kgtrec.kernels.statistics.compact_letters``.
 
     Examples
     --------

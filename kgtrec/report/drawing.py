@@ -1,7 +1,7 @@
-"""Figures drawn: SVG for the page, PDF and SVG for a paper, PNG for a slide. The same data give the same bytes.
+"""Drawing of figures: SVG for the page, PDF and SVG for a paper, PNG for a slide. The same data give the same bytes.
 
-Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart; every line has a dash and a
-mark of its own too, so that black and white print is enough.
+Colours are those of Okabe and Ito, which people with any kind of colour vision can distinguish. Every line also has a
+dash pattern and a marker of its own, so that figures are readable in black and white.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9")
-_WORDS = ("#005f94", "#a84a00", "#00704f", "#96406f", "#000000", "#805600", "#1f6a94")  # the same, dark enough for text
+_WORDS = ("#005f94", "#a84a00", "#00704f", "#96406f", "#000000", "#805600", "#1f6a94")  # darker, for text
 _DASHES: tuple[Any, ...] = (
     "-",
     (0, (5, 1.5)),
@@ -44,12 +44,12 @@ _DASHES: tuple[Any, ...] = (
 )
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _INK, _SOFT, _GRID = "#222222", "#555555", "#dddddd"
-_WIDTH, _HEIGHT = 4.4, 3.15  # of a panel, inches: what a phone shows legibly, and half of a wide page
-_STEP = 2.4 / 72  # inches between bars that stand beside one another
-_LONGEST = 26  # signs of a label that are drawn; the data has all of it
-_MOST_BESIDE = 14  # signs of a label above a diagonal
+_WIDTH, _HEIGHT = 4.4, 3.15  # of a panel, inches: readable on a phone, and half of a wide page
+_STEP = 2.4 / 72  # inches between neighbouring bars
+_LONGEST = 26  # characters of a label that are drawn; the data has the whole label
+_MOST_BESIDE = 14  # characters of a label above a diagonal
 _STYLE: dict[str, Any] = {
-    "font.family": ["DejaVu Sans"],  # comes with matplotlib, so that the layout is the same everywhere
+    "font.family": ["DejaVu Sans"],  # part of matplotlib, so the layout is the same everywhere
     "font.size": 9,
     "axes.titlesize": 9.5,
     "axes.titleweight": "bold",
@@ -75,7 +75,7 @@ _STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.fontsize": 8.5,
     "legend.handlelength": 2.6,
-    "text.parse_math": False,  # a dollar in a label is a dollar
+    "text.parse_math": False,  # a dollar sign in a label does not start a formula
     "svg.fonttype": "none",  # text stays text: small files that can be searched and read aloud
     "svg.hashsalt": "kgtrec",
     "pdf.fonttype": 42,  # TrueType, which publishers ask for
@@ -83,21 +83,21 @@ _STYLE: dict[str, Any] = {
 }
 
 
-_IN_PAPER = 7.5 / 9  # how much smaller text is in a figure of a given width: 7 to 8 pt
-_COLUMN = 3.3  # inches: a column of a paper, which has room for one panel
+_IN_PAPER = 7.5 / 9  # size of text in a figure of a given width, relative to the usual size: 7 to 8 pt
+_COLUMN = 3.3  # inches: the width of a column of a paper, which has room for one panel
 
 
 def svg(figure: Figure, panel: int | None = None, width: float | None = None) -> str:
-    """A figure, or one panel of it, as an SVG document that needs nothing else and refers to nothing.
+    """A figure, or one panel of it, as an SVG document that refers to no other files.
 
     Parameters
     ----------
     figure : Figure
     panel : int, optional
-        Which panel. Default: all of them.
+        Index of the panel. Default: all panels.
     width : float, optional
-        In inches, as a paper has room for it: text is of 7 to 8 pt, and panels stand below one another where two of
-        them do not fit. Default: 4.4 inches a panel and text of 9 pt, for a page on a screen.
+        Width in inches, for a paper: text has 7 to 8 pt, and panels are one below the other if two do not fit side by
+        side. Default: 4.4 inches per panel and text of 9 pt, for a screen.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def svg(figure: Figure, panel: int | None = None, width: float | None = None) ->
 
 
 def pdf(figure: Figure, width: float | None = None) -> bytes:
-    """A figure as a PDF page of its size, fonts embedded, without a date; ``width`` as :func:`svg` has it."""
+    """A figure as a PDF page of its size, with embedded fonts and without a date; for ``width`` see :func:`svg`."""
     with _styled(width):
         out = io.BytesIO()
         empty = dict.fromkeys(("CreationDate", "Creator", "Producer"))
@@ -125,7 +125,7 @@ def pdf(figure: Figure, width: float | None = None) -> bytes:
 
 
 def png(figure: Figure, width: float | None = None, dpi: int | None = None) -> bytes:
-    """A figure as a PNG picture of ``dpi`` dots to the inch: 200, or 300 of a ``width`` as :func:`svg` has it."""
+    """A figure as a PNG image; default ``dpi``: 200, or 300 if ``width`` is given, for which see :func:`svg`."""
     with _styled(width):
         out, dots = io.BytesIO(), dpi or (200 if width is None else 300)
         _drawn(figure, panels(figure), width).savefig(out, format="png", dpi=dots, metadata={"Software": None})
@@ -133,20 +133,20 @@ def png(figure: Figure, width: float | None = None, dpi: int | None = None) -> b
 
 
 def draw(figure: Figure) -> Drawing:
-    """A figure as matplotlib's, to be changed further; all its panels."""
+    """A figure with all its panels as a matplotlib figure, which can be changed further."""
     with _styled():
         return _drawn(figure, panels(figure))
 
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C and its like back until the block ends, which takes a second at most.
+    """Delay Ctrl-C and similar signals until the end of the block, which takes at most a second.
 
-    Parts of matplotlib that are not Python call Python back. An exception that a signal raises there is lost, so that
-    the program goes on, or becomes a TypeError about arguments that do not fit.
+    Compiled parts of matplotlib call Python functions. If a signal raises an exception there, the exception is lost and
+    the program continues, or it becomes a TypeError about wrong arguments.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # signals come to the main thread alone
+        yield  # only the main thread receives signals
         return
     numbers = (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP"))
     handlers = {number: signal.getsignal(number) for number in numbers if number is not None}
@@ -165,7 +165,7 @@ def _uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def _styled(width: float | None = None) -> Iterator[None]:
-    """The style as we want it whatever the user has set, and as it was afterwards."""
+    """Our style within the block, whatever the user has set; the user's style again after it."""
     with _uninterrupted(), _with_style(1.0 if width is None else _IN_PAPER):
         yield
 
@@ -177,8 +177,8 @@ def _with_style(size: float) -> Iterator[None]:
     fonts = logging.getLogger("matplotlib.font_manager")
     level = fonts.level
     with mpl.rc_context(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the page's reader has the font
-        warnings.filterwarnings("ignore", message="constrained_layout not applied")  # then as good as it gets
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the reader's browser has the font
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")  # it is drawn anyway
         mpl.rcdefaults()
         parameters: Any = mpl.rcParams
         parameters.update(_STYLE)
@@ -192,14 +192,14 @@ def _with_style(size: float) -> Iterator[None]:
 
 
 def _small() -> Any:
-    """The size of names and numbers within a figure."""
+    """The font size of names and numbers within a figure."""
     import matplotlib as mpl
 
     return mpl.rcParams["legend.fontsize"]
 
 
 def _drawn(figure: Figure, parts: Sequence[Panel], width: float | None = None) -> Drawing:
-    """Two panels a row; the last of an odd number has a row for itself."""
+    """The drawing, with two panels per row; the last of an odd number of panels has a row of its own."""
     from matplotlib.figure import Figure as Drawing
 
     draw_panel, height_of = _KINDS[figure.kind]
@@ -224,7 +224,7 @@ def _drawn(figure: Figure, parts: Sequence[Panel], width: float | None = None) -
 
 
 def _finite(panel: Panel) -> Panel:
-    """With gaps where values are infinite: no axis has room for them."""
+    """The panel with NaN instead of infinite values, which an axis cannot show."""
     rows = {
         name: [math.nan if isinstance(cell, float) and math.isinf(cell) else cell for cell in column]
         for name, column in panel.rows.items()
@@ -247,7 +247,7 @@ def _no_data(ax: Axes) -> None:
 def _lines(
     x_name: str, y_name: str, legend: Literal["ends", "lower right", "upper right"]
 ) -> Callable[[Axes, Panel, Figure], None]:
-    """A drawing of a line per measure; named at their ends, or in the corner that such curves leave free."""
+    """A drawing function with a line per measure; names are at the ends of lines, or in a legend in a free corner."""
 
     def draw_panel(ax: Axes, panel: Panel, figure: Figure) -> None:
         ends = []
@@ -258,7 +258,7 @@ def _lines(
             every = max(1, len(x) // 12)
             marked = slice(place * every // 4 % every, None, every)
             aside = _aside(ax, place - (len(series) - 1) / 2 if "low" in rows else 0)
-            if "low" in rows:  # bars beside one another, and not bands, which no print keeps apart
+            if "low" in rows:  # bars side by side instead of bands, which overlap in print
                 low, high = (np.array(rows[name], float)[order][marked] for name in ("low", "high"))
                 ax.vlines(x[marked], low, high, color=_COLOURS[place % len(_COLOURS)], linewidth=0.9, transform=aside)
             ax.plot(x, y, label=_label(label), **_line(place), markevery=(marked.start, every), transform=aside)
@@ -289,7 +289,7 @@ def _lines(
 
 
 def _aside(ax: Axes, steps: float) -> Any:
-    """Where a line is drawn: so many small steps to the right of its data, that those of several can be seen."""
+    """A transform that moves a line by some small steps to the right, so that bars of several lines do not overlap."""
     from matplotlib.transforms import ScaledTranslation
 
     drawing: Any = ax.figure
@@ -302,7 +302,7 @@ def _whole_numbers(ax: Axes) -> None:
 
 
 def _limits(ax: Axes, x: Sequence[float], y: Sequence[float], legend: str, n_bars: int) -> None:
-    """The same axes in all panels of a figure, with 0 and 1 in sight where values are correlations or chances."""
+    """The same limits of axes in all panels of a figure, which include 1, and 0 unless all values are far above it."""
     known = [value for value in y if math.isfinite(value)]
     low, high = (min([*known, 1.0]), max([*known, 1.0])) if known else (0.0, 1.0)
     if legend == "upper right" or 0 <= low < 0.4:
@@ -320,7 +320,7 @@ def _limits(ax: Axes, x: Sequence[float], y: Sequence[float], legend: str, n_bar
 def _names_at_ends(
     ax: Axes, ends: Sequence[tuple[float, str, str]], side: Literal["left", "right"] = "right", space: float = 0.062
 ) -> None:
-    """The name of each line to the right of its end, or left of it, moved where ends lie close to one another."""
+    """The name of each line to the right of its end, or to the left, moved apart if ends are close to each other."""
     bottom, top = sorted(ax.get_ylim())
     ordered = sorted(ends, key=lambda end: end[0])
     gap = space * (top - bottom)
@@ -349,7 +349,7 @@ def _names_at_ends(
 
 
 def _spread(wanted: Sequence[float], gap: float, bottom: float, top: float) -> NDArray[np.float64]:
-    """Rising places at least a gap apart, as near to those wanted as can be, from bottom to top if there is room."""
+    """Increasing positions at least ``gap`` apart, as close to the wanted ones as possible, within bottom and top."""
     from scipy.optimize import isotonic_regression
 
     if not len(wanted):
@@ -359,7 +359,7 @@ def _spread(wanted: Sequence[float], gap: float, bottom: float, top: float) -> N
 
 
 def _line(place: int) -> dict[str, Any]:
-    turn = place // len(_COLOURS)  # after seven the marks go on, so that no two lines look alike
+    turn = place // len(_COLOURS)  # markers are shifted after seven lines, so that no two lines look the same
     return {
         "color": _COLOURS[place % len(_COLOURS)],
         "linestyle": _DASHES[place % len(_DASHES)],
@@ -472,7 +472,7 @@ def _cells(ax: Axes, panel: Panel, figure: Figure) -> None:
 
 
 def _is_crowded(categories: Sequence[str]) -> bool:
-    """Whether the names of columns would run into one another."""
+    """Whether the names of columns would overlap."""
     return sum(len(_label(category, 14)) for category in categories) > 44
 
 
@@ -572,7 +572,7 @@ def _curves(ax: Axes, panel: Panel, figure: Figure) -> None:
 
 
 def _label(text: str, longest: int = _LONGEST) -> str:
-    """A label, cut so that it takes no more room than so many letters; signs of East Asian scripts take two."""
+    """A label, cut off at a width of ``longest`` letters; wide characters of East Asian scripts count twice."""
     shown = label_text(text)
     ends = np.cumsum([2 if east_asian_width(sign) in "WF" else 1 for sign in shown])
     return shown if len(ends) == 0 or ends[-1] <= longest else shown[: int(np.sum(ends < longest))] + "…"

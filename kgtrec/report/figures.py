@@ -1,7 +1,7 @@
-"""Figures from tidy tables: the numbers in the order in which they are drawn, a caption, and their gist in words.
+"""Figures from tidy tables: the numbers in the order of drawing, a caption, and a description in words.
 
-A figure is data; ``kgtrec.report.drawing`` draws it. Each function takes a ``pyarrow.Table``, whoever computed it, and
-an optional ``key``, ``title`` and ``caption`` in place of its own.
+A figure is data; ``kgtrec.report.drawing`` draws it. Each function takes a ``pyarrow.Table`` from any source. ``key``,
+``title`` and ``caption`` are optional and replace the default ones.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 import pyarrow as pa
 
 from kgtrec.data.table import Figure
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, one_of
 from kgtrec.report import gists
 from kgtrec.report.cells import better_of
 from kgtrec.report.gists import Rows
 
-SERIES_PER_PANEL = 6  # more lines in one panel than this are hard to tell apart
+SERIES_PER_PANEL = 6  # more lines in one panel than this are hard to distinguish
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One pair of axes of a figure: some rows of its data, under a title, with their gist."""
+    """One pair of axes of a figure: some rows of its data, with a title and a description in words."""
 
     title: str
     rows: Rows  # column -> values
@@ -35,7 +35,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What the figures of one kind have in common."""
+    """The properties that all figures of a kind share."""
 
     labels: tuple[str, ...]  # columns of text
     numbers: tuple[str, ...]  # columns of numbers; one that ends in ? may be missing
@@ -52,16 +52,16 @@ def tau_by_depth(
     correlation: str = "Kendall's tau-b",
     reference: str = "the labels of depth 0",
 ) -> Figure:
-    """Correlation with the ranking of systems at one depth, by pool depth, a line per measure.
+    """Correlation of the ranking of systems at each pool depth with a reference ranking, a line per measure.
 
     Parameters
     ----------
     table : pa.Table
         measure, depth, tau; low and high, ends of an interval, if known.
     key, title, caption : str
-        A caption of one's own replaces the usual one.
+        A given caption replaces the default one.
     correlation, reference : str
-        What ``tau`` is, and what the ranking is compared with.
+        The names of the correlation in ``tau``, and of the labels of the reference ranking.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def tau_by_depth(
     Raises
     ------
     KgtrecError
-        If a column is missing, or one of numbers holds none.
+        If a column is missing, or a column of numbers has other values.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def tau_by_depth(
     usual = (
         f"{correlation} between the ranking of systems with {reference} and with the labels of each pool depth, "
         "for each measure. 1: the same order; 0: no relation; below 0: the order tends to be reversed. "
-        "A measure that stays near 1 ranks systems alike with few and with more labels."
+        "A measure that stays near 1 gives similar rankings with few and with more labels."
     )
     options = {"x": "pool depth", "y": _short(correlation), "at": "depth"}
     return _figure("tau_by_depth", table, key, title, caption or usual + _bands(table), options)
@@ -96,16 +96,16 @@ def stability(
     correlation: str = "Kendall's tau-b",
     band: str = "the middle 95% of the repeats",
 ) -> Figure:
-    """Mean correlation of samples of the test set with all of it, by size, a line with bars per measure.
+    """Mean correlation of the rankings on samples and on the whole test set, by sample size, a line per measure.
 
     Parameters
     ----------
     table : pa.Table
         measure, share (of the test triples, 0 to 1), mean; low and high, if known.
     key, title, caption : str
-        A caption of one's own replaces the usual one.
+        A given caption replaces the default one.
     correlation, band : str
-        What ``mean`` is a mean of, and what lies between ``low`` and ``high``.
+        The name of the correlation, and of the interval from ``low`` to ``high``.
 
     Returns
     -------
@@ -114,11 +114,11 @@ def stability(
     Raises
     ------
     KgtrecError
-        If a column is missing, or one of numbers holds none.
+        If a column is missing, or a column of numbers has other values.
     """
     usual = (
         f"Mean {correlation} between the ranking of systems on random samples of the test triples and on all of them, "
-        "by the size of the sample. A curve that rises early belongs to a measure that needs few labels."
+        "by the size of the sample. If a curve rises early, its measure needs few labels."
         + (f" Bars: {band}." if "low" in table.column_names else "")
     )
     options = {"x": "share of the test triples", "y": f"mean {_short(correlation)}", "at": "share"}
@@ -134,18 +134,18 @@ def p_value_curves(
     test: str = "paired two-tailed t-tests",
     alpha: float = 0.05,
 ) -> Figure:
-    """p-values of all pairs of systems in falling order, a line per measure.
+    """p-values of all pairs of systems in descending order, a line per measure.
 
     Parameters
     ----------
     table : pa.Table
         measure, place (1 is the pair with the largest p), p.
     key, title, caption : str
-        A caption of one's own replaces the usual one.
+        A given caption replaces the default one.
     test : str
-        What gave the p-values.
+        The name of the test.
     alpha : float
-        The level to mark.
+        The significance level, which is marked.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def p_value_curves(
     Raises
     ------
     KgtrecError
-        If a column is missing, or one of numbers holds none.
+        If a column is missing, or a column of numbers has other values.
     """
     usual = (
         f"p-values of {test} between all pairs of systems, from the largest to the smallest, for each measure. "
@@ -179,13 +179,13 @@ def heat_map(
     Parameters
     ----------
     table : pa.Table
-        system (or whatever the rows are), category, side, value.
+        system (or another label of the rows), category, side, value.
     key, title, caption : str
-        A caption of one's own replaces the usual one.
+        A given caption replaces the default one.
     value : str
-        What is shown, such as ``"micro.MRR"``.
+        The name of the values, such as ``"micro.MRR"``.
     diverging : bool
-        Whether values lie on both sides of 0, as a correlation's do; the colours then run from -1 to 1.
+        Whether values may be above and below 0, as for a correlation; the colours then cover -1 to 1.
 
     Returns
     -------
@@ -194,34 +194,34 @@ def heat_map(
     Raises
     ------
     KgtrecError
-        If a column is missing, or one of numbers holds none.
+        If a column is missing, or a column of numbers has other values.
     """
-    shade = "blue above 0, orange below, white at 0" if diverging else "the darker, the higher"
-    usual = f"{value} by relation category, for head and tail questions apart ({shade}). -: undefined."
+    shade = "blue: above 0; orange: below 0; white: 0" if diverging else "darker is higher"
+    usual = f"{value} by relation category, with separate panels for head and tail questions ({shade}). -: undefined."
     return _figure("heat_map", table, key, title, caption or usual, {"value": value, "diverging": bool(diverging)})
 
 
 def pool_growth(
     table: pa.Table, *, key: str = "pool-growth", title: str = "What does each pool depth add?", caption: str = ""
 ) -> Figure:
-    """Pooled triples and the positives among them, by depth.
+    """Number of pooled triples, and of positives among them, by depth.
 
     Parameters
     ----------
     table : pa.Table
         depth, triples and positives down to that depth.
     key, title, caption : str
-        A caption of one's own replaces the usual one.
+        A given caption replaces the default one.
 
     Returns
     -------
     Figure
-        Its data has two columns more: ``new_triples`` and ``new_positives``, those that a depth adds.
+        Its data has two more columns, ``new_triples`` and ``new_positives``: the numbers that a depth adds.
 
     Raises
     ------
     KgtrecError
-        If a column is missing, or one of numbers holds none.
+        If a column is missing, or a column of numbers has other values.
 
     Examples
     --------
@@ -236,14 +236,15 @@ def pool_growth(
         steps = [after - before for before, after in pairwise([0, *cells])]
         added[f"new_{name}"] = pa.array(steps, checked[name].type)
     usual = (
-        "Triples pooled down to each depth, how many of them were judged true, and how many true ones each depth adds. "
-        "While a depth adds no fewer than the one before, a deeper pool would find many more."
+        "The number of triples pooled down to each depth, the number judged true, and the number of true triples that "
+        "each depth adds. As long as each depth adds at least as many as the one before, a deeper pool would find many "
+        "more."
     )
     return _figure("pool_growth", checked, key, title, caption or usual, {}, added)
 
 
 def tie_report(
-    table: pa.Table, *, key: str = "ties", title: str = "How much do ties move a score?", caption: str = ""
+    table: pa.Table, *, key: str = "ties", title: str = "How much do ties change a score?", caption: str = ""
 ) -> Figure:
     """A measure under each policy for tied scores, a row per system.
 
@@ -252,7 +253,7 @@ def tie_report(
     table : pa.Table
         system, measure, policy, value.
     key, title, caption : str
-        A caption of one's own replaces the usual one.
+        A given caption replaces the default one.
 
     Returns
     -------
@@ -261,11 +262,11 @@ def tie_report(
     Raises
     ------
     KgtrecError
-        If a column is missing, or one of numbers holds none.
+        If a column is missing, or a column of numbers has other values.
     """
     usual = (
-        "Each system under every policy for tied scores. Where the marks coincide, ties do not matter; "
-        "a long bar means that the score depends on how ties are broken."
+        "Each system under every policy for tied scores. Where the markers coincide, ties have no effect. "
+        "A long bar means that the score depends on how ties are broken."
     )
     return _figure("tie_report", table, key, title, caption or usual, {})
 
@@ -278,16 +279,16 @@ def score_intervals(
     caption: str = "",
     interval: str = "95% interval",
 ) -> Figure:
-    """A dot with an interval per system, a panel per measure; every panel has the first one's order, best on top.
+    """A dot with an interval per system, a panel per measure; all panels have the order of the first, best on top.
 
     Parameters
     ----------
     table : pa.Table
         system, measure, value; low and high, if known.
     key, title, caption : str
-        A caption of one's own replaces the usual one.
+        A given caption replaces the default one.
     interval : str
-        What lies between ``low`` and ``high``.
+        The name of the interval from ``low`` to ``high``.
 
     Returns
     -------
@@ -296,14 +297,14 @@ def score_intervals(
     Raises
     ------
     KgtrecError
-        If a column is missing, or one of numbers holds none.
+        If a column is missing, or a column of numbers has other values.
     """
     checked = _checked("score_intervals", key, table)
     measures = _distinct(checked["measure"].to_pylist())
     usual = (
         (f"Systems in the order of {measures[0]}, best on top" if measures else "Systems, best on top")
         + (
-            "; where dots are out of line, another measure orders the systems differently."
+            ". If the dots of another panel are not in this order, its measure orders the systems differently."
             if len(measures) > 1
             else "."
         )
@@ -316,7 +317,7 @@ def slope_chart(
     table: pa.Table,
     *,
     key: str = "slopes",
-    title: str = "Do the label sets order the systems alike?",
+    title: str = "Do the label sets order the systems in the same way?",
     caption: str = "",
     measure: str = "score",
 ) -> Figure:
@@ -325,11 +326,11 @@ def slope_chart(
     Parameters
     ----------
     table : pa.Table
-        system, labels (the label set, in the order in which they are drawn), value.
+        system, labels (label sets, in the order of drawing), value.
     key, title, caption : str
-        A caption of one's own replaces the usual one.
+        A given caption replaces the default one.
     measure : str
-        What ``value`` is.
+        The name of the measure.
 
     Returns
     -------
@@ -338,7 +339,7 @@ def slope_chart(
     Raises
     ------
     KgtrecError
-        If a column is missing, or one of numbers holds none.
+        If a column is missing, or a column of numbers has other values.
 
     Examples
     --------
@@ -349,30 +350,29 @@ def slope_chart(
     checked = _checked("slope_chart", key, table)
     options = {"measure": measure, "better": better_of(measure)}
     crossing = gists.order_changes(checked.to_pydict(), options)
-    usual = f"{measure} of each system under each label set, a line per system, the best on top. " + (
-        "Where two lines cross, the label sets order two systems differently; such lines are coloured and thick, "
-        "with marks of their own."
+    usual = f"{measure} of each system under each label set, with a line per system and the best on top. " + (
+        "Where two lines cross, the label sets order two systems differently. Such lines are coloured and thick, "
+        "with markers of their own."
         if any(pairs for _, _, pairs in crossing)
-        else "No two lines cross: the label sets order the systems alike."
+        else "No two lines cross: the label sets order the systems in the same way."
     )
     return _figure("slope_chart", checked, key, title, caption or usual, options)
 
 
 def gist(figure: Figure) -> str:
-    """What a figure shows, in words: for those who cannot see it."""
+    """A description of a figure in words, for readers who cannot see it."""
     return KINDS[figure.kind].gist(figure.data.to_pydict(), figure.options) if figure.data.num_rows else "No data."
 
 
 def panels(figure: Figure) -> tuple[Panel, ...]:
-    """A figure's data, divided among the axes that it is drawn in; at least one, even of no rows.
+    """The panels of a figure, each with its rows of the data; at least one, even if there are no rows.
 
     Raises
     ------
     KgtrecError
         If the figure is of an unknown kind.
     """
-    if figure.kind not in KINDS:
-        raise KgtrecError(f"figure {figure.key}: expected a kind among {', '.join(KINDS)}, found {figure.kind!r}")
+    one_of(f"a kind of figure {figure.key} among", figure.kind, KINDS)
     kind = KINDS[figure.kind]
     rows = figure.data.to_pydict()
     found = []
@@ -391,7 +391,7 @@ def _figure(
     options: Mapping[str, Any],
     added: Mapping[str, pa.Array] | None = None,
 ) -> Figure:
-    """A figure of the columns of its kind, and of those that its function works out."""
+    """A figure from the columns of its kind, and the columns that its function computes."""
     checked = _checked(kind, key, table)
     for name, column in (added or {}).items():
         checked = checked.append_column(name, column)
@@ -399,7 +399,7 @@ def _figure(
 
 
 def _checked(kind: str, key: str, table: pa.Table) -> pa.Table:
-    """The columns of a kind, labels as text and numbers as numbers, a missing number as NaN."""
+    """The columns of a kind, with labels as text and a missing number as NaN."""
     record = KINDS[kind]
     optional = [name.removesuffix("?") for name in record.numbers if name.endswith("?")]
     wanted = [*record.labels, *(name.removesuffix("?") for name in record.numbers)]
@@ -430,7 +430,7 @@ def _column(key: str, name: str, column: pa.Array, *, is_label: bool) -> pa.Arra
 
 
 def _best_first(table: pa.Table, measures: Sequence[str]) -> pa.Table:
-    """Systems in the order of the first measure, within measures in their order; undefined values last."""
+    """Rows by measure, and within a measure by the systems' order under the first measure; undefined values last."""
     if not measures:
         return table
     rows = table.to_pylist()
@@ -449,11 +449,11 @@ def _last_if_undefined(value: float) -> tuple[bool, float]:
 
 
 def _distinct(labels: Any) -> list[str]:
-    """In order of first appearance."""
+    """The distinct labels in order of first appearance."""
     return list(dict.fromkeys(labels))
 
 
-# which rows stand in which panel
+# the rows of each panel
 
 
 def _growth(rows: Rows) -> list[tuple[str, Rows]]:
@@ -465,7 +465,7 @@ def _growth(rows: Rows) -> list[tuple[str, Rows]]:
 
 
 def grouped(rows: Rows, by: str) -> dict[str, Rows]:
-    """The rows of each label apart, labels in order of first appearance."""
+    """The rows of each label separately, labels in order of first appearance."""
     places: dict[str, list[int]] = {}
     for place, label in enumerate(rows[by]):
         places.setdefault(label, []).append(place)
@@ -477,7 +477,7 @@ def _by(column: str) -> Callable[[Rows], list[tuple[str, Rows]]]:
 
 
 def _by_family(rows: Rows) -> list[tuple[str, Rows]]:
-    """Micro, macro and other measures apart, and no more than six in a panel."""
+    """Micro, macro and other measures in separate panels, with at most six measures per panel."""
     families: dict[str, list[str]] = {}
     for measure in _distinct(rows["measure"]):
         head, dot, _ = measure.partition(".")
@@ -501,7 +501,7 @@ def _taken(rows: Rows, places: Sequence[int]) -> Rows:
 
 
 def _short(correlation: str) -> str:
-    """What an axis says of a correlation: "tau-b" of "Kendall's tau-b"."""
+    """The axis label of a correlation: "tau-b" for "Kendall's tau-b"."""
     return correlation.removeprefix("Kendall's ")
 
 

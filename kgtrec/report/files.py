@@ -1,11 +1,11 @@
-"""A report as files: the page, and its figures and tables one by one, as a paper takes them."""
+"""A report as files: the page, and each figure and table as a file of its own, for papers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
 from kgtrec.data.table import REPORT_FORMATS, Figure, Report, Table
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import one_of
 from kgtrec.report.drawing import pdf, png, svg
 from kgtrec.report.html import data_file, is_too_large, to_html
 from kgtrec.report.records import table_csv
@@ -22,33 +22,33 @@ def report_files(
     width: float | None = None,
     with_intervals: bool = False,
 ) -> dict[str, bytes]:
-    """The files of a report, to be written beside one another.
+    """The files of a report, for one folder.
 
     Parameters
     ----------
     report : Report
     formats : collection of {"html", "svg", "pdf", "latex", "csv", "png"}
-        Which files to make: the page, with the CSV of what is too large to be saved from it; figures as SVG, PDF, PNG;
-        tables as LaTeX; the data of both as CSV.
+        Which files to make. "html" is the page, with a CSV file for data that are too large to be stored in the page;
+        "svg", "pdf" and "png" are figures; "latex" are tables; "csv" is the data of figures and tables.
     width : float, optional
-        Of the figures, in inches, as :func:`kgtrec.report.drawing.svg` has it; those of the page have their own.
+        Width of the figures in inches, see :func:`kgtrec.report.drawing.svg`. It does not change the figures of the
+        page.
     with_intervals : bool
-        Whether LaTeX tables show the intervals, too; those of the page always do.
+        Whether LaTeX tables include the intervals. The tables of the page always do.
 
     Returns
     -------
     dict
         Path within the folder -> contents: ``report.html``, ``figures/KEY.svg``, ``tables/KEY.tex`` and so on. The
-        same bytes for the same report.
+        same report gives the same bytes.
 
     Raises
     ------
     KgtrecError
         If a format is unknown.
     """
-    unknown = [name for name in formats if name not in REPORT_FORMATS]
-    if unknown:
-        raise KgtrecError(f"expected formats among {', '.join(REPORT_FORMATS)}, found {', '.join(map(repr, unknown))}")
+    for name in formats:
+        one_of("formats among", name, REPORT_FORMATS)
     drawn: dict[str, Callable[[Figure, float | None], bytes]] = {"svg": _svg, "pdf": pdf, "png": png}
     found = {PAGE: to_html(report).encode()} if "html" in formats else {}
     blocks: tuple[Figure | Table, ...] = (*report.figures, *report.tables)

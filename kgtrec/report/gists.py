@@ -1,4 +1,4 @@
-"""What a figure shows, in words: for those who cannot see it.
+"""Descriptions of figures in words, for readers who cannot see them.
 
 Each function takes the rows of a figure, or of one of its panels, and the figure's options.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from kgtrec.report.cells import better_of, count_text, digits_of, number_text, p_text
 
 Rows = Mapping[str, list[Any]]  # column -> values
-_TOLD = 8  # series whose gist is told; the others are counted
+_TOLD = 8  # most series that are described; the others are only counted
 
 
 def _told(sentences: Sequence[str], more: str) -> str:
@@ -51,12 +51,12 @@ def _at(options: Mapping[str, Any], x: float) -> str:
 
 
 def of_depths(rows: Rows, options: Mapping[str, Any]) -> str:
-    """Where each measure's correlation begins, ends and is lowest, by pool depth."""
+    """The first, the last and the lowest correlation of each measure, by pool depth."""
     return _of_lines(rows, options, "depth", "tau")
 
 
 def of_shares(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The same by share of the test triples."""
+    """The first, the last and the lowest correlation of each measure, by share of the test triples."""
     return _of_lines(rows, options, "share", "mean")
 
 
@@ -97,7 +97,7 @@ def of_cells(rows: Rows, options: Mapping[str, Any]) -> str:
 
 
 def of_growth(rows: Rows, options: Mapping[str, Any]) -> str:
-    """Triples and true ones at the first and the last depth."""
+    """The number of triples and of true triples at the first and the last depth."""
     new = "" if "triples" in rows else "new_"
     parts = []
     for place in sorted({0, len(rows["depth"]) - 1}):
@@ -109,7 +109,7 @@ def of_growth(rows: Rows, options: Mapping[str, Any]) -> str:
 
 
 def of_ties(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The widest span of each measure, and whose it is."""
+    """The greatest difference between policies for each measure, and its system."""
     widest: dict[str, tuple[float, str]] = {}
     for place, value in enumerate(rows["value"]):
         if not math.isnan(value):
@@ -119,7 +119,7 @@ def of_ties(rows: Rows, options: Mapping[str, Any]) -> str:
         if spread > widest[measure][0]:
             widest[measure] = (spread, system)
     sentences = [
-        f"{measure}: policies are at most {number_text(spread, 4, typeset=True)} apart ({system})"
+        f"{measure}: policies differ by at most {number_text(spread, 4, typeset=True)} ({system})"
         for measure, (spread, system) in widest.items()
     ]
     return _told(sentences, "measures") if sentences else "All values are undefined."
@@ -134,7 +134,7 @@ def _pairs(rows: Rows) -> dict[tuple[str, str], list[float]]:
 
 
 def of_scores(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The best and the last system of each measure."""
+    """The best and the worst system of each measure."""
     sentences = []
     for measure, points in _series(rows, "measure", "system", "value").items():
         known = [point for point in points if not math.isnan(point[1])]
@@ -150,7 +150,7 @@ def of_scores(rows: Rows, options: Mapping[str, Any]) -> str:
 
 
 def order_changes(rows: Rows, options: Mapping[str, Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Which systems pass which from each label set to the next: label set, next one, (the passing, the passed)."""
+    """Pairs of systems whose order changes from one label set to the next: label set, next one, (new leader, other)."""
     sign = -1 if options["better"] == "lower" else 1
     by_labels: dict[str, dict[str, float]] = {}
     for label, system, value in zip(rows["labels"], rows["system"], rows["value"], strict=True):
@@ -164,7 +164,7 @@ def order_changes(rows: Rows, options: Mapping[str, Any]) -> list[tuple[str, str
 
 
 def of_slopes(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The best system under each label set, and which systems pass which from one to the next."""
+    """The best system under each label set, and the systems that pass others from one label set to the next."""
     sign, digits = -1 if options["better"] == "lower" else 1, digits_of(options["measure"])
     sentences = []
     for label, points in _series(rows, "labels", "system", "value").items():
@@ -183,7 +183,7 @@ def of_slopes(rows: Rows, options: Mapping[str, Any]) -> str:
 
 
 def of_curves(rows: Rows, options: Mapping[str, Any]) -> str:
-    """The range of each line, and how many neighbours it turns round."""
+    """The range of each line, and the number of neighbouring pairs in reversed order."""
     sentences = []
     named = [
         f"{missing}, {density:.0%} labelled" for missing, density in zip(rows["missing"], rows["density"], strict=True)
@@ -197,5 +197,5 @@ def of_curves(rows: Rows, options: Mapping[str, Any]) -> str:
         text = f"{label}: sparse {' to '.join(ends[2:])} for full {' to '.join(ends[:2])}"
         told = [(low, high) for low, high in pairwise(known) if low[0] < high[0]]
         wrong = sum(low[1] > high[1] for low, high in told)
-        sentences.append(f"{text}, {wrong} of {len(told)} neighbours reversed")
+        sentences.append(f"{text}, {wrong} of {len(told)} neighbouring pairs reversed")
     return _told(sentences, "densities")

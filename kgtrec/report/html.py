@@ -1,4 +1,4 @@
-"""A report as one file of HTML that needs no network: styles, script, pictures and data are inside."""
+"""A report as one HTML file that needs no network: it contains styles, script, pictures and data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kgtrec.report.figures import panels
 from kgtrec.report.records import table_csv
 from kgtrec.report.svg import inline
 
-_LARGEST_LINK = 1_500_000  # characters of a data: address; browsers follow none of more than 2 MB
+_LARGEST_LINK = 1_500_000  # characters of a data: address; browsers do not open addresses longer than 2 MB
 _MOST_NUMBERS = 400  # rows of a figure's data that are also shown as a table
 _FIRST = {"higher": "descending", "lower": "ascending", "neither": ""}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -27,8 +27,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def to_html(report: Report) -> str:
     """A report as a page.
 
-    The page may not load, send or frame anything, nor run any script but its own: its content security policy says
-    so, by the hashes of its style and script. Whatever comes from data is escaped.
+    The page cannot load, send or frame anything, and runs only its own script. Its content security policy, with the
+    hashes of style and script, forbids everything else. All text from data is escaped.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def to_html(report: Report) -> str:
     Returns
     -------
     str
-        The same text for the same report. Data that are too large for a link are said to be beside the page, where
-        :func:`kgtrec.report.report_files` puts them.
+        The same report gives the same text. For data that are too large for a link, the page names a file beside it,
+        which :func:`kgtrec.report.report_files` makes.
 
     Examples
     --------
@@ -48,7 +48,6 @@ def to_html(report: Report) -> str:
     (True, False)
     """
     from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
 
     style, script = _template("report.css"), _template("report.js")
     policy = (
@@ -61,11 +60,18 @@ def to_html(report: Report) -> str:
         report={"title": label_text(report.title), "subtitle": label_text(report.subtitle)},
         sections=list(_sections(report)),
         policy=policy,
-        style=Markup(style),  # noqa: S704 (these two are our own files)
-        script=Markup(script),  # noqa: S704
+        style=_markup(style),
+        script=_markup(script),
         version=label_text(report.provenance.versions.get("kgtrec", "")),
     )
     return page.lstrip("\n")
+
+
+def _markup(text: str) -> Any:
+    """What goes into the page as it is: our own two files, and pictures, whose text is escaped as XML demands."""
+    from markupsafe import Markup
+
+    return Markup(text)  # noqa: S704  # nosec B704 # not what anybody gave
 
 
 def _template(name: str) -> str:
@@ -77,7 +83,7 @@ def _hash(text: str) -> str:
 
 
 def _sections(report: Report) -> Iterator[dict[str, Any]]:
-    """Sections as the template reads them; the last ones tell where the numbers came from and how to cite them."""
+    """Sections for the template; the last ones give the provenance of the numbers and the citations."""
     numbers = {"table": 0, "figure": 0}
     for section in report.sections:
         blocks = [_block(block, numbers) for block in section.blocks]
@@ -123,21 +129,20 @@ def _block(block: Block, numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def _columns(figure: Figure) -> tuple[Column, ...]:
-    """How the numbers of a figure are shown; none of its p-values as 0."""
+    """The format of a figure's numbers; p-values are never shown as 0."""
     return tuple(Column(name, form="p" if name == "p" else "number") for name in figure.data.column_names)
 
 
 def _picture(figure: Figure, panel: int) -> Any:
-    from markupsafe import Markup
-
-    return Markup(inline(svg(figure, panel)))  # noqa: S704 (text in it is escaped as XML demands)
+    return _markup(inline(svg(figure, panel)))
 
 
 def _shown(table: Table) -> dict[str, Any]:
-    rows, table = table_cells(table), table.wide
+    table = table.wide
+    rows = table_cells(table)
     return {
         "columns": [_head(table, column) for column in table.columns],
-        # the widest letters of a column set how much room all get, so that its numbers stand below one another
+        # all cells of a column have room for its longest letters, so that the numbers are aligned
         "letters": [max((min(len(cell.groups), 8) for cell in cells), default=0) for cells in zip(*rows, strict=True)],
         "rows": rows,
     }
@@ -145,7 +150,7 @@ def _shown(table: Table) -> dict[str, Any]:
 
 def _head(table: Table, column: Column) -> dict[str, Any]:
     label = label_text(column.label or column.name)
-    is_whole = "-" in label and len(label) < 17  # a short one does not break at its hyphen
+    is_whole = "-" in label and len(label) < 17  # a short label has no line break at its hyphen
     return {
         "label": label,
         "classes": " ".join(
@@ -156,17 +161,17 @@ def _head(table: Table, column: Column) -> dict[str, Any]:
 
 
 def is_too_large(block: Table | Figure) -> bool:
-    """Whether a page cannot hold the data as a link to be saved, and names :func:`data_file` beside it instead."""
+    """Whether the data are too large for a link in the page; the page then names :func:`data_file` instead."""
     return not _address(block)
 
 
 def data_file(block: Table | Figure) -> str:
-    """Where the data of a table or figure are, beside the page."""
+    """Path of the data of a table or figure, relative to the page."""
     return f"{'tables' if isinstance(block, Table) else 'figures'}/{block.key}.csv"
 
 
 def _address(block: Table | Figure) -> str:
-    """The data as a link; nothing if they are more than a browser follows."""
+    """The data as a link; "" if they are too large for a browser."""
     address = "data:text/csv;charset=utf-8," + quote(table_csv(block.data), safe="")
     return address if len(address) <= _LARGEST_LINK else ""
 
@@ -202,7 +207,7 @@ def _provenance(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _lines(text: str) -> str:
-    """Several lines as they are, but for signs that cannot be shown."""
+    """Text with its lines and indentation, without characters that cannot be shown."""
     return "\n".join(
         line[: len(line) - len(line.lstrip())] + label_text(line) for line in text.replace("\t", "    ").splitlines()
     )

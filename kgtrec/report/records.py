@@ -1,4 +1,4 @@
-"""Tables of data as text for programs, values at full precision: CSV and JSON."""
+"""Tables as CSV and JSON for programs, with values at full precision."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pyarrow as pa
 
 from kgtrec.data.arrow import compute as pc
 
-# what Arrow and Python write alike: a number with a fraction that neither gives an exponent
+# numbers that Arrow and Python format alike: with a fraction, and without an exponent in both
 _ALIKE = r"^-?([1-9][0-9]*\.[0-9]+|0\.[0-9]{0,3}[1-9][0-9]*)$"
 
 
 def table_csv(table: pa.Table, *, is_short: bool = False) -> str:
     r"""A table as CSV with a header; an undefined value is an empty cell.
 
-    ``is_short``: without the fraction of a number that has none, 1 for 1.0.
+    ``is_short``: whole numbers are written without a fraction, 1 instead of 1.0.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def table_csv(table: pa.Table, *, is_short: bool = False) -> str:
 
 
 def _csv_column(column: pa.Array, *, is_short: bool) -> pa.Array:
-    """The cells of a column; Arrow writes numbers, Python the few that it writes otherwise and every label once."""
+    """The cells of a column: numbers by Arrow, except the few that Python formats differently; each label once."""
     if pa.types.is_integer(column.type):
         return pc.fill_null(pc.cast(column, pa.string()), "")
     if pa.types.is_floating(column.type):
@@ -60,7 +60,7 @@ def _csv_cell(value: str | float | None) -> str:
 
 
 def table_json(table: pa.Table) -> str:
-    r"""A table as a JSON list of records, one a line; what JSON has no number for is null.
+    r"""A table as a JSON list of records, one per line; NaN and infinity are null, as JSON does not have them.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def table_json(table: pa.Table) -> str:
 
 
 def tables_json(about: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
-    r"""A JSON object of some values, and of tables as lists of records, one a line; see :func:`table_json`.
+    r"""A JSON object with some values, and with tables as lists of records, one per line; see :func:`table_json`.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def tables_json(about: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str
 
 
 def records_of(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """The rows of a table as JSON can hold them: NaN and infinities, for which it has no numbers, are None."""
+    """The rows of a table for JSON; NaN and infinity become None, as JSON does not have them."""
     for row in table.to_pylist():
         yield {
             name: None if isinstance(value, float) and not math.isfinite(value) else value

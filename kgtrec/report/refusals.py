@@ -11,7 +11,7 @@ _TOLD = 20
 
 
 def refusal_lines(refused: Sequence[Refusal]) -> Iterator[str]:
-    """A line each; of many the first ones, and how many there are of each kind.
+    """One line per refused verdict; if there are many, the first ones, and the number of each kind.
 
     Examples
     --------
@@ -20,9 +20,9 @@ def refusal_lines(refused: Sequence[Refusal]) -> Iterator[str]:
     """
     yield from map(str, refused[:_TOLD])
     if len(refused) > _TOLD:
-        yield f"... and {len(refused) - _TOLD:,} more; in all"
+        yield f"... and {len(refused) - _TOLD:,} more; in total"
         counts = Counter(refusal.reason for refusal in refused).most_common()
         for reason, number in counts[:_TOLD]:
             yield f"  {number:,} times: {reason}"
         if len(counts) > _TOLD:
-            yield f"  {sum(number for _, number in counts[_TOLD:]):,} times: something else"
+            yield f"  {sum(number for _, number in counts[_TOLD:]):,} times: other reasons"

@@ -1,4 +1,4 @@
-"""Any result as text for a terminal, CSV, JSON or LaTeX: by its tables."""
+"""The tables of any result as text for a terminal, CSV, JSON or LaTeX."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.table import Result, Table
 from kgtrec.errors import legible
-from kgtrec.report.cells import is_number_column, table_cells
+from kgtrec.report.cells import Cell, is_number_column, table_cells
 from kgtrec.report.records import table_csv, table_json, tables_json
 from kgtrec.report.tables import aligned, booktabs, text_width
 
@@ -18,19 +18,20 @@ from kgtrec.report.tables import aligned, booktabs, text_width
 def shown(
     result: Result, form: str, names: Sequence[str] | None = None, *, width: int | None = None, bold: bool = False
 ) -> str:
-    r"""A result in one of the forms of text.
+    r"""A result in one of the text formats.
 
     Parameters
     ----------
     result : Result
     form : {"table", "csv", "json", "latex"}
-        Aligned text; the data of one table, values at full precision; all data, a list of records or, of several
-        tables and a result that says what was asked, an object; ``\\usepackage{booktabs}`` tables.
+        "table": aligned text. "csv": the data of one table, at full precision. "json": all data; a list of records for
+        a single table, or an object if there are several tables or the result has an ``about()``. "latex": tables for
+        ``\\usepackage{booktabs}``.
     names : sequence of str, optional
-        Keys of the tables that are printed, in their order. Default: the first for ``csv``, all for ``json``, else
-        all that have rows to show.
+        Keys of the tables to print, in this order. Default: the first for ``csv``, all for ``json``, otherwise all
+        that have rows to show.
     width : int, optional
-        Of the terminal: a table that does not fit, and has more measures than rows, has them one below the other.
+        Width of the terminal. A table that is wider, and has more measures than rows, is transposed.
     bold : bool
         Whether best values are bold in a terminal.
     """
@@ -51,11 +52,9 @@ def shown(
 
 
 def table_text(table: Table, *, width: int | None = None, bold: bool = False) -> str:
-    """A table for a terminal: its caption, or its title where it has none, if any, and aligned columns.
+    """A table for a terminal: its caption, or its title if it has no caption, and aligned columns.
 
-    The header is left out where all headings are blank.
-
-    ``width`` and ``bold`` are as in :func:`shown`.
+    The header is left out if all headings are blank. For ``width`` and ``bold`` see :func:`shown`.
 
     Examples
     --------
@@ -74,7 +73,8 @@ def table_text(table: Table, *, width: int | None = None, bold: bool = False) ->
       head type  1
     """
     head = [*table.caption.splitlines(), ""] if table.caption else filter(None, [table.title])
-    cells, left, best = _texts(table, typeset=False)
+    wide = table.wide
+    cells, left, best = _texts(wide, table_cells(wide, typeset=False))
     spread = next((column.across for column in table.columns if column.across), "")
     is_narrow = width is not None and spread and left == 1 and text_width(cells) > width
     if is_narrow and len(cells) < len(cells[0]):
@@ -86,13 +86,13 @@ def table_text(table: Table, *, width: int | None = None, bold: bool = False) ->
 
 
 def table_latex(table: Table, *, with_intervals: bool = True) -> str:
-    r"""A booktabs table (``\usepackage{booktabs}``); best values bold, letters of groups as superscripts.
+    r"""A table for ``\usepackage{booktabs}``, with the best values in bold and letters of groups as superscripts.
 
     Parameters
     ----------
     table : Table
     with_intervals : bool
-        Whether intervals stand beside the values; a paper's column seldom has room for them.
+        Whether intervals are shown after the values; a column of a paper rarely has room for them.
 
     Examples
     --------
@@ -107,16 +107,17 @@ def table_latex(table: Table, *, with_intervals: bool = True) -> str:
     \end{tabular}
     """
     note = f"% {legible(table.note)}\n" if table.note else ""
-    texts = _texts(table, typeset=True, with_groups=False, with_intervals=with_intervals)
-    raised = [[""] * len(table.wide.columns), *([cell.groups for cell in row] for row in table_cells(table))]
+    wide = table.wide
+    rows = table_cells(wide)
+    texts = _texts(wide, rows, with_groups=False, with_intervals=with_intervals)
+    raised = [[""] * len(wide.columns), *([cell.groups for cell in row] for row in rows)]
     return note + booktabs(*texts, [list(row) for row in zip(*raised, strict=True)] if table.upright else raised)
 
 
 def _texts(
-    table: Table, *, typeset: bool, with_groups: bool = True, with_intervals: bool = True
+    table: Table, rows: Sequence[Sequence[Cell]], *, with_groups: bool = True, with_intervals: bool = True
 ) -> tuple[list[list[str]], int, NDArray[np.bool_]]:
-    """The cells with their header, how many leading columns are labels, and which cells are best."""
-    rows, table = table_cells(table, typeset=typeset), table.wide
+    """The cells of a wide table with their header, the number of leading label columns, and which cells are best."""
     numbers = [is_number_column(table, column) for column in table.columns]
     left = numbers.index(True) if True in numbers else len(numbers)
     texts = [

@@ -1,34 +1,33 @@
-"""matplotlib's SVG made fit for a page: no style attributes, no borrowed ids, a title and a description."""
+"""SVG by matplotlib, changed for use in a page: no style attributes, unique ids, a title and a description."""
 
 from __future__ import annotations
 
 import re
-from xml.etree import ElementTree as ET
+from xml.etree import ElementTree as ET  # nosec B405 # reads only what matplotlib wrote in this process
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _FONT = re.compile(r"(?:(?P<weight>bold|\d00)\s+)?(?P<size>[\d.]+)px")
-_NEEDED = {"stroke": "none", "fill": "black"}  # what a presentation attribute need not say
 
 
 def tidied(drawn: str, key: str, title: str, alt: str) -> str:
     """An SVG document as text, with a text alternative; all its ids begin with ``key``.
 
-    A page's content security policy forbids style attributes, so they become attributes of their own.
+    The content security policy of a page forbids style attributes, so each of their declarations becomes an attribute.
 
     Parameters
     ----------
     drawn : str
-        What matplotlib wrote.
+        SVG written by matplotlib.
     key : str
-        Unlike that of any other picture on the page.
+        Unique among the pictures of a page.
     title, alt : str
-        Name, and the gist of what it shows.
+        The name of the picture, and its description in words.
     """
     ET.register_namespace("", _SVG)
     ET.register_namespace("xlink", _XLINK)
-    root = ET.fromstring(drawn)  # noqa: S314 (written by matplotlib a moment ago, from text with its markup escaped)
+    root = ET.fromstring(drawn)  # noqa: S314  # nosec B314 # matplotlib wrote it, and escapes text
     for parent in root.iter():
         for child in list(parent):
             if child.tag == f"{{{_SVG}}}metadata" or child.find(f"{{{_SVG}}}style") is not None:
@@ -53,7 +52,7 @@ def tidied(drawn: str, key: str, title: str, alt: str) -> str:
 
 
 def inline(document: str) -> str:
-    """An SVG document as it stands within a page of HTML: without what only XML needs.
+    """An SVG document for use in an HTML page: without the parts that only XML needs.
 
     Examples
     --------
@@ -97,8 +96,8 @@ def _rewrite(node: ET.Element, names: dict[str, str]) -> None:
 
 
 def _declare(node: ET.Element, name: str, value: str) -> None:
-    """One declaration of a style as an attribute."""
-    if name == "font":  # a shorthand has no attribute of its own
+    """Turn one declaration of a style into an attribute."""
+    if name == "font":  # a shorthand, which is not an attribute
         found = _FONT.search(value)
         if found is None:
             return
@@ -107,7 +106,7 @@ def _declare(node: ET.Element, name: str, value: str) -> None:
             node.set("font-weight", "bold" if found["weight"] in ("bold", "700") else found["weight"])
     elif name == "font-size":
         node.set(name, value.removesuffix("px"))
-    elif name != "font-family":  # the whole picture has one
+    elif name != "font-family":  # it is set once for the whole picture
         node.set(name, _rounded(value))
 
 
@@ -116,7 +115,7 @@ def _rounded(text: str) -> str:
 
 
 def _flat(root: ET.Element) -> ET.Element:
-    """Without the groups that say nothing, and without the spaces between elements."""
+    """The tree without groups that have no attributes, and without spaces between elements."""
     for node in root.iter():
         if node.text is not None and not node.text.strip():
             node.text = None

@@ -31,9 +31,9 @@ _LATEX = str.maketrans(
 
 
 def aligned(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] | None = None) -> str:
-    r"""Rows of text in columns, the first ``left`` of them flush left and the others right; ``bold``: which cells are.
+    r"""Rows of text in columns; the first ``left`` columns are left-aligned, the others right-aligned.
 
-    Whatever steers a terminal stands as an escape, see :func:`kgtrec.errors.legible`.
+    ``bold`` marks the cells in bold. Control characters are escaped, see :func:`kgtrec.errors.legible`.
 
     Examples
     --------
@@ -57,13 +57,13 @@ def aligned(cells: Sequence[Sequence[str]], left: int, bold: NDArray[np.bool_] |
 
 
 def text_width(cells: Sequence[Sequence[str]]) -> int:
-    """How many terminal cells the lines of :func:`aligned` take."""
+    """The width of the lines of :func:`aligned` in terminal cells."""
     widths = [max(_cells(row[column]) for row in cells) for column in range(len(cells[0]))]
     return sum(widths) + 2 * (len(widths) - 1)
 
 
 def _cells(text: str) -> int:
-    """How many terminal cells a text takes."""
+    """The width of a text in terminal cells."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -86,12 +86,12 @@ def booktabs(
     bold: NDArray[np.bool_] | None = None,
     raised: Sequence[Sequence[str]] | None = None,
 ) -> str:
-    r"""A LaTeX table of text, a header first, the first ``left`` columns flush left; ``bold``: which cells are.
+    r"""A LaTeX table of text; the first row is the header, the first ``left`` columns are left-aligned.
 
-    ``raised`` is what stands as a superscript behind the first word of each cell: its value.
+    ``bold`` marks the cells in bold. ``raised`` gives a superscript per cell, after its first word, which is the value.
 
-    A row that begins with a bracket or a star follows an empty group: they would belong to the rule or the line break
-    above, as its argument or its starred form.
+    A row that begins with [ or * has an empty group before it. Otherwise LaTeX would read the sign as part of the rule
+    or line break above: as an argument, or as the starred form.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The whole of it, restartable: from a configuration file to a report."""
+"""A whole study, from a configuration file to a report; a study that was stopped can be continued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every step of a study shares: the configuration, the inputs with their checksums, and the folder of steps."""
+"""Shared by all steps of a study: the configuration, the inputs with their checksums, and the folder of steps."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from kgtrec.data.table import Input
-from kgtrec.errors import KgtrecError, KgtrecWarning, naming, nearest
-from kgtrec.formats.files import sha256_of
+from kgtrec.errors import KgtrecError, KgtrecWarning, naming, one_of
+from kgtrec.formats.files import FileState, sha256_of
 from kgtrec.formats.output.folders import STEPS
 from kgtrec.formats.output.outputs import write_text
+from kgtrec.ranking.rank import ShowProgress
 from kgtrec.study.config import Source, StudyConfig
 from kgtrec.study.folder import NOTES, step_table
 from kgtrec.study.steps import Steps
 from kgtrec.study.systems import System, spelled, systems_of
 
-#: what shows how far a long step is: description, total and unit to a function that takes how much more is done
-ShowProgress = Callable[[str, int, str], AbstractContextManager[Callable[[int], None]]]
-
 
 def silent(_: str) -> None:
-    """Say nothing."""
+    """Print nothing."""
 
 
 def unseen(description: str, total: int, unit: str) -> AbstractContextManager[Callable[[int], None]]:
@@ -34,28 +32,28 @@ def unseen(description: str, total: int, unit: str) -> AbstractContextManager[Ca
 
 
 class Inputs:
-    """The files that a study reads, with the checksums under which its steps name them."""
+    """The files that a study reads, with their checksums, which are part of the keys of its steps."""
 
     def __init__(self) -> None:
         self.read: dict[str, Input] = {}
         self._sums: dict[Path, str] = {}
-        self._states: dict[Path, tuple[int, int]] = {}  # when an input was changed, and its size, as its sum was taken
+        self._states: dict[Path, FileState | None] = {}  # of each input, when its checksum was computed
 
     def sum_of(self, source: Source) -> str:
-        """The checksum of a file, taken once."""
+        """The checksum of a file, computed once."""
         if source.path not in self._sums:
-            self._states[source.path] = _state_of(source.path)
+            self._states[source.path] = FileState.of(source.path)
             self._sums[source.path] = digest = sha256_of(source.path)
             self.read[source.shown] = Input(source.shown, source.path.stat().st_size, digest)
         return self._sums[source.path]
 
     def require_unchanged(self) -> None:
-        """A step says which inputs it was made of: they may not change while it is made."""
+        """Raise KgtrecError if an input changed while a step was computed from it."""
         for path, state in self._states.items():
-            if _state_of(path) != state:
+            if FileState.of(path) != state:
                 raise KgtrecError(
-                    f"{path}: expected a file that stays as it is, found that it changed while the study "
-                    "ran; run the study again"
+                    f"{path}: expected a file that does not change while the study runs, found a changed file; run the "
+                    "study again"
                 )
 
     def sums_of(self, sources: Iterable[Source]) -> dict[str, str]:
@@ -64,7 +62,7 @@ class Inputs:
 
 
 class Bench:
-    """Where a study's steps are made.
+    """Computes the steps of a study.
 
     Parameters
     ----------
@@ -74,7 +72,7 @@ class Bench:
     workers : int
         Processes, or threads, that share the work of one step.
     say : callable
-        Takes a line for the person who waits.
+        Called with a line for the user.
     progress : callable
         Shows how far a long step is.
     """
@@ -96,12 +94,12 @@ class Bench:
 
     @cached_property
     def systems(self) -> tuple[System, ...]:
-        """Those that are compared, by name."""
+        """The systems that are compared, sorted by name."""
         return systems_of(self.config)
 
     @cached_property
     def measures(self) -> tuple[str, ...]:
-        """Those of the study, in kgtrec's spelling."""
+        """The measures of the study, in kgtrec's spelling."""
         from kgtrec.evaluation.evaluate import default_measures
 
         ranks = not any(system.kind == "run" for system in self.systems)
@@ -109,14 +107,10 @@ class Bench:
 
     @cached_property
     def main(self) -> tuple[str, ...]:
-        """Those that the report tells first."""
+        """The measures that the report shows first."""
         wanted = tuple(spelled(self.config.main)) if self.config.main else ()
         for name in wanted:
-            if name not in self.measures:
-                raise KgtrecError(
-                    f"expected main measures among {', '.join(self.measures)}, found {name!r}"
-                    f"{nearest(name, self.measures)}"
-                )
+            one_of("main measures among", name, self.measures)
         usual = [name for name in ("micro.MRR", "macro.MRR", "AP@20") if name in self.measures]
         return wanted or tuple(usual) or self.measures[:1]
 
@@ -131,7 +125,7 @@ class Bench:
         return list(usual) if given is None else spelled(given)
 
     def options(self, part: str, *names: str, **usual: Any) -> dict[str, Any]:
-        """The options of a part, the usual ones unless they are given."""
+        """The options of a part: the given ones, and the default for all others."""
         given = self.config.parts[part]
         return usual | {name: given[name] for name in names if name in given}
 
@@ -143,14 +137,14 @@ class Bench:
         inputs: Mapping[str, str],
         options: Mapping[str, Any] | None = None,
     ) -> Path:
-        """A step's folder, made unless it is there; what is warned of meanwhile is kept beside its files."""
+        """The folder of a step, computed if it does not exist; warnings of the step are kept beside its files."""
 
         def with_notes(folder: Path) -> None:
             with noting() as notes, naming(Path(name)):
                 make(folder)
             self.inputs.require_unchanged()
             for note in notes:
-                if note not in self._said:  # of which label sets it is true the report tells
+                if note not in self._said:  # the report tells which label sets a warning is about
                     self._said.add(note)
                     self.say(f"note: {note}")
             write_text(folder / NOTES, json.dumps(notes, ensure_ascii=False, indent=1) + "\n")
@@ -158,13 +152,13 @@ class Bench:
         return self.steps.do(name, with_notes, inputs=inputs, options=options)
 
     def add_table(self, step: Path, part: str, *names: str) -> None:
-        """Name a step's table for the report."""
+        """Add a table of a step to the tables of the report."""
         self.tables["/".join([part, *names])] = f"{step.name}/{step_table(part)}"
 
 
 @contextmanager
 def noting() -> Iterator[list[str]]:
-    """Gather what is warned of, each warning once; others than ours go on."""
+    """Collect kgtrec's warnings, each once; other warnings are passed on."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -174,8 +168,3 @@ def noting() -> Iterator[list[str]]:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         elif (text := str(warning.message)) not in notes:
             notes.append(text)
-
-
-def _state_of(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size

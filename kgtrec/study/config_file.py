@@ -1,4 +1,4 @@
-"""The TOML file that says what a study is made of."""
+"""The TOML file that configures a study."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from kgtrec.study.config import (
 )
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # two of them stand in the name of one folder
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")  # the name of a folder may contain two of them
 _SYNTAX = re.compile(r"(.*) \(at line (\d+), column \d+\)")
-# those of kgtrec.kernels.ranking.positions, which no format may import; a test holds them together
+# the same as in kgtrec.kernels.ranking.positions, which formats may not import; a test compares them
 _MOST = 1_000_000  # repeats and resamples
 _MOST_SEED = 2**63 - 1
 _LONGEST = 200  # characters of a value that a message quotes
 
-_Check = tuple[str, Callable[[Any], bool]]  # what is expected, and whether a value is that
+_Check = tuple[str, Callable[[Any], bool]]  # the expected values in words, and a test for them
 
 
 def _is_whole(value: Any, least: int = 0, most: float = math.inf) -> bool:
@@ -70,13 +70,13 @@ def _one_of(choices: Sequence[str]) -> _Check:
 
 def _some_of(choices: Sequence[str]) -> _Check:
     return (
-        f"a list of {', '.join(choices)}, each once at most",
+        f"a list of {', '.join(choices)}, each at most once",
         lambda value: _are_names(value, lambda each: each in choices),
     )
 
 
-_TEXT: _Check = ("a text", _is_text)
-_TEXTS: _Check = ("a list of texts", lambda value: _is_list(value, _is_text))
+_TEXT: _Check = ("a string", _is_text)
+_TEXTS: _Check = ("a list of strings", lambda value: _is_list(value, _is_text))
 _FLAG: _Check = ("true or false", lambda value: isinstance(value, bool))
 _SEED: _Check = (f"a whole number from 0 to {_MOST_SEED:,}", lambda value: _is_whole(value, 0, _MOST_SEED))
 _COUNT: _Check = (f"a whole number from 1 to {_MOST:,}", lambda value: _is_whole(value, 1, _MOST))
@@ -110,7 +110,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "ranks": _TEXTS,
         "runs": _TEXTS,
         "filter": (
-            "a list of train, valid, test, each once at most",
+            "a list of train, valid, test, each at most once",
             lambda value: _are_names(value, lambda each: each in SPLITS, 0),
         ),
         "mixed": _FLAG,
@@ -118,7 +118,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
     },
     "labels": {
         "name": (
-            "a name of letters, digits, dots and dashes, at most 64,",
+            "a name of at most 64 letters, digits, dots and dashes",
             lambda value: isinstance(value, str) and bool(_NAME.fullmatch(value)),
         ),
         "kind": _one_of(LABEL_KINDS),
@@ -172,26 +172,26 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
     "ties": {"labels": _LABELS, "measures": _TEXTS, "policies": _some_of(TIE_POLICIES)},
     "report": {"formats": _some_of((*REPORT_FORMATS, *FORMER_FORMATS))},
 }
-#: kind of label set -> the option that says where it comes from, if it needs one
+#: kind of label set -> the option with its file or folder, if it has one
 _SOURCES = {"test": None, "sample": "triples", "qrels": "file", "campaign": "folder", "published": "folder"}
 
 
 def read_study_config(path: PathLike, *, environment: Mapping[str, str] | None = None) -> StudyConfig:
-    """What a study is made of.
+    """Read the configuration of a study.
 
     Parameters
     ----------
     path : path
-        TOML; docs/study.md tells its options. Paths in it are relative to its folder, and ``${NAME}`` in them stands
-        for a variable of the environment.
+        A TOML file; docs/study.md describes its options. Paths in it are relative to its folder. ``${NAME}`` in a path
+        is replaced by the environment variable NAME.
     environment : mapping, optional
-        The variables. Default: those of the process.
+        The environment variables. Default: those of the process.
 
     Raises
     ------
     FormatError
-        If the file is no TOML, an option is unknown or not what it should be, a variable is not set, or a file that it
-        names is not there; with the line where it is known.
+        If the file is not TOML, an option is unknown or has a wrong value, a variable is not set, or a file that it
+        names does not exist. The error gives the line if it is known.
     """
     return _Reader(Path(path), os.environ if environment is None else environment).config()
 
@@ -212,7 +212,7 @@ class _Reader:
             line = int(match[2]) if match else None
             raise FormatError(f"expected TOML, found: {match[1] if match else error}", path=path, line=line) from None
         except ValueError as error:
-            raise FormatError(f"expected TOML with numbers of a usual size, found: {error}", path=path) from None
+            raise FormatError(f"expected TOML with smaller numbers, found: {error}", path=path) from None
         except RecursionError:
             raise FormatError("expected TOML, found brackets nested too deeply", path=path) from None
 
@@ -220,7 +220,7 @@ class _Reader:
         self._check()
         found = self.found
         if "title" not in found:
-            raise self._wrong('expected a title, found none: title = "..."')
+            raise self._wrong('expected a title, found none; add title = "..."')
         measures, correlation = self._section("measures"), self._section("correlation")
         data, systems = self._data(), self._systems()
         labels = self._label_sets()
@@ -257,17 +257,17 @@ class _Reader:
         )
 
     def _options(self) -> StudyOptions:
-        """Those that the report tells too; the usual ones are in one place."""
+        """The options that the report shows too; StudyOptions has the defaults."""
         homes = {"confidence": "measures", "alpha": "power", "coefficients": "correlation", "coefficient": "stability"}
         given = {name: self._section(home)[name] for name, home in homes.items() if name in self._section(home)}
         if "coefficients" in given:
             given["coefficients"] = tuple(given["coefficients"])
         return StudyOptions(**given)
 
-    # what is there
+    # checks of options
 
     def _check(self) -> None:
-        """Every option is known, and is what it should be."""
+        """Raise FormatError for the first option that is unknown or has a wrong value."""
         for key, value in self.found.items():
             if key in _TOP:
                 self._check_value(_TOP[key], value, None, key)
@@ -275,7 +275,7 @@ class _Reader:
                 known = [*_TOP, *(f"[{name}]" for name in _SECTIONS)]
                 there = f"[{key}]" if isinstance(value, dict | list) else key
                 raise self._wrong(
-                    f"unknown option {there}{nearest(there, known)}; there are {', '.join(known)}", None, key
+                    f"unknown option {there}{nearest(there, known)}; the options are {', '.join(known)}", None, key
                 )
             elif key == "labels":
                 if not (isinstance(value, list) and all(isinstance(each, dict) for each in value)):
@@ -292,7 +292,7 @@ class _Reader:
         for key, value in options.items():
             if key not in known:
                 raise self._wrong(
-                    f"unknown option {key!r} of [{section}]{nearest(key, known)}; there are {', '.join(known)}",
+                    f"unknown option {key!r} of [{section}]{nearest(key, known)}; the options are {', '.join(known)}",
                     section,
                     key,
                     place,
@@ -314,7 +314,7 @@ class _Reader:
         for name in found:
             if name not in names:
                 raise self._wrong(
-                    f"expected a label set of {', '.join(names)}, found {name!r}{nearest(name, names)}", section, key
+                    f"expected a label set among {', '.join(names)}, found {name!r}{nearest(name, names)}", section, key
                 )
 
     # data and systems
@@ -327,7 +327,7 @@ class _Reader:
         named = [name for name in SPLITS if name in options]
         if len(ways) + bool(named) != 1 or (named and len(named) < len(SPLITS)):
             raise self._wrong(
-                "expected train, valid and test, or a folder that holds the three, or a collection; found "
+                "expected train, valid and test, or a folder with the three, or a collection; found "
                 + (" and ".join([*ways, *named]) or "none of them"),
                 "data",
             )
@@ -337,16 +337,36 @@ class _Reader:
             collection = self._folder(options.pop("collection"), "data", "collection")
             if options:
                 raise self._wrong(
-                    f"expected no {next(iter(options))} beside a collection, which is built already", "data"
+                    f"expected no {next(iter(options))} together with a collection, which is already built", "data"
                 )
             return StudyData(None, collection, columns)
         if "folder" in options:
-            folder = self._folder(options.pop("folder"), "data", "folder")
-            train, valid, test = (folder.within(path.name) for path in find_splits(folder.path))
+            folder = self._data_folder(options.pop("folder"))
+            train, valid, test = (
+                folder.within(path.relative_to(folder.path).as_posix()) for path in find_splits(folder.path)
+            )
         else:
             train, valid, test = (self._file(options.pop(name), "data", name) for name in SPLITS)
         splits = (train, valid, test)
         return StudyData(splits, None, columns, options)
+
+    def _data_folder(self, text: str) -> Source:
+        """A folder of triples, or the folder of the data set of this name, which is downloaded if necessary."""
+        from kgtrec.data_sets.get import get
+        from kgtrec.data_sets.registry import list_data_sets
+
+        names = [found.name for found in list_data_sets(unconfirmed=True).data_sets]
+        is_named = text.casefold() in names
+        hint = nearest(text, names) if len(text) <= _LONGEST and Path(text).name == text else ""
+        if not (is_named or hint) or (self.path.parent / text).exists():
+            return self._folder(text, "data", "folder")
+        if not is_named:
+            raise self._wrong(
+                f"expected a folder for folder, or the name of a data set, found neither: {text}{hint}",
+                "data",
+                "folder",
+            )
+        return Source(text, get(text))
 
     def _systems(self) -> StudySystems:
         options = self._section("systems")
@@ -369,14 +389,14 @@ class _Reader:
         ready = [*systems.ranks, *systems.runs]
         if ready and systems.are_ranked:
             raise self._wrong(
-                "expected scores and baselines, or ranks and runs, found both: the former are ranked on "
-                "every collection of the study",
+                "expected scores and baselines, or ranks and runs, found both: scores and baselines are ranked on "
+                "every collection of the study, ranks and runs belong to one",
                 "systems",
             )
         others = sorted({each.collection for each in labels} - {WHOLE})
         if ready and others:
             raise self._wrong(
-                f"expected scores or baselines, which can be ranked on the collection of label set {others[0]} too, "
+                f"expected scores or baselines, which can also be ranked on the collection of label set {others[0]}, "
                 f"found {ready[0].shown}",
                 "systems",
             )
@@ -387,7 +407,7 @@ class _Reader:
         for place, options in enumerate(tables):
             for key in ("name", "kind"):
                 if key not in options:
-                    raise self._wrong(f"expected a {key} of each label set, found none", "labels", None, place)
+                    raise self._wrong(f"expected a {key} for each label set, found none", "labels", None, place)
             found.append(self._label_set(options, found, place))
         if not found:
             raise self._wrong("expected at least one label set under [[labels]], found none")
@@ -398,7 +418,7 @@ class _Reader:
         names = [each.name for each in before]
         if name in names or (name == WHOLE and kind == "sample"):
             raise self._wrong(
-                f"expected a name of its own for each label set, found {name!r} again", "labels", "name", place
+                f"expected a different name for each label set, found {name!r} again", "labels", "name", place
             )
         where = _SOURCES[kind]
         allowed = {"name", "kind", "about", *([where] if where else [])}
@@ -406,12 +426,12 @@ class _Reader:
         allowed |= {"depths"} if kind in POOLED_KINDS else set()
         for key in options:
             if key not in allowed:
-                raise self._wrong(f"expected no {key} of a label set of kind {kind!r}", "labels", key, place)
+                raise self._wrong(f"expected no {key} for a label set of kind {kind!r}", "labels", key, place)
         drawn = options.get("size")
         if where and (where in options) == (drawn is not None):
             more = " or a size" if kind == "sample" else ""
             found = "both" if where in options else "none"
-            expected = f"{where}{more} of a label set of kind {kind!r}"
+            expected = f"{where}{more} for a label set of kind {kind!r}"
             raise self._wrong(f"expected {expected}, found {found}", "labels", "kind", place)
         source = None
         if where and where in options:
@@ -429,7 +449,7 @@ class _Reader:
         )
 
     def _base(self, on: str, before: Sequence[LabelSet], place: int) -> str:
-        """The collection that a label set judges."""
+        """The name of the collection that a label set judges."""
         if on == WHOLE:
             return WHOLE
         for each in before:
@@ -437,7 +457,8 @@ class _Reader:
                 return each.collection
         names = [WHOLE, *(each.name for each in before)]
         raise self._wrong(
-            f"expected on to name a label set above, of {', '.join(names)}, found {on!r}{nearest(on, names)}",
+            f"expected 'on' to be the name of an earlier label set ({', '.join(names)}), found "
+            f"{on!r}{nearest(on, names)}",
             "labels",
             "on",
             place,
@@ -451,7 +472,7 @@ class _Reader:
     def _expanded(
         self, text: str, section: str | None, key: str, place: int | None = None, each: Callable[[str], str] = str
     ) -> str:
-        """A path with the variables in it put in; a variable's path may be relative to where the program runs."""
+        """A path with the values of its variables; a path in a variable may be relative to the working directory."""
 
         def value(match: re.Match[str]) -> str:
             name = match[1]
@@ -465,8 +486,8 @@ class _Reader:
                 )
             if not found:
                 raise self._wrong(
-                    f"{key} needs the environment variable {name}, which is not set; set it to a folder: "
-                    f"export {name}=...",
+                    f"expected the environment variable {name} to be set, which {key} uses, found none; set it to a "
+                    f"folder: export {name}=...",
                     section,
                     key,
                     place,
@@ -479,7 +500,7 @@ class _Reader:
         return found
 
     def _shown(self, text: str, path: Path) -> str:
-        """What a file that was found for ``text`` is called."""
+        """The name in messages and report of a file that was found for ``text``."""
         start = _VARIABLE.match(text)
         if start:
             root = Path(self.environment[start[1]]).absolute()
@@ -506,7 +527,7 @@ class _Reader:
         return found
 
     def _files(self, options: Mapping[str, Any], key: str, endings: Sequence[str]) -> tuple[Source, ...]:
-        """The files that paths, folders and patterns lead to, in the order of these, then of names."""
+        """The files that paths, folders and patterns give, in the order of these; those of a pattern by name."""
         found: dict[Path, Source] = {}
         for text in options.get(key, ()):
             if "*" in text:
@@ -518,20 +539,18 @@ class _Reader:
             kept = [path for path in fitting if path.name.lower().endswith(tuple(endings))]
             if not kept:
                 raise self._wrong(
-                    f"expected {key} to lead to files that end in {', '.join(endings)}, found none: {text}",
-                    "systems",
-                    key,
+                    f"expected {key} to name files that end in {', '.join(endings)}, found none: {text}", "systems", key
                 )
             for path in kept:
                 if not _can_be_told(path.name):
                     raise self._wrong(
-                        f"expected names of files in UTF-8 for {key}, found {path.name!r}; rename it", "systems", key
+                        f"expected file names in UTF-8 for {key}, found {path.name!r}; rename the file", "systems", key
                     )
             found |= {path: Source(self._shown(text, path), path) for path in kept}
         return tuple(found.values())
 
     def _fitting(self, text: str, key: str) -> list[Path]:
-        """The files that a pattern fits; only what the configuration says is a pattern, not where it lies."""
+        """The files that match a pattern; pattern characters in the path of the configuration have no effect."""
         pattern = Path(self._expanded(text, "systems", key, each=glob.escape))
         start = Path(pattern.anchor) if pattern.anchor else self.path.parent
         try:
@@ -542,7 +561,7 @@ class _Reader:
                 f"expected a pattern of files for {key}, found {text!r}: {error}", "systems", key
             ) from None
 
-    # where an option stands
+    # lines of options
 
     def _wrong(
         self, message: str, section: str | None = None, key: str | None = None, place: int | None = None
@@ -550,7 +569,7 @@ class _Reader:
         return FormatError(message, path=self.path, line=self._line(section, key, place))
 
     def _line(self, section: str | None, key: str | None, place: int | None) -> int | None:
-        """The line of an option, as far as plain reading finds it; that of its section if not."""
+        """The line of an option, found by its name in the text; if it is not found, the line of its section."""
         if section is None and key is None:
             return None
         current: str | None = None
@@ -575,25 +594,25 @@ class _Reader:
 
 
 def _quoted(value: Any) -> str:
-    """A value as a message shows it."""
+    """A value for use in a message."""
     return _cut(repr(value))
 
 
 def _depths(value: bool | Sequence[int]) -> tuple[int, ...] | None:
-    """None: all depths of the pool; none: the deepest only."""
+    """The depths for LabelSet: None if all depths of the pool are meant, () if only the deepest."""
     if isinstance(value, bool):
         return None if value else ()
     return tuple(sorted({0, *value}))
 
 
 def _kind_of(path: Path) -> str:
-    """What is found at a path."""
+    """What exists at a path, in words."""
     try:
         if path.is_file() or path.is_dir():
             return "a file" if path.is_file() else "a folder"
         return "no file and no folder" if path.exists() else "nothing there"
     except OSError as error:
-        return f"what cannot be looked at ({error.strerror})"
+        return f"a path that cannot be read ({error.strerror})"
 
 
 def _cut(text: str) -> str:
@@ -601,5 +620,5 @@ def _cut(text: str) -> str:
 
 
 def _can_be_told(path: str) -> bool:
-    """Whether a path can be written to a file of text, and be one."""
+    """Whether a path is valid, and can be written to a text file."""
     return "\0" not in path and not any("\ud800" <= character <= "\udfff" for character in path)

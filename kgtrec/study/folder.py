@@ -1,12 +1,12 @@
-"""A study's folder: the manifest, the steps, and the tables that a report is made of.
+"""The folder of a study: the manifest, the steps, and the tables for the report.
 
 =================  ====================================================================================================
-``manifest.json``  what was computed from what: inputs and their checksums, versions, seeds, options, steps, commands
+``manifest.json``  the record of the computation: inputs and their checksums, versions, seeds, options, steps, commands
 ``study.toml``     the configuration as it was given
 ``steps/``         one folder per step, see :mod:`kgtrec.study.steps`
 =================  ====================================================================================================
 
-``report.html``, ``figures/``, ``tables/`` and ``data/`` beside them are made of these.
+``report.html``, ``figures/``, ``tables/`` and ``data/`` beside them are made from these.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ from kgtrec.study.config import LABEL_KINDS, LabelFacts, Note, Study, StudyOptio
 from kgtrec.study.steps import STEP, damaged_files
 from kgtrec.study.tables import require_study_tables
 
-BY = "study"  # what keeps the folder
-#: of a step: what was warned of, what a label set holds, a collection; its tables are those of step_table
+BY = "study"  # the writer that the files of the folder are recorded under
+#: files of a step: its warnings, the contents of a label set, a collection; step_table has the names of its tables
 NOTES, FACTS, COLLECTION = "notes.json", "facts.json", "collection"
 _FORMAT = 1
-_LABELS = "labels "  # what an input of a step begins with that is a label set
+_LABELS = "labels "  # prefix of those inputs of a step that are label sets
 _OF_PAIRS = ("correlation", "correlation-parts", "correlation-fixed", "swaps")  # tables of two label sets
 
 
 def write_study_manifest(folder: PathLike, manifest: Mapping[str, Any]) -> None:
-    """Write what a study was made of, atomically."""
+    """Write the manifest of a study atomically."""
     text = json.dumps({"study_format": _FORMAT, **manifest}, indent=1, ensure_ascii=False)
     write_text(Path(folder) / MANIFEST, text + "\n", by=BY)
 
 
 def step_table(part: str) -> str:
-    """The file of a step that has a table."""
+    """The name of the file with a table of a step."""
     return f"{part}.parquet"
 
 
 def write_step_table(step: PathLike, part: str, table: pa.Table) -> None:
-    """Write a table of a step that is being made."""
+    """Write a table into the folder of a step."""
     import pyarrow.parquet as pq
 
     pq.write_table(table, Path(step) / step_table(part))
 
 
 def read_study(folder: PathLike) -> Study:
-    """What a study found.
+    """Read the results of a study.
 
     Parameters
     ----------
@@ -69,13 +69,13 @@ def read_study(folder: PathLike) -> Study:
     Returns
     -------
     Study
-        With every table that was computed.
+        With all tables that were computed.
 
     Raises
     ------
     FormatError
-        If the folder holds no study, a study that was stopped before its end, or one whose steps were damaged, or hold
-        tables that no report can be made of.
+        If the folder has no study, a study that was stopped before its end, or a study with damaged steps or with
+        tables that a report cannot show.
     """
     path = Path(folder)
     manifest = _manifest(path)
@@ -109,8 +109,8 @@ def read_study(folder: PathLike) -> Study:
         _require_types(study)
     except (KeyError, TypeError, AttributeError) as error:
         raise FormatError(
-            f"expected what kgtrec study writes, found something else ({type(error).__name__}: {error}); run kgtrec "
-            "study again",
+            f"expected a manifest as kgtrec study writes it, found another one ({type(error).__name__}: {error}); run "
+            "kgtrec study again",
             path=path / MANIFEST,
         ) from None
     require_study_tables(study, paths)
@@ -118,7 +118,7 @@ def read_study(folder: PathLike) -> Study:
 
 
 def _require_types(study: Study) -> None:
-    """Raise TypeError where a report could not show what the manifest says."""
+    """Raise TypeError if the manifest has values that a report cannot show."""
     made, options = study.provenance, study.options
     texts: dict[str, Any] = {
         "title": study.title,
@@ -166,7 +166,7 @@ def _require_types(study: Study) -> None:
 
 
 def damaged_steps(folder: PathLike) -> list[FormatError]:
-    """What is wrong with the files of a study's steps, beyond what :func:`read_study` reads; see there for errors."""
+    """Errors in the files of a study's steps, also those that :func:`read_study` does not read; raises its errors."""
     path = Path(folder)
     wrong: list[FormatError] = []
     for step in _manifest(path)["steps"]:
@@ -175,18 +175,18 @@ def damaged_steps(folder: PathLike) -> list[FormatError]:
 
 
 def is_study(folder: PathLike) -> bool:
-    """Whether a folder is that of a study, whole or not."""
+    """Whether a folder is the folder of a study, complete or not."""
     return (Path(folder) / STEPS).is_dir()
 
 
 def _labels_of(step: Mapping[str, Any]) -> tuple[str, ...]:
-    """The label sets that a step is about: those that it was made of, or the one that it makes."""
+    """The label sets that a step is about: those it was computed from, or the one that it makes."""
     own = [name.removeprefix(_LABELS) for name in step["inputs"] if name.startswith(_LABELS)]
     return (step["step"].removeprefix("labels-"),) if step["step"].startswith("labels-") else tuple(own)
 
 
 def _notes(steps: Iterable[tuple[tuple[str, ...], list[str]]]) -> tuple[Note, ...]:
-    """Each text once; what a step of one label set warns of is not about the others that it is compared with."""
+    """Each warning once; a warning of a step with one label set is not about label sets that are compared with it."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for labels, notes in steps:
         for text in notes:
@@ -204,11 +204,13 @@ def _options(found: Mapping[str, Any]) -> StudyOptions:
 
 def _manifest(path: Path) -> dict[str, Any]:
     if not path.is_dir():
-        raise FormatError("expected the folder of a study, found none; kgtrec study CONFIG.toml writes one", path=path)
+        raise FormatError(
+            "expected the folder of a study, found no folder; kgtrec study CONFIG.toml writes one", path=path
+        )
     if not (path / MANIFEST).is_file():
         raise FormatError(
-            f"expected the folder of a study, found no {MANIFEST}; a study that was stopped goes on when kgtrec study "
-            "is run again",
+            f"expected the folder of a study, found no {MANIFEST}; to continue a study that was stopped, run kgtrec "
+            "study again",
             path=path,
         )
     manifest = _json(path / MANIFEST)
@@ -235,7 +237,7 @@ def _table(path: Path, sha256: str) -> pa.Table:
         raise FormatError("expected a table, found a damaged file; run kgtrec study again", path=path) from None
     table = read_whole_table(path)
     for place, column in enumerate(table.columns):
-        if pa.types.is_floating(column.type):  # a NaN may have any of many bit patterns, and arithmetic warns of some
+        if pa.types.is_floating(column.type):  # NaN has many bit patterns, and arithmetic warns about some of them
             quiet = pc.if_else(pc.is_nan(column), pa.scalar(float("nan"), column.type), column)
             table = table.set_column(place, table.column_names[place], quiet)
     return table

@@ -1,4 +1,4 @@
-"""The label sets of a study: what each judges, at every depth of its pool."""
+"""The label sets of a study: the judgements of each, at every depth of its pool."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Labels:
         self._pools: dict[str, tuple[Pool, Decisions, Qrels]] = {}
 
     def do(self, labels: LabelSet) -> None:
-        """Write the judgements of a label set, and what the report tells of them."""
+        """Write the judgements of a label set, and their counts for the report."""
         base = self._collections.step(labels.collection)
         inputs = {"collection": Steps.key_of(base), **self._bench.inputs.sums_of(_files_of(labels))}
         depths = None if labels.depths is None else list(labels.depths)
@@ -54,19 +54,19 @@ class Labels:
             self._bench.add_table(step, "growth", labels.name)
 
     def _require_own(self, labels: LabelSet) -> None:
-        """Refuse a file of qrels that is known to be of another collection, also where the step is there already."""
+        """Raise CollectionError if qrels are known to belong to another collection, even if the step exists."""
         from kgtrec.formats.trec.qrels import collection_beside
 
         found, expected = collection_beside(labels.path), self._collections[labels.collection].fingerprint
         if found not in ("", expected):
             raise CollectionError(
                 f"{labels.path}: expected qrels of collection {expected}, found those of collection {found}, where "
-                "the same ids may stand for other questions; build them for this one, or say that they stand for the "
-                "same (trust_ids = true under [systems])"
+                "the same ids may mean other questions; build them for this collection, or, if they mean the same "
+                "questions, set trust_ids = true under [systems]"
             )
 
     def _judged(self, labels: LabelSet) -> dict[int | None, Qrels]:
-        """The judgements, and those at each depth of a pool; None stands for all."""
+        """Depth -> judgements down to this depth of the pool; None -> all judgements."""
         from kgtrec.campaign.qrels import deepest_rank, question_level
 
         collection = self._collections[labels.collection]
@@ -140,19 +140,19 @@ class Labels:
         write_text(folder / FACTS, json.dumps(asdict(facts), ensure_ascii=False, indent=1) + "\n")
 
     def depths(self, labels: LabelSet) -> list[int]:
-        """The pool depths that there are judgements of."""
+        """The pool depths that have judgements."""
         names = (path.name for path in self.steps[labels.name].glob("qrels.depth*.txt"))
         return sorted(int(name.removeprefix("qrels.depth").removesuffix(".txt")) for name in names)
 
     def qrels(self, name: str, depth: int | None = None) -> Qrels:
-        """The judgements of a label set, all or down to a depth."""
+        """The judgements of a label set, all of them or down to a depth."""
         from kgtrec.formats.trec.qrels import read_qrels
 
         return read_qrels(self.steps[name] / qrels_name(depth))
 
 
 def _files_of(labels: LabelSet) -> list[Source]:
-    """What a label set is read from, its collection aside."""
+    """The files that a label set is read from, without those of its collection."""
     if labels.source is None or labels.kind == "sample":
         return []
     if labels.source.path.is_file():
@@ -167,5 +167,5 @@ def _files_of(labels: LabelSet) -> list[Source]:
 
 
 def qrels_name(depth: int | None) -> str:
-    """The file of the judgements down to a depth; None: of all."""
+    """The name of the file with the judgements down to a depth; None: with all judgements."""
     return "qrels.txt" if depth is None else f"qrels.depth{depth}.txt"

@@ -21,23 +21,23 @@ from kgtrec.study.folder import write_step_table
 from kgtrec.study.labels import Labels
 from kgtrec.study.ranks import Ranks
 
-_PARTS = ("side", "category")  # what the systems are ranked on apart
+_PARTS = ("side", "category")  # the systems are also ranked on each part of the questions
 
 
 class Parts:
-    """Each method is a step: it computes the tables of one part for a label set, or two, unless they are there."""
+    """Each method is a step: it computes the tables of one part for one or two label sets, if they do not exist."""
 
     def __init__(self, bench: Bench, collections: Collections, labels: Labels, ranks: Ranks) -> None:
         self._bench, self._collections, self._labels, self._ranks = bench, collections, labels, ranks
         self._items: dict[tuple[str, int | None], dict[str, ItemScores]] = {}
 
     def items(self, labels: LabelSet, depth: int | None = None) -> dict[str, ItemScores]:
-        """What each system scores on each item."""
+        """The score of each system on each item."""
         from kgtrec.evaluation.item_scores import item_scores
 
         key = labels.name, depth
         if key not in self._items:
-            if len(self._items) > 2:  # those of a large collection are large
+            if len(self._items) > 2:  # they need much memory for a large collection
                 self._items.clear()
             self._items[key] = item_scores(
                 self._labels.qrels(*key),
@@ -58,7 +58,7 @@ class Parts:
         } | self._mixture()
 
     def _mixture(self) -> dict[str, bool]:
-        """What the options of a step say of what is allowed: nothing, where mixtures are refused and ids checked."""
+        """The options ``mixed`` and ``trust_ids`` of a step, each only if it is true."""
         allowed = {"mixed": self._bench.config.systems.mixed, "trust_ids": self._bench.config.systems.trust_ids}
         return {name: True for name, is_allowed in allowed.items() if is_allowed}
 
@@ -81,7 +81,7 @@ class Parts:
         return replace(table.at(labels=labels.name), name=labels.name)
 
     def scores(self, labels: LabelSet) -> None:
-        """Score the systems, as a whole and by parts of the questions."""
+        """Score the systems, on all questions and on parts of them."""
         confidence = self._bench.config.options.confidence
         options = self._scoring() | {"confidence": confidence, "main": list(self._bench.main)}
 
@@ -196,7 +196,7 @@ class Parts:
         self._tables_step("correlation", [one, other], make, options, tables)
 
     def depths(self, labels: LabelSet) -> None:
-        """Correlate each pool depth with the first."""
+        """Correlate the order of systems at each pool depth with that at the first."""
         depths = self._labels.depths(labels)
         coefficients = list(self._bench.config.options.coefficients)
         options = self._scoring() | self._bootstrap() | {"coefficients": coefficients, "depths": depths}
@@ -223,7 +223,7 @@ class Parts:
         self._tables_step("depths", [labels], make, options, ["depths"])
 
     def ties(self, labels: LabelSet) -> None:
-        """Compare the policies for ties."""
+        """Compare the scores under all policies for ties."""
         measures = self._bench.measures_of("ties", self._bench.main)
         policies = self._bench.config.parts["ties"].get("policies")
 
@@ -244,7 +244,7 @@ class Parts:
         self._tables_step("ties", [labels], make, options, ["ties"])
 
     def stability(self, labels: LabelSet) -> None:
-        """Subsample the test set."""
+        """Correlate the orders of systems on subsamples with that on the whole test set."""
         options = self._bench.options(
             "stability",
             "sizes",
@@ -298,12 +298,12 @@ class Parts:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Warn of nothing: a category may well be empty, and of the whole a step of its own warns."""
+    """Suppress our warnings: a category may be empty, and the step for all questions gives the other warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)
         yield
 
 
 def _second_only(table: pa.Table, name: str) -> pa.Table:
-    """The rows that compare with the second label set, and not the first with itself."""
+    """The rows with the second label set; the others compare the first with itself."""
     return table.filter(pa.array([label == name for label in table.column("second").to_pylist()]))

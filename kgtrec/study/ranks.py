@@ -22,7 +22,7 @@ from kgtrec.study.labels import Labels, qrels_name
 from kgtrec.study.steps import Steps
 from kgtrec.study.systems import System
 
-_LONGEST = 50  # characters of a system's name in that of a step, of which UTF-8 makes at most 200 bytes
+_LONGEST = 50  # characters of a system's name in the name of a step; at most 200 bytes in UTF-8
 
 
 class Ranks:
@@ -34,7 +34,7 @@ class Ranks:
         self._read: dict[str, list[AnswerRanks | Run]] = {}
 
     def require_alike(self) -> None:
-        """Refuse answer ranks that cannot be compared; those that the study makes itself always can."""
+        """Raise an error if answer ranks cannot be compared; ranks that the study makes itself always can."""
         from kgtrec.evaluation.belonging import different_systems
         from kgtrec.formats.answer_ranks import read_answer_ranks
 
@@ -46,7 +46,7 @@ class Ranks:
                 pass
 
     def step(self, base: str, system: System) -> tuple[str, Path]:
-        """What stands for a system's ranks on a collection as an input, and the file that has them."""
+        """The checksum of a system's ranks on a collection, as an input of steps, and the file with the ranks."""
         if (base, system.name) not in self._steps:
             self._steps[base, system.name] = self._ranked_or_found(base, system)
         return self._steps[base, system.name]
@@ -79,11 +79,11 @@ class Ranks:
 
         def make(folder: Path) -> None:
             from kgtrec.ranking.write import write_ranked
+            from kgtrec.systems.kinds import ScoreBlocks
 
             write_ranked(
                 self._collections[base],
-                self._blocks(base, system),
-                system.name,
+                ScoreBlocks.of(system.name, self._blocks(base, system)),
                 folder,
                 depth=0,
                 progress=self._bench.progress,
@@ -101,7 +101,7 @@ class Ranks:
 
             return baseline_blocks(system.name, collection, seed=self._bench.config.seed)
         with warnings.catch_warnings():
-            if base != WHOLE:  # a sample of the questions is meant to leave out the others
+            if base != WHOLE:  # a sample leaves out questions on purpose
                 warnings.filterwarnings("ignore", r".*left out \d+ questions", KgtrecWarning)
             if system.source.path.suffix.lower() == ".npz":
                 from kgtrec.formats.factorised import read_factorised
@@ -112,7 +112,7 @@ class Ranks:
             return read_score_matrix(system.source.path, collection, made_for=self._collections[WHOLE])
 
     def _union(self, base: str) -> Qrels | None:
-        """All pairs that some label set judges on a collection: they need a rank."""
+        """All pairs that any label set judges on a collection: each needs a rank."""
         collection = self._collections[base]
         pairs = []
         for labels in self._bench.config.labels:
@@ -152,7 +152,7 @@ class Ranks:
         return self._read[base]
 
     def inputs(self, *several: LabelSet) -> dict[str, str]:
-        """What scores under label sets depend on."""
+        """The inputs of scores under these label sets, with their checksums."""
         found = {}
         for labels in several:
             found[f"labels {labels.name}"] = Steps.key_of(self._labels.steps[labels.name])
@@ -163,5 +163,5 @@ class Ranks:
 
 
 def _plain(name: str) -> str:
-    """A name as one of a step, which a long one only begins; the key after it tells them apart."""
+    """A system's name for the name of a step; a long name is cut, as the key after it makes the whole unique."""
     return "".join(character if character.isalnum() or character in "._@-" else "_" for character in name)[:_LONGEST]

@@ -1,4 +1,4 @@
-"""What a study found, as a report: tables, figures, and sentences with the numbers that they show."""
+"""The results of a study as a report: tables, figures, and sentences with the numbers that they show."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _KINDS = {
     "test": "all test triples",
     "sample": "a sample of the test triples",
     "qrels": "given judgements",
-    "campaign": "a campaign's judgements of a pool",
+    "campaign": "judgements of a pool by a campaign",
     "published": "published judgements of a pool",
 }
-_STABLE = 0.9  # a mean tau from which a sample ranks systems nearly as the whole test set does
+_STABLE = 0.9  # with at least this mean tau, a sample ranks systems almost as the whole test set does
 _SHOWN_SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.95)
 _MOST_SWAPS = 60
 _DIGITS = 3  # of a correlation in a sentence
@@ -60,7 +60,7 @@ def study_report(study: Study) -> Report:
     Returns
     -------
     Report
-        Sections for what the study has; the same for the same study.
+        With sections for the parts that the study has. The same study gives the same report.
 
     Raises
     ------
@@ -88,14 +88,14 @@ class _Composer:
     def report(self) -> Report:
         parts: list[tuple[str, str, Callable[[], Iterator[Block]]]] = [
             ("labels", "What the systems are evaluated on", self._labels),
-            ("scores", "How the systems score", self._scores),
-            ("agreement", "Do the label sets rank the systems alike?", self._agreement),
-            ("depths", "What does judging deeper change?", self._depths),
+            ("scores", "Scores of the systems", self._scores),
+            ("agreement", "Do the label sets rank the systems in the same order?", self._agreement),
+            ("depths", "What changes with a deeper pool?", self._depths),
             ("stability", "How many test triples does a measure need?", self._stability),
             ("power", "Which measures distinguish systems?", self._power),
-            ("ties", "How much depends on ties?", self._ties),
+            ("ties", "How much do scores depend on ties?", self._ties),
         ]
-        # the findings gather meanwhile
+        # these methods also add to self.findings
         sections = [Section(key, title, blocks) for key, title, made in parts if (blocks := tuple(made()))]
         if self.study.notes:
             sections.append(Section("notes", "Warnings", (Items(tuple(self._notes())),)))
@@ -133,10 +133,10 @@ class _Composer:
         if self.findings:
             yield Items(tuple(self.findings))
 
-    # the answers that come first
+    # the answers at the top of the page
 
     def _best_system(self) -> str:
-        """Which system is best, and whether that depends on the labels."""
+        """A sentence: which system is best, and whether this depends on the labels."""
         best: dict[str, list[str]] = {}  # systems -> the label sets under which they are best
         shown: dict[str, str] = {}
         choose = min if better_of(self.main) == "lower" else max
@@ -150,14 +150,14 @@ class _Composer:
             return ""
         if len(best) > 1:
             told = "; ".join(f"{systems} on {_listed(labels)}" for systems, labels in best.items())
-            return f"Which system is best depends on the labels, by {self.main}: {told}."
+            return f"The best system by {self.main} depends on the labels: {told}."
         ((systems, under),) = best.items()
         values = _listed([shown[name] for name in under]) if len(under) < 5 else f"on {len(under)} label sets"
         verb = "are the best systems" if " and " in systems else "is the best system"
         return f"{systems} {verb}{' under every label set' * (len(under) > 1)} ({self.main} {values})."
 
     def _agreeing_labels(self) -> str:
-        """Which label sets agree on the order of the systems, and how those that do not differ."""
+        """A sentence: which label sets agree on the order of the systems, and how the others differ."""
         coefficient = self.study.options.coefficients[0]
         found: dict[str, float] = {}  # pair of label sets -> correlation
         for pair, table in self.study.part("correlation").items():
@@ -180,18 +180,18 @@ class _Composer:
             head = f"{told} differ" if parts else f"Label sets {told} differ on the order of the systems"
             parts.append(f"{head} ({number}{self._swapped(pair)})")
         if len(others) > 2:
-            parts[-1] += f", the most of the {len(others)} pairs that differ"
+            parts[-1] += f", the greatest difference among the {len(others)} pairs that differ"
         return f"{'; '.join(parts)}." if parts else ""
 
     def _swapped(self, pair: str) -> str:
-        """Which systems two label sets put in opposite order, if they are few."""
+        """The pairs of systems that two label sets put in opposite order, if there are one or two."""
         table = self.study.part("swaps").get(pair)
         rows = [] if table is None else _where(table, "measure", [self.main]).to_pylist()
         told = _listed([f"{row['better']} above {row['worse']}" for row in rows]) if 0 < len(rows) < 3 else ""
         return f"; only {pair.split('/')[0]} puts {told}" if told else ""
 
     def _best_measure(self) -> str:
-        """Which measure distinguishes the most pairs of systems, and which keeps their order under other labels."""
+        """A sentence: the measures that distinguish most pairs, and those that keep the order best across labels."""
         counts: dict[str, list[float]] = {}
         n_pairs = 0
         tested = self.study.part("power")
@@ -226,7 +226,7 @@ class _Composer:
         return f"{'; '.join(parts)}." if parts else ""
 
     def _notes(self) -> Iterator[str]:
-        """Each warning once, with the label sets and the systems that it is about."""
+        """Each warning once, with its label sets and systems."""
         systems: dict[tuple[tuple[str, ...], str], list[str]] = {}
         for note in self.study.notes:
             own = next((name for name in self.study.systems if note.text.startswith(f"{name}: ")), "")
@@ -241,7 +241,7 @@ class _Composer:
             told = ": ".join(filter(None, (", ".join(head), text)))
             yield f"{told[:1].upper()}{told[1:]}" if labels else told
 
-    # what there is
+    # label sets
 
     def _labels(self) -> Iterator[Block]:
         rows = [
@@ -282,8 +282,8 @@ class _Composer:
         yield Table(
             "label-sets",
             "The label sets",
-            "An answer counts once for each question that it answers: a test triple for its head and for its tail "
-            "question. What is not judged is unknown, not wrong.",
+            "An answer counts once for each question that it answers. A test triple answers its head question and its "
+            "tail question. A candidate that is not judged is unknown, not wrong.",
             pa.Table.from_pylist(rows, schema),
             tuple(shown),
         )
@@ -297,13 +297,13 @@ class _Composer:
             yield Table(
                 "categories",
                 "Relations by category",
-                "How many-to-many the relations are, by the mean number of tails of a head and of heads of a tail.",
+                "Relations are classified by the mean number of tails per head and the mean number of heads per tail.",
                 pa.Table.from_pylist(found),
                 (Column("collection"), Column("category"), Column("relations"), Column("test_triples", "test triples")),
             )
 
     def _collection(self, name: str) -> str:
-        """What a collection is called: as the label sets that have its questions."""
+        """The name of a collection on the page: the names of the label sets with its questions."""
         return ", ".join(facts.name for facts in self.study.labels if facts.collection == name) or name
 
     # scores
@@ -335,7 +335,7 @@ class _Composer:
                     )
 
     def _apart(self, name: str) -> tuple[dict[str, NDArray[np.bool_]] | None, str]:
-        """Which pairs are significantly apart under each measure, and by which test."""
+        """The pairs that differ significantly under each measure, and the name of the test."""
         pairs = self.study.part("pairs").get(name)
         if pairs is None or not pairs.num_rows:
             return None, ""
@@ -370,8 +370,8 @@ class _Composer:
                     diverging=True,
                     title=f"Agreement of {one} and {other} by relation category and side",
                     caption=f"Kendall's tau-b between the rankings of the systems on {one} and on {other}, for each "
-                    "relation category and side apart (blue above 0, orange below, white at 0). -: undefined, as where "
-                    "all systems score alike.",
+                    "relation category and side (blue: above 0; orange: below 0; white: 0). -: undefined, for example "
+                    "if all systems have the same score.",
                 )
             yield from self._swaps(key, one, other)
 
@@ -392,8 +392,8 @@ class _Composer:
         ]
         first = _COEFFICIENTS[coefficients[0]]
         caption = (
-            f"Correlation of the rankings of {len(self.study.systems)} systems on {one} and on {other}; beneath, "
-            f"{self.confidence} resampling ranges, questions resampled. 1: the same order."
+            f"Correlation of the rankings of {len(self.study.systems)} systems on {one} and on {other}. Below each "
+            f"value: {self.confidence} resampling range, questions resampled. 1: the same order."
         )
         if fixed is not None:
             columns.append(Column("fixed", f"{first}, relations as in {one}", 3, "higher"))
@@ -473,7 +473,7 @@ class _Composer:
         yield Table(
             f"swaps-{key}",
             f"Pairs that {one} and {other} put in opposite order",
-            f"Under {_listed(self.study.main)}, the largest difference on {one} on top.{more}",
+            f"Under {_listed(self.study.main)}; the pair with the largest difference on {one} is first.{more}",
             chosen,
             tuple(columns),
         )
@@ -513,7 +513,7 @@ class _Composer:
             yield Table(
                 f"depths-{key}",
                 f"{correlation} to depth {depths[0]} by pool depth of {name}",
-                "The same numbers; resampling ranges are in the data.",
+                "The numbers of the figure above; resampling ranges are in the data.",
                 data,
                 (Column("measure"), *(Column(each, each, 3) for each in names)),
             )
@@ -584,8 +584,8 @@ class _Composer:
             repeats = table.column("repeats").to_pylist()[0]
             yield Table(
                 f"stability-{key}",
-                f"{correlation} of samples of {name} with all of it",
-                f"Mean over {count_text(repeats)} random samples of each size, and the middle 95% of them beneath. "
+                f"{correlation} between samples of {name} and all of {name}",
+                f"Mean over {count_text(repeats)} random samples of each size; below it, the middle 95% of them. "
                 f"Needed: the least size from which on the mean is at least {_STABLE:g}.",
                 pa.table(columns),
                 tuple(shown),
@@ -644,9 +644,10 @@ class _Composer:
             yield Table(
                 f"power-{key}",
                 f"Pairs of systems that each measure distinguishes on {name}",
-                f"Two-tailed, alpha {alpha:g}; adjusted by Holm's method. Answers of one question are not independent: "
-                "clustered tests allow for this, plain t-tests over answers find too many differences significant. "
-                "Smallest found and largest missed: differences of what is averaged.",
+                f"Two-tailed tests, alpha {alpha:g}; adjusted by Holm's method. Answers of one question are not "
+                "independent. Clustered tests take this into account; plain t-tests over answers find too many "
+                "differences significant. Smallest found: the smallest significant difference. Largest missed: the "
+                "largest difference that is not significant.",
                 _without_repeats(table),
                 shown,
             )
@@ -694,8 +695,8 @@ class _Composer:
             yield Table(
                 f"ties-{self.keys[name]}",
                 f"Ties on {name}",
-                "Share of the answers that another candidate ties with, how many candidates tie there, and how far the "
-                "optimistic and the pessimistic score lie apart.",
+                "Share of the answers that tie with another candidate, mean and largest number of candidates in such a "
+                "tie, and difference between the optimistic and the pessimistic score.",
                 table,
                 shown,
             )
@@ -710,8 +711,8 @@ class _Composer:
             return
         most = "less than 0.0001" if top["apart"] < 1e-4 else f"at most {number_text(top['apart'], 4, typeset=True)}"
         self.findings.append(
-            f"On {name}, ties change a score by {most} ({top['measure']} of {top['system']}, {top['tied']:.2%} of "
-            "whose answers tie)."
+            f"On {name}, ties change a score by {most} ({top['measure']} of {top['system']}; {top['tied']:.2%} of its "
+            "answers tie)."
         )
 
 
@@ -732,7 +733,7 @@ def _where(table: pa.Table, column: str, kept: Sequence[str]) -> pa.Table:
 
 
 def _by_category(table: pa.Table) -> pa.Table:
-    """Rows in the order of the categories, those of a relation without one left out."""
+    """Rows in the order of the categories; rows of relations without a category are left out."""
     category, side = (table.column(name).to_pylist() for name in ("category", "side"))
     rows = [row for row, name in enumerate(category) if name in CATEGORIES]
     rows.sort(key=lambda row: (side[row], CATEGORIES.index(category[row])))
@@ -740,7 +741,7 @@ def _by_category(table: pa.Table) -> pa.Table:
 
 
 def _without_repeats(table: pa.Table) -> pa.Table:
-    """The rows that say something of their own: over questions nothing is left to be clustered."""
+    """The table without repeated rows: for measures over questions, the clustered test is the plain t-test."""
     rows = table.to_pylist()
     plain = {row["measure"] for row in rows if row["test"] == "t"}
     kept = [
@@ -755,7 +756,7 @@ def _speaking(table: pa.Table) -> str:
 
 
 def _needed(rows: Rows) -> tuple[float | None, int | None]:
-    """The least share, and number of triples, from which on the mean stays at the level asked for."""
+    """The least share, and its number of triples, from which on the mean is at least ``_STABLE``."""
     found: tuple[float | None, int | None] = (None, None)
     for row in reversed(rows):
         if not row["mean"] >= _STABLE:
@@ -773,7 +774,7 @@ def _number(value: float) -> str:
 
 
 def _ends(values: Mapping[str, float]) -> tuple[list[str], list[str]]:
-    """The measures with the highest value and those with the lowest, to the digits that are told; at times the same."""
+    """The measures with the highest and those with the lowest rounded value; they may be the same measures."""
     told = {measure: round(value, _DIGITS) for measure, value in values.items()}
     ends = max(told.values()), min(told.values())
     highest, lowest = ([measure for measure, value in told.items() if value == end] for end in ends)
@@ -785,17 +786,17 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """A few names, and how many more there are."""
+    """A few names, and the number of the others."""
     return _listed(names) if len(names) < 4 else f"{', '.join(names[:2])} and {len(names) - 2} more"
 
 
 def _all_or_some(names: Sequence[str], of: Collection[str], everything: str = "all measures") -> str:
-    """The names, unless they are all that there are."""
+    """The names, or ``everything`` if they are all names in ``of``."""
     return everything if len(names) == len(of) > 1 else _some(names)
 
 
 def _agree(value: float) -> str:
-    """What label sets with such a correlation do, to the digits that are told."""
+    """The verb for a correlation: agree if it is 1 after rounding, else differ."""
     return "agree" if round(value, _DIGITS) == 1 else "differ"
 
 
@@ -804,6 +805,6 @@ def _verb(verb: str, names: Sequence[str]) -> str:
 
 
 def _keys(names: Iterable[str]) -> dict[str, str]:
-    """Name of a label set -> what stands for it in the names of tables and figures."""
+    """Name of a label set -> its part of the keys of tables and figures."""
     several = list(names)
     return dict(zip(several, numbered(key_text(name) or "labels" for name in several), strict=True))

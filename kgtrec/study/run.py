@@ -1,4 +1,4 @@
-"""Run a study: one step after the other, each kept, so that it is not computed again."""
+"""Run a study: one step after the other; each step is kept, and is not computed again."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from kgtrec.errors import KgtrecError, counted, naming
 from kgtrec.formats.files import PathLike, alone_in
 from kgtrec.formats.output.folders import LOCK, MANIFEST, STEPS, STUDY_CONFIG
 from kgtrec.formats.output.outputs import claim_folder, clear_parts, is_same_file, require_file, writing
+from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
-from kgtrec.study.bench import Bench, ShowProgress, silent, unseen
+from kgtrec.study.bench import Bench, silent, unseen
 from kgtrec.study.collections import Collections
 from kgtrec.study.config import Study, StudyConfig
 from kgtrec.study.config_file import read_study_config
@@ -41,34 +42,34 @@ def run_study(
 ) -> Study:
     """Run a whole study, from triples and scores to the report.
 
-    Each step is kept in the study's folder with the checksums of what it was made of, and is not computed again while
-    they are the same.
+    Each step is kept in the study's folder with the checksums of its inputs, and is not computed again as long as they
+    are the same.
 
     Parameters
     ----------
     config : path or StudyConfig
-        A TOML file, as docs/study.md describes it.
+        A TOML file, see docs/study.md.
     out : path, optional
-        Folder of the study. Default: the one that the configuration names.
+        Folder of the study. Default: the folder that the configuration names.
     workers : int
         Processes, or threads, that share the work of one step. The result does not depend on it.
     prune : bool
-        Whether steps of earlier inputs or options are removed in the end.
+        Whether steps of earlier inputs or options are removed at the end.
     say : callable
-        Takes a line for the person who waits. Default: nothing is said.
+        Called with a line for the user. Default: nothing is shown.
     progress : callable
-        Takes description, total and unit of a long step; a context manager of a function that takes how much more is
-        done. Default: nothing is shown.
+        Called with description, total and unit of a long step. It returns a context manager with a function, which is
+        called with the amount of work done since the last call. Default: nothing is shown.
 
     Returns
     -------
     Study
-        What :func:`kgtrec.study.read_study` reads.
+        The same as from :func:`kgtrec.study.read_study`.
 
     Raises
     ------
     KgtrecError
-        If the configuration, an input or the folder is not what it should be.
+        If there is an error in the configuration or in an input, or if the folder cannot be used.
     """
     given = None if isinstance(config, StudyConfig) else Path(config)
     read = config if isinstance(config, StudyConfig) else read_study_config(config)
@@ -85,7 +86,7 @@ def run_study(
         computed = _compute(bench, collections, labels, ranks)
         if not is_own:
             with writing(folder / STUDY_CONFIG, by=BY) as stream:
-                stream.write(read.written)  # what was run, should somebody have changed it meanwhile
+                stream.write(read.written)  # the configuration that was run, even if the file was changed meanwhile
         write_study_manifest(folder, _about(bench) | computed)
         if prune and (removed := bench.steps.remove_others()):
             say(f"removed {removed:,} steps of earlier inputs or options")
@@ -94,9 +95,9 @@ def run_study(
 
 
 def _check(bench: Bench, ranks: Ranks) -> None:
-    """Refuse what cannot be before anything is computed."""
+    """Raise KgtrecError for impossible settings before anything is computed."""
     if len(bench.systems) < 2:
-        raise KgtrecError(f"expected at least two systems to compare, found {bench.systems[0].name} only")
+        raise KgtrecError(f"expected at least two systems to compare, found only {bench.systems[0].name}")
     _ = bench.main
     ranks.require_alike()
     for part, usual in (("power", bench.measures), ("stability", bench.measures), ("ties", bench.main)):
@@ -104,7 +105,7 @@ def _check(bench: Bench, ranks: Ranks) -> None:
 
 
 def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Ranks) -> dict[str, Any]:
-    """Every step; what ``manifest.json`` says of them."""
+    """Run every step and return their part of ``manifest.json``."""
     config, parts = bench.config, Parts(bench, collections, labels, ranks)
     for each in config.labels:
         labels.do(each)
@@ -126,7 +127,7 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
     for name in bench.asked("stability", first):
         parts.stability(config.label_set(name))
     steps = bench.steps
-    bench.say(f"{counted(steps.done, 'step')} computed, {len(steps.record) - steps.done:,} found as they were")
+    bench.say(f"{counted(steps.done, 'step')} computed, {len(steps.record) - steps.done:,} already there")
     return {
         "systems": [system.name for system in bench.systems],
         "measures": list(bench.measures),
@@ -139,7 +140,7 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
 
 
 def _require_own(folder: Path, *, with_config: bool, with_page: bool) -> None:
-    """Refuse, before hours are spent, what could not be replaced in the end."""
+    """Raise KgtrecError at the start, not after hours, for files that the study may not replace at its end."""
     require_file(folder / MANIFEST, by=BY)
     if with_config:
         require_file(folder / STUDY_CONFIG, by=BY)
@@ -148,7 +149,7 @@ def _require_own(folder: Path, *, with_config: bool, with_page: bool) -> None:
 
 
 def _about(bench: Bench) -> dict[str, Any]:
-    """What the manifest says of the study as a whole; no times, and no place of this machine."""
+    """The manifest's part about the study as a whole; without times and local paths."""
     config = bench.config
     settings = {
         "seed": str(config.seed),
@@ -181,7 +182,7 @@ def _shown(value: Any) -> str:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder, so that no second study writes to it; remove what one that was killed had left half done."""
+    """Lock the folder against a second study, and remove unfinished files of a study that was killed."""
     claim_folder(folder, BY)
     try:
         (folder / STEPS).mkdir(exist_ok=True)
@@ -193,7 +194,7 @@ def _alone(folder: Path) -> Iterator[None]:
         try:
             held.enter_context(alone_in(folder / LOCK, wait=False))
         except BlockingIOError:
-            raise KgtrecError(f"{folder}: another kgtrec study is writing to it; wait for its end") from None
+            raise KgtrecError(f"{folder}: another kgtrec study is writing to it; wait until it ends") from None
         for place in (folder / STEPS, folder, *(folder / name for name in FOLDERS)):
             clear_parts(place)
         yield

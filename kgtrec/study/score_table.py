@@ -1,4 +1,4 @@
-"""Totals with their intervals and the groups of systems that a test cannot tell apart, as a table of a report."""
+"""Totals with their intervals and the groups of systems that a test does not distinguish, as a table of a report."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def score_table(
     interval: str = "95% interval",
     test: str = "",
 ) -> Table:
-    """Systems down, measures across, best system of the first measure on top.
+    """A table with a row per system and a column per measure, sorted by the first measure, best on top.
 
     Parameters
     ----------
     scores : Scores
         Totals, with or without intervals.
     differ : mapping, optional
-        Measure to an (n, n) symmetric bool array over ``scores.systems``: which pairs are significantly apart. Systems
-        that share a letter are not.
+        Measure -> (n, n) symmetric bool array over ``scores.systems``: which pairs differ significantly. Systems that
+        share a letter in the table do not differ significantly.
     key, title, caption : str
-        A caption of one's own replaces the usual one.
+        A given caption replaces the default one.
     interval, test : str
-        What ``scores.low`` and ``scores.high`` are, and what ``differ`` comes from.
+        The names of the interval from ``scores.low`` to ``scores.high``, and of the test behind ``differ``.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def score_table(
     Raises
     ------
     KgtrecError
-        If scores are broken down, or a table of pairs is not of the systems' size, or not symmetric.
+        If scores are broken down by parts, or an array of pairs has not the size of the systems or is not symmetric.
 
     Examples
     --------
@@ -82,8 +82,8 @@ def score_table(
             )
         )
     usual = [
-        f"Beneath each score: {interval}." if scores.low is not None else "",
-        "Bold: the best of a measure." if len(scores.systems) > 1 else "",
+        f"Below each score: {interval}." if scores.low is not None else "",
+        "Bold: the best score of a measure." if len(scores.systems) > 1 else "",
         f"Systems that share a letter do not differ significantly{f' ({test})' if test else ''}." if differ else "",
     ]
     return Table(key, title, caption or " ".join(filter(None, usual)), pa.table(columns), tuple(shown))
@@ -96,7 +96,7 @@ def _best_first(values: NDArray[np.float64], measure: str) -> NDArray[np.intp]:
 
 
 def _letters(differ: NDArray[np.bool_], order: NDArray[np.intp], key: str, measure: str) -> dict[int, str]:
-    """Row -> its letters; a is the best system's."""
+    """Row -> its letters; a is the letter of the best system."""
     differ = np.asarray(differ, np.bool_)
     n = len(order)
     if differ.shape != (n, n) or not np.array_equal(differ, differ.T):

@@ -1,9 +1,9 @@
-"""Steps of long work, each kept in a folder of its own, so that what is there already is not computed again.
+"""Steps of a long computation, each in a folder of its own; a step that exists is not computed again.
 
-A step's folder is ``NAME-KEY``, where KEY is a hash of the step's inputs (by checksum), its options and the version of
-kgtrec. It holds what the step has made, and ``step.json``, which tells all of that and the checksum of each file. It
-appears when the step is done, in one move: a program that is killed leaves no half step behind, and goes on after the
-last whole one when it is started again.
+The folder of a step is ``NAME-KEY``. KEY is a hash of the checksums of the step's inputs, its options and the version
+of kgtrec. The folder has the files of the step, and ``step.json``, which records inputs, options, version and the
+checksum of each file. The folder is moved into place when the step is complete. A program that is killed therefore
+leaves no incomplete step, and continues after the last complete step when it is started again.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Steps:
     Parameters
     ----------
     folder : path
-        Made with its parents when the first step is done.
+        It is created with its parents when the first step is computed.
     announce : callable, optional
-        Told the name of each step that has to be computed, before it is.
+        Called with the name of each step before it is computed.
 
     Examples
     --------
@@ -49,8 +49,8 @@ class Steps:
     def __init__(self, folder: PathLike, announce: Callable[[str], None] = lambda name: None) -> None:
         self.folder = Path(folder)
         self.announce = announce
-        self.record: list[dict[str, Any]] = []  # what is in step.json of each step asked for, in that order
-        self.done = 0  # how many were computed, and not only found
+        self.record: list[dict[str, Any]] = []  # step.json of each requested step, in this order
+        self.done = 0  # number of steps that were computed, without those that existed
 
     def do(
         self,
@@ -60,36 +60,36 @@ class Steps:
         inputs: Mapping[str, str] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Path:
-        """The folder of a step, which ``make`` fills unless it is there already.
+        """The folder of a step; ``make`` fills it if the step does not exist.
 
         Parameters
         ----------
         name : str
             Letters, digits, dots and dashes.
         make : callable
-            Takes an empty folder and writes files into it: the same for the same inputs and options.
+            Called with an empty folder, into which it writes files: the same ones for the same inputs and options.
         inputs : mapping of str to str, optional
-            What the step reads -> its checksum; see :func:`kgtrec.formats.files.sha256_of` and :meth:`key_of`.
+            Name -> checksum of each input; see :func:`kgtrec.formats.files.sha256_of` and :meth:`key_of`.
         options : mapping, optional
-            All else that the result depends on, as JSON can hold it.
+            Everything else that the result depends on, as JSON values.
 
         Raises
         ------
         KgtrecError
-            If the name cannot be that of a folder.
+            If the name has other characters.
         """
         if not name or not all(sign.isalnum() or sign in ".-_@" for sign in name) or name.startswith("."):
-            raise KgtrecError(f"expected a step's name of letters, digits, dots and dashes, found {name!r}")
+            raise KgtrecError(f"expected letters, digits, dots and dashes in the name of a step, found {name!r}")
         about = {"step": name, "kgtrec": kgtrec_version(), "inputs": dict(inputs or {}), "options": dict(options or {})}
         key = _digest(about)
         place = self.folder / f"{name}-{key}"
         if not _is_whole(place, about):
-            if os.path.lexists(place):  # somebody has changed it, and may want what they put there
+            if os.path.lexists(place):  # it was changed, and the user may want to keep the changes
                 aside = next(free_names(place))
                 place.rename(aside)
                 warn(
-                    f"{place}: was changed since it was computed, and is computed again; the former is kept as "
-                    f"{aside.name}"
+                    f"{place}: this step was changed since it was computed, so it is computed again; the changed one "
+                    f"is kept as {aside.name}"
                 )
             self.announce(name)
             with folder_beside(place) as part:
@@ -103,13 +103,13 @@ class Steps:
 
     @staticmethod
     def key_of(step: Path) -> str:
-        """What stands for a step's result as an input of another step."""
+        """The checksum of a step, for use as an input of another step."""
         return sha256_of(step / STEP)
 
     def remove_others(self) -> int:
-        """Remove the steps that were not asked for, of earlier inputs or options; how many there were.
+        """Remove the steps of earlier inputs or options, which were not requested; returns their number.
 
-        One in which somebody has changed or put anything stays.
+        A folder with changed or added files is kept.
         """
         kept = {step["folder"] for step in self.record}
         others = [place for place in self.folder.glob("*-*") if place.name not in kept and _is_whole(place)]
@@ -119,13 +119,13 @@ class Steps:
 
 
 def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> list[FormatError]:
-    """What is wrong with the files of a step's folder, file by file; a study computes such a step again.
+    """The errors in a step's folder, file by file; a study computes a step with errors again.
 
     Parameters
     ----------
     step : path
     files : mapping of str to str, optional
-        The checksum that each file should have. Default: what ``step.json`` says.
+        The expected checksum of each file. Default: the checksums in ``step.json``.
     """
     place = Path(step)
     if not (place / STEP).is_file():
@@ -137,7 +137,7 @@ def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> lis
     except (ValueError, KeyError, TypeError):
         return [
             FormatError(
-                "expected what a study says of a step, found something else; run kgtrec study again", path=place / STEP
+                "expected a study's record of a step, found something else; run kgtrec study again", path=place / STEP
             )
         ]
     wrong = [
@@ -151,7 +151,8 @@ def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> lis
     ]
     return wrong + [
         FormatError(
-            "expected files of the step alone, found another, for which kgtrec study computes it again; move it away",
+            "expected only files of the step, found another, because of which kgtrec study computes the step again; "
+            "move it away",
             path=place / name,
         )
         for name in there
@@ -160,12 +161,12 @@ def damaged_files(step: PathLike, files: Mapping[str, str] | None = None) -> lis
 
 
 def _files(folder: Path) -> list[Path]:
-    """All that is in a folder, links and pipes too, but for the folders in it."""
+    """All entries of a folder and its subfolders, including links and pipes, without the folders themselves."""
     return [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
 
 
 def _is_whole(place: Path, about: Mapping[str, Any] | None = None) -> bool:
-    """Whether a step is there, of these inputs and options if they are given, with every file as it was written."""
+    """Whether a step exists with unchanged files and, if they are given, with these inputs and options."""
     try:
         found = read_json(place / STEP)
         files = found.pop("files")

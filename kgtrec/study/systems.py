@@ -1,19 +1,17 @@
-"""The systems of a study, and the measures that they are compared by."""
+"""The systems of a study, and the measures for their comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kgtrec.errors import KgtrecError, nearest
+from kgtrec.errors import KgtrecError
 from kgtrec.study.config import Source, StudyConfig
-
-_ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One system, and where its answer ranks or run come from."""
+    """One system, and the source of its scores, answer ranks or run."""
 
     name: str
     source: Source | None  # None: a baseline
@@ -21,17 +19,11 @@ class System:
 
 
 def systems_of(config: StudyConfig) -> tuple[System, ...]:
-    """The systems that a configuration names, by name; an error if two have the same."""
-    from kgtrec.baselines import BASELINES
+    """The systems of a configuration, sorted by name; KgtrecError if two have the same name."""
+    from kgtrec.baselines import baselines_of
     from kgtrec.formats.trec.runs import default_name
 
-    names: list[str] = []
-    for name in config.systems.baselines:
-        if name != _ALL and name not in BASELINES:
-            known = (*BASELINES, _ALL)
-            raise KgtrecError(f"no baseline {name!r}{nearest(name, known)}; there are {', '.join(known)}")
-        chosen = [record.name for record in BASELINES.values() if not record.is_control]
-        names += chosen if name == _ALL else [name]
+    names = [record.name for name in config.systems.baselines for record in baselines_of(name)]
     found = [System(source.path.stem, source, "scores") for source in config.systems.scores]
     found += [System(name, None, "baseline") for name in dict.fromkeys(names)]
     found += [System(default_name(source.path), source, "ranks") for source in config.systems.ranks]
@@ -46,7 +38,7 @@ def systems_of(config: StudyConfig) -> tuple[System, ...]:
 
 
 def spelled(measures: Iterable[str]) -> list[str]:
-    """Measures in kgtrec's spelling, each once, as correlations have them: MRR and recip_rank are RR."""
+    """Measures in kgtrec's spelling, each once, as in correlations: MRR and recip_rank are RR."""
     from kgtrec.measures.names import parse_measures
     from kgtrec.meta.known_measures import known_measure
 

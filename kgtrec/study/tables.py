@@ -1,4 +1,4 @@
-"""The tables of a study: which columns a report needs of each, and what may stand in them."""
+"""The tables of a study: the columns that a report needs, and the values allowed in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgtrec.study.config import Study
 _TEXT, _NUMBER, _COUNT = "text", "numbers", "whole numbers"
 _CORRELATION = {"measure": _TEXT, "coefficient": _TEXT, "value": _NUMBER}
 _BY_CATEGORY = {"measure": _TEXT, "side": _TEXT, "category": _TEXT, "value": _NUMBER}
-_LARGEST = 2**53  # up to which a float can hold every whole number
+_LARGEST = 2**53  # a float can represent every whole number up to this one
 #: part -> its columns; one that ends in ? may be missing
 _COLUMNS: dict[str, dict[str, str]] = {
     "scores": {"system": _TEXT, "measure": _TEXT, "value": _NUMBER, "low?": _NUMBER, "high?": _NUMBER},
@@ -76,19 +76,19 @@ _OF_ALL_MEASURES = (
     "correlation-fixed",
     "swaps",
     "depths",
-)  # others may have measures of their own
+)  # other parts may have their own measures
 _SYSTEMS = {"parts": ("system",), "pairs": ("first", "second"), "swaps": ("better", "worse"), "ties": ("system",)}
-_TOGETHER = (("low", "high"), ("first_p", "second_p"), ("second_p", "significant"))  # all of them or none
+_TOGETHER = (("low", "high"), ("first_p", "second_p"), ("second_p", "significant"))  # both or neither
 
 
 def require_study_tables(study: Study, paths: Mapping[str, Path]) -> None:
-    """Raise FormatError for the first table of a study that a report could not show.
+    """Raise FormatError for the first table of a study that a report cannot show.
 
     Parameters
     ----------
     study : Study
     paths : mapping of str to path
-        Where each of its tables was read.
+        The file of each table.
     """
     for name, table in study.tables.items():
         if wrong := next(_wrong(name, table, study), ""):
@@ -96,7 +96,7 @@ def require_study_tables(study: Study, paths: Mapping[str, Path]) -> None:
 
 
 def _wrong(name: str, table: pa.Table, study: Study) -> Iterator[str]:
-    """What is wrong with a table, worst first."""
+    """The errors in a table, the most severe first."""
     part, _, labels = name.partition("/")
     found = ", ".join(table.column_names) or "none"
     columns = {column.removesuffix("?"): kind for column, kind in _COLUMNS.get(part, {}).items()}
@@ -127,7 +127,7 @@ def _wrong(name: str, table: pa.Table, study: Study) -> Iterator[str]:
 
 
 def _wrong_column(column: pa.ChunkedArray, kind: str) -> str:
-    """What was expected of a column and what is found; of one that a report does not need, only that it can be told."""
+    """Expected and found type of a wrong column, else ""; a column that no report needs may be text or numbers."""
     of, types = column.type, pa.types
     is_whole = types.is_integer(of) or len(column) == 0
     is_number = is_whole or types.is_floating(of) or types.is_null(of)
@@ -149,7 +149,7 @@ def _wrong_column(column: pa.ChunkedArray, kind: str) -> str:
 
 
 def _wrong_rows(part: str, labels: str, table: pa.Table, study: Study) -> Iterator[str]:
-    """What is wrong with the rows of a table as a whole."""
+    """The errors in the rows of a table as a whole."""
     if part == "scores":
         pairs = [(system, measure) for system in study.systems for measure in study.measures]
         rows = list(zip(*(table.column(column).to_pylist() for column in ("system", "measure")), strict=True))

@@ -14,7 +14,7 @@ from kgtrec.study.folder import read_study
 from kgtrec.study.report import study_report
 
 FOLDERS = ("figures", "tables", "data")  # beside the page
-BY = "report"  # what writes them
+BY = "report"  # the writer that their files are recorded under
 
 
 def write_report(
@@ -27,9 +27,11 @@ def write_report(
     beside: bool = False,
     say: Callable[[str], None] = silent,
 ) -> None:
-    """Make a study's report and write its files; ``beside`` the study, what an earlier report left there goes.
+    """Make the report of a study and write its files.
 
-    ``width`` (of figures, in inches) and ``with_intervals`` are for papers, see :func:`kgtrec.report.report_files`.
+    ``beside``: the report is written into the folder of the study, and files of an earlier report that are not made
+    again are removed. For ``width`` (of figures, in inches) and ``with_intervals`` see
+    :func:`kgtrec.report.report_files`.
     """
     found = read_study(study)
     chosen = list(formats or USUAL_FORMATS)
@@ -50,13 +52,13 @@ def write_report(
 
 
 def _data_names(tables: Iterable[str]) -> list[str]:
-    """The files of tables PART/LABELS and PART/FIRST/SECOND: of each its own, also where labels hold dashes."""
+    """A unique file name for each table PART/LABELS or PART/FIRST/SECOND, even if names of label sets have dashes."""
     return [f"data/{name}.csv" for name in numbered(table.replace("/", "-") for table in tables)]
 
 
 def _remove_earlier(folder: Path, files: Iterable[str], say: Callable[[str], None]) -> None:
-    """Remove what an earlier report wrote and this one does not; what somebody put there or changed stays."""
+    """Remove files of an earlier report that this one does not have; files added or changed by the user stay."""
     for own in ("", *FOLDERS):
         for name in written_by(folder / own, BY):
             if f"{own}/{name}".removeprefix("/") not in files and not remove_file(folder / own / name, by=BY):
-                say(f"note: {folder / own / name} is of an earlier report and was changed since; it stays")
+                say(f"note: {folder / own / name} belongs to an earlier report and was changed since; it is kept")

@@ -271,8 +271,8 @@ def test_the_graph_has_each_distinct_fact_in_both_directions(graph):
         (
             "popularty",
             {},
-            "no baseline 'popularty'; did you mean popularity?; there are popularity, inverse, "
-            "neighbours, rules, svd, rescal, random, constant",
+            "expected a baseline of popularity, inverse, "
+            "neighbours, rules, svd, rescal, random, constant, found 'popularty'; did you mean popularity?",
         ),
         ("svd", {"factor": 3}, "svd has no option 'factor'; did you mean factors?; its options: factors"),
         ("popularity", {"k": 3}, "popularity has no option 'k'; its options: none"),
@@ -281,7 +281,7 @@ def test_the_graph_has_each_distinct_fact_in_both_directions(graph):
         ("svd", {"factors": 0}, "expected factors to be 1 or more, found 0"),
         ("rescal", {"decay": "much"}, "expected a number for decay, found 'much'"),
         ("rescal", {"decay": "nan"}, "expected decay to be 0.001 or more, found nan"),
-        ("rules", {"aggregate": "sum"}, "expected one of max, noisy-or for aggregate, found 'sum'"),
+        ("rules", {"aggregate": "sum"}, "expected aggregate to be one of max, noisy-or, found 'sum'"),
         ("rules", {"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
     ],
 )
@@ -299,7 +299,7 @@ def test_no_train_facts_is_an_error():
 def test_questions_over_other_entities_are_refused():
     model = fit_baseline("popularity", Triples.of([("a", "r", "b")]))
     asked = questions_on(Triples.of([("c", "r", "d")]), [("c", "r", None)])
-    with pytest.raises(CollectionError, match="expected questions over the entities and relations that popularity"):
+    with pytest.raises(CollectionError, match="expected questions with the entities and relations that popularity"):
         model.scores(asked, np.array([0]))
 
 

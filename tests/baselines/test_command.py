@@ -68,17 +68,17 @@ def test_list_needs_no_arguments_and_names_every_baseline_with_its_options(capsy
 
 def test_bad_input_is_one_line_and_leaves_nothing(capsys, collection, tmp_path):
     out = ["--out", tmp_path / "new"]
-    assert "error: no baseline 'rule'; did you mean rules?" in failure(capsys, "baseline", "rule", collection, *out)
+    assert "all, found 'rule'; did you mean rules?" in failure(capsys, "baseline", "rule", collection, *out)
     assert "error: svd has no option 'factor'; did you mean factors?" in failure(
         capsys, "baseline", "svd", collection, *out, "--option", "factor=3"
     )
-    assert "expected KEY=VALUE, such as factors=50, got 'factors'" in failure(
+    assert "expected KEY=VALUE, such as factors=50, found 'factors'" in failure(
         capsys, "baseline", "svd", collection, *out, "--option", "factors"
     )
-    assert "expected each key once, got 'factors' twice" in failure(
+    assert "expected each key once, found 'factors' twice" in failure(
         capsys, "baseline", "svd", collection, *out, "--option", "factors=1", "--option", "factors=2"
     )
-    assert "expected --option with one baseline, found it with all" in failure(
+    assert "expected --option with a single baseline, found it with all" in failure(
         capsys, "baseline", "all", collection, *out, "--option", "factors=3"
     )
     assert "expected the folder of a collection, found nothing" in failure(

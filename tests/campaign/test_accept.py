@@ -96,10 +96,10 @@ def test_unsure_needs_no_link_and_no_note_is_needed():
         ({"role": "Annotator"}, "{roles}, found 'Annotator'; did you mean annotator?"),
         (
             {"person": "eve"},
-            "expected somebody who is annotator, found 'eve', who is adjudicator; kgtrec campaign adjudicate --import "
-            "takes these in",
+            "expected an annotator, found 'eve', who is an adjudicator; kgtrec campaign adjudicate --import "
+            "imports these",
         ),
-        ({"role": "expert"}, "expected somebody who is expert, found 'ann', who is annotator"),
+        ({"role": "expert"}, "expected an expert, found 'ann', who is an annotator"),
         ({"person": "cleo"}, "expected an active annotator, found 'cleo', who has left"),
         ({"task": 0}, "expected a task of 1 to 6, found 0"),
         ({"task": 7}, "expected a task of 1 to 6, found 7"),
@@ -108,7 +108,7 @@ def test_unsure_needs_no_link_and_no_note_is_needed():
         ({"task": None}, "expected a task number, or head, relation and tail, found neither"),
         (
             {"task": None, "labels": ("fr", "capital", None)},
-            "expected all of head, relation and tail, or a task number alone, found some of them",
+            "expected all of head, relation and tail, or only a task number, found some of them",
         ),
         (
             {"task": None, "labels": ("paris", "capital", "fr")},
@@ -194,7 +194,7 @@ def test_a_second_opinion_of_one_person_is_a_correction(change, message):
     """It is refused unless it is said to be one; then it is one more event, and a third time changes nothing."""
     before = campaign(CONFLICT)
     assert refusal(before, row(1, **change)) == (
-        f"a.csv:2: expected what 'ann' has said before, {message}; give --correct if this is to take its place"
+        f"a.csv:2: expected the earlier verdict of 'ann', {message}; give --correct to replace it"
     )
     accepted = taken(before, row(1, **change), correct=True)
     assert (len(accepted), accepted.corrections) == (1, 1)
@@ -202,7 +202,7 @@ def test_a_second_opinion_of_one_person_is_a_correction(change, message):
     after = campaign([*CONFLICT, (0, "ann", "annotator", "NY"[event[3]], event[4], event[5])])
     again = taken(after, row(1, **change), correct=True)
     assert (len(again), again.repeated) == (0, 1)
-    assert "expected what 'ann' has said before" in refusal(after, row(1))
+    assert "expected the earlier verdict of 'ann'" in refusal(after, row(1))
 
 
 ALL_ROLES = [(name, role, True) for name in ("ann", "bob", "eve") for role in ROLES]
@@ -243,7 +243,7 @@ def test_a_correction_is_not_older_than_what_it_corrects():
     with pytest.raises(RefusedError) as caught:
         accept(before, [row(1, verdict="N")], time="1999-12-31T23:59:59Z", correct=True)
     assert str(caught.value) == (
-        "a.csv:2: expected a correction no older than what 'ann' has said before, of 2026-11-21T20:00:00Z, found one "
+        "a.csv:2: expected a correction no older than the earlier verdict of 'ann', of 2026-11-21T20:00:00Z, found one "
         "of 1999-12-31T23:59:59Z"
     )
     assert len(accept(before, [row(1, verdict="N")], time="2026-11-21T20:00:00Z", correct=True)) == 1
@@ -300,7 +300,7 @@ def test_what_was_not_assigned_is_refused():
     own = full.assignments
     fewer = replace(own, annotator=own.annotator[1:6], triple=np.arange(1, 6, dtype=np.int32))
     some = replace(full, assignments=fewer)
-    refused = "a.csv:2: expected a task that is assigned to 'bob', found another; give --unassigned to take it"
+    refused = "a.csv:2: expected a task that is assigned to 'bob', found another; give --unassigned to accept it"
     assert refusal(some, row(2, "bob")) == refused
     assert len(taken(some, row(2, "bob"), unassigned=True)) == 1
     nothing = replace(own, annotator=own.annotator[:0], triple=own.triple[:0])

@@ -281,10 +281,10 @@ def test_relations_without_a_value_are_counted():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"per": "relations"}, "expected per to be one of relation, pair, got 'relations'; did you mean relation?"),
-        ({"unsure": "drop"}, "expected unsure to be one of own category, leave out, got 'drop'"),
-        ({"resample": "answer"}, "expected resample to be one of question, triple, got 'answer'"),
-        ({"confidence": 95}, "expected a confidence between 0 and 1, got 95; 95% is 0.95"),
+        ({"per": "relations"}, "expected per to be one of relation, pair, found 'relations'; did you mean relation?"),
+        ({"unsure": "drop"}, "expected unsure to be one of own category, leave out, found 'drop'"),
+        ({"resample": "answer"}, "expected resample to be one of question, triple, found 'answer'"),
+        ({"confidence": 95}, "expected a confidence between 0 and 1, found 95"),
         ({"resamples": 0}, "expected at least 1 bootstrap sample, got 0"),
     ],
 )

@@ -76,8 +76,8 @@ def test_the_sample():
     assert lines[4].split() == ["statistic", "value", "90%", "from", "to"]
     assert shown(replace(report, pooled=2100), "table") == shown(report, "table")
     assert shown(replace(report, pooled=9000), "table").startswith(
-        "Drawn from 2,100 of the pool's 9,000 triples, those that were settled by then; these are what "
-        '"the pool" stands for here.\n\n'
+        "Drawn from 2,100 of the pool's 9,000 triples, those that had been settled by then; "
+        'here "the pool" means these.\n\n'
     )
     assert lines[9].split() == ["positives", "missed", "1,234", "1,234", "-"]
     assert json.loads(shown(report, "json", ["statistics"]))[0] == {

@@ -48,7 +48,7 @@ def campaign(events, *, times=None, **changes):
     ("event", "message"),
     [
         ((1, "dan", "annotator", "N", WIKI, ""), "expected one of the campaign's people, found 'dan'; did you"),
-        ((1, "eve", "annotator", "N", WIKI, ""), "expected somebody who is annotator, found 'eve', who is adjudicator"),
+        ((1, "eve", "annotator", "N", WIKI, ""), "expected an annotator, found 'eve', who is an adjudicator"),
         ((1, "ann", "annotator", "Y", "", ""), "expected a link to the source of a Y, found none"),
         (
             (1, "ann", "annotator", "Y", "javascript:alert(1)", ""),
@@ -105,7 +105,7 @@ def test_a_correction_older_than_what_it_corrects_is_a_finding():
     times = ["2026-11-22T08:00:00Z", "2026-11-21T08:00:00Z", "1999-11-21T08:00:00Z"]
     corrected = [*CONFLICT, (0, "ann", "annotator", "N", WIKI, "")]
     assert wrong(corrected, times=times) == [
-        "j:3: expected a correction no older than what 'ann' has said before, of 2026-11-22T08:00:00Z, found one of "
+        "j:3: expected a correction no older than the earlier verdict of 'ann', of 2026-11-22T08:00:00Z, found one of "
         "1999-11-21T08:00:00Z"
     ]
     assert wrong([*CONFLICT, (1, "ann", "annotator", "N", WIKI, "")], times=times) == []
@@ -127,7 +127,7 @@ def test_published_labels_were_collected_by_other_rules():
     checked = check_judgements(campaign(events, settings=made), "j")
     assert [str(one) for one in checked.wrong] == ["j:4: expected a link that begins with https://, found 'x'"]
     assert checked.notes == (
-        "1 of 4 events would not be taken in now; they were published elsewhere (https://example.org/labels), where "
+        "1 of 4 events would not be accepted now; they were published elsewhere (https://example.org/labels), where "
         "other rules held: 1 times: expected an adjudicator who has not judged the triple",
     )
 
@@ -143,7 +143,7 @@ def test_the_command_tells_the_first_and_counts_the_rest(tmp_path, capsys):
     assert told[0] == f"{folder / JUDGEMENTS}:1: expected a link that begins with https://, found 'http://x.org/'"
     assert told[19].startswith(f"{folder / JUDGEMENTS}:20: ")
     assert told[20:] == [
-        "... and 10 more; in all",
+        "... and 10 more; in total",
         "  15 times: expected a link that begins with https://",
         "  15 times: expected a link to the source of a Y",
     ]
@@ -178,7 +178,7 @@ def test_published_labels_check_as_ok_with_a_note(data, tmp_path, capsys):
     main(["check", str(out)])
     notes = [line for line in capsys.readouterr().out.splitlines() if ": ok, " not in line]
     assert len(notes) == 1
-    assert "note: 64 of 12,634 events would not be taken in now; they were published elsewhere" in notes[0]
+    assert "note: 64 of 12,634 events would not be accepted now; they were published elsewhere" in notes[0]
 
 
 def test_many_events_are_checked_in_seconds():

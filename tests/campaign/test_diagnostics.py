@@ -191,5 +191,5 @@ def test_what_does_not_fit_is_refused():
         diagnose(pool, decisions, known_answers, families={"tow": "x"})
     with pytest.raises(KgtrecError, match=r"different names, found 'one' twice"):
         diagnose(pool, decisions, known_answers, [runs[0], runs[0]])
-    with pytest.raises(KgtrecError, match=r"a k of 1 or more, found 0"):
+    with pytest.raises(KgtrecError, match=r"expected k of 1 or more for judged@k, found 0"):
         diagnose(pool, decisions, known_answers, judged_at=0)

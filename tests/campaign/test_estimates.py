@@ -254,7 +254,7 @@ def test_a_pool_of_another_collection_is_refused():
     fewer = collection_of(3, N_ENTITIES, {(q, q): 1 for q in range(3)})
     for other, many in ((turned, N_QUESTIONS), (fewer, N_QUESTIONS - 3)):
         with pytest.raises(
-            CollectionError, match=rf"does not ask {many} of the pool's {N_QUESTIONS} questions, such as"
+            CollectionError, match=rf"found one without {many} of the pool's {N_QUESTIONS} questions, such as"
         ):
             estimate_ap(other, runs, pool, decisions)
 

@@ -50,9 +50,9 @@ def test_an_odd_size_gives_one_more_positive():
 @pytest.mark.parametrize(
     ("text", "drawn", "told"),
     [
-        ("Y" * 3 + "N" * 30, [7, 3], "only 3 triples are settled as Y, so the sample holds all of them and 7 of N"),
-        ("Y" * 30 + "N" * 3, [3, 7], "only 3 triples are settled as N, so the sample holds all of them and 7 of Y"),
-        ("N" * 30, [10, 0], "only 0 triples are settled as Y, so the sample holds all of them and 10 of N"),
+        ("Y" * 3 + "N" * 30, [7, 3], "only 3 triples are settled as Y, so the sample has all of them and 7 of N"),
+        ("Y" * 30 + "N" * 3, [3, 7], "only 3 triples are settled as N, so the sample has all of them and 7 of Y"),
+        ("N" * 30, [10, 0], "only 0 triples are settled as Y, so the sample has all of them and 10 of N"),
     ],
 )
 def test_a_rare_label_is_taken_whole(text, drawn, told):
@@ -190,8 +190,8 @@ def test_without_verdicts_there_is_no_report():
     with pytest.warns(KgtrecWarning) as caught:
         report = sample_report(sample_of((3, 3), (30, 6)), judgements_of([]))
     assert [str(warning.message)[:48] for warning in caught] == [
-        "no expert has said Y or N of a triple of label Y",
-        "no expert has said Y or N of a triple of label N",
+        "no expert has judged a triple of label Y Y or N,",
+        "no expert has judged a triple of label N Y or N,",
     ]
     assert np.isnan(report.values).all()
     assert np.isnan(report.low).all()

@@ -105,5 +105,5 @@ def test_a_pool_is_not_replaced_once_there_are_judgements(tmp_path):
     folder = tmp_path / "C"
     written(folder, pool_of([3]))
     (folder / JUDGEMENTS).write_text("{}\n")
-    with pytest.raises(FormatError, match="expected a campaign that nobody has judged for"):
+    with pytest.raises(FormatError, match="expected a campaign without judgements"):
         written(folder, pool_of([2]), force=True)

@@ -243,10 +243,10 @@ def test_judgements_of_something_known_are_of_another_collection():
     decisions = Decisions(np.full(2, AGREED, np.int8), np.ones(2, np.int8))
     questions, qrels = triple_level(pool, collection.qrels, decisions)
     train = Triples.of([("ann", "likes", "jam"), ("bob", "likes", "x")])
-    with pytest.raises(CollectionError, match=r"expected judgements of what the collection does not know yet"):
+    with pytest.raises(CollectionError, match=r"expected judgements of unknown triples only"):
         of_topics(collection, questions, qrels, train)
     other = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "tea")]))
-    with pytest.raises(CollectionError, match=r"\(tail0, jam\), which is among its known triples"):
+    with pytest.raises(CollectionError, match=r"\(tail0, jam\), which is a known triple of the collection"):
         with_judgements(other, pool, decisions)
     none = build_questions(Triples.of([("a", "b", "c")]), Triples.of([]), Triples.of([("a", "b", "d")]))
     with pytest.raises(CollectionError, match=r"expected an entity of the collection, found 'ann'"):

@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 from kgtrec.campaign import store as store_module
 from kgtrec.campaign.accept import RefusedError, accept
 from kgtrec.campaign.check import check_judgements
+from kgtrec.campaign.decide import decisions_of
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.data.campaign import Automatic
+from kgtrec.data.decisions import STATES
 from kgtrec.data.incoming import Incoming
 from kgtrec.data.judgements import ROLES, VERDICTS
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
@@ -489,3 +491,42 @@ def test_a_name_that_is_no_text_is_left_to_the_reader_of_all(tmp_path):
     assert read_part(folder, [LABELS[0]]) is None
     with pytest.raises(FormatError, match=r"assignments\.tsv:2: expected UTF-8 text"):
         OpenCampaign(folder).store([row()])
+
+
+steps = st.tuples(st.sampled_from(["held", "other", "edit", "fewer"]), st.integers(1, 6), st.sampled_from(VERDICTS))
+
+
+@settings(max_examples=25, deadline=None)
+@given(history=st.lists(steps, max_size=8), seed=st.integers(0, 1))
+def test_the_states_of_triples_are_kept_up_to_date(history, seed, tmp_path_factory):
+    """By this program's verdicts, another one's, an edit of the file, and another number of annotators per triple."""
+    folder = made(tmp_path_factory.mktemp("states") / "C", CONFLICT)
+    time.sleep(0.11)  # until then it is not clear whether the pool can have changed
+    held, other = OpenCampaign(folder), OpenCampaign(folder)
+    path = folder / JUDGEMENTS
+    for number, (what, task, verdict) in enumerate(history):
+        if what == "edit":
+            path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+        elif what == "fewer":
+            now = read_settings(folder)
+            write_settings(folder, {**now, "annotators_per_triple": 1 + task % 3})
+        else:
+            role, person = ("annotator", ["ann", "bob"][(number + seed) % 2]) if task < 5 else ("adjudicator", "eve")
+            place = task if task < 5 else 1
+            (held if what == "held" else other).store(
+                [row(place, person, verdict, role=role)], correct=True, unassigned=True, keep_going=True
+            )
+        assert held.states().tolist() == decisions_of(read_campaign(folder)).state.tolist()
+
+
+def test_states_cost_no_more_than_what_was_said_since(tmp_path, monkeypatch):
+    """All events are looked at once; after that those on triples of new ones."""
+    folder = made(tmp_path / "C", CONFLICT)
+    time.sleep(0.11)
+    held = OpenCampaign(folder)
+    before = held.states()
+    monkeypatch.setattr(store_module, "decisions_of", None)
+    held.store([row(1, "bob", "Y")], correct=True)
+    assert [STATES[state] for state in (before[0], held.states()[0])] == ["conflict", "agreed"]
+    assert said(held.campaign_about([0]).judgements) == said(held.campaign.judgements)
+    assert len(held.campaign_about([1]).judgements) == 0

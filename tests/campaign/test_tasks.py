@@ -71,7 +71,7 @@ def test_the_first_tasks():
     assert tasks_for(campaign, "ann", first=3, everything=True).task.tolist() == [1, 2, 3]
     assert tasks_for(campaign, first=100).task.tolist() == tasks_for(campaign).task.tolist()
     assert len(tasks_for(campaign, first=2)) == 2
-    with pytest.raises(KgtrecError, match="expected at least 1 task to give out, got 0"):
+    with pytest.raises(KgtrecError, match="expected at least 1 task to export, got 0"):
         tasks_for(campaign, "ann", first=0)
 
 
@@ -91,14 +91,16 @@ def test_relations_without_template():
     pieces=st.tuples(plain, plain, plain),
 )
 def test_a_template_is_filled_in_once(rows, pieces):
-    """Whatever braces the labels hold: the question is the template's text with both labels between."""
+    """Whatever braces the labels hold: the question is the template's text with both labels' words between."""
     template = f"{pieces[0]}{{tail}}{pieces[1]}{{head}}{pieces[2]}"
     found = phrase_triples(Triples.of(rows), {"r": template}, {}).to_pylist()
     expected = [
         f"{pieces[0]}{tail}{pieces[1]}{head}{pieces[2]}"
         if relation == "r"
         else f"Is this true: {head} | {readable(relation)} | {tail}?"
-        for head, relation, tail in rows
+        for head, relation, tail in (
+            (readable(head, is_entity=True), relation, readable(tail, is_entity=True)) for head, relation, tail in rows
+        )
     ]
     assert found == expected
 
@@ -113,8 +115,8 @@ def test_the_parts_of_a_template_make_it_up(first, last):
 @pytest.mark.parametrize(
     ("template", "found"),
     [
-        ("Is {head} in?", "found none of {tail} in"),
-        ("", "found none of {head} and {tail} in"),
+        ("Is {head} in?", "found no {tail} in"),
+        ("", "found no {head} and no {tail} in"),
         ("Is {head} in {tail} {0}?", "found '{0}' in"),
         ("{head}{tail}{head.__class__.__mro__}", "found '{head.__class__.__mro__}' in"),
         ("{head!r}{tail}{head}", "found '{head!r}' in"),

@@ -87,3 +87,24 @@ def test_a_draft_is_no_template_of_its_own():
     """r0 has a sentence, r1 the draft, r2 nothing."""
     templates = {"r0": "Is {head} in {tail}?", "r1": draft_template("r1")}
     assert track(replace(campaign_of([]), templates=templates)).without_template == ("r1", "r2")
+
+
+@given(EVENTS)
+def test_each_triple_counts_for_the_side_that_its_question_asks_for(events: list[tuple[int, str, str, str]]):
+    """The counts by side add up to those by relation; the table says the same."""
+    progress = track(campaign_of(events))
+    both = np.hstack([progress.states, progress.verdicts])
+    assert progress.sides.sum(axis=0).tolist() == both.sum(axis=0).tolist()
+    table = {table.key: table for table in progress.tables()}["sides"].data.to_pydict()
+    assert table["side"] == ["all", "head", "tail"]
+    assert table["triples"] == [5, *progress.sides[:, : len(STATES)].sum(axis=1).tolist()]
+    assert progress.waiting == int(progress.states[:, 3:5].sum())
+
+
+def test_triples_by_the_side_of_their_question():
+    """Of two questions the first asks for a tail, and the second for a head."""
+    campaign = campaign_of([])
+    asked = campaign.pool.questions
+    questions = replace(asked, is_head=np.array([False, True, True]))
+    progress = track(replace(campaign, pool=replace(campaign.pool, questions=questions)))
+    assert progress.sides[:, : len(STATES)].sum(axis=1).tolist() == [3, 2]

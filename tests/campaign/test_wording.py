@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.campaign.tasks import draft_template, readable
+from kgtrec.campaign.tasks import names_of
+from kgtrec.campaign.wording import JOINTED, draft_template, readable
+from kgtrec.data.arrow import compute as pc
+from kgtrec.data.arrow import labels_of
 from kgtrec.data.templates import check_template
+from kgtrec.data.vocabulary import Vocabulary
 
 LABEL = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -34,3 +39,67 @@ def test_every_draft_is_a_template(labels: list[str]):
 )
 def test_names_of_common_kgs_become_words(relation: str, words: str):
     assert readable(relation) == words
+
+
+ENTITIES = [
+    ("acquired_abnormality", "acquired abnormality"),
+    ("Paris_(Texas)", "Paris (Texas)"),
+    ("_member__of_", "member of"),
+    ("Ada Lovelace", "Ada Lovelace"),
+    ("newYorkCity", "new york city"),
+    ("birthPlace", "birth place"),
+    ("größe_Äußerung", "größe Äußerung"),
+    ("東京_タワー", "東京 タワー"),
+    ("route_66", "route 66"),
+    ("2019_in_film", "2019 in film"),
+    ("http://dbpedia.org/resource/AC/DC", "AC/DC"),
+    ("http://dbpedia.org/resource/S%C3%A3o_Paulo", "São Paulo"),
+    ("https://en.wikipedia.org/wiki/Paris#History", "Paris#History"),
+    ("http://example.org/people#ada_lovelace", "ada lovelace"),
+    ("http://www.wikidata.org/entity/Q42", "Q42"),
+    ("<http://yago-knowledge.org/resource/Albert_Einstein>", "Albert Einstein"),
+    ("<Albert_Einstein>", "Albert Einstein"),
+    ("/people/person/place_of_birth", "place of birth"),
+    ("a\tb_c", "a b c"),
+]
+AS_THEY_ARE = [
+    *("Q42", "P22", "00260881", "/m/02_286", "/g/11b6z3_x", "m.02_286", "n01234567", "3.14", "-5", "C++"),
+    *("AC/DC", "McDonald", "iPhone", "eBay", "macOS", "YouTube", "LaTeX", "sha256Sum", "R2-D2", "NaN"),
+    *("http://example.org", "http://example.org/", "://", "___", "/", "///", "<3", "<>", "<script>alert(1)</script>"),
+    *("concept:city:paris", "100% sure", "a  b", " ", "{tail}", "\u202egnp.exe", "e\u0301"),
+]
+
+
+@pytest.mark.parametrize(("label", "words"), ENTITIES)
+def test_labels_of_entities_become_words(label: str, words: str):
+    assert readable(label, is_entity=True) == words
+
+
+@pytest.mark.parametrize("label", AS_THEY_ARE)
+def test_what_may_be_spelled_so_stays(label: str):
+    """Identifiers, numbers, names with capitals or slashes of their own, and labels that would leave nothing."""
+    assert readable(label, is_entity=True) == label
+
+
+def test_percent_signs_that_stand_for_no_text_stay():
+    """Bytes that are not UTF-8, and control characters."""
+    assert readable("http://example.org/a%FFb_c", is_entity=True) == "a%FFb c"
+    assert readable("http://example.org/a%00b", is_entity=True) == "a%00b"
+
+
+@given(LABEL | st.text("/#._%<>:{} \naBcD1", min_size=1))
+def test_every_label_has_words(label: str):
+    """And whose label the quick look passes over keeps it."""
+    words = readable(label, is_entity=True)
+    assert words
+    if not pc.match_substring_regex(labels_of([label]), JOINTED)[0].as_py():
+        assert words == label
+
+
+@given(st.lists(LABEL | st.sampled_from([label for label, _ in ENTITIES]), min_size=1, unique=True), st.data())
+def test_a_name_comes_before_the_words_of_the_label(labels: list[str], data: st.DataObject):
+    """One by one: the name that is given to the letter, else the words, for entities in any order and repeated."""
+    named = data.draw(st.dictionaries(st.sampled_from([*labels, "stranger"]), st.sampled_from(["new_York", "Ada"])))
+    codes = data.draw(st.lists(st.integers(0, len(labels) - 1)))
+    found = names_of(Vocabulary.of(labels), np.array(codes, np.int32), named).to_pylist()
+    assert found == [named.get(labels[code], readable(labels[code], is_entity=True)) for code in codes]

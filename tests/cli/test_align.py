@@ -182,7 +182,7 @@ def test_a_second_system_joins_the_collection(tmp_path, vectors, capsys):
     assert run(tmp_path / "a.npz", "--out", out) == run(tmp_path / "b.npz", "--out", out) == 0
     before = (out / "collection" / "manifest.json").read_bytes()
     assert run(tmp_path / "b.npz", "--out", out, "--candidates", "all") == 2
-    assert "expected no collection of other alignments or candidates, found one" in capsys.readouterr().err
+    assert "expected no collection with other alignments or candidates, found one" in capsys.readouterr().err
     assert (out / "collection" / "manifest.json").read_bytes() == before
     assert run(tmp_path / "b.npz", "--out", out, "--candidates", "all", "--force") == 0
     assert (out / "collection" / "manifest.json").read_bytes() != before
@@ -196,15 +196,19 @@ def other_alignments(folder):
 WRONG = {
     "suffix": (None, ["a.txt"], "a.txt: expected vectors (.npz, or a folder with left.npy and right.npy)"),
     "empty": (lambda f: (f / "e").mkdir(), ["e"], "e: expected .npz or .npy files in this folder, found none"),
-    "others": (other_alignments, ["a.npz", "b.npz"], "b.npz: expected the alignments of"),
+    "others": (other_alignments, ["a.npz", "b.npz"], "b.npz: expected the same alignments as in"),
     "names": (None, ["a.npz", "a.npz"], "expected systems of different names, found 'a' twice"),
-    "sizes": (None, ["a.npz", "--by-size", "0.5,x"], "--by-size: expected sizes, numbers of"),
+    "sizes": (None, ["a.npz", "--by-size", "0.5,x"], "--by-size: expected numbers of"),
     "zero": (None, ["a.npz", "--by-size", "0"], "found '0'"),
     "too many": (None, ["a.npz", "--by-size", "99", "-m", "micro.MR"], "a.npz: expected sizes of 1 to 8 test align"),
-    "all": (None, ["a.npz", "--by-size", "1.0", "--candidates", "all"], "expected --candidates test with --by-size"),
-    "measure": (None, ["a.npz", "-m", "micro.MR"], "expected --by-size with -m"),
+    "all": (
+        None,
+        ["a.npz", "--by-size", "1.0", "--candidates", "all"],
+        "expected --candidates test together with --by-size",
+    ),
+    "measure": (None, ["a.npz", "-m", "micro.MR"], "expected --by-size together with -m"),
     "misspelt": (None, ["a.npz", "-m", "micro.MRRR", "--by-size", "1.0"], "error: unknown measure 'micro.MRRR'"),
-    "train": (None, ["a.npz", "--train", "x.tsv"], "expected --alignments with --train"),
+    "train": (None, ["a.npz", "--train", "x.tsv"], "expected --alignments together with --train"),
     "labels": (
         lambda f: (f / "l.txt").write_text("x\n"),
         ["a.npz", "--left-labels", "l.txt"],

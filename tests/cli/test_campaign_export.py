@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from kgtrec.cli import main
@@ -114,9 +115,9 @@ def test_what_cannot_be_exported(folder: str, tmp_path: Path, capsys: pytest.Cap
     assert "--guidelines is for --format label-studio" in refused(
         [folder, "--annotator", "ann", "--out", out, "--guidelines", "https://x.org"], capsys
     )
-    xlsx = str(tmp_path / "ann.xlsx")
-    assert "expected a name that ends in .csv or .jsonl" in refused(
-        [folder, "--annotator", "ann", "--out", xlsx], capsys
+    xls = str(tmp_path / "ann.xls")
+    assert "expected a name that ends in .csv, .xlsx, .jsonl or .html" in refused(
+        [folder, "--annotator", "ann", "--out", xls], capsys
     )
     assert "run kgtrec pool first" in refused([str(tmp_path / "none"), "--annotator", "ann", "--out", out], capsys)
     Path(folder, "assignments.tsv").write_text("annotator\ttask\thead\trelation\ttail\n")
@@ -133,15 +134,22 @@ def fill_in(path: Path, row: int, verdict: str) -> None:
         records = [json.loads(line) for line in path.read_text().splitlines()]
         records[row] |= {"verdict": verdict, "source": "https://en.wikipedia.org/", "note": "my work"}
         path.write_text("".join(json.dumps(record, sort_keys=True) + "\n" for record in records))
+    elif path.suffix == ".xlsx":
+        book = openpyxl.load_workbook(path)
+        names = [cell.value for cell in book["tasks"][1]]
+        for name, text in (("verdict", verdict), ("source", "https://en.wikipedia.org/"), ("note", "my work")):
+            book["tasks"].cell(row + 2, names.index(name) + 1).value = text
+        book.save(path)
     else:
         text = path.read_text("utf-8-sig")
-        rows = list(csv.reader(io.StringIO(text), delimiter=";" if text.startswith("task;") else ","))
-        rows[row + 1][-3:] = [verdict, "https://en.wikipedia.org/", "my work"]
+        rows = list(csv.reader(io.StringIO(text), delimiter=";" if text.startswith("verdict;") else ","))
+        for name, typed in (("verdict", verdict), ("source", "https://en.wikipedia.org/"), ("note", "my work")):
+            rows[row + 1][rows[0].index(name)] = typed
         with path.open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream, delimiter=";").writerows(rows)
 
 
-@pytest.mark.parametrize("name", ["bob.csv", "bob.jsonl"])
+@pytest.mark.parametrize("name", ["bob.csv", "bob.jsonl", "bob.xlsx"])
 def test_a_file_in_which_somebody_has_worked_is_never_replaced(folder, name, tmp_path, capsys):
     """Another name and --merge are offered; one that is as it was written may be written again."""
     out = tmp_path / name
@@ -151,13 +159,13 @@ def test_a_file_in_which_somebody_has_worked_is_never_replaced(folder, name, tmp
     fill_in(out, 1, "yes")
     before = out.read_bytes()
     told = refused(export, capsys)
-    assert "found one that was changed since, and would be lost" in told
+    assert "found one that was changed since, which would be lost" in told
     assert f"choose another name, such as bob.1{out.suffix}" in told
     assert "or bring along what is filled in there with --merge" in told
     assert out.read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["bob.csv", "bob.jsonl"])
+@pytest.mark.parametrize("name", ["bob.csv", "bob.jsonl", "bob.xlsx"])
 def test_merge_brings_along_what_is_filled_in(folder, name, tmp_path, capsys):
     """To the letter; the former file stays, and what is not asked for any more is told."""
     out = tmp_path / name
@@ -223,7 +231,7 @@ def test_merge_takes_nobodys_verdicts_for_anothers(folder, words, told, tmp_path
     assert tree(tmp_path) == before
 
 
-@pytest.mark.parametrize("name", ["bob.csv", "bob.jsonl"])
+@pytest.mark.parametrize("name", ["bob.csv", "bob.jsonl", "bob.xlsx"])
 def test_what_merge_brought_along_is_a_persons_work(folder, name, tmp_path, capsys):
     """Not replaced without --merge, and set aside where a later --merge leaves some of it out."""
     out = tmp_path / name

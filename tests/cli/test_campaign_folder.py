@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from kgtrec.campaign import sharing
 from kgtrec.cli import main
-from kgtrec.cli.campaign import assign as assign_command
 from kgtrec.formats.campaign.folder import read_campaign
 from tests.campaign_folders import pool_folder, say_in
 from tests.trees import tree
@@ -173,7 +173,7 @@ def test_judgements_without_people_are_not_passed_over(
     (folder / "people.tsv").unlink()
     capsys.readouterr()
     for command in (["status", str(folder)], ["qrels", str(folder), "--out", str(tmp_path / "q")]):
-        assert f"{folder}/people.tsv: expected who judged" in failing(capsys, *command)
+        assert f"{folder}/people.tsv: expected the people who judged" in failing(capsys, *command)
     assert not (tmp_path / "q").exists()
     main(["campaign", "init", str(folder), *PEOPLE])
     main(["campaign", "status", str(folder)])
@@ -270,7 +270,7 @@ def test_assigning_that_was_interrupted_is_done_by_assigning_again(
     shutil.copytree(folder, whole)
     main(["campaign", "assign", str(whole), *options])
     with monkeypatch.context() as patched:
-        patched.setattr(assign_command, "write_assignments", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(sharing, "write_assignments", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(SystemExit):
             main(["campaign", "assign", str(folder), *options])
     assert contents(folder)["campaign.json"] == contents(whole)["campaign.json"]

@@ -137,7 +137,7 @@ def test_of_many_refusals_the_first_are_told_and_all_are_counted(folder, tmp_pat
     assert told[0] == f"{path}:2: expected a task's number, found '2nd'; do not edit it"
     assert len([line for line in told if line.startswith(path)]) == 20
     assert told[20:23] == [
-        "... and 6 more; in all",
+        "... and 6 more; in total",
         "  25 times: expected one verdict of ...",
         "  1 times: expected a task's number",
     ]
@@ -241,7 +241,7 @@ def test_tasks_of_an_adjudicator_go_out_and_come_back(suffix, tmp_path, capsys):
         rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [(row["verdict_1"], row["note_1"], row["verdict_2"]) for row in rows] == [
         ("Y", "line\nbreak", "N"),
-        ("Y", "", "unsure"),
+        ("unsure", "", "Y"),
     ]
     rows[0].update(verdict="Y", source=WIKI)
     rows[1].update(verdict="unsure")
@@ -308,7 +308,7 @@ def test_what_is_checked_is_still_so_when_it_is_stored(folder, tmp_path):
         writer.append(pool, campaign_of([(0, "ann", "annotator", "Y", WIKI, "")]).judgements)
     told = waiting.communicate()[1]
     assert first == f"warning: {folder}: another program is changing it; waiting\n"
-    assert "expected what 'ann' has said before, verdict 'Y'" in told
+    assert "expected the earlier verdict of 'ann', verdict 'Y'" in told
     assert waiting.returncode == 2
     assert len(events(folder)) == 1
 

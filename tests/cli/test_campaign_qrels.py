@@ -81,7 +81,7 @@ def test_triple_level_takes_ids_of_a_topics_file(campaign, tmp_path, capsys):
     assert sorted(ids) == ["head0", "head42", "head7", "tail-new0", "tail1", "tail5"]
     assert "next: kgtrec evaluate q/qrels.txt RUNS" in capsys.readouterr().err
     for text, told in (
-        ("head0\tjam\tlikes\n", "whose head0 is (?, likes, tea), found another question under head0; take the topics"),
+        ("head0\tjam\tlikes\n", "whose head0 is (?, likes, tea), found another question under head0; use the topics"),
         ("q1\tjam\tlikes\n", "topics.tsv: expected ids that begin with head or tail, the side asked for, found 'q1'"),
     ):
         topics.write_text(text)

@@ -68,8 +68,8 @@ def test_a_written_table_adjusts_numbers(tmp_path: Path, capsys: pytest.CaptureF
         (["C", "--valid", "x"], "expected COLLECTION or files of triples, found both: C and --valid"),
         (
             ["C", "--split", "valid"],
-            "C: a collection has the questions of its test triples alone; --split valid needs --train, --valid and "
-            "--test",
+            "C: expected --split test with a collection, which has only the questions of its test triples, found "
+            "--split valid; give --train, --valid and --test instead of a collection",
         ),
         (
             ["--train", "-", "--valid", "-", "--test", "x"],
@@ -94,7 +94,7 @@ def test_evaluate_says_what_is_wrong_with_its_options(
     main(["baseline", "constant", collection, "--out", str(tmp_path)])
     evaluate = ["evaluate", collection, str(tmp_path / "constant.ranks.parquet"), "-m", "micro.MRR"]
     assert refused([*evaluate, "--drawn", "question"], capsys) == (
-        "error: --drawn is about intervals: expected --confidence with it, such as 0.95, found none\n"
+        "error: expected --confidence, such as 0.95, together with --drawn, found none\n"
     )
     shares = tmp_path / "shares.tsv"
     for text, message in (
@@ -106,8 +106,8 @@ def test_evaluate_says_what_is_wrong_with_its_options(
     shares.write_text("borders\t1\n")
     main([*evaluate, "--weights", str(shares)])
     assert capsys.readouterr().err == (
-        "warning: the shares leave out 3 of the 4 relations of the qrels, such as 'city_in'; they count 0 and their "
-        "answers nothing\n"
+        "warning: the shares leave out 3 of the 4 relations of the qrels, such as 'city_in'; they and their "
+        "answers count 0\n"
     )
     for command in ("evaluate", "ties"):
         assert refused([command, *evaluate[1:], "--out", "x.xlsx"], capsys) == (

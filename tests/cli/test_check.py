@@ -268,7 +268,7 @@ def test_replaced_qrels_are_a_note(copies):
     qrels.write_text(text + text.splitlines()[0].replace(" 1", "").rsplit(" ", 1)[0] + " lyon 0\n")
     code, lines = check("C")
     assert code == 0
-    assert "C: note: qrels.txt: not the file that kgtrec questions wrote; going on with its 25 judgements" in lines
+    assert "C: note: qrels.txt: not the file that kgtrec questions wrote; using its 25 judgements" in lines
 
 
 def test_a_damaged_study_is_found_file_by_file(copies):
@@ -284,8 +284,8 @@ def test_a_damaged_study_is_found_file_by_file(copies):
     where = f"S/steps/{ranks.parent.name}"
     assert lines[:2] == [
         f"{where}/svd.ranks.parquet: expected the file that the study wrote, found another; run kgtrec study again",
-        f"{where}/mine.txt: expected files of the step alone, found another, for which kgtrec study "
-        "computes it again; move it away",
+        f"{where}/mine.txt: expected only files of the step, found another, because of which kgtrec "
+        "study computes the step again; move it away",
     ]
     assert all(": ok" in line for line in lines[2:])
     assert check(where) == (2, lines[:2])
@@ -295,8 +295,8 @@ def test_a_damaged_study_is_found_file_by_file(copies):
     assert check("S") == (
         2,
         [
-            "S: expected the folder of a study, found no manifest.json; a study that was stopped goes on when kgtrec "
-            "study is run again"
+            "S: expected the folder of a study, found no manifest.json; to continue a study that was stopped, run "
+            "kgtrec study again"
         ],
     )
 
@@ -308,13 +308,14 @@ def test_scores_that_contradict_the_rank_column_are_found(folder):
     assert check("x.run") == (
         2,
         [
-            "x.run:1: expected the order of the rank column to be that of the scores, found 2 of 5 lines where it is "
-            "not, "
-            "the first of them here (place 1 by rank, 3 by score); kgtrec and trec_eval go by the scores"
+            "x.run:1: expected the rank column to have the order of the scores, found another order on 2 of 5 lines, "
+            "first here (position 1 by rank, 3 by score); kgtrec and trec_eval use the scores"
         ],
     )
     written(folder, "x.run", text.replace("0.1", "-0.1").replace("r Q0 a 1 9", "r Q0 a 1 7"))
-    assert check("x.run")[1][0].endswith("go by the scores; are they distances, of which lower is better?")
+    assert check("x.run")[1][0].endswith(
+        "use the scores; check whether the scores are distances, where lower is better"
+    )
     fine = "r Q0 b 7 8 t\nq Q0 a 0 0.5 t\nr Q0 a 3 9 t\nq Q0 b 2 0.5 t\nq Q0 c 1 0.5 t\nq Q0 d 9 0.1 t\n"
     written(folder, "x.run", fine)
     assert check("x.run") == (0, ["x.run: ok, run 't': 6 rows, 2 questions"])
@@ -326,15 +327,15 @@ def test_what_may_be_meant_is_a_note(folder):
     assert check("x.run") == (
         0,
         [
-            "x.run: note: the rank column is no number on 1 of 4 lines, the first of them line 1 ('-'); kgtrec and "
-            "trec_eval do not read it",
-            "x.run: note: no order of candidates in 1 of 2 lists, such as that of q: all of a list score the same, so "
-            "that labels order them",
+            "x.run: note: the rank column has no number on 1 of 4 lines, first on line 1 ('-'); kgtrec and trec_eval "
+            "do not use this column",
+            "x.run: note: no order of candidates in 1 of 2 lists, such as that of q: equal scores, so labels decide "
+            "the order",
             "x.run: ok, run 't': 4 rows, 2 questions",
         ],
     )
     written(folder, "x.run", "q Q0 a 1 0.5 t\nq Q0 b 2 0.5 t\nr Q0 a 1 0.5 t\n")
-    assert "x.run: note: no order of candidates in all 1 list: all of a list score the same" in check("x.run")[1][0]
+    assert "x.run: note: no order of candidates in all 1 list: equal scores" in check("x.run")[1][0]
 
 
 def test_known_answers_in_a_run_are_told(copies):
@@ -347,20 +348,20 @@ def test_known_answers_in_a_run_are_told(copies):
     assert code == 0
     (note,) = [line for line in lines if "note" in line]
     assert note.startswith(
-        "raw/svd.run.gz: note: it lists known answers, as a run does that is not filtered by all splits: "
+        "raw/svd.run.gz: note: it lists known answers, as runs do that are not filtered by all splits: "
     )
     assert "known from train and" in note
     shutil.copy("raw/svd.run.gz", "ranks/svd.run.gz")
     code, lines = check("C", "ranks")
     assert code == 2
-    assert any("svd.run.gz.json: expected what is known of svd.run.gz, found that of another" in line for line in lines)
+    assert any("svd.run.gz.json: expected the origin of svd.run.gz, found that of another" in line for line in lines)
     Path("ranks/svd.run.gz.json").unlink()
     code, lines = check("C", "ranks")
     assert code == 2
     assert any(
         line.startswith(
             "ranks/svd.run.gz: expected a run that was filtered by train, valid, test, as "
-            "ranks/svd.ranks.parquet says, found answers "
+            "recorded in ranks/svd.ranks.parquet, found answers "
         )
         for line in lines
     )
@@ -372,7 +373,7 @@ def test_answer_ranks_that_cannot_be_evaluated_together_are_found(copies):
     code, lines = check("C", "ranks")
     assert code == 2
     assert any(
-        line.startswith("ranks/svd.ranks.parquet: expected answer ranks that were filtered alike") for line in lines
+        line.startswith("ranks/svd.ranks.parquet: expected answer ranks that were filtered in") for line in lines
     )
     splits = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
     main(["questions", *splits[:2], splits[1], "--out", "D", "--leaked", "keep"])
@@ -406,7 +407,7 @@ def test_shifted_ids_are_told(tmp_path, monkeypatch):
     written(tmp_path, "x.run", run_of(range(30, 60)))
     assert check("entities.txt", "x.run")[1][1].endswith(
         "found 20 others: 'e40', 'e41', 'e42' and 17 more. That is 67% of its 30 entities: are they those of another "
-        "collection, or numbered otherwise?"
+        "collection, or numbered differently?"
     )
 
 

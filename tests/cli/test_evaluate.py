@@ -16,7 +16,7 @@ from kgtrec.cli import main
             ["q", "a/x.run", "b/x.ranks.parquet"],
             "found 'x' twice: a/x.run and b/x.ranks.parquet; if they are the run and",
         ),
-        (["q", "x.run", "x.run"], "found 'x' twice: x.run and x.run; rename one of the files"),
+        (["q", "x.run", "x.run"], "found 'x' twice: x.run and x.run; rename one of them"),
     ],
 )
 def test_one_line_and_exit_code_2(args, message, capsys):
@@ -35,7 +35,7 @@ def test_of_what_intervals_are_is_told_where_there_is_one(tmp_path, capsys):
     qrels.write_text("q 0 a 1\n")
     run.write_text("q Q0 a 1 2.0 one\n")
     main(["evaluate", str(qrels), str(run), "-m", "RR", "--confidence", "0.95"])
-    assert capsys.readouterr().err == "warning: no interval for RR (one question, or all alike)\n"
+    assert capsys.readouterr().err == "warning: no interval for RR (one question, or all equal)\n"
     ids = [f"q{i}" for i in range(8)]
     qrels.write_text("".join(f"{q} 0 a 1\n" for q in ids))
     run.write_text("".join(f"{q} Q0 {'ab'[i % 2]} 1 2.0 one\n" for i, q in enumerate(ids)))

@@ -51,7 +51,7 @@ def value(text: str, measure: str) -> float:
 def test_a_matrix_on_a_sample_is_matched_by_what_its_rows_ask(here: Path, capsys: pytest.CaptureFixture[str]):
     """By the whole collection's topics it is perfect there too; by its shape alone it is nothing at all."""
     assert run("rank", "whole", "perfect.npy", "--out", "o") == 2
-    assert "expected to be told which question each row is about" in capsys.readouterr().err
+    assert "expected files that say which question each row is about" in capsys.readouterr().err
     named = ["--topics", "whole/topics.tsv", "--entities", "whole/entities.txt"]
     assert run("rank", "part", "perfect.npy", *named, "--out", "o") == 0
     capsys.readouterr()
@@ -88,7 +88,7 @@ def test_an_error_names_all_that_is_missing_and_a_command_that_works(here: Path,
 def test_check_knows_a_matrix_by_what_stands_beside_it(here: Path, capsys: pytest.CaptureFixture[str]):
     """No note where its order is told; a finding where it is that of another collection, as kgtrec rank has it."""
     assert run("check", "whole", "perfect.npy") == 0
-    assert "perfect.npy: note: nothing beside it tells the order" in capsys.readouterr().out
+    assert "perfect.npy: note: no file beside it records the order" in capsys.readouterr().out
     for name in ("topics.tsv", "entities.txt"):
         shutil.copy(f"whole/{name}", name)
     assert run("check", "whole", "perfect.npy") == 0
@@ -147,7 +147,7 @@ def test_a_run_of_another_tool_can_be_stamped(here: Path, capsys: pytest.Capture
     Path("own.run").write_text("head0 Q0 vienna 1 3 own\n")
     capsys.readouterr()
     assert run("evaluate", "whole", "own.run", "-m", "RR") == 2
-    assert "own.run.json: expected what is known of own.run, found that of another file" in capsys.readouterr().err
+    assert "own.run.json: expected the origin of own.run, found that of another file" in capsys.readouterr().err
     assert run("stamp", "whole", "own.run") == 0
     Path("odd.run").write_text("head0 Q0 atlantis 1 2 odd\n")
     capsys.readouterr()
@@ -184,10 +184,11 @@ def test_runs_of_other_filters_are_refused(here: Path, capsys: pytest.CaptureFix
     runs = ["o/rules.run.gz", "o/svd.run.gz"]
     assert run("evaluate", "whole", *runs, "-m", "RR") == 2
     assert (
-        "expected systems that were filtered alike, found rules not filtered (raw) and svd" in capsys.readouterr().err
+        "expected systems that were filtered in the same way, found rules not filtered (raw) and svd"
+        in capsys.readouterr().err
     )
     assert run("evaluate", "whole", *runs, "-m", "RR", "--mixed") == 0
-    assert "a mixture: expected systems that were filtered alike" in capsys.readouterr().err
+    assert "a mixture: expected systems that were filtered in the same way" in capsys.readouterr().err
     assert run("pool", "whole", *runs, "--cut", "raw", "--out", "P") == 2
     assert run("pool", "whole", *runs, "--out", "P") == 0
 
@@ -300,7 +301,7 @@ def test_whoever_trusts_ids_does_not_mix_filters(here: Path, capsys: pytest.Capt
     for form in ("run", "parquet"):
         capsys.readouterr()
         assert run("evaluate", "turned", f"{form}/svd.{form}", f"{form}/rules.{form}", "-m", "RR", "--trust-ids") == 2
-        assert "expected systems that were filtered alike" in capsys.readouterr().err
+        assert "expected systems that were filtered in the same way" in capsys.readouterr().err
     shutil.copy("run/svd.run.json", "run/rules.run.json")
     assert run("evaluate", "turned", "run/svd.run", "run/rules.run", "-m", "RR", "--trust-ids") == 0
 
@@ -331,7 +332,7 @@ def test_topics_of_another_collection_give_no_ids_to_triple_level_qrels(here: Pa
     capsys.readouterr()
     arguments = ["campaign", "qrels", "P", "--level", "triple", "--out", "q", "--topics"]
     assert run(*arguments, "turned/topics.tsv") == 2
-    assert "take the topics that the pool was made for" in capsys.readouterr().err
+    assert "use the topics that the pool was made for" in capsys.readouterr().err
     assert run(*arguments, "whole/topics.tsv") == 0
     report = json.loads(Path("q/report.json").read_text())
     assert report["collection"] == read_collection("whole").fingerprint

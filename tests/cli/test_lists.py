@@ -29,7 +29,7 @@ def test_choices_are_a_list_or_repeated(words: list[str]):
     """And each counts once."""
 
     @click.command()
-    @choices_option("--test", "tests", choices=("t", "tukey", "bootstrap"), help="x")
+    @choices_option("--test", "tests", choices=("t", "tukey", "bootstrap"), about="x")
     def command(tests: tuple[str, ...]) -> None:
         click.echo(tests)
 

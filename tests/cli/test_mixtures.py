@@ -46,11 +46,11 @@ def test_every_command_refuses_them_by_file_in_either_order(words: str, other_wa
         main(command)
     assert stopped.value.code == 2
     told = capsys.readouterr().err
-    assert "expected answer ranks that were filtered alike, found" in told
+    assert "expected answer ranks that were filtered in the same way, found" in told
     assert "ranks/rules.ranks.parquet filtered by train, valid, test" in told
     assert "raw/svd.ranks.parquet not filtered (raw)" in told
     main([*command, "--mixed"])
-    assert "warning: a mixture: expected answer ranks that were filtered alike" in capsys.readouterr().err
+    assert "warning: a mixture: expected answer ranks that were filtered in the same way" in capsys.readouterr().err
 
 
 def test_sparsity_refuses_them(folder, monkeypatch, capsys):
@@ -59,6 +59,6 @@ def test_sparsity_refuses_them(folder, monkeypatch, capsys):
     command = ["meta", "sparsity", "C/qrels.txt", "C", "--systems", "ranks", "--systems", "raw", "-m", "AP"]
     with pytest.raises(SystemExit):
         main(command)
-    assert "filtered alike" in capsys.readouterr().err
+    assert "filtered in the same way" in capsys.readouterr().err
     main([*command, "--mixed"])
     assert "warning: a mixture" in capsys.readouterr().err

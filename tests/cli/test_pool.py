@@ -46,10 +46,11 @@ def test_a_pool_is_written_and_reported(folder, capsys):
     found = read_pool("P")
     assert f"triples                        {len(found.pool)}" in out
     assert f"wrote P: {len(found.pool)} triples for people to judge, {2 * len(found.pool)} verdicts with two" in err
-    assert report["seeds"] == 2
+    size = {row["what"]: row["count"] for row in report["size"]}
+    assert size["known answers"] == 2
     assert "known answers                  2\n" in out
-    assert report["triples"] == len(found.pool) == sum(report["new_by_depth"])
-    assert report["empty_questions"] == 2  # of the second test triple, which no run was asked about
+    assert size["triples"] == len(found.pool) == sum(row["new"] for row in report["ranks"])
+    assert size["questions with nothing pooled"] == 2  # of the second test triple, which no run was asked about
     assert found.families == {"one": "first", "two": ""}
     made = found.settings["pool"]
     assert (made["strategy"], made["options"]) == ("depth", {"depth": 2, "cut": "filtered"})
@@ -74,12 +75,12 @@ def test_answer_ranks_among_runs_are_left_out_and_told(folder, capsys):
     files = ["runs/one.parquet", "runs/one.ranks.parquet", "runs/two.parquet", "runs/two.ranks.parquet"]
     main(["pool", "C", *files, "--out", "P"])
     assert capsys.readouterr().err.startswith(
-        "note: 2 files of answer ranks, such as runs/one.ranks.parquet, left out, as they hold the answers alone; "
+        "note: 2 files of answer ranks, such as runs/one.ranks.parquet, left out, as they contain only answers; "
         "2 runs pooled\n"
     )
     assert read_pool("P").pool.runs == ("one", "two")
     main(["pool", "C", files[0], files[3], "--out", "Q"])
-    assert "left out, as they hold the answers alone; 1 run pooled, and none of two\n" in capsys.readouterr().err
+    assert "left out, as they contain only answers; 1 run pooled, and none of two\n" in capsys.readouterr().err
 
 
 def test_seeds_and_questions(folder, capsys):
@@ -91,7 +92,7 @@ def test_seeds_and_questions(folder, capsys):
     main(["pool", "C", "runs", "--out", "Q", "--questions", "ids.txt"])
     assert list(read_pool("Q").pool.questions.ids) == ["tail0"]
     Path("ids.txt").write_text("tail9\n")
-    assert "expected ids of the collection's questions, one a line, found 'tail9'" in refused(
+    assert "expected ids of questions of the collection, one per line, found 'tail9'" in refused(
         "runs", "--out", "R", "--questions", "ids.txt", capsys=capsys
     )
 
@@ -122,14 +123,17 @@ def test_a_dry_run_shows_the_rules_and_writes_nothing(folder, capsys):
     ("arguments", "expected"),
     [
         (("runs",), "expected --out CAMPAIGN"),
-        (("runs", "--out", "P", "--strategy", "mtf", "--budget", "1"), "give recorded ones with --judged QRELS"),
-        (("runs", "--out", "P", "--judged", "q"), "--judged is for the strategies that ask for judgements: mtf"),
-        (("runs", "--out", "P", "--dry-run"), "--dry-run shows what --trivial would take"),
-        (("runs", "--out", "P", "--trivial", "types"), "--trivial types needs --entity-types and --relation-types"),
-        (("runs", "--out", "P", "--observed-types"), "are for --trivial types"),
-        (("runs", "--out", "P", "--trivial", "typ"), "got 'typ'; did you mean types?"),
-        (("runs", "--out", "P", "--family", "x*=y"), "expected a pattern that fits a run (one, two), found 'x*'"),
-        (("runs", "--out", "P", "--strata", "5"), "expected last ranks and fractions such as 10:1,100:0.1, got '5'"),
+        (("runs", "--out", "P", "--strategy", "mtf", "--budget", "1"), "expected --judged QRELS with strategy mtf"),
+        (("runs", "--out", "P", "--judged", "q"), "expected a strategy that needs judgements (mtf"),
+        (("runs", "--out", "P", "--dry-run"), "expected --trivial together with --dry-run"),
+        (
+            ("runs", "--out", "P", "--trivial", "types"),
+            "or --observed-types, together with --trivial types, found none",
+        ),
+        (("runs", "--out", "P", "--observed-types"), "expected --trivial types together with --entity-types"),
+        (("runs", "--out", "P", "--trivial", "typ"), "found 'typ'; did you mean types?"),
+        (("runs", "--out", "P", "--family", "x*=y"), "expected a pattern that matches a run (one, two), found 'x*'"),
+        (("runs", "--out", "P", "--strata", "5"), "expected last ranks and fractions such as 10:1,100:0.1, found '5'"),
         (("runs", "runs/one.run", "--out", "P"), "expected runs of different names, found 'one' twice"),
         (("empty", "--out", "P"), "expected a folder of NAME.run files, found none"),
         (("a.ranks.parquet", "--out", "P"), "expected a run, found answer ranks"),
@@ -157,12 +161,16 @@ def test_the_strategies_are_listed(capsys):
             ["--seed", "-5"],
             "expected a whole number from 0 to 9,223,372,036,854,775,807, found -5",
         ),  # such a campaign could not be read
-        (["--strata", "1:1"], "--strata is for strategy stratified, found depth"),
-        (["--strategy", "rrf", "--budget", "3", "--by-question"], "--by-question is for strategy take, found rrf"),
-        (["--least", "3"], "--least is for strategy stratified, found depth"),
+        (["--strata", "1:1"], "expected --strategy stratified together with --strata, found depth"),
+        (
+            ["--strategy", "rrf", "--budget", "3", "--by-question"],
+            "expected --strategy take together with --by-question, found rrf",
+        ),
+        (["--least", "3"], "expected --strategy stratified together with --least, found depth"),
         (["--strategy", "stratified", "--strata", f"{10**22}:1"], "at rank 2147483647 at most"),
         (["--family", "on*=a\tb"], "--family: expected a name without tab and line break, found 'a\\tb'"),
         (["--report", "runs"], "runs: expected a file to write, found a folder"),
+        (["--report", "r.doc"], "--report r.doc: expected a name that ends in .txt, .csv, .json, .tex, found '.doc'"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(arguments, message, folder, capsys):

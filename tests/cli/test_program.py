@@ -38,7 +38,7 @@ def test_an_unknown_command_has_its_neighbours():
     """Exit code 2, one clear line."""
     done = ran("evalute")
     assert done.returncode == 2
-    assert "no command 'evalute'; did you mean evaluate?" in done.stderr
+    assert "unknown command 'evalute'; did you mean evaluate?" in done.stderr
 
 
 def test_a_mistake_is_one_line_and_no_trace(tmp_path: Path):

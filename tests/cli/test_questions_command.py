@@ -91,15 +91,18 @@ def test_standard_input_and_options(kg, monkeypatch):
     [
         (
             ("kg/train.tsv", "kg/test.tsv"),
-            "expected three files TRAIN VALID TEST or the folder that holds them, found 2",
+            "expected three files TRAIN VALID TEST, the folder with the three, or the name of a data set, found 2",
         ),
         (("-", "-", "kg/test.tsv"), "expected standard input (-) once, found it 2 times"),
         (("gone", "kg/valid.tsv", "kg/test.tsv"), "error: gone: no such file"),
-        (("gone",), "gone: expected a folder with train, valid and test triples, or three files"),
+        (
+            ("gone",),
+            "gone: expected a folder with train, valid and test triples, or the name of a data set, found neither; kg",
+        ),
         (("kg", "--sample", "many"), "--sample: expected a number of triples, or a fraction such as 0.1, found 'many'"),
         (("kg", "--sample", "3"), "expected a sample of 1 to 2 test triples"),
-        (("kg", "--categories-from", "dev"), "--categories-from: expected splits among train,valid,test, found 'dev'"),
-        (("kg", "--unseen-entities", "error"), "--unseen-entities keep or --unseen-entities drop goes on"),
+        (("kg", "--categories-from", "dev"), "expected --categories-from to be of train, valid, test, found 'dev'"),
+        (("kg", "--unseen-entities", "error"), "continue with --unseen-entities keep or --unseen-entities drop"),
         (("kg", "--columns", "hrrt"), "expected columns to be a permutation of hrt"),
         (
             ("kg", "--delimiter", ";"),

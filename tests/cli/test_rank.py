@@ -148,16 +148,21 @@ WRONG = {
     "shape": (
         lambda folder: np.save(folder / "b.npy", np.zeros((2, 2))),
         ["a.npy", "b.npy"],
-        "b.npy: expected a matrix of 6 questions x 5 entities, as what tells its order has them, found 2 x 2",
+        "b.npy: expected a matrix of 6 questions x 5 entities, as in the files of its order, found 2 x 2",
     ),
     "names": (
         lambda folder: (folder / "b").mkdir() or [shutil.copy(folder / name, folder / "b") for name in ORDERED],
         ["a.npy", "b"],
         "expected systems of different names, found 'a' twice",
     ),
-    "suffix": (lambda _: None, ["a.txt"], "a.txt: expected scores as .npz (factorised) or .npy (matrix), or a folder"),
-    "empty folder": (lambda f: (f / "b").mkdir(), ["b"], "b: expected .npz or .npy files in this folder, found none"),
-    "absent": (lambda _: None, ["b.npy"], "b.npy: no such file"),
+    "suffix": (
+        lambda folder: (folder / "a.txt").write_text("?"),
+        ["a.txt"],
+        "a.txt: expected scores, a trained model, ranked lists or ranks of a known kind, found a file of none of them; "
+        "kgtrec rank --list-sources shows the kinds",
+    ),
+    "empty folder": (lambda f: (f / "b").mkdir(), ["b"], "b: expected scores, a trained model, ranked lists or ranks"),
+    "absent": (lambda _: None, ["b.npy"], "b.npy: no such file or folder"),
     "white space": (lambda folder: shutil.copy(folder / "a.npy", folder / "a b.npy"), ["a b.npy"], "'a b'"),
 }
 
@@ -192,8 +197,8 @@ def test_an_edited_file_is_refused_with_a_way_out_that_there_is(tmp_path, matrix
     capsys.readouterr()
     assert run(*words) == 2
     assert capsys.readouterr().err.endswith(
-        f"{name}: expected a new name, or a file that kgtrec wrote before, found one that was changed since, and would "
-        "be lost; choose another folder, or move the file away\n"
+        f"{name}: expected a new name, or a file that kgtrec wrote before, found one that was changed since, which "
+        "would be lost; choose another folder, or move the file away\n"
     )
     assert (folder / name).read_bytes() == b"mine"
 
@@ -201,7 +206,7 @@ def test_an_edited_file_is_refused_with_a_way_out_that_there_is(tmp_path, matrix
 def test_an_unknown_filter(tmp_path, matrix, capsys):
     """The nearest name is offered."""
     assert run(tmp_path / "C", tmp_path / "a.npy", "--out", tmp_path / "o", "--filter", "trian") == 2
-    assert "got 'trian'; did you mean train?" in capsys.readouterr().err
+    assert "found 'trian'; did you mean train?" in capsys.readouterr().err
 
 
 def test_help_has_examples(capsys):

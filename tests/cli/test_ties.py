@@ -74,7 +74,7 @@ def test_a_measure_without_expectation_is_refused(files: tuple[str, str], capsys
     )
 
 
-NOTE = "realistic puts tied answers midway, at half places, which gives the value of no order"
+NOTE = "realistic ranks of tied answers may be half ranks"
 
 
 def test_half_places_are_told_where_they_make_a_difference(files, capsys):

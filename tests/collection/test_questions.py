@@ -133,13 +133,13 @@ def test_keeping_repeated_triples_leaves_them_in_train_only():
         (
             {"repeated": "error"},
             "expected each train triple once, found 1 of 4 repeated, the first is "
-            "('ann', 'likes', 'tea'); --repeated keep or --repeated drop goes on",
+            "('ann', 'likes', 'tea'); continue with --repeated keep or --repeated drop",
         ),
         ({"leaked": "error", "test": VALID}, "expected test triples that are in neither train nor valid, found 1 of 1"),
         (
             {"unseen_entities": "error"},
             "expected test triples whose entities are in train, found 3 of 3 with others, "
-            "the first is ('ann', 'likes', 'jam'); --unseen-entities keep or",
+            "the first is ('ann', 'likes', 'jam'); continue with --unseen-entities keep or",
         ),
         ({"unseen_relations": "error", "test": [("ann", "hates", "tea")]}, "--unseen-relations keep or"),
         ({"leaked": "ignore"}, "expected leaked to be one of drop, keep, error, found 'ignore'"),
@@ -369,7 +369,7 @@ def test_a_sample_may_be_given_as_triples():
         for q, e, s in zip(collection.known.question, collection.known.entity, collection.known.split, strict=True)
     ]
     assert known == [("head0", "a", 2)]
-    with pytest.raises(KgtrecError, match="found 1 of 1 that are none or were dropped, the first is"):
+    with pytest.raises(KgtrecError, match="found 1 of 1 that are not test triples or were dropped, the first is"):
         build_questions(train, valid, test, sample=Triples.of([("c", "r", "x")]))
     with pytest.raises(KgtrecError, match="a sample of at least one test triple"):
         build_questions(train, valid, test, sample=Triples.of([]))

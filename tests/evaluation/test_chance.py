@@ -221,8 +221,8 @@ def test_what_cannot_be_adjusted_is_named(arguments, message):
         ("micro.AMRI", "micro.AMRI is adjusted for chance already; expected a plain measure, such as micro.MR$"),
         ("adjusted_arithmetic_mean_rank", "micro.AMR is adjusted for chance already; expected a plain measure"),
         ("ZAP@20", "ZAP@20 is adjusted for chance already; expected a plain measure, such as AP@20$"),
-        ("hits_at_20", "has no micro.Hits@20; make one that has it: kgtrec chance COLLECTION -m micro.Hits@20 --out"),
-        ("AP@10", "the chance table has no AP@10; make one that has it: kgtrec chance COLLECTION -m AP@10 --out FILE"),
+        ("hits_at_20", "has no micro.Hits@20; make one with it: kgtrec chance COLLECTION -m micro.Hits@20 --out"),
+        ("AP@10", "the chance table has no AP@10; make one with it: kgtrec chance COLLECTION -m AP@10 --out FILE"),
         ("nonsense", "the chance table has no measure 'nonsense'; it has micro.MRR"),
     ],
 )
@@ -235,9 +235,9 @@ def test_a_measure_that_the_table_lacks_gets_the_way_out(measure, message):
 @pytest.mark.parametrize(
     ("label", "message"),
     [
-        ("RR", "RR: what chance would give is not known"),
+        ("RR", "RR: its value by chance is unknown"),
         ("MRR", "MRR: expected micro.MRR, over answers, as link-prediction papers report it, or macro.MRR, over quest"),
-        ("micro.AMRI", "micro.AMRI is set against chance already; expected a plain measure, such as micro.MR$"),
+        ("micro.AMRI", "micro.AMRI is adjusted for chance already; expected a plain measure, such as micro.MR$"),
         ("micro.ZHits@10", "expected a plain measure, such as micro.Hits@10$"),
         ("AAP@20", "expected a plain measure, such as AP@20$"),
     ],
@@ -251,5 +251,5 @@ def test_a_measure_of_another_kind_gets_the_right_name(label, message):
 @pytest.mark.parametrize("label", ["P@5", "bpref", "RBP", "micro.WMR"])
 def test_a_measure_without_a_chance_level_stops(label):
     """The message names it."""
-    with pytest.raises(MeasureError, match=rf"{label}: what chance would give is not known"):
+    with pytest.raises(MeasureError, match=rf"{label}: its value by chance is unknown"):
         chance_table(people(), label)

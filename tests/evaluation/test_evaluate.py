@@ -257,7 +257,7 @@ def test_other_things_than_qrels_and_systems_are_refused(qrels, systems, message
 def test_intervals_of_single_items_are_refused(per: str):
     """One item has no spread to draw."""
     built = collection()
-    with pytest.raises(KgtrecError, match=f"expected means to give intervals of, found one value per {per}"):
+    with pytest.raises(KgtrecError, match=f"expected means for intervals, found one value per {per}"):
         evaluate(built, ranks_of(built, [0] * len(built.qrels)), "micro.MRR", per=per, confidence=0.9)
 
 
@@ -313,7 +313,7 @@ def test_what_rank_scores_gives_is_a_system():
         ({"q": {1: 2.0}}, r"expected texts as entities, found 1; write str\(1\)"),
         ({"q": {"a": "2"}}, "expected a Run, AnswerRanks, a path, .* as system 'q', found dict"),
         ({"s": {"q": {"a": True}}}, "expected numbers as scores, found True"),
-        ({"s": {"q": {"\ud800": 1.0}}}, "expected texts that UTF-8 can hold"),
+        ({"s": {"q": {"\ud800": 1.0}}}, "expected texts that UTF-8 can encode"),
         ({"s": {"q": {"a": float("nan")}}}, r"expected a number as score, found NaN for \(q, a\)"),
         ([3], "expected a Run, AnswerRanks or path, found int; give others as a mapping from names"),
         ({"s": 3}, "expected a Run, AnswerRanks, a path, .* as system 's', found int"),

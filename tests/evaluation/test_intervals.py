@@ -107,7 +107,7 @@ def test_what_is_drawn_by_default(collection: Collection, ranks):
 
 def test_what_is_wrong_is_named(collection: Collection, ranks):
     """With what was expected, and the way out."""
-    with pytest.raises(KgtrecError, match="expected drawn to be 'triple' or 'question', found 'answer'"):
+    with pytest.raises(KgtrecError, match="expected drawn to be one of triple, question, found 'answer'"):
         evaluate(collection, ranks, "AP", confidence=0.9, drawn="answer")
     with pytest.raises(KgtrecError, match=r"intervals over triples need the questions' topics.* give a collection"):
         evaluate(collection.qrels, ranks, "AP", confidence=0.9, drawn="triple")
@@ -115,7 +115,7 @@ def test_what_is_wrong_is_named(collection: Collection, ranks):
         evaluate(collection, ranks, "AP", drawn="triple")
     with pytest.raises(KgtrecError, match=r"expected a confidence between 0 and 1, found 1\.0"):
         evaluate(collection, ranks, "AP", confidence=1.0)
-    with pytest.raises(KgtrecError, match="expected means to give intervals of, found one value per answer"):
+    with pytest.raises(KgtrecError, match="expected means for intervals, found one value per answer"):
         evaluate(collection, ranks, "micro.MRR", confidence=0.9, per="answer")
 
 
@@ -209,7 +209,7 @@ def test_too_few_effective_units_give_no_interval_and_are_counted():
         scores = evaluate(qrels, ranks, "micro.MR macro.MR macro.Hits@1000 AP", confidence=0.95)
     assert [str(one.message) for one in told] == [
         "no interval for micro.MR (1.0 effective questions, 60 needed), macro.MR (1.0 effective questions, 60 needed), "
-        "macro.Hits@1000 (one question, or all alike), AP (1.0 effective questions, 5 needed); intervals over test "
+        "macro.Hits@1000 (one question, or all equal), AP (1.0 effective questions, 5 needed); intervals over test "
         "triples (--drawn triple) may have one"
     ]
     assert np.isnan([scores.low, scores.high]).all()
@@ -217,7 +217,7 @@ def test_too_few_effective_units_give_no_interval_and_are_counted():
     with pytest.warns(KgtrecWarning) as told:
         evaluate(qrels, ranks, "micro.Hits@1000 macro.MR", confidence=0.95)
     assert str(told[0].message) == (
-        "no interval for micro.Hits@1000 (one question, or all alike), macro.MR (1.0 effective questions, 60 needed)"
+        "no interval for micro.Hits@1000 (one question, or all equal), macro.MR (1.0 effective questions, 60 needed)"
     )
 
 

@@ -129,7 +129,7 @@ def test_a_number_of_all_items_together_has_no_values_of_items():
     """AGMRI is told to be replaced by GMR; a median has no terms."""
     built = collection()
     ranks = ranks_of(built, [0, 1, 2, 3, 4, 5])
-    with pytest.raises(MeasureError, match=r"micro.AGMRI sets one number .* use micro.GMR"):
+    with pytest.raises(MeasureError, match=r"micro.AGMRI compares one number .* use micro.GMR"):
         item_scores(built, ranks, "micro.AGMRI")
     with pytest.raises(MeasureError, match=r"micro.MedianRank has no values of answers while the order of ties"):
         item_scores(built, ranks, "micro.MedianRank", ties="expected")

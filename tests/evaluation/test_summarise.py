@@ -69,7 +69,7 @@ def test_an_index_holds_its_ends_to_the_last_bit():
 def test_a_cut_list_has_no_chance_level():
     """The message names measure and system."""
     cut = ItemValues(np.array([1.0]), np.zeros(1, np.int32), np.zeros(1, np.int32), None, None, np.array([1]))
-    with pytest.raises(MeasureError, match=r"AAP@20 needs to know how many candidates there were, which the cut run x"):
+    with pytest.raises(MeasureError, match=r"AAP@20 needs the number of candidates, which the cut run x"):
         chance_level(parse_measure("AAP@20"), cut, 1, "x")
 
 
@@ -77,7 +77,7 @@ def test_a_cut_list_has_no_chance_level():
 def test_lists_of_one_candidate_leave_no_room(name):
     """Whether chance is simulated or not, any number of them: NaN and a warning."""
     for n in (1, 6, 19):
-        with pytest.warns(KgtrecWarning, match=rf"micro\.{name} of s is undefined where chance leaves no room"):
+        with pytest.warns(KgtrecWarning, match=rf"micro\.{name} of s is undefined where chance gives the best"):
             assert math.isnan(summarise(parse_measure(f"micro.{name}"), items([1.0] * n, candidates=1), 1, "s")[0])
 
 

@@ -264,7 +264,7 @@ def test_a_measure_without_a_closed_form_stops():
 
 def test_providers_have_their_own_tie_rule():
     """A value that ignores the rule asked for would mislead."""
-    with pytest.raises(MeasureError, match=r"ERR@10 is computed by ir-measures' providers, which order ties their own"):
+    with pytest.raises(MeasureError, match=r"ERR@10 is computed by ir-measures' providers, which order ties in"):
         evaluate(WORLD.qrels(), WORLD.run(), "ERR@10", ties="optimistic")
 
 

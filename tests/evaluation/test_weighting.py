@@ -122,7 +122,7 @@ def test_relations_that_the_shares_leave_out_count_0_and_are_told():
         found = evaluate(THREE.collection(), [ranks, ranks.renamed("t")], "micro.MR macro.MR", weights={"r1": 7.0})
     assert found.values[:, :, 0].tolist() == [[10.0, 10.0]] * 2
     assert [str(one.message) for one in told] == [
-        "the shares leave out 1 of the 2 relations of the qrels, such as 'r0'; they count 0 and their answers nothing"
+        "the shares leave out 1 of the 2 relations of the qrels, such as 'r0'; they and their answers count 0"
     ]
     unasked = Table((9,), ((1,),), (1,))
     with warnings.catch_warnings():
@@ -137,10 +137,10 @@ def test_measures_that_fix_their_weights_say_so():
     with pytest.warns(KgtrecWarning) as told:
         weighted = evaluate(collection, ranks, "micro.WMR pykeen.macro.MR micro.MR", weights="relation").values
     assert [str(one.message) for one in told] == [
-        "pykeen.macro.MR counts each question alike by definition; the weights do not change it"
+        "pykeen.macro.MR counts each question equally by definition; the weights do not change it"
     ]
     np.testing.assert_array_equal(weighted[:, :2], plain)
-    with pytest.warns(KgtrecWarning, match=r"micro\.WMR counts each relation alike by definition"):
+    with pytest.warns(KgtrecWarning, match=r"micro\.WMR counts each relation equally by definition"):
         evaluate(collection, ranks, "micro.WMR", weights={"r0": 1, "r1": 1})
 
 

@@ -147,7 +147,7 @@ def test_other_qrels_are_taken_with_a_warning(folder):
     """New judgements count; the collection is still the same to ranks made before."""
     qrels = folder / "qrels.txt"
     qrels.write_text(qrels.read_text() + "tail0 0 tea 1\ntail0 0 bob 0\n")
-    with pytest.warns(KgtrecWarning, match=r"qrels.txt: not the file that kgtrec questions wrote; going on with its 8"):
+    with pytest.warns(KgtrecWarning, match=r"qrels.txt: not the file that kgtrec questions wrote; using its 8"):
         collection = read_collection(folder)
     assert len(collection.qrels) == len(built().qrels) + 2
     assert collection.fingerprint == built().fingerprint
@@ -179,7 +179,7 @@ def test_an_edited_or_missing_file_is_named(folder, name):
     with pytest.raises(FormatError, match=rf"{name}: expected the file that kgtrec questions wrote, found another one"):
         read_collection(folder)
     (folder / name).unlink()
-    with pytest.raises(FormatError, match=rf"{name}: expected this file of the collection, found none; build it anew"):
+    with pytest.raises(FormatError, match=rf"{name}: expected this file of the collection, found none; build it again"):
         read_collection(folder)
 
 

@@ -1,4 +1,4 @@
-"""Files of types: opaque labels, one type a line, and what is refused."""
+"""Files of types: opaque labels, one type per line, and what is refused."""
 
 from __future__ import annotations
 
@@ -39,9 +39,17 @@ def test_relation_types_have_two_sides(tmp_path):
 @pytest.mark.parametrize(
     ("read", "text", "expected"),
     [
-        (read_entity_types, "a\tb\nc\n", ":2: expected 2 columns (entity type) separated by a tab, one type a line, "),
-        (read_entity_types, "a\tb\tc\n", ":1: expected 2 columns (entity type) separated by a tab, one type a line, "),
-        (read_entity_types, "a\t\n", ":1: expected 2 columns (entity type) separated by a tab, one type a line, "),
+        (
+            read_entity_types,
+            "a\tb\nc\n",
+            ":2: expected 2 columns (entity type) separated by a tab, one type per line, ",
+        ),
+        (
+            read_entity_types,
+            "a\tb\tc\n",
+            ":1: expected 2 columns (entity type) separated by a tab, one type per line, ",
+        ),
+        (read_entity_types, "a\t\n", ":1: expected 2 columns (entity type) separated by a tab, one type per line, "),
         (read_entity_types, "\n", ": expected lines of 2 columns (entity type), found none"),
         (read_entity_types, b"a\tb\nc\t\xe9\n", ":2: expected UTF-8 text, found "),
         (read_relation_types, "r\ta\n", ":1: expected 3 columns (relation, type of its head, type of its tail) "),

@@ -45,7 +45,7 @@ def test_a_cut_off_file_is_refused(suffix, kept, tmp_path):
     with pytest.raises(FormatError) as caught:
         whole(path)
     assert str(caught.value).startswith(f"{path}: expected whole compressed data, found damaged or cut-off data (")
-    assert str(caught.value).endswith("); copy or create the file anew")
+    assert str(caught.value).endswith("); copy or create the file again")
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
@@ -151,7 +151,7 @@ def test_compressed_data_need_their_suffix(suffix, name, tmp_path, monkeypatch):
         whole(tmp_path / "x")
     with (tmp_path / "x").open() as piped:
         monkeypatch.setattr("sys.stdin", piped)
-        with pytest.raises(FormatError, match=rf"^-: expected plain data, found {name} data; decompress it on the way"):
+        with pytest.raises(FormatError, match=rf"^-: expected plain data, found {name} data; decompress it first"):
             whole("-")
 
 

@@ -91,13 +91,13 @@ def test_headers_of_npy_that_are_none(tmp_path: Path, case: str, version: bytes)
     ("data", "found"),
     [
         (b"", "no bytes"),
-        (b"\x93NUMPY", "does not begin as an array"),
+        (b"\x93NUMPY", "does not begin like an array"),
         (b"\x93NUMPY\1\0", "ends within its header"),
         (b"\x93NUMPY\2\0\xff\xff\xff\xff", "has a header of 4,294,967,295 bytes"),
         (b"\x93NUMPY\1\0\xff\xff{'descr'", "ends within its header"),
         (b"\x93NUMPY\7\0\1\0{", "is of format version 7.0"),
-        (npy(described("(6, 5)"), bytes(119)), "where its header of shape"),
-        (npy(described("(6, 5)"), bytes(121)), "where its header of shape"),
+        (npy(described("(6, 5)"), bytes(119)), "but its header of shape"),
+        (npy(described("(6, 5)"), bytes(121)), "but its header of shape"),
     ],
 )
 def test_npy_files_that_are_cut_off(tmp_path: Path, data: bytes, found: str):
@@ -149,10 +149,10 @@ ONE = npy(described("(100,)"), np.arange(100, dtype="<f4").tobytes())
 @pytest.mark.parametrize(
     ("data", "found"),
     [
-        (b"no magic", "E does not begin as an array of numpy: 'no magic'"),
+        (b"no magic", "E does not begin like an array of numpy: 'no magic'"),
         (b"", "no bytes"),
-        (npy(described("(100,)"), bytes(399)), "E has 4[0-9]+ bytes, where its header of shape"),
-        (npy(described("(9999999999999,)"), bytes(4)), "where its header of shape"),
+        (npy(described("(100,)"), bytes(399)), "E has 4[0-9]+ bytes, but its header of shape"),
+        (npy(described("(9999999999999,)"), bytes(4)), "but its header of shape"),
         (npy(described("(1,)", "|O"), b"\x80\4K\1."), r"expected numbers in E, found \|O"),
         (npy(described("(-1,)"), bytes(4)), "E has the header"),
     ],
@@ -266,7 +266,7 @@ def swollen(path: Path, n_rows: int, **columns: pa.Array) -> None:
     ("most", "message"),
     [
         (100_000_000, "expected each pair of question and entity once, found 1,0[0-9,]+ rows of 1 x 1 such labels"),
-        (10_000_000, "expected at least a bit a row, found 20,000,000 rows in [0-9,]+ bytes"),
+        (10_000_000, "expected at least one bit per row, found 20,000,000 rows in [0-9,]+ bytes"),
     ],
 )
 def test_millions_of_repeated_rows_are_refused_at_once(
@@ -288,7 +288,7 @@ def test_repeated_rows_of_any_other_table(tmp_path: Path):
     """Parts of collections and tables of studies."""
     path = tmp_path / "known.parquet"
     swollen(path, 20_000_000, question=pa.array([0], pa.int32()))
-    with pytest.raises(FormatError, match="expected at least a bit a row, found 20,000,000 rows in"):
+    with pytest.raises(FormatError, match="expected at least one bit per row, found 20,000,000 rows in"):
         parquet.read_whole_table(path)
 
 

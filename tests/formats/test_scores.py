@@ -78,8 +78,8 @@ def test_what_the_collection_lacks_is_left_out_with_a_warning(tmp_path, collecti
     with pytest.warns(KgtrecWarning) as caught:
         blocks = read_factorised(path, collection)
     assert [str(warning.message) for warning in caught] == [
-        f"{path}: left out 2 entities that the collection lacks",
-        f"{path}: left out 1 questions that the collection lacks",
+        f"{path}: left out 2 entities that are not in the collection",
+        f"{path}: left out 1 questions that are not in the collection",
     ]
     assert np.array_equal(joined(blocks)[1], whole)
 
@@ -112,7 +112,7 @@ WRONG_ARCHIVES = {
     ),
     "missing": (
         {"questions": np.ones((6, 3), np.int32)},
-        r"s.npz: expected all 6 questions of the collection, found no \(\?, likes, jam\), .* \(6 are missing\); 6 that",
+        r"s.npz: expected all 6 questions of the collection, found no \(\?, likes, jam\), .* \(6 are missing\); 6 o",
     ),
     "objects": ({"E": np.array([None])}, r"expected numbers in E, found \|O"),
 }
@@ -133,9 +133,7 @@ def test_an_entity_that_the_system_lacks_is_named(tmp_path, collection):
     path, _ = write_factorised(tmp_path, collection)
     lines = (tmp_path / "entities.txt").read_text().replace("jam\n", "ham\n")
     (tmp_path / "entities.txt").write_text(lines)
-    message = (
-        "expected all 5 entities of the collection, found no jam; 1 that the collection lacks are there, such as ham"
-    )
+    message = "expected all 5 entities of the collection, found no jam; 1 others are not in the collection, such as ham"
     with pytest.raises(CollectionError, match=message):
         read_factorised(path, collection)
     ids = tmp_path / "entities.tsv"  # whatever its ids, entities are known by their labels
@@ -192,7 +190,7 @@ def test_matrix_in_another_order(tmp_path, collection):
     (tmp_path / "t.tsv").write_text("".join(f"{side}{n}\t{a}\t{r}\n" for n, (side, a, r) in enumerate(topics)))
     (tmp_path / "e.txt").write_text("".join(f"{entity}\n" for entity in entities))
     named = {"topics": tmp_path / "t.tsv", "entities": tmp_path / "e.txt"}
-    with pytest.warns(KgtrecWarning, match=r"left out 1 (questions|entities) that the collection lacks"):
+    with pytest.warns(KgtrecWarning, match=r"left out 1 (questions|entities) that are not in the collection"):
         blocks = read_score_matrix(tmp_path / "s.npy", collection, **named, block=2)
     expected = matrix[[topics.index(row) for row in rows]]
     expected = expected[:, [entities.index(label) for label in labels_of(collection)]]
@@ -230,7 +228,7 @@ def test_nothing_tells_the_order_but_what_stands_beside(tmp_path, collection):
     assert np.array_equal(own, scores[:, place])
     path.unlink()
     np.save(path, scores + 1)
-    with pytest.raises(FormatError, match=r"s.npy.json: expected what is known of s.npy, found that of another file"):
+    with pytest.raises(FormatError, match=r"s.npy.json: expected the origin of s.npy, found that of another file"):
         read_score_matrix(path, collection)
 
 
@@ -245,7 +243,7 @@ def test_a_sample_takes_its_rows_by_what_they_ask(tmp_path, collection):
         sample=Triples.of(TEST[1:]),
         ids=collection.labels is not None,
     )
-    with pytest.warns(KgtrecWarning, match="left out 2 questions that the collection lacks"):
+    with pytest.warns(KgtrecWarning, match="left out 2 questions that are not in the collection"):
         scores = joined(read_score_matrix(tmp_path / "s.npy", part, made_for=collection))[1]
     rows = collection.questions.rows(part.questions.is_head, part.questions.relation, part.questions.anchor)
     assert part.questions.ids[0] == collection.questions.ids[0]
@@ -271,7 +269,7 @@ def test_wrong_matrices_are_refused(tmp_path, collection):
     write_collection(tmp_path / "C", collection)
     for name in ("topics.tsv", "entities.txt" if collection.labels is None else "entities.tsv"):
         (tmp_path / name).write_bytes((tmp_path / "C" / name).read_bytes())
-    with pytest.raises(FormatError, match=r"s.npy: expected a matrix of 6 questions x 5 entities, as what tells its"):
+    with pytest.raises(FormatError, match=r"s.npy: expected a matrix of 6 questions x 5 entities, as in the files"):
         read_score_matrix(path, collection)
     np.save(path, np.zeros((6, 5)))
     path.write_bytes(path.read_bytes()[:-8])

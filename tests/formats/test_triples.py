@@ -317,7 +317,10 @@ def test_ntriples_without_the_parser(tmp_path, monkeypatch):
     ("options", "message"),
     [
         ({"columns": "hhr"}, "expected columns to be a permutation of hrt (head, relation, tail), found 'hhr'"),
-        ({"format": "tvs"}, "expected format to be one of tsv, openke, libkge, nt, found 'tvs'; did you mean tsv?"),
+        (
+            {"format": "tvs"},
+            "expected format to be one of tsv, openke, libkge, nt, ogb, found 'tvs'; did you mean tsv?",
+        ),
         ({"delimiter": "::"}, "expected delimiter to be one ASCII character or 'whitespace', found '::'"),
         ({"literals": "drop"}, "expected literals to be one of skip, keep, found 'drop'"),
         ({"format": "nt", "columns": "htr"}, "expected no columns or delimiter for format nt, which has its own"),

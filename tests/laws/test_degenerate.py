@@ -75,7 +75,7 @@ def test_no_choice_leaves_index_and_z_undefined(measure: Measure, counts: list[i
         )
         assert math.isnan(value), label
         assert len(messages) == 1, messages
-        assert messages[0].startswith(f"{label} of s is undefined where chance leaves no room"), messages
+        assert messages[0].startswith(f"{label} of s is undefined where chance gives the best value too"), messages
 
 
 @pytest.mark.parametrize("measure", EVERY)
@@ -139,7 +139,7 @@ def test_graded_qrels_have_no_chance_level_of_ndcg(label: str):
     """Its expectation is for grades 0 and 1; the plain measure works."""
     table = Table((3,), ((1, 0),))
     qrels = qrels_with_grades(table, 2)
-    with pytest.raises(MeasureError, match=rf"{label} knows the chance level of binary grades only"):
+    with pytest.raises(MeasureError, match=rf"{label} has a chance level for binary grades only"):
         told(qrels, table.inputs()[1], label)
     assert told(qrels, table.inputs()[1], label[1:])[0] > 0
 

@@ -294,7 +294,7 @@ def test_tables_are_tidy():
 
 
 def test_relations_and_answers_are_shown_as_many_as_asked():
-    """Relations that add most to the difference first; three answers of a question; the data holds all."""
+    """Relations that contribute most to the difference first; three answers of a question; the data holds all."""
     collection, one, other = world(2)
     found = compare(collection, one, other, "AP@5 micro.MRR", by="micro.MRR", resamples=10, top=3, relations=2)
     tables = {table.key: table for table in found.tables()}
@@ -303,6 +303,6 @@ def test_relations_and_answers_are_shown_as_many_as_asked():
     assert len(everything) > 2
     by_share = sorted(everything, key=lambda row: -abs(row["share"]))
     assert [row["share"] for row in relations.shown.to_pylist()] == [row["share"] for row in by_share[:2]]
-    assert relations.title.endswith("; the 2 that add most to the difference")
+    assert relations.title.endswith("; the 2 that contribute most to the difference")
     places = tables["questions"].shown["place"].to_pylist()
     assert [places.count(place) for place in (1, 2, 3)] == [min(3, len(own.answers)) for own in found.questions]

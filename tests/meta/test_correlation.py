@@ -14,7 +14,8 @@ from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
-from kgtrec.evaluation.item_scores import ItemScores
+from kgtrec.evaluation.given import each_system
+from kgtrec.evaluation.item_scores import ItemScores, item_scores
 from kgtrec.kernels.statistics.correlation import rank_biased_overlap, tau_ap
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.correlation import between_measures, correlate, swaps
@@ -144,7 +145,7 @@ def test_systems_and_measures_of_one_side_only_are_told():
     with pytest.raises(MeasureError, match="expected measures in common, found none: first has RR; second has AP"):
         correlate(table({"RR": [1, 2]}), table({"map": [1, 2]}))
     with pytest.raises(MeasureError, match=r"expected measures of S, found P@5, which has no scores there"):
-        correlate(table({"RR": [1, 2], "P@5": [1, 2]}), table({"RR": [1, 2]}, name="S"), "P_5")
+        correlate(table({"RR": [1, 2], "P@5": [1, 2]}), table({"RR": [1, 2]}, name="S"), measures="P_5")
 
 
 def test_a_constant_measure_has_no_correlation():
@@ -167,10 +168,10 @@ def test_measures_that_kgtrec_does_not_know_need_a_direction():
     with pytest.warns(KgtrecWarning, match="left out seconds: kgtrec knows no measure of that name") as told:
         assert correlate(first, second).rows["measure"] == ("RR",)
     assert [str(one.message).partition(":")[0] for one in told] == ["first", "second"]
-    found = correlate(first, second, "seconds", "rbo", better={"seconds": "lower"})
+    found = correlate(first, second, None, "seconds", "rbo", better={"seconds": "lower"})
     assert found.of("rbo") == float(rank_biased_overlap(np.array([-1.0, -2]), np.array([-2.0, -1])))
-    with pytest.raises(KgtrecError, match="expected seconds to be better 'higher' or 'lower', found 'faster'"):
-        correlate(first, second, "seconds", better={"seconds": "faster"})
+    with pytest.raises(KgtrecError, match="expected seconds to be better one of higher, lower, found 'faster'"):
+        correlate(first, second, measures="seconds", better={"seconds": "faster"})
     with pytest.raises(KgtrecError, match="expected each measure once, found both 'P_5' and 'P@5', which are P@5"):
         correlate(table({"P_5": [1, 2], "P@5": [1, 2]}), table({"P@5": [1, 2]}))
 
@@ -186,7 +187,7 @@ def test_measures_of_one_label_set_are_compared_pair_by_pair():
     expected = (float(tau_ap(x, y)) + float(tau_ap(y, x))) / 2
     assert found.of("tau_ap", first="micro.MRR", second="RR") == pytest.approx(expected)
     with pytest.raises(MeasureError, match="expected at least 2 measures to compare, found RR"):
-        between_measures(table(scores), "RR")
+        between_measures(table(scores), measures="RR")
 
 
 def test_swapped_pairs_come_with_both_differences():
@@ -365,8 +366,49 @@ def test_scores_of_evaluate_are_taken_as_they_are():
         "second": ("S",),
         "measure": ("RR",),
     }
-    with pytest.raises(KgtrecError, match="expected a ScoreTable, Scores or ItemScores by measure, found list"):
-        correlate([1], scores)  # type: ignore[arg-type]
+    with pytest.raises(KgtrecError, match="expected systems to score, found none; item scores are scored already"):
+        correlate([1], scores)
+    with pytest.raises(KgtrecError, match="expected no systems beside what is scored already, found str; measures= "):
+        correlate(scores, scores, "RR")
+
+
+LABELS = st.dictionaries(st.sampled_from("abcde"), st.integers(0, 1), min_size=1).map(lambda own: {**own, "f": 1})
+QRELS = st.lists(LABELS, min_size=4, max_size=4).map(lambda several: {f"q{i}": own for i, own in enumerate(several)})
+
+
+@settings(deadline=None, max_examples=25)
+@given(QRELS, QRELS, st.integers(0, 99))
+def test_label_sets_are_scored_as_item_scores_are(first: dict, second: dict, seed: int):
+    """Qrels with systems give what their item scores give; a table on one side needs none."""
+    rng = np.random.default_rng(seed)
+    runs = {name: {question: dict(zip("abcdef", rng.random(6), strict=True)) for question in first} for name in "xyz"}
+    scored = [item_scores(qrels, runs, "RR AP", seed=seed) for qrels in (first, second)]
+    how = {"confidence": 0.9, "resamples": 20, "seed": seed}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)
+        given_qrels = correlate(first, second, runs, "RR AP", **how)
+        expected = correlate(*scored, **how)
+        one_side = correlate(scored[0], second, runs, "RR AP", **how)
+        assert swaps(first, second, runs, "RR AP").to_table().equals(swaps(*scored).to_table())
+        within, expected_within = between_measures(first, runs, "RR AP"), between_measures(scored[0])
+    for found in (given_qrels, one_side):
+        assert found.rows == expected.rows
+        for name in ("value", "low", "high"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    np.testing.assert_array_equal(within.value, expected_within.value)
+
+
+def test_systems_that_can_be_read_once_are_scored_under_both_label_sets():
+    """An iterator of runs."""
+    first, second = {"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": {"a": 1, "b": 1}, "q2": {"b": 1}}
+    runs = {
+        "one": {"q1": {"a": 0.9, "b": 0.1}, "q2": {"a": 0.9, "b": 0.1}},
+        "two": {"q1": {"b": 0.9, "a": 0.1}, "q2": {"a": 0.9, "x": 0.1}},
+    }
+    several = list(each_system(runs))
+    found = correlate(first, second, iter(several), "RR", "tau")
+    assert found.systems == ("one", "two")
+    assert found.of("tau") == 1
 
 
 def test_unknown_coefficients_and_levels_are_refused():

@@ -243,7 +243,7 @@ def test_frames_are_tidy():
         ({"tests": []}, "at least one test"),
         ({"alpha": 1.5}, "an alpha between 0 and 1, found 1.5"),
         ({"repeats": 0}, "at least 1 repeat, found 0"),
-        ({"resample": "answer"}, "'question' or 'item', found 'answer'"),
+        ({"resample": "answer"}, "question, item, found 'answer'"),
         ({"workers": 0}, "at least 1 worker"),
     ],
 )
@@ -256,7 +256,7 @@ def test_what_cannot_be_paired_is_refused():
     """No measure, one system, other systems under another measure."""
     with pytest.raises(KgtrecError, match="at least one measure, found none"):
         power({})
-    with pytest.raises(KgtrecError, match="at least two systems to tell apart, found 1"):
+    with pytest.raises(KgtrecError, match="at least two systems to distinguish, found 1"):
         of(answer_scores(systems=1))
     with pytest.raises(KgtrecError, match="the same systems in the same order under every measure, found others at b"):
         power({"a": answer_scores(), "b": answer_scores(systems=3)})

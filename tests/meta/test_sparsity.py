@@ -176,7 +176,7 @@ def two(**keys: tuple[str, ...]) -> ScoreTable:
 @pytest.mark.parametrize(
     ("work", "message"),
     [
-        (lambda: sparsity(two()), "expected one key column that tells label sets apart, such as a depth, found none"),
+        (lambda: sparsity(two()), "expected one key column of label sets, such as a depth, found none"),
         (lambda: sparsity(two(x=("1", "2"), y=("1", "2"))), "found x, y; name one"),
         (lambda: sparsity(two(Depth=("0", "1")), by="deptj"), "expected a key column of the table"),
         (lambda: sparsity(two(Depth=("0",))), "expected at least two label sets to compare, found 0"),

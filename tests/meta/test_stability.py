@@ -508,7 +508,7 @@ def test_lower_is_better_counts_for_the_top():
 
 
 def test_undefined_correlations_are_told_once():
-    """Two systems that are the same one score alike everywhere: NaN, and one line a measure."""
+    """Two systems that are the same one score equally everywhere: NaN, and one line a measure."""
     collection, systems = STUDY
     same = [systems[0], systems[0].renamed("again")]
     with warnings.catch_warnings(record=True) as caught:
@@ -517,7 +517,7 @@ def test_undefined_correlations_are_told_once():
     assert np.all(np.isnan(found.correlation))
     assert np.all(np.isnan(found.mean))
     assert [str(warning.message) for warning in caught] == [
-        f"{name}: 6 of 6 correlations are undefined and left out of the means: there all systems score alike, or one "
+        f"{name}: 6 of 6 correlations are undefined and left out of the means: there all systems score equally, or one "
         "has no score"
         for name in ("micro.MRR", "AP")
     ]
@@ -578,8 +578,8 @@ def test_the_default_sizes_are_those_of_the_paper():
         ({"repeats": 0}, "expected repeats to be a whole number from 1 on, found 0"),
         ({"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
         ({"workers": 0}, "expected workers to be a whole number from 1 on, found 0"),
-        ({"micro": "keep"}, "expected micro to be 'kept' or 'recount', found 'keep'; did you mean kept?"),
-        ({"macro": "remove"}, "expected macro to be 'unjudged' or 'removed', found 'remove'; did you mean removed?"),
+        ({"micro": "keep"}, "expected micro to be one of kept, recount, found 'keep'; did you mean kept?"),
+        ({"macro": "remove"}, "expected macro to be one of unjudged, removed, found 'remove'; did you mean removed?"),
         ({"coefficient": "taub"}, "expected coefficients among tau, tau_ap, spearman, rbo, found 'taub'"),
     ],
 )
@@ -623,7 +623,7 @@ def test_workers_end_with_the_process_that_shares_out_the_work():
 import os, signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from kgtrec.meta.workers import _begin
+from kgtrec.workers import _begin
 
 with ProcessPoolExecutor(1, get_context("spawn"), _begin, (None,)) as pool:
     pool.submit(os.write, 1, b"at work").result()

@@ -153,7 +153,7 @@ def test_curves_bend_where_the_best_find_what_is_missing():
     ("options", "message"),
     [
         ({"densities": []}, r"^expected densities as a list of numbers, found \[\]$"),
-        ({"densities": [0.5, 0.5]}, r"^expected densities that differ, found 0\.5, 0\.5$"),
+        ({"densities": [0.5, 0.5]}, r"^expected different densities, found 0\.5, 0\.5$"),
         ({"densities": [1.5]}, r"^expected a density above 0 and at most 1, found 1\.5$"),
         ({"densities": [True]}, r"^expected densities as a list of numbers, found \[True\]$"),
         ({"densities": [1j]}, r"^expected densities as a list of numbers, found \[1j\]$"),

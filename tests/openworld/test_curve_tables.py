@@ -107,17 +107,17 @@ def test_the_text_has_a_table_of_each_number_and_way_of_missing():
     tables = across(found).split("\n\n")
     # 2 questions of one answer and 3 of two: 8 answers, of lists of (2 * 1 + 6 * 2) / 8 on average
     assert found.summary() == (
-        "10 true facts, 5 questions; an answer is one of 1.75 on average, a question has 1.60; 3 systems that find "
-        "20.0% to 60.0%; 2 sets of labels of each density; seed 0"
+        "10 true facts, 5 questions; 1.60 answers per question, 1.75 if averaged over answers; 3 systems that find "
+        "20.0% to 60.0%; 2 sets of labels per density; seed 0"
     )
     assert [table.splitlines()[0] for table in tables] == [
         f"{title}, {told}"
-        for told in ("missing at random", "missing correlated by -0.1 with what a@2 finds")
+        for told in ("missing at random", "missing correlated by -0.1 with the answers that a@2 finds")
         for title in (
             "wrongly ordered pairs",
             "slope of sparse against full",
-            "how far that slope falls from the weaker half of the systems to the stronger half",
-            "AIC of a line less that of a logarithm; above 0 the logarithm fits better",
+            "slope of the weaker half of the systems minus slope of the stronger half",
+            "AIC of a line minus AIC of a logarithm; above 0 the logarithm fits better",
         )
     ]
     rows = [[line.split() for line in table.splitlines()[1:]] for table in tables]
@@ -147,8 +147,8 @@ def test_the_share_of_wrong_pairs_is_the_mean_over_draws():
 def test_a_single_system_is_told_to_have_no_pairs():
     """In the text and on the page, which is there all the same; its table has its columns and no rows."""
     one = alone(curve((0.5, 0.1)))
-    told = "There are no pairs to put in the wrong order, as there is one system only."
-    assert one.summary().endswith(f"; 1 system that finds 20.0%; 2 sets of labels of each density; seed 0\n{told}")
+    told = "There is only one system, so no pair can be in the wrong order."
+    assert one.summary().endswith(f"; 1 system that finds 20.0%; 2 sets of labels per density; seed 0\n{told}")
     assert "wrongly ordered pairs" not in across(one)
     inconsistency = next(table for table in one.tables() if table.key == "inconsistency")
     assert inconsistency.data.num_rows == 0

@@ -163,8 +163,8 @@ def test_questions_without_a_judged_candidate_need_not_be_there():
     [
         ({"labels": qrels(q1="-a")}, "expected labels with at least one answer, found none"),
         ({"labels": qrels(q1="x")}, r"expected labels that are not judged wrong, found \(q1, x\)"),
-        ({"truth": qrels(q1="a", q2="e", q3="g")}, r"expected every label in the truth, found \(q1, b\) in the labels"),
-        ({"truth": qrels(q1="ab", q2="-e", q3="g")}, r"every label in the truth, found \(q2, e\)"),
+        ({"truth": qrels(q1="a", q2="e", q3="g")}, r"^expected every label to be in the truth, found \(q1, b\) in the"),
+        ({"truth": qrels(q1="ab", q2="-e", q3="g")}, r"every label to be in the truth, found \(q2, e\)"),
         ({"weight": np.ones(3)}, "expected a weight for each of 9 judgements, found 3"),
         ({"method": "truth"}, "expected a method of found, runs, labels, found 'truth'"),
         ({"method": "run"}, "did you mean runs"),
@@ -535,8 +535,8 @@ def test_systems_that_miss_more_labels_than_independent_ones_would_do_not_find_i
         assert np.isfinite(interval.value[RUNS])
         assert np.isnan([interval.low[RUNS], interval.high[RUNS]]).all()
     assert (
-        '"runs" would have the systems miss 0 labels, and they miss 6: they do not find independently, and its numbers '
-        "are too low and have no interval"
+        '"runs" expects the systems to miss 0 labels, and they miss 6: systems do not find answers independently, so '
+        "its numbers are too low and have no interval"
     ) in shown(found, "table")
 
 

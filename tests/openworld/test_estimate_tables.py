@@ -33,17 +33,18 @@ def test_text_tells_what_was_counted(found):
     lines = shown(found, "table").splitlines()
     assert lines[:4] == [
         "3 questions, 4 labels; to rank 3, 2 systems found 2 of the labels (50.0%) and 3 true answers without a label",
-        "judged of a system's first 3: 83.3% to 85.7%; an unjudged candidate counts as not true, so that all estimates "
-        "are too low",
-        "set aside: 1 true answer without a label that no system found",
+        "83.3% to 85.7% of a system's first 3 candidates are judged; an unjudged candidate counts as not true, so all "
+        "estimates are too low",
+        "left out: 1 true answer without a label that no system found",
         '"labels" depends on 1 pair of a found label and another label of its question',
     ]
     assert lines[4:8] == [
-        'fewer than 10 labels are found, too few to tell whether systems find independently: "runs" has no interval',
-        "95% intervals: over which answers of these questions have labels; of completed, over questions drawn anew; "
-        "a score that too few of these carry has none",
-        "estimated is too low, and filtered by less, where true answers that no system found to rank 3 stand above "
-        "labels; their intervals do not allow for it",
+        "fewer than 10 labels are found, too few to test whether systems find answers independently: "
+        '"runs" has no interval',
+        "95% intervals are over which answers of these questions have labels; those of completed are over resampled "
+        "questions; a score with too few of these has no interval",
+        "estimated is too low where true answers that no system found to rank 3 are ranked above labels; filtered is "
+        "too low by less; their intervals do not include this",
         "",
     ]
 
@@ -64,9 +65,9 @@ def test_text_holds_methods_systems_and_separations(found):
 
 def test_text_of_what_is_not_known_has_dashes(little):
     lines = shown(little, "table").splitlines()
-    assert lines[1].startswith("how much is judged is not known (answer ranks, or nothing judged wrong)")
+    assert lines[1].startswith("the share of judged candidates is not known (answer ranks, or nothing judged wrong)")
     assert '"labels" depends on 0 pairs' in lines[2]
-    assert lines[2].endswith("so that it says nothing")
+    assert lines[2].endswith("so it gives no estimate")
     by_name = {line.split()[0]: line for line in lines if line}
     assert by_name["found"].split()[-1] == "-"
     assert by_name["runs"].split()[-3:] == ["-"] * 3

@@ -265,11 +265,14 @@ def test_more_density_only_adds_labels():
         ({"hidden": 0.0}, "expected a share of hidden facts between 0 and 1, found 0.0"),
         ({"hidden": 1.0}, "expected a share of hidden facts between 0 and 1, found 1.0"),
         ({"density": 0.0}, "expected a density above 0 and at most 1, found 0.0"),
-        ({"valid": 0.8}, "expected a share of valid facts from 0 to below 0.7, found 0.8"),
+        (
+            {"valid": 0.8},
+            "expected a share of valid facts of at least 0 and below 0.7 (1 less the hidden share), found 0.8",
+        ),
         ({"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
         ({"density": "0.5"}, "expected a density above 0 and at most 1, found '0.5'"),
         ({"hidden": True}, "expected a share of hidden facts between 0 and 1, found True"),
-        ({"hidden": 0.99, "valid": 0.0}, "every entity and relation must keep a fact there"),
+        ({"hidden": 0.99, "valid": 0.0}, "every entity and relation must keep a fact in train"),
     ],
 )
 def test_options_that_cannot_be_are_refused(options, message):
@@ -292,7 +295,9 @@ def test_the_demo_asks_about_every_relation_of_the_tree():
 
 def test_repeated_facts_are_refused():
     facts = Triples.of([("a", "r", "b"), ("a", "r", "b"), ("b", "r", "a")])
-    with pytest.raises(KgtrecError, match=r"^expected each fact once, found 1 repeated; drop them first$"):
+    with pytest.raises(
+        KgtrecError, match=r"^expected each fact once, found 1 repeated; remove the repeated ones first$"
+    ):
         hide_facts(facts)
 
 

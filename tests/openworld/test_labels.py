@@ -18,7 +18,9 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.openworld.labels import SparseLabels, TrueFacts, found_answers, hide_labels, possible_correlations, rows_of
 from kgtrec.openworld.theory import correlation_range
+from kgtrec.ranking.lists import rank_lists
 from kgtrec.ranking.rank import rank_scores
+from kgtrec.systems.kinds import RankedLists
 
 SEEDS = st.integers(0, 10_000)
 DENSITIES = st.floats(0.05, 1.0)
@@ -164,9 +166,9 @@ def test_a_correlation_that_cannot_be_names_those_that_can():
     )
     with pytest.raises(KgtrecError, match=message):
         hide_labels(true, 0.8, found=true.fact < 70, correlation=0.5)
-    with pytest.raises(KgtrecError, match=r"where all or nothing is missing or found, nothing correlates$"):
+    with pytest.raises(KgtrecError, match=r"if all answers or none are missing, or found, there is no correlation$"):
         hide_labels(true, 1.0, found=true.fact < 70, correlation=0.1)
-    with pytest.raises(KgtrecError, match=r"expected what a system finds, to hide labels in correlation with it"):
+    with pytest.raises(KgtrecError, match=r"expected the answers that a system finds, for labels whose absence"):
         hide_labels(true, 0.8, correlation=0.1)
     for density in (0, -1, 2, float("nan"), True, "0.5"):
         told = rf"^expected a density above 0 and at most 1, found {density!r}$"
@@ -218,7 +220,33 @@ def test_ranks_under_other_codes_are_found_by_label():
 def test_ranks_that_lack_answers_or_are_of_another_collection_are_refused():
     collection, scores = world(1)
     true, ranks = TrueFacts.of(collection), ranked(collection, scores)
-    with pytest.raises(CollectionError, match=r"^s was ranked for another collection \(abc\) than the complete one"):
+    with pytest.raises(
+        CollectionError,
+        match=r"^s: expected answer ranks of the complete collection .* found those of another collection \(abc\)",
+    ):
         rows_of(true, replace(ranks, collection="abc"))
-    with pytest.raises(CollectionError, match=r"^s was not ranked with every answer of the complete collection known"):
+    with pytest.raises(
+        CollectionError, match=r"^s: expected answer ranks made with all answers of the complete collection known"
+    ):
         rows_of(true, replace(ranks, answer=np.zeros(len(ranks), np.bool_)))
+
+
+def test_ranks_of_cut_lists_stay_cut():
+    """Of two answers the lists have one; where only the other one is labelled, it has bounds."""
+    train = Triples.of([("dot", "likes", "eve"), ("gil", "likes", "ann")])
+    collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "bob"), ("ann", "likes", "cid")]))
+    asked = collection.questions
+    start = 2 * np.cumsum(np.r_[False, ~asked.is_head])  # lists of heads are empty
+    lists = RankedLists(
+        "lists", collection.entities, asked.relations, asked.is_head, asked.anchor, asked.relation,
+        np.full(len(asked), -1, np.int32), start, collection.entities.encode(["eve", "bob"]), np.array([0, 1]),
+    )  # fmt: skip
+    ranks = rank_lists(collection, lists).answer_ranks
+    true = TrueFacts.of(collection)
+    for seed in range(4):
+        sparse = hide_labels(true, 0.5, seed=seed)
+        found = sparse.ranks(ranks)
+        tails = [not asked.is_head[question] for question in found.question]
+        is_bob = [found.entities[entity] == "bob" for entity in found.entity[tails]]
+        assert found.cut[tails].tolist() == [not each for each in is_bob]
+        assert found.above[tails].tolist() == [1 if each else 2 for each in is_bob]

@@ -197,7 +197,7 @@ def test_no_label_at_all_is_no_score():
         ({"repeats": 1.5}, "expected repeats to be a whole number from 1 on, found 1.5"),
         ({"seed": -1}, "expected seed to be a whole number from 0 on, found -1"),
         ({"n_entities": 4}, "expected n_entities to be a whole number from 5 to 10,000,000, found 4"),
-        ({"shared": "all"}, "expected shared to be everything, labels or nothing, found 'all'"),
+        ({"shared": "all"}, "expected shared to be one of everything, labels, nothing, found 'all'"),
     ],
 )
 def test_options_out_of_their_domain_are_refused(options, message):

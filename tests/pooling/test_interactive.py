@@ -346,7 +346,7 @@ def test_answers_out_of_turn():
         ({"strategy": "max_mean"}, "expected a strategy of mtf, max-mean, thompson, found 'max_mean'; did you mean "),
         ({"budget": 0}, "expected a budget of at least 1 triple, found 0"),
         ({"prior": (0.0, 1.0)}, "expected two numbers above 0 as prior, found (0.0, 1.0)"),
-        ({"turns": "all"}, "expected turns of each or best, found 'all'"),
+        ({"turns": "all"}, "expected turns of each, best, found 'all'"),
         ({"decay": 1.5}, "expected a decay from 0 to 1, found 1.5"),
     ],
 )

@@ -28,9 +28,10 @@ def test_a_pool_of_two_runs():
     assert ["a", "one", "2", "1", "50.0%"] in lines
     assert ["head", "type", "1"] in lines
     assert ["for", "people", "to", "judge", "2"] in lines
-    read = json.loads(json.dumps(found.to_dict()))
-    assert read["runs"][0] == {"run": "a", "family": "one", "triples": 2, "unique": 1, "shared": {"a": 2, "b": 1}}
-    assert read["triples_per_question"] == {"min": 0, "median": 1.5, "max": 3}
+    read = json.loads(shown(found, "json"))
+    assert read["runs"][0] == {"run": "a", "family": "one", "triples": 2, "unique": 1, "share": 0.5}
+    size = {row["what"]: row["count"] for row in read["size"]}
+    assert [size[f"triples a question, {which}"] for which in ("min", "median", "max")] == [0, 1.5, 3]
 
 
 def test_the_runs_of_an_empty_pool():

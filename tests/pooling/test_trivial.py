@@ -15,7 +15,7 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.formats.triples import read_triples
-from kgtrec.pooling.trivial import RULES, Untyped, count_untyped, judge_trivial, trivial_counts
+from kgtrec.pooling.trivial import RULES, judge_trivial, trivial_counts
 from kgtrec.report.show import shown
 
 TRAIN = [
@@ -99,8 +99,8 @@ def test_types_of_files():
     pool = pool_of(collection, POOLED)
     with pytest.warns(
         KgtrecWarning,
-        match="8 of 10 triples could not be held against known types at both ends, which "
-        "is no reason to judge them N: 3 entities and 1 relations have none",
+        match="8 of 10 triples could not be checked against known types on both sides, which "
+        "is not a reason to judge them N: 3 entities and 1 relations have none",
     ):
         automatic = judge_trivial(pool, collection, entity_types=TYPES, relation_types=WANTED)
     assert rules_of(pool, automatic) == {
@@ -237,20 +237,15 @@ def test_counts_and_their_text():
     assert shown(replace(nothing, pooled=0), "table").splitlines()[-1].split() == ["left", "to", "judge", "0", "-"]
 
 
-def test_untyped_are_counted():
-    """By files or by train: madrid and eve are in no train triple."""
-    collection = collection_of()
-    pool = pool_of(collection, POOLED)
-    assert count_untyped(pool, collection) == Untyped(triples=7, entities=2, relations=0)
-    assert count_untyped(pool, collection, entity_types=TYPES, relation_types=WANTED).relations == 1
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
         ({"by": ["type"]}, "expected ways among types, category, found 'type'; did you mean types?"),
         ({}, "expected types of entities and relations, found none; give both, or take the types observed in train"),
-        ({"entity_types": TYPES}, "expected types of both entities and relations, found none of relations; give both"),
+        (
+            {"entity_types": TYPES},
+            "expected types of both entities and relations, found no types of relations; give both",
+        ),
         ({"by": "category", "observed": True}, "expected types only where triples are judged by types, found them "),
         ({"observed": True, "share": 1.0}, "expected a share from 0 to below 1, found 1.0"),
     ],

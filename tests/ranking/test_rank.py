@@ -315,7 +315,7 @@ def test_the_names_of_a_data_frame_do_not_contradict_the_order(two):
 def test_a_set_has_no_order(two):
     """Neither of entities nor of questions."""
     scores = np.zeros((len(two.questions), len(two.entities)))
-    with pytest.raises(KgtrecError, match=r"entities: expected labels in their order.*found set"):
+    with pytest.raises(KgtrecError, match=r"entities: expected labels in order.*found set"):
         rank_scores(two, scores, questions=two, entities=set(two.entities))
     with pytest.raises(KgtrecError, match=r"questions: expected a collection.*found frozenset"):
         rank_scores(two, scores, questions=frozenset([("head", "a", "r")]), entities=two)

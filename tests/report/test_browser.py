@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from kgtrec.data.table import Report
+from tests.accessibility import violations_in_every_look
 from tests.report.sample import HOSTILE
 
 FLAGS = (
@@ -40,9 +41,8 @@ document.addEventListener("securitypolicyviolation", (event) => window.seen.forb
 """
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Headless Chromium with an empty profile."""
+def started(profile: Path) -> Any:
+    """Headless Chromium with an empty profile in a new folder; skips the test where there is none."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     driver = shutil.which("chromedriver")
     if program is None or driver is None:
@@ -55,13 +55,20 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     options = webdriver.ChromeOptions()
     options.binary_location = program
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    started = webdriver.Chrome(options=options, service=Service(driver))
-    started.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
-    yield started
-    started.quit()
+    found = webdriver.Chrome(options=options, service=Service(driver))
+    found.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Headless Chromium with an empty profile."""
+    found = started(tmp_path_factory.mktemp("profile"))
+    yield found
+    found.quit()
 
 
 @pytest.fixture(scope="module")
@@ -281,6 +288,14 @@ def test_print_hides_what_paper_cannot_do_and_cuts_nothing_off(browser: Any, add
     assert all(box == ["visible", "none"] for box in cut)
     printed = base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"])
     assert printed.startswith(b"%PDF")
+
+
+@pytest.mark.slow
+def test_the_report_has_no_violation_of_accessibility(browser: Any, address: str):
+    """Light and dark, on a desktop and a phone, with all of its details open."""
+    opened(browser, address)
+    browser.execute_script("for (const each of document.querySelectorAll('details')) each.open = true")
+    assert violations_in_every_look(browser) == {}
 
 
 def test_data_are_saved_by_a_click(browser: Any, address: str, report: Report, tmp_path: Path):

@@ -73,7 +73,7 @@ def test_a_null_is_undefined():
 
 def test_an_unknown_kind_is_told():
     """With the kinds there are."""
-    with pytest.raises(KgtrecError, match=r"expected a kind among tau_by_depth, .*, found 'pie'"):
+    with pytest.raises(KgtrecError, match=r"expected a kind of figure .* among tau_by_depth, .*, found 'pie'"):
         panels(Figure("f", "pie", "T", "C", "A", pa.table({"a": [1]})))
 
 
@@ -120,7 +120,7 @@ def test_gist_of_slopes():
 def test_gist_of_ties_and_growth_and_cells():
     """The widest gap; the first and last depth; the ends and the means."""
     ties = {"system": ["a", "a", "b", "b"], "measure": ["RR"] * 4, "policy": ["o", "p"] * 2, "value": [0.5, 0.25, 1, 1]}
-    assert gist(figures.tie_report(pa.table(ties))) == "RR: policies are at most 0.2500 apart (a)."
+    assert gist(figures.tie_report(pa.table(ties))) == "RR: policies differ by at most 0.2500 (a)."
     grown = figures.pool_growth(pa.table({"depth": [2, 1], "triples": [15, 10], "positives": [5, 4]}))
     assert grown.data["depth"].to_pylist() == [1, 2]
     assert [panel.alt for panel in panels(grown)] == [
@@ -178,7 +178,7 @@ def test_gist_of_sparse_against_full():
         "sparse": [0.1, 0.25, 0.05, 0.2, math.nan],
     }
     assert gist(sparse_against_full(pa.table(rows))) == (
-        "at random, 50% labelled: sparse 0.050 to 0.250 for full 0.100 to 0.300, 1 of 2 neighbours reversed."
+        "at random, 50% labelled: sparse 0.050 to 0.250 for full 0.100 to 0.300, 1 of 2 neighbouring pairs reversed."
     )
     rows["sparse"] = [math.nan] * 5
     assert gist(sparse_against_full(pa.table(rows))) == "at random, 50% labelled: undefined."

@@ -36,7 +36,7 @@ def test_data_that_the_page_cannot_hold_are_beside_it():
     small = Table("small", "Small", "", pa.table({"label": ["a"]}))
     files = report_files(Report("R", (Section("a", "A", (large, small)),)), ("html",))
     assert set(files) == {"report.html", "tables/big.csv"}
-    assert b"they are in <code>tables/big.csv</code> beside it" in files["report.html"]
+    assert b"they are in the file <code>tables/big.csv</code> in the same folder" in files["report.html"]
     assert files["tables/big.csv"].count(b"\n") == 120_001
     assert b'download="small.csv"' in files["report.html"]
 

@@ -77,7 +77,7 @@ def test_a_label_set_may_judge_the_questions_of_a_sample(folder: Path):
     ("change", "to", "message"),
     [
         ('title = "T"\n', "", "s.toml: expected a title, found none"),
-        ('title = "T"', "title = 3", "s.toml:1: expected title to be a text, found 3"),
+        ('title = "T"', "title = 3", "s.toml:1: expected title to be a string, found 3"),
         ('title = "T"', 'title = "T', "s.toml:1: expected TOML, found"),
         ("[data]", "[dta]", "s.toml:2: unknown option [dta]; did you mean [data]?"),
         ("baselines", "baseline", "s.toml:5: unknown option 'baseline' of [systems]; did you mean baselines?"),
@@ -89,14 +89,18 @@ def test_a_label_set_may_judge_the_questions_of_a_sample(folder: Path):
         (
             'baselines = ["rules", "popularity"]',
             'runs = ["runs"]',
-            "expected scores or baselines, which can be ranked on",
+            "expected scores or baselines, which can also be ranked on",
         ),
         (
             'baselines = ["rules", "popularity"]',
             'scores = ["runs"]',
-            "s.toml:5: expected scores to lead to files that end",
+            "s.toml:5: expected scores to name files that end",
         ),
-        ("${HERE}", "${THERE}", "s.toml:3: folder needs the environment variable THERE, which is not set"),
+        (
+            "${HERE}",
+            "${THERE}",
+            "s.toml:3: expected the environment variable THERE to be set, which folder uses, found none",
+        ),
         ("${HERE}/kg", "nowhere", "s.toml:3: expected a folder for folder, found nothing there"),
         ("folder = ", 'collection = "kg"\nfolder = ', "found folder and collection"),
         ("folder = ", "train = ", "expected train, valid and test, or a folder"),
@@ -106,24 +110,24 @@ def test_a_label_set_may_judge_the_questions_of_a_sample(folder: Path):
             "s.toml:8: expected kind to be one of test, sample, qrels, campaign, published, found 'tset'; "
             "did you mean test?",
         ),
+        ('name = "some"', 'name = "all"', "s.toml:10: expected a different name for each label set, found 'all' again"),
         (
             'name = "some"',
-            'name = "all"',
-            "s.toml:10: expected a name of its own for each label set, found 'all' again",
+            'name = "a b"',
+            "s.toml:10: expected name to be a name of at most 64 letters, digits, dots and dashes",
         ),
-        ('name = "some"', 'name = "a b"', "s.toml:10: expected name to be a name of letters, digits, dots and dashes"),
-        ('name = "some"\n', "", "s.toml:9: expected a name of each label set, found none"),
-        ("size = 0.5", "", "expected triples or a size of a label set of kind 'sample', found none"),
+        ('name = "some"\n', "", "s.toml:9: expected a name for each label set, found none"),
+        ("size = 0.5", "", "expected triples or a size for a label set of kind 'sample', found none"),
         (
             "size = 0.5",
             "size = 1.5",
             "s.toml:12: expected size to be a number of triples, or a fraction of them, found 1.5",
         ),
-        ("size = 0.5", 'size = 0.5\non = "all"', "s.toml:13: expected no on of a label set of kind 'sample'"),
+        ("size = 0.5", 'size = 0.5\non = "all"', "s.toml:13: expected no on for a label set of kind 'sample'"),
         (
             "size = 0.5",
             'size = 0.5\n[power]\nlabels = ["al"]',
-            "s.toml:14: expected a label set of all, some, found 'al'",
+            "s.toml:14: expected a label set among all, some, found 'al'",
         ),
         (
             "size = 0.5",
@@ -135,23 +139,23 @@ def test_a_label_set_may_judge_the_questions_of_a_sample(folder: Path):
             'size = 0.5\n[correlation]\npairs = [["all", "all"]]',
             "expected two label sets, found 'all' twice",
         ),
-        ('name = "some"', f'name = "{"s" * 65}"', "s.toml:10: expected name to be a name of letters"),
+        ('name = "some"', f'name = "{"s" * 65}"', "s.toml:10: expected name to be a name of at most 64 letters"),
         ("${HERE}/kg", "${A=B}", "s.toml:3: expected the name of an environment variable in ${...} of folder"),
         ("${HERE}/kg", "k\\u0000g", "s.toml:3: expected a path in UTF-8 without NUL for folder"),
-        ("${HERE}/kg", "x" * 5000, "s.toml:3: expected a folder for folder, found what cannot be looked at"),
+        ("${HERE}/kg", "x" * 5000, "s.toml:3: expected a folder for folder, found a path that cannot be read"),
         (
             'baselines = ["rules", "popularity"]',
             'runs = ["r**/*.run"]',
             "s.toml:5: expected a pattern of files for runs",
         ),
-        ('title = "T"', f"title = {'9' * 5000}", "s.toml: expected TOML with numbers of a usual size"),
+        ('title = "T"', f"title = {'9' * 5000}", "s.toml: expected TOML with smaller numbers"),
         ('title = "T"', f"title = {'[' * 5000}", "s.toml: expected TOML, found brackets nested too deeply"),
         ('/kg"', '/kg"\nthreshold = inf', "s.toml:4: expected threshold to be a number above 1, found inf"),
         ('title = "T"', f'title = "T"\nabout = [{"3, " * 5000}]', "3, 3..."),
         (
             "size = 0.5",
             'size = 0.5\n[correlation]\ncoefficients = ["tau", "tau"]',
-            "s.toml:14: expected coefficients to be a list of tau, tau_ap, spearman, rbo, each once at most",
+            "s.toml:14: expected coefficients to be a list of tau, tau_ap, spearman, rbo, each at most once",
         ),
         (
             "size = 0.5",
@@ -199,7 +203,7 @@ def test_a_folder_whose_name_looks_like_a_pattern_is_none(tmp_path: Path):
 
 def test_a_name_that_no_text_can_hold_is_refused(folder: Path):
     (folder / "runs" / "a\udcff.run").write_text("")
-    with pytest.raises(FormatError, match="expected names of files in UTF-8"):
+    with pytest.raises(FormatError, match="expected file names in UTF-8"):
         read(folder, GOOD.replace('baselines = ["rules", "popularity"]', 'runs = ["runs"]'))
 
 

@@ -85,9 +85,11 @@ def test_what_a_study_found_is_read(folder: Path):
 
 
 def test_a_folder_without_a_manifest_is_no_study_yet(tmp_path: Path):
-    with pytest.raises(FormatError, match=r"expected the folder of a study, found no manifest\.json; a study that was"):
+    with pytest.raises(
+        FormatError, match=r"expected the folder of a study, found no manifest\.json; to continue a study"
+    ):
         read_study(tmp_path)
-    with pytest.raises(FormatError, match="expected the folder of a study, found none"):
+    with pytest.raises(FormatError, match="expected the folder of a study, found no folder"):
         read_study(tmp_path / "nowhere")
 
 
@@ -98,8 +100,11 @@ def test_a_folder_without_a_manifest_is_no_study_yet(tmp_path: Path):
         (b"\xff\xfe", "expected JSON, found something else"),
         (b"[]", "expected a study of format 1, found another file"),
         (b'{"study_format": 2}', "expected a study of format 1, found another file"),
-        (b'{"study_format": 1}', r"expected what kgtrec study writes, found something else \(KeyError: 'steps'\)"),
-        (b'{"study_format": 1, "steps": 3}', r"found something else \(TypeError: .*run kgtrec study again"),
+        (
+            b'{"study_format": 1}',
+            r"expected a manifest as kgtrec study writes it, found another one \(KeyError: 'steps'\)",
+        ),
+        (b'{"study_format": 1, "steps": 3}', r"found another one \(TypeError: .*run kgtrec study again"),
     ],
 )
 def test_a_damaged_manifest_is_told(folder: Path, content: bytes, message: str):
@@ -121,7 +126,9 @@ def test_a_damaged_manifest_is_told(folder: Path, content: bytes, message: str):
 )
 def test_a_manifest_of_other_things_is_told(folder: Path, change: dict[str, Any]):
     changed(folder, change)
-    with pytest.raises(FormatError, match=r"manifest\.json: expected what kgtrec study writes, found something else"):
+    with pytest.raises(
+        FormatError, match=r"manifest\.json: expected a manifest as kgtrec study writes it, found another one"
+    ):
         read_study(folder)
 
 
@@ -250,5 +257,7 @@ def test_damaged_notes_are_told(folder: Path):
 def test_what_a_report_could_not_show_is_refused(folder: Path, change: dict[str, Any], message: str):
     """Before a report fails on it."""
     changed(folder, change)
-    with pytest.raises(FormatError, match=rf"manifest\.json: expected what kgtrec study writes, .*{message}"):
+    with pytest.raises(
+        FormatError, match=rf"manifest\.json: expected a manifest as kgtrec study writes it, .*{message}"
+    ):
         read_study(folder)

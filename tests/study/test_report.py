@@ -77,7 +77,7 @@ def test_the_best_system_under_every_label_set_is_told_with_its_scores():
 
 def test_a_best_system_that_depends_on_the_labels_is_told_so():
     found = study(scores_s=scores(0.25, 0, 0.75, 0))
-    assert answers(found) == ("Which system is best depends on the labels, by macro.MRR: one on S; <b>two</b> on s.",)
+    assert answers(found) == ("The best system by macro.MRR depends on the labels: one on S; <b>two</b> on s.",)
 
 
 def test_systems_that_share_the_best_score_are_told_together():
@@ -117,7 +117,7 @@ def test_of_many_label_sets_that_differ_the_nearest_and_the_farthest_pair_are_to
     tables = {f"correlation/{pair}": correlations([value, 1.0]) for pair, value in pairs.items()}
     assert answers(replace(study(), tables={**study().tables, **tables}))[1] == (
         "Label sets S and T differ on the order of the systems (Kendall's tau-b 0.750 under macro.MRR); S and s differ "
-        "(0.250), the most of the 3 pairs that differ."
+        "(0.250), the greatest difference among the 3 pairs that differ."
     )
 
 
@@ -419,12 +419,9 @@ def ties(*apart: float) -> pa.Table:
     [
         (
             (0.01, 0.1234567),
-            "ties change a score by at most 0.1235 (macro.MRR of <b>two</b>, 25.00% of whose answers tie).",
+            "ties change a score by at most 0.1235 (macro.MRR of <b>two</b>; 25.00% of its answers tie).",
         ),
-        (
-            (0.00001, math.nan),
-            "ties change a score by less than 0.0001 (macro.MRR of one, 25.00% of whose answers tie).",
-        ),
+        ((0.00001, math.nan), "ties change a score by less than 0.0001 (macro.MRR of one; 25.00% of its answers tie)."),
         ((0.0, 0.0), "no score depends on how ties are broken."),
     ],
 )

@@ -67,7 +67,7 @@ def test_what_a_step_says_of_itself_may_be_damaged(tmp_path, text):
     (place / STEP).write_text(text, errors="surrogatepass")
     (error,) = damaged_files(place)
     assert str(error) == (
-        f"{place / STEP}: expected what a study says of a step, found something else; run kgtrec study again"
+        f"{place / STEP}: expected a study's record of a step, found something else; run kgtrec study again"
     )
 
 
@@ -141,5 +141,5 @@ def test_a_step_in_which_somebody_put_a_link_stays(tmp_path):
 
 @pytest.mark.parametrize("name", ["", "a/b", "../x", ".hidden", "a b"])
 def test_a_name_is_that_of_a_folder(tmp_path, name):
-    with pytest.raises(KgtrecError, match="expected a step's name"):
+    with pytest.raises(KgtrecError, match="in the name of a step, found"):
         Steps(tmp_path).do(name, writing("1"))

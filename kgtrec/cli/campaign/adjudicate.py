@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.campaign.storing import left_text, storing_options, take_in
+from kgtrec.cli.campaign.handing_out import form_out, write_out
+from kgtrec.cli.campaign.storing import storing_options, take_in
 from kgtrec.cli.common import say
 from kgtrec.data.judgements import ADJUDICATOR, ROLES
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(name="adjudicate")
 @click.argument("campaign", type=click.Path())
-@click.option("--out", type=click.Path(), help="File to write what waits to, .csv or .jsonl, for an adjudicator.")
+@click.option("--out", type=click.Path(), help="File to write what waits to: .csv, .xlsx, .jsonl or .html.")
 @click.option(
     "--import",
     "files",
@@ -33,10 +34,11 @@ def command(
 ) -> None:
     """List what waits for an adjudicator in CAMPAIGN: triples on which annotators disagree, or of which one is unsure.
 
-    Each comes with what every annotator said, with link and note, but not with who said it. --person leaves out what
-    that person has judged as an annotator. --out writes the same as tasks to be filled in, and --import takes them
-    back, checked as by kgtrec campaign import. A file in which somebody has worked is not replaced: name another one,
-    or bring along what is filled in with --merge.
+    Each comes with what every annotator said, with link and note, but not with who said it; which side is the first is
+    drawn for each triple. --person leaves out what that person has judged in another role, or has still to judge as an
+    annotator. --out writes the same as tasks to be filled in, and --import takes them back, checked as by kgtrec
+    campaign import. A file in which somebody has worked is not replaced: name another one, or bring along what is
+    filled in with --merge.
 
     \b
     kgtrec campaign adjudicate CAMPAIGN
@@ -45,7 +47,6 @@ def command(
     """
     from kgtrec.campaign.tasks import tasks_for_adjudicator
     from kgtrec.formats.campaign.folder import read_campaign, require_initialised
-    from kgtrec.formats.campaign.tasks import require_tasks_file, write_tasks
     from kgtrec.report.show import table_text
 
     if files and out:
@@ -53,13 +54,12 @@ def command(
     if files:
         take_in(campaign, files, role=ROLES[ADJUDICATOR], person=person, **options)  # type: ignore[arg-type]
         return
-    if out:
-        require_tasks_file(out, merge=merge)
+    form = form_out(out, person=person, option="--person", merge=merge) if out else ""
     require_initialised(campaign)
-    tasks = tasks_for_adjudicator(read_campaign(campaign), person)
+    read = read_campaign(campaign)
+    tasks = tasks_for_adjudicator(read, person)
     if out:
-        if left := write_tasks(out, tasks, merge=merge):
-            say(left_text(left))
+        write_out(campaign, read, tasks, out, form, person=person, role=ROLES[ADJUDICATOR], merge=merge)
         say(f"{out}: {len(tasks):,} tasks")
     elif len(tasks):
         click.echo(table_text(_queue(tasks)), nl=False)

@@ -52,22 +52,18 @@ def command(
     kgtrec campaign agreement CAMPAIGN --per relation --out agreement.csv
     kgtrec campaign agreement CAMPAIGN --per pair --leave-out-unsure --format latex
     """
-    from kgtrec.campaign.agreement import annotator_agreement
-    from kgtrec.campaign.assign import groups_of
+    from kgtrec.campaign.agreement import campaign_agreement
     from kgtrec.formats.campaign.folder import read_campaign, require_initialised
 
     form = form_of(out, form)
     require_initialised(campaign)
-    read = read_campaign(campaign)
-    found = annotator_agreement(
-        read.pool,
-        read.judgements,
+    found = campaign_agreement(
+        read_campaign(campaign),
         per=per,
         unsure="leave out" if leave_out_unsure else "own category",
         confidence=confidence,
         resample=resample,
         resamples=resamples,
         seed=seed,
-        question=groups_of(read.pool, read.automatic, seed=read.assignment_seed),
     )
     show(found, form, out)

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import click
 
-from kgtrec.campaign.assign import assign
+from kgtrec.campaign.sharing import share_out
 from kgtrec.campaign.track import track
 from kgtrec.cli.campaign.next_steps import much_text, next_text, work_text
 from kgtrec.cli.common import say
 from kgtrec.cli.options import MOST_PER_TRIPLE, SEED, Whole
-from kgtrec.formats.campaign.folder import read_campaign, require_initialised, write_assignments, write_settings
+from kgtrec.formats.campaign.folder import read_campaign, require_initialised
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.show import table_text
 
@@ -43,25 +43,8 @@ def command(campaign: str, per_triple: int | None, seed: int | None) -> None:
     click.get_current_context().with_resource(campaign_lock(campaign))
     require_initialised(campaign)
     read = read_campaign(campaign)
-    settings = dict(read.settings)
-    if per_triple is not None:
-        settings["annotators_per_triple"] = per_triple
-    if seed is not None:
-        settings["assignment_seed"] = seed
-    changed = replace(read, settings=settings)
-    assignments = assign(
-        read.pool,
-        read.automatic,
-        read.people,
-        read.judgements,
-        read.assignments,
-        per_triple=changed.per_triple,
-        seed=changed.assignment_seed,
-    )
-    if settings != read.settings:  # first: whoever is stopped here can run the command again without the options
-        write_settings(campaign, settings)
-    write_assignments(campaign, read.pool, assignments)
-    progress = track(replace(changed, assignments=assignments))
+    changed = share_out(campaign, read, per_triple=per_triple, seed=seed)
+    progress = track(changed)
     people = progress.tables()[2]
     loads = [column for column in people.columns if column.name in ("annotator", "assigned", "judged", "to_do")]
     click.echo(table_text(replace(people, columns=tuple(loads))), nl=False)

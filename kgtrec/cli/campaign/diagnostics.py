@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import counting, progress, say
-from kgtrec.cli.inputs import files_of, holds_ranks_of, read_systems
+from kgtrec.cli.inputs import by_name, files_of, read_systems
 from kgtrec.cli.options import COUNT, measure_option, mixed_option, trust_ids_option
 from kgtrec.cli.output import form_of, output_options, show
-from kgtrec.errors import KgtrecError
+from kgtrec.formats.parquet import holds_ranks
 from kgtrec.formats.trec.runs import default_name
 
 TABLES = ("runs", "overlap", "depths", "questions", "systems", "left_out")
@@ -55,16 +55,16 @@ def command(
 
     form = form_of(out, form)
     systems = files_of(systems)
-    _refuse_same_names(systems)
+    by_name((default_name(path), path) for path in systems)
     read = read_campaign(campaign)
     families = read_families(f"{campaign}/{RUNS}")
-    holds_ranks = [holds_ranks_of(path) for path in systems]
+    are_ranks = [holds_ranks(path) for path in systems]
     with progress("scoring", len(systems), "systems") as advance:
         found = diagnose(
             read.pool,
             decisions_of(read),
             read.known_answers,
-            counting(read_systems(systems, holds_ranks), advance),
+            counting(read_systems(systems, are_ranks), advance),
             measures or MEASURES,
             families,
             judged_at=judged_at,
@@ -76,15 +76,3 @@ def command(
     if not part and form in ("table", "latex") and not 1 < len(found.runs) <= _MOST_RUNS:
         names = tuple(table.key for table in found.tables() if table.key != "overlap" and table.shown.num_rows)
     show(found, form, out, names)
-
-
-def _refuse_same_names(systems: tuple[str, ...]) -> None:
-    """Refuse files that would share a name before anything is read."""
-    first: dict[str, str] = {}
-    for path in systems:
-        other = first.setdefault(default_name(path), path)
-        if other != path or systems.count(path) > 1:
-            raise KgtrecError(
-                f"expected systems of different names, found {default_name(path)!r} twice: {other} and {path}; rename "
-                "one of the files"
-            )

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
-from kgtrec.cli.campaign.storing import left_text
+from kgtrec.cli.campaign.handing_out import form_out, write_out
 from kgtrec.cli.common import say
 from kgtrec.cli.options import COUNT
+from kgtrec.data.judgements import ANNOTATOR, ROLES
 from kgtrec.errors import KgtrecError, counted
 
-FORMATS = ("csv", "jsonl", "label-studio")
+FORMATS = ("csv", "xlsx", "jsonl", "html", "label-studio")
 
 
 @click.command(name="export")
@@ -45,15 +46,22 @@ def command(
     how high. Tasks that are judged already are left out, unless --all is given. Questions come in one order for
     everybody: with --first 100 both annotators of a triple are mostly given it, so that part of the work can be used.
 
-    The CSV is for a spreadsheet: fill in verdict (Y, N or unsure), source and note, and save it as CSV UTF-8. An
-    apostrophe at the beginning of a cell keeps it from being taken for a formula or a number; leave it there. A file
-    in which somebody has worked is not replaced: name another one, or bring along what is filled in with --merge.
+    The workbook (.xlsx) and the CSV are for a spreadsheet: fill in verdict (Y, N or unsure), source and note, and save
+    it as what it is. The workbook has a list of verdicts to choose from, and keeps what is typed as text. In the CSV an
+    apostrophe at the beginning of a cell keeps it from being taken for a formula or a number; leave it there. A file in
+    which somebody has worked is not replaced: name another one, or bring along what is filled in with --merge.
+
+    A page (.html) holds the tasks as the page of kgtrec campaign serve shows them, in one file that needs no network:
+    send it by mail, or put it on a stick. It keeps the verdicts in the browser, and gives them as a file for import.
+    Needs kgtrec[serve].
 
     For Label Studio, OUT holds the tasks, the labelling configuration and a README that tells the steps; see
     docs/label-studio.md. Without --annotator everybody's tasks are in it, each once, with the people it is assigned to.
 
     \b
+    kgtrec campaign export CAMPAIGN --annotator ann --out ann.xlsx
     kgtrec campaign export CAMPAIGN --annotator ann --out ann.csv
+    kgtrec campaign export CAMPAIGN --annotator ann --out ann.html
     kgtrec campaign export CAMPAIGN --annotator ann --first 100 --out ann-1.csv
     kgtrec campaign export CAMPAIGN --annotator ann --merge --out ann.csv
     kgtrec campaign export CAMPAIGN --annotator ann --all --out ann.jsonl
@@ -62,7 +70,6 @@ def command(
     from kgtrec.campaign.tasks import relations_without_template, tasks_for
     from kgtrec.formats.campaign.folder import read_campaign, require_initialised
     from kgtrec.formats.campaign.label_studio import write_label_studio
-    from kgtrec.formats.campaign.tasks import form_of_tasks, require_tasks_file, write_tasks
 
     if annotator is None and form != FORMATS[-1]:
         raise click.UsageError("expected --annotator PERSON: only --format label-studio can take everybody's tasks")
@@ -71,8 +78,7 @@ def command(
     if merge and form == FORMATS[-1]:
         raise click.UsageError("--merge is for files in which verdicts are filled in, found --format label-studio")
     if form != FORMATS[-1]:
-        form = form or form_of_tasks(out)
-        require_tasks_file(out, merge=merge)
+        form = form_out(out, form, person=annotator, option="--annotator", merge=merge)
     require_initialised(campaign)
     read = read_campaign(campaign)
     if len(read.assignments) == 0:
@@ -80,8 +86,8 @@ def command(
     tasks = tasks_for(read, annotator, everything=everything, first=first)
     if form == FORMATS[-1]:
         write_label_studio(out, tasks, guidelines=guidelines)
-    elif left := write_tasks(out, tasks, form=form, merge=merge):
-        say(left_text(left))
+    else:
+        write_out(campaign, read, tasks, out, form, person=annotator, role=ROLES[ANNOTATOR], merge=merge)
     if missing := relations_without_template(read):
         relation, n = next(iter(missing.items()))
         total = sum(missing.values())

@@ -4,41 +4,61 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 
+from kgtrec.campaign.people import changed_people
 from kgtrec.campaign.tasks import draft_template
 from kgtrec.campaign.track import track
 from kgtrec.cli.campaign.next_steps import next_text, notes_text
 from kgtrec.cli.common import say
-from kgtrec.data.campaign import Assignments, People
+from kgtrec.cli.options import GOLD_SHARES
+from kgtrec.data.campaign import ASKED, LINKS, MANAGER, NOT_ASKED, REQUIRED, Assignments, People, rule_for_links
+from kgtrec.data.gold import Gold
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
-from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, nearest
+from kgtrec.data.pool import Pool
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, legible, one_of
 from kgtrec.formats.campaign.folder import (
     default_guidelines,
     is_initialised,
+    named_entities,
     read_assignments,
     read_campaign,
+    read_descriptions,
     read_names,
     read_people,
     read_sources,
     read_templates,
     read_text,
+    require_right_settings,
     write_assignments,
+    write_descriptions,
     write_names,
     write_people,
+    write_settings,
     write_sources,
     write_templates,
 )
+from kgtrec.formats.campaign.gold import read_gold, write_gold
 from kgtrec.formats.campaign.judgements import read_judgements
 from kgtrec.formats.campaign.pools import BY, read_pool
-from kgtrec.formats.output.folders import ASSIGNMENTS, GUIDELINES, JUDGEMENTS, NAMES, PEOPLE, SOURCES, TEMPLATES
+from kgtrec.formats.output.folders import (
+    ASSIGNMENTS,
+    DESCRIPTIONS,
+    GOLD,
+    GUIDELINES,
+    JUDGEMENTS,
+    NAMES,
+    PEOPLE,
+    SOURCES,
+    TEMPLATES,
+)
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.formats.output.outputs import update_text
 
@@ -49,15 +69,28 @@ from kgtrec.formats.output.outputs import update_text
     "--names", type=click.Path(), help="Names of entities, entity TAB name a line; that of a whole KG will do."
 )
 @click.option(
+    "--descriptions", type=click.Path(), help="What entities are, entity TAB text a line, to be shown on the page."
+)
+@click.option(
     "--templates", type=click.Path(), help="Question templates, relation TAB template a line, under a header."
 )
 @click.option("--sources", type=click.Path(), help="Verified hosts, one a line. Without any, every https page will do.")
+@click.option(
+    "--links",
+    "link_rules",
+    multiple=True,
+    metavar="[ROLE=]RULE",
+    help="Whether Y and N need a link: required, asked or none; of one role as in adjudicator=asked.",
+)
+@click.option("--gold", type=click.Path(), help="Triples with a known verdict, to be mixed into annotators' tasks.")
+@click.option("--gold-share", type=GOLD_SHARES, metavar="SHARE", help="Of the tasks of each annotator. Default: 0.05.")
 @click.option(
     "--guidelines", type=click.Path(), help="Guidelines for annotators, Markdown. Default: a page that fits any."
 )
 @click.option("--annotator", "annotators", multiple=True, metavar="NAME", help="Somebody who judges; may be repeated.")
 @click.option("--adjudicator", "adjudicators", multiple=True, metavar="NAME", help="Somebody who settles conflicts.")
 @click.option("--expert", "experts", multiple=True, metavar="NAME", help="Somebody who judges a sample again.")
+@click.option("--manager", "managers", multiple=True, metavar="NAME", help="Somebody who manages and judges nothing.")
 @click.option("--left", multiple=True, metavar="NAME", help="Somebody who has left; what they judged stays.")
 @click.option(
     "--force", is_flag=True, help="Replace files that are there by those named here; edited ones stay, as NAME.1.tsv."
@@ -65,12 +98,17 @@ from kgtrec.formats.output.outputs import update_text
 def command(
     campaign: str,
     names: str | None,
+    descriptions: str | None,
     templates: str | None,
     sources: str | None,
+    link_rules: tuple[str, ...],
+    gold: str | None,
+    gold_share: float | None,
     guidelines: str | None,
     annotators: tuple[str, ...],
     adjudicators: tuple[str, ...],
     experts: tuple[str, ...],
+    managers: tuple[str, ...],
     left: tuple[str, ...],
     force: bool,
 ) -> None:
@@ -84,9 +122,13 @@ def command(
     kgtrec campaign init CAMPAIGN --names names.tsv --annotator ann --annotator bob --adjudicator eve
     kgtrec campaign init CAMPAIGN --annotator cleo --left bob
     kgtrec campaign init CAMPAIGN --templates better.tsv --force
+    kgtrec campaign init CAMPAIGN --links asked --links adjudicator=required
     """
     click.get_current_context().with_resource(campaign_lock(campaign))  # or two that add somebody would lose one
-    pool, folder = read_pool(campaign).pool, Path(campaign)
+    made, folder = read_pool(campaign), Path(campaign)
+    pool = made.pool
+    require_right_settings(campaign, made.settings)
+    settings, links = _with_links(made.settings, link_rules)
     again = is_initialised(campaign)
     if again and not (folder / JUDGEMENTS).exists():
         raise FormatError(
@@ -95,13 +137,17 @@ def command(
             path=folder / JUDGEMENTS,
         )
     before = read_people(folder / PEOPLE) if again else People.none()
-    roles = {ANNOTATOR: annotators, ADJUDICATOR: adjudicators, EXPERT: experts}
-    people, changes = _changed(before, roles, left)
+    roles = {ANNOTATOR: annotators, ADJUDICATOR: adjudicators, EXPERT: experts, MANAGER: managers}
+    people, changes = changed_people(before, roles, left)
+    changes += links
+    if gold_share is not None and gold_share != settings.get("gold_share"):
+        settings["gold_share"] = gold_share
+        changes.append(f"gold is {gold_share:.1%} of each annotator's tasks")
 
     # all that was given is read before anything is written
     writers: dict[str, Callable[[], None]] = {}
     if _is_due(folder / GUIDELINES, guidelines, force=force):
-        text = read_text(guidelines) if guidelines else default_guidelines()
+        text = read_text(guidelines) if guidelines else default_guidelines(rule_for_links(settings, ROLES[ANNOTATOR]))
         writers[GUIDELINES] = partial(update_text, folder / GUIDELINES, text, by=BY)
     if _is_due(folder / TEMPLATES, templates, force=force):
         asked = pool.questions.relations.decode(np.unique(pool.triples.relation)).to_pylist()
@@ -112,13 +158,29 @@ def command(
         if sources is None:
             writers[SOURCES] = partial(write_sources, folder, ())
         else:
+            _refuse_rule(sources)
             read_sources(sources)
             writers[SOURCES] = partial(update_text, folder / SOURCES, read_text(sources), by=BY)  # with its comments
+    own_gold = read_gold(folder / GOLD, pool) if (folder / GOLD).exists() and not gold else Gold.none()
+    if gold and _is_due(folder / GOLD, gold, force=force):
+        own_gold = read_gold(gold, pool)
+        writers[GOLD] = partial(write_gold, folder, own_gold)
+        changes.append(f"{gold}: {counted(len(own_gold), 'gold triple')}")
+    entities = named_entities(pool, own_gold)
     if _is_due(folder / NAMES, names, force=force):
-        known = read_names(names, pool.questions.entities) if names else {}
+        known = read_names(names, entities) if names else {}
         writers[NAMES] = partial(write_names, folder, known)
         if names:
-            changes.append(f"{names}: names of {len(known):,} of the pool's {len(pool.questions.entities):,} entities")
+            changes.append(f"{names}: names of {len(known):,} of the pool's {len(entities):,} entities")
+    else:
+        known = read_names(folder / NAMES, entities)
+    told: dict[str, str] = {}
+    if descriptions and _is_due(folder / DESCRIPTIONS, descriptions, force=force):
+        told = read_descriptions(descriptions, entities)
+        writers[DESCRIPTIONS] = partial(write_descriptions, folder, told)
+        changes.append(f"{descriptions}: descriptions of {len(told):,} of the pool's {len(entities):,} entities")
+    elif (folder / DESCRIPTIONS).exists():
+        told = read_descriptions(folder / DESCRIPTIONS, entities)
 
     # and so is what stays
     if (folder / JUDGEMENTS).exists():
@@ -129,9 +191,9 @@ def command(
     for name, reader in ((TEMPLATES, read_templates), (SOURCES, read_sources)):
         if name not in writers:
             reader(folder / name)
-    if NAMES not in writers:
-        read_names(folder / NAMES, pool.questions.entities)
 
+    if settings != made.settings:
+        write_settings(folder, settings)
     for write in writers.values():
         write()
     if not (folder / ASSIGNMENTS).exists():
@@ -142,13 +204,66 @@ def command(
         writers[PEOPLE]()  # last: it tells that all is there
     for change in changes:
         say(change)
+    if links and GUIDELINES not in writers:
+        say(f"{folder / GUIDELINES} tells annotators which verdicts need a link; edit it if that has changed")
     say(f"{campaign}: " + (f"wrote {', '.join(writers)}" if writers else "nothing to change"))
     progress = track(read_campaign(campaign))
     if annotators and people is not before and progress.step == "judge":
         progress = replace(progress, step="assign")  # all tasks are somebody's, but not that of who has come
     if notes := notes_text(progress):
         say(notes)
+    for what, texts in (("name", known), ("description", told)):
+        if lacking := _lacking(pool, own_gold, texts, what):
+            say(lacking)
     say(next_text(progress, shlex.quote(campaign)))
+
+
+def _with_links(settings: Mapping[str, Any], rules: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """The settings with other rules for links, and what is different, in words.
+
+    Only what was changed is written down, so that "required" in the settings tells that it was not always.
+    """
+    chosen: dict[str, str] = {}
+    for text in rules:
+        role, _, rule = text.rpartition("=")
+        one_of("a rule for --links among", rule, LINKS)
+        if role:
+            one_of("a role for --links among", role, ROLES)
+        if chosen.setdefault(role, rule) != rule:
+            whose = role or "all roles"
+            raise KgtrecError(f"--links: expected one rule for {whose}, found {chosen[role]} and {rule}")
+    if every := chosen.pop("", ""):
+        chosen = dict.fromkeys(ROLES, every) | chosen
+    changed = {name: rule for name, rule in chosen.items() if rule != rule_for_links(settings, name)}
+    if not changed:
+        return dict(settings), []
+    told = {REQUIRED: "Y and N need a link", ASKED: "Y and N may have a link", NOT_ASKED: "no link is asked for"}
+    return {**settings, "links": {**settings.get("links", {}), **changed}}, [
+        f"{name}: {told[rule]}" for name, rule in changed.items()
+    ]
+
+
+def _lacking(pool: Pool, gold: Gold, texts: Mapping[str, str], what: str) -> str:
+    """What to do about gold that can be told from the pool because only the pool's entities have names or the like."""
+    own, others = (
+        set(triples.entities.decode(np.unique(np.concatenate([triples.head, triples.tail]))).to_pylist())
+        for triples in (pool.triples, gold.pool.triples)
+    )
+    lacking = sorted(others - texts.keys())
+    if not lacking or len(own - texts.keys()) > len(own) / 2:
+        return ""
+    return (
+        f"warning: {counted(len(lacking), 'label')} of {GOLD} {'has' if len(lacking) == 1 else 'have'} no {what}, "
+        f"which tells annotators that they are gold: {legible(lacking[0])}; give it with --{what}s FILE --force"
+    )
+
+
+def _refuse_rule(sources: str) -> None:
+    """Tell the option for links to whoever gives a rule for them where a file of hosts belongs."""
+    if sources in LINKS and not Path(sources).exists():
+        raise KgtrecError(
+            f"--sources: expected a file of hosts, found {sources!r}; whether Y and N need a link is --links {sources}"
+        )
 
 
 def _is_due(path: Path, given: str | None, *, force: bool) -> bool:
@@ -158,36 +273,3 @@ def _is_due(path: Path, given: str | None, *, force: bool) -> bool:
     if given is not None and not force:
         raise FormatError(f"is there already, and may have been edited; replace it by {given} with --force", path=path)
     return given is not None
-
-
-def _changed(people: People, named: dict[int, tuple[str, ...]], left: tuple[str, ...]) -> tuple[People, list[str]]:
-    """The people with some more, and without those who have left; and what is different, in words.
-
-    The same object where nothing is.
-    """
-    rows = {
-        (people.names[person], int(role)): bool(active)
-        for person, role, active in zip(people.person, people.role, people.is_active, strict=True)
-    }
-    before, changes = dict(rows), []
-    for role, names in named.items():
-        for name in names:
-            if name != " ".join(name.split()) or not name.isprintable() or not name:
-                raise KgtrecError(f"expected a name without white space around it, of one line, got {name!r}")
-            if not rows.get((name, role), False):
-                changes.append(f"{name} is {'back as' if (name, role) in rows else 'now'} {ROLES[role]}")
-            rows[name, role] = True
-    everybody = {name for name, _ in rows}
-    for name in left:
-        if name not in everybody:
-            raise KgtrecError(f"--left: expected somebody of {PEOPLE}, got {name!r}{nearest(name, everybody)}")
-        if any(name in names for names in named.values()):
-            raise KgtrecError(f"expected {name!r} either to take part or to have left, got both")
-        for key in [key for key in rows if key[0] == name and rows[key]]:
-            rows[key] = False
-            changes.append(f"{name} has left as {ROLES[key[1]]}")
-    if rows == before:
-        return people, changes
-    names_of, person = Vocabulary.encoding([name for name, _ in rows])
-    role_of = np.array([role for _, role in rows], np.int8)
-    return People(names_of, person, role_of, np.array(list(rows.values()), np.bool_)), changes

@@ -32,6 +32,12 @@ def notes_text(progress: CampaignProgress) -> str:
     return "\n".join(notes)
 
 
+def managers_text(progress: CampaignProgress) -> str:
+    """Who manages the campaign; empty where nobody does."""
+    named = ", ".join(map(legible, progress.managers))
+    return f"managed by {named}" if named else ""
+
+
 def work_text(triples: int, per_triple: int) -> str:
     """How much there is for people to judge.
 

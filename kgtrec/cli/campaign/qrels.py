@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from kgtrec.campaign.qrels import LEVELS
 from kgtrec.cli.common import say
 from kgtrec.cli.options import at_least
-from kgtrec.errors import CollectionError, KgtrecError, naming
+from kgtrec.errors import CollectionError, naming
 
 if TYPE_CHECKING:
     from kgtrec.data.campaign import Campaign
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
 def command(
     campaign: str,
     out: str,
-    level: str,
+    level: Literal["question", "triple"],
     folder: str | None,
     known: tuple[str, ...],
     topics: str | None,
@@ -82,18 +81,9 @@ def command(
     kgtrec campaign qrels CAMPAIGN --level triple --topics topics.tsv --out triple-level
     kgtrec evaluate qrels/qrels.depth5.txt ranks/*.run.gz -m nDCG@20 -m Judged@10
     """
-    from kgtrec.campaign.decide import decisions_of
-    from kgtrec.campaign.qrels import (
-        deepest_rank,
-        of_topics,
-        question_level,
-        report_qrels,
-        triple_level,
-        with_judgements,
-    )
-    from kgtrec.campaign.readme import readme_text
+    from kgtrec.campaign.publish import publication_of
     from kgtrec.formats.campaign.folder import read_campaign
-    from kgtrec.formats.trec.qrels_folders import require_writable, write_qrels_folder
+    from kgtrec.formats.trec.qrels_folders import require_writable
     from kgtrec.report.show import shown
 
     require_writable(out, force=force)
@@ -102,57 +92,29 @@ def command(
     if topics and (folder is not None or level != "triple"):
         raise click.UsageError("--topics is for new questions without a collection: --level triple, no --collection")
     read = read_campaign(campaign)
-    pool, known_answers = read.pool, read.known_answers
-    decisions = decisions_of(read)
     base = None
     if folder is not None:
         from kgtrec.cli.systems import read_questions
 
         base = read_questions(folder)
         _tell_fingerprint(read, folder, base)
-    if depth is not None:
-        depth = min(depth, deepest_rank(pool))  # below the pool there is nothing, and no file for it either
-    deepest = deepest_rank(pool) if depth is None else depth
-    depths = range(deepest + 1)
-    collection = named = None
-    if level == "triple":
-        named = _named(topics, pool.questions) if topics else None if base is None else base.questions
-        each = [triple_level(pool, known_answers, decisions, at, named=named) for at in depths]
-        questions, by_depth = each[-1][0], [qrels for _, qrels in each]
-        if base is not None:
-            collection = of_topics(base, questions, by_depth[-1], _known_triples(known))
-    elif base is not None:
-        questions = base.questions
-        by_depth = [with_judgements(base, pool, decisions, at).qrels for at in depths]
-        collection = with_judgements(base, pool, decisions, depth)
-    else:
-        questions = pool.questions
-        by_depth = [question_level(pool, known_answers, decisions, at) for at in depths]
-    if len(by_depth[-1]) == 0:
-        raise KgtrecError(f"{campaign}: nothing is judged and nothing was known before, so there are no qrels yet")
-    report = report_qrels(pool, known_answers, read.automatic, decisions, depth, level=level)
-    text = shown(report, "table")
-    write_qrels_folder(
-        out,
-        questions,
-        by_depth,
-        readme=readme_text(report, read.settings, len(pool.runs), _people(read), is_collection=base is not None),
-        report_text=text,
-        report={"collection": _whose(read, collection, named)} | report.to_dict(),
-        collection=collection,
-        command={"name": "campaign qrels", "level": level, "depth": deepest, "pool": read.settings.get("files", {})},
-        force=force,
-    )
+    named = _named(topics, read.pool.questions) if topics else None
+    further = _known_triples(known)
+    with naming(campaign):
+        made = publication_of(read, level=level, depth=depth, base=base, named=named, known=further)
+    text = shown(made.report, "table")
+    made.write(out, text, force=force)
     click.echo(text, nl=False)
-    if unjudged := sum(report.unjudged.values()):
-        say(f"note: {unjudged:,} of {len(pool):,} pooled triples are not settled; kgtrec campaign status tells more")
+    if unjudged := sum(made.report.unjudged.values()):
+        n = len(read.pool)
+        say(f"note: {unjudged:,} of {n:,} pooled triples are not settled; kgtrec campaign status tells more")
     if level == "triple" and base is not None and not known:
         say(
             "note: the collection knows valid triples of its own questions only; name the valid file with --known, or "
             "some of its answers may stay among the candidates of new questions"
         )
     say(f"wrote {out}")
-    say(_next(out, is_new=collection is not None and level == "triple"))
+    say(_next(out, is_new=made.collection is not None and level == "triple"))
 
 
 def _next(out: str, *, is_new: bool) -> str:
@@ -164,14 +126,6 @@ def _next(out: str, *, is_new: bool) -> str:
         f"next: kgtrec evaluate {qrels} RUNS -m nDCG@20 -m AP@20 -m Judged@10, or to make answer ranks for it\n"
         f"      kgtrec rank COLLECTION SCORES --judged {qrels} --out RANKS"
     )
-
-
-def _whose(read: Campaign, collection: Collection | None, named: Questions | None) -> str:
-    """The fingerprint of the collection that the question ids are of; "" where nobody knows whose some are."""
-    if collection is not None:
-        return collection.fingerprint
-    is_own = named is None or bool((named.ids.encode(read.pool.questions.ids.labels) >= 0).all())
-    return read.known_answers.collection if is_own else ""  # a new id such as head-new0 is in no run
 
 
 def _named(path: str, pooled: Questions) -> Questions:
@@ -213,14 +167,3 @@ def _known_triples(paths: tuple[str, ...]) -> Triples | None:
         for name, vocabulary in (("head", "entities"), ("relation", "relations"), ("tail", "entities"))
     ]
     return Triples.of_columns(*columns)
-
-
-def _people(read: Campaign) -> Mapping[str, Any]:
-    """How many people have judged in each role."""
-    import numpy as np
-
-    from kgtrec.data.judgements import ROLES
-
-    said = read.judgements
-    counts = {name: len(np.unique(said.annotator[said.role == code])) for code, name in enumerate(ROLES)}
-    return {name: count for name, count in counts.items() if count}

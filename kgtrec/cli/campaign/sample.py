@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kgtrec.cli.campaign.handing_out import form_out, write_out
 from kgtrec.cli.common import say
 from kgtrec.cli.options import SEED, SHARE, at_least
 from kgtrec.cli.output import form_of, output_options, show
@@ -27,7 +28,8 @@ TABLES = ("statistics", "labels")
 @click.option("--report", is_flag=True, help="Tell how good the labels are by what experts said of the sample.")
 @click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the report's intervals.")
 @output_options(
-    TABLES, "File of tasks to write, .csv or .jsonl; with --report, file to write instead of standard output."
+    TABLES,
+    "File of tasks to write: .csv, .xlsx, .jsonl or .html; with --report, file to write instead of standard output.",
 )
 def command(
     campaign: str,
@@ -81,17 +83,14 @@ def _draw(
 ) -> None:
     import numpy as np
 
-    from kgtrec.campaign.decide import decisions_of
-    from kgtrec.campaign.expert_sample import draw_sample, has_judged
+    from kgtrec.campaign.decide import decisions_of, judged_in_another_role
+    from kgtrec.campaign.expert_sample import draw_sample
     from kgtrec.campaign.tasks import phrase_tasks
-    from kgtrec.data.judgements import EXPERT, NO, YES
+    from kgtrec.data.judgements import EXPERT, NO, ROLES, YES
     from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample, write_expert_sample
-    from kgtrec.formats.campaign.tasks import form_of_tasks, write_tasks
     from kgtrec.formats.output.folders import EXPERT_SAMPLE
-    from kgtrec.formats.output.outputs import require_file
 
-    form_of_tasks(out)
-    require_file(out)
+    form = form_out(out, person=expert, option="--expert")
     people = read.people
     experts = people.names.decode(people.person[people.role == EXPERT]).to_pylist()
     if expert is not None and expert not in experts:
@@ -118,7 +117,7 @@ def _draw(
             )
     rows = sample.triple.astype(np.intp)
     if expert is not None:
-        rows = rows[~has_judged(read.judgements, expert, rows)]
+        rows = rows[~judged_in_another_role(read.judgements, expert, rows, role=EXPERT)]
         if own := len(sample) - len(rows):
             say(
                 f"left out {counted(own, 'triple')} of the sample, on which {expert} has judged as annotator or "
@@ -126,8 +125,8 @@ def _draw(
             )
         if not len(rows):
             raise KgtrecError(f"expected an expert who has not judged all triples of the sample, found {expert!r}")
-    tasks = phrase_tasks(read, rows, [(expert,) if expert is not None else ()] * len(rows))
-    write_tasks(out, tasks)
+    tasks = phrase_tasks(read, rows, [(expert,) if expert is not None else ()] * len(rows), role=ROLES[EXPERT])
+    write_out(campaign, read, tasks, out, form, person=expert, role=ROLES[EXPERT])
     write_expert_sample(campaign, read.pool, sample)
     of, drawn = sample.population, sample.drawn
     say(f"{out}: {len(tasks):,} tasks, {drawn[YES]:,} of {of[YES]:,} labels Y and {drawn[NO]:,} of {of[NO]:,} labels N")

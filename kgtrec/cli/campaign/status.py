@@ -7,16 +7,16 @@ import shlex
 import click
 
 from kgtrec.campaign.track import track
-from kgtrec.cli.campaign.next_steps import next_text, notes_text
+from kgtrec.cli.campaign.next_steps import managers_text, next_text, notes_text
 from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.formats.campaign.folder import read_campaign
 
-TABLES = ("states", "relations", "annotators")
+TABLES = ("states", "relations", "annotators", "sides")
 
 
 @click.command(name="status")
 @click.argument("campaign", type=click.Path())
-@click.option("--per", type=click.Choice(("relation",)), help="Tell the states for each relation too.")
+@click.option("--per", type=click.Choice(("relation", "side")), help="Tell the states for each relation, or side, too.")
 @output_options(TABLES)
 def command(campaign: str, per: str | None, form: str | None, part: str | None, out: str | None) -> None:
     """Tell how far CAMPAIGN is, and what to do next.
@@ -24,7 +24,7 @@ def command(campaign: str, per: str | None, form: str | None, part: str | None, 
     Of its triples: automatic (judged N by a rule), open (fewer annotators have judged it than should), agreed,
     conflict (the annotators disagree), doubted (one of them is unsure), adjudicated, undecidable (the adjudicator is
     unsure); Y and N are those that are settled. Of each annotator: tasks assigned, judged and still to do, and which
-    verdicts they gave how often.
+    verdicts they gave how often. A triple counts for the side, head or tail, that its question asks for.
 
     \b
     kgtrec campaign status CAMPAIGN
@@ -32,10 +32,10 @@ def command(campaign: str, per: str | None, form: str | None, part: str | None, 
     """
     form = form_of(out, form)
     progress = track(read_campaign(campaign))
-    states = TABLES[1:2] if per else TABLES[:1]
-    people = TABLES[2:] if progress.annotators and form in ("table", "latex") else ()
-    whole = None if form == "json" else (*states, *people)
+    states = {None: "states", "relation": "relations", "side": "sides"}[per]
+    people = ("annotators",) if progress.annotators and form in ("table", "latex") else ()
+    whole = None if form == "json" else (states, *people)
     show(progress, form, out, (part,) if part else whole)
     if form == "table":
-        told = notes_text(progress), next_text(progress, shlex.quote(campaign))
+        told = managers_text(progress), notes_text(progress), next_text(progress, shlex.quote(campaign))
         click.echo("".join(f"\n{text}\n" for text in told if text), nl=False)

@@ -16,7 +16,7 @@ from kgtrec.errors import KgtrecError, counted
 if TYPE_CHECKING:
     from kgtrec.campaign.verdict_rules import Refusal
 
-FORMATS = ("auto", "csv", "jsonl", "label-studio")
+FORMATS = ("auto", "csv", "xlsx", "jsonl", "label-studio")
 _NAMED = 3  # places of rows that were begun
 
 
@@ -30,7 +30,7 @@ def storing_options(command: Callable[..., None]) -> Callable[..., None]:
             default="auto",
             show_default=True,
             help="Form of the files; auto goes by the suffix: .csv, .tsv or .txt (commas, "
-            "semicolons or tabs), .jsonl, or .json of Label Studio.",
+            "semicolons or tabs), .xlsx, .jsonl, or .json of Label Studio.",
         ),
         click.option("--person", metavar="NAME", help="Who judged. Default: the annotator whom each row names."),
         click.option(
@@ -100,7 +100,7 @@ def take_in(
 
 def read_returned(path: str, *, role: str, form: str, person: str | None, user_map: str | None) -> Returned:
     """What was filled in, in a file of any of ``FORMATS``."""
-    from kgtrec.formats.campaign.tasks import read_tasks, read_tasks_csv, read_tasks_jsonl
+    from kgtrec.formats.campaign.tasks import read_tasks, read_tasks_csv, read_tasks_jsonl, read_tasks_xlsx
     from kgtrec.formats.files import suffixes
 
     if form == "auto" and suffixes(path)[0] == ".json":
@@ -113,7 +113,12 @@ def read_returned(path: str, *, role: str, form: str, person: str | None, user_m
         from kgtrec.formats.campaign.label_studio import read_label_studio, read_users
 
         return read_label_studio(path, read_users(user_map), role=role)
-    readers: dict[str, Any] = {"csv": read_tasks_csv, "jsonl": read_tasks_jsonl, "auto": read_tasks}
+    readers: dict[str, Any] = {
+        "csv": read_tasks_csv,
+        "xlsx": read_tasks_xlsx,
+        "jsonl": read_tasks_jsonl,
+        "auto": read_tasks,
+    }
     found: Returned = readers[form](path, person=person, role=role)
     return found
 

@@ -7,11 +7,11 @@ import click
 from kgtrec.cli import LazyGroup
 
 COMMANDS = {
-    "correlate": "Tell how far two label sets rank the systems alike.",
-    "sparsity": "Tell what sparse labels do to the ranking of the systems, measure by measure.",
-    "stability": "Tell how the ranking of the systems holds on ever smaller test sets.",
-    "power": "Tell how many pairs of systems a measure can tell apart.",
-    "compare": "Set two systems side by side, down to the questions that differ most.",
+    "correlate": "Correlate the rankings of the systems under two label sets.",
+    "sparsity": "Show how sparse labels change the ranking of the systems, for each measure.",
+    "stability": "Show how the ranking of the systems changes on smaller test sets.",
+    "power": "Count the pairs of systems that a measure distinguishes.",
+    "compare": "Compare two systems, down to the questions that differ most.",
 }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.inputs import holds_ranks_of, read_folder, read_judgements, read_systems, refuse_twice
+from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, refuse_twice
 from kgtrec.cli.options import (
     SHARE,
     at_least,
@@ -21,6 +21,7 @@ from kgtrec.cli.options import (
 )
 from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.errors import KgtrecError
+from kgtrec.formats.parquet import holds_ranks
 
 if TYPE_CHECKING:
     from kgtrec.evaluation.evaluate import Missing
@@ -39,9 +40,11 @@ TABLES = ("measures", "side", "category", "relation", "questions")
 @click.option("--relations", type=at_least(0), default=10, show_default=True, help="How many relations to show.")
 @click.option("--names", type=click.Path(), help="File of entity TAB name, to show names instead of labels.")
 @collection_option("that tells sides, relations and categories, if QRELS is a file.")
-@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the bootstrap intervals.")
+@click.option(
+    "--confidence", type=SHARE, default=0.95, show_default=True, help="Confidence of the bootstrap intervals."
+)
 @click.option("--resamples", type=samples(2), default=1000, show_default=True, help="Bootstrap samples.")
-@seed_option("Of the samples.")
+@seed_option("Random seed of the samples.")
 @ties_option
 @missing_option
 @mixed_option
@@ -67,7 +70,7 @@ def command(
     part: str | None,
     out: str | None,
 ) -> None:
-    """Set two systems, FIRST and SECOND (answer ranks or runs), side by side on QRELS (a file or a collection).
+    """Compare two systems, FIRST and SECOND (answer ranks or runs), on QRELS (a file or a collection).
 
     One page: for every measure the difference, its bootstrap interval (over resampled questions), p-values of paired
     t-tests, over items and clustered by question, and on how many items either system is better; then sides, categories
@@ -84,15 +87,15 @@ def command(
 
     form = form_of(out, form)
     refuse_twice(qrels, (first, second))
-    holds_ranks = [holds_ranks_of(path) for path in (first, second)]
+    are_ranks = [holds_ranks(path) for path in (first, second)]
     judgements = read_judgements(qrels)
     topics = read_folder(folder) if folder else None
-    one, other = read_systems((first, second), holds_ranks)
+    one, other = read_systems((first, second), are_ranks)
     found = compare(
         judgements,
         one,
         other,
-        measures or default_measures(ranks=all(holds_ranks)),
+        measures or default_measures(ranks=all(are_ranks)),
         collection=topics,
         by=by,
         top=top,
@@ -106,12 +109,14 @@ def command(
         relations=relations,
     )
     if part is not None and part not in [table.key for table in found.tables()]:
-        raise KgtrecError(f"--table {part} needs the questions' topics, and qrels alone have none: give --collection")
+        raise KgtrecError(
+            f"expected --collection together with --table {part}, found none; qrels do not have the topics it needs"
+        )
     show(found, form, out, (part,) if part else None if form in ("table", "json") else TABLES[:1])
 
 
 def _names(path: str | None, judgements: object, topics: object) -> dict[str, str]:
-    """What people call the entities of the collection, or of the qrels where there is none."""
+    """Display names of the entities of the collection, or of the qrels if there is no collection."""
     if path is None:
         return {}
     from kgtrec.data.collection import Collection

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     "--coefficient",
     "coefficients",
     choices=COEFFICIENTS,
-    help="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: all.",
+    about="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: all.",
 )
 @click.option("--persistence", type=SHARE, default=0.9, show_default=True, help="RBO's p.")
 @click.option(
@@ -118,12 +118,12 @@ def command(
     form: str | None,
     out: str | None,
 ) -> None:
-    """Tell how far two label sets, FIRST and SECOND, rank the systems alike; each is a table of scores, or qrels.
+    """Correlate the rankings of the systems under two label sets, FIRST and SECOND: tables of scores, or qrels.
 
     A table of scores is CSV with a column System and one for each measure, or what kgtrec evaluate --format csv writes;
     standard input (-) is one. Qrels are a file or a collection, and need --systems, the systems' runs or answer ranks;
     --second-systems may name other files of the same systems for SECOND. Without SECOND, the measures of FIRST are
-    compared with each other. docs/correlation.md tells what the coefficients say.
+    compared with each other. docs/correlation.md explains the coefficients.
 
     \b
     kgtrec meta correlate S/evaluation.csv SC/evaluation.csv -m micro.MRR -m macro.Hits@10
@@ -138,7 +138,7 @@ def command(
     _refuse(labels, against, names, wants_swaps=wants_swaps)
     asked = list(measures) or None
     if systems and all(_is_table(path) for path in labels):
-        raise KgtrecError(f"expected no systems beside tables of scores, found {systems[0]}")
+        raise KgtrecError(f"expected no systems together with tables of scores, found {systems[0]}")
     own = files_of(systems)
     sources = [own, files_of(second_systems) if second_systems else own]
     found = [
@@ -151,7 +151,7 @@ def command(
     from kgtrec.meta.correlation import between_measures, correlate, swaps
 
     if wants_swaps:
-        swapped = swaps(found[0], found[1], asked, names=(called[0], called[1]), better=better, alpha=alpha)
+        swapped = swaps(found[0], found[1], measures=asked, names=(called[0], called[1]), better=better, alpha=alpha)
         show(swapped, form, out, None if form == "table" else ("swaps",))
         return
     options: dict[str, Any] = {
@@ -164,13 +164,13 @@ def command(
     chosen = coefficients or COEFFICIENTS
     if len(found) == 2:
         both = (called[0], called[1])
-        show(correlate(found[0], found[1], asked, chosen, names=both, paired=not unpaired, **options), form, out)
+        show(correlate(found[0], found[1], None, asked, chosen, names=both, paired=not unpaired, **options), form, out)
     else:
-        show(between_measures(found[0], asked, chosen, name=called[0], **options), form, out)
+        show(between_measures(found[0], None, asked, chosen, name=called[0], **options), form, out)
 
 
 def _holds_systems(path: str) -> bool:
-    """Whether a file is a run or answer ranks, or a folder has such; to refuse it by what it is."""
+    """Whether a file is a run or answer ranks, or a folder has such files."""
     from kgtrec.formats.output.folders import MANIFEST
     from kgtrec.formats.sniff import sniff
 
@@ -182,7 +182,7 @@ def _holds_systems(path: str) -> bool:
 
 
 def _is_table(path: str) -> bool:
-    """Whether a file is a table of scores, whose first line names the columns; what has no name has to be one."""
+    """Whether a file is a table of scores, with the names of columns in its first line; standard input must be one."""
     if path == "-":
         return True
     from kgtrec.formats.score_tables import looks_like_table
@@ -193,20 +193,22 @@ def _is_table(path: str) -> bool:
 def _refuse(labels: Sequence[str], against: str | None, names: Sequence[str], *, wants_swaps: bool) -> None:
     if wrong := next((path for path in labels if _holds_systems(path)), ""):
         raise KgtrecError(
-            f"expected label sets, FIRST and SECOND, found {wrong}, which holds systems; give each of them, or their "
-            "folder, with --systems"
+            f"expected label sets as FIRST and SECOND, found systems: {wrong}; give systems, or their folder, with "
+            "--systems"
         )
     if len(labels) > 2:
         raise KgtrecError(
-            f"expected FIRST and SECOND, found a third label set, {labels[2]}; kgtrec meta sparsity holds several "
-            "against one"
+            f"expected FIRST and SECOND, found a third label set, {labels[2]}; kgtrec meta sparsity compares several "
+            "label sets with one"
         )
     if labels.count("-") > 1:
         raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
     if against is not None and len(labels) > 1:
-        raise KgtrecError(f"--against compares FIRST with itself: expected no second label set, found {labels[1]}")
+        raise KgtrecError(
+            f"expected no second label set together with --against, which compares rows of FIRST, found {labels[1]}"
+        )
     if wants_swaps and against is None and len(labels) < 2:
-        raise KgtrecError("--swaps is about two label sets: expected SECOND, found none")
+        raise KgtrecError("expected SECOND together with --swaps, which compares two label sets, found none")
     if len(names) > 2:
         raise KgtrecError(f"expected a --name for FIRST and one for SECOND, found {len(names)}")
 
@@ -221,7 +223,7 @@ def _labelled(
     seed: int,
     mixed: bool,
 ) -> ScoreTable | Mapping[str, ItemScores]:
-    """A table of scores, or what the systems score on each item under qrels."""
+    """A table of scores, or the scores of the systems on each item under qrels."""
     if _is_table(path) or (not systems and suffixes(path)[0] == ".csv"):
         from kgtrec.formats.score_tables import read_score_table
 

@@ -36,7 +36,9 @@ TABLES = ("measures", "pairs")
 @click.argument("qrels", type=click.Path())
 @click.argument("systems", nargs=-1, required=True, type=click.Path())
 @measure_option("Measure to test; may be repeated, or hold several. Default: those of kgtrec evaluate.")
-@choices_option("--test", "tests", choices=POWER_TESTS, help="Test to make; may be repeated. Default: t and clustered.")
+@choices_option(
+    "--test", "tests", choices=POWER_TESTS, about="Test to make; may be repeated. Default: t and clustered."
+)
 @click.option("--alpha", type=SHARE, default=0.05, show_default=True, help="Level below which p counts as significant.")
 @click.option(
     "--resamples",
@@ -80,7 +82,7 @@ def command(
     part: str | None,
     out: str | None,
 ) -> None:
-    """Tell how many pairs of SYSTEMS (answer ranks, runs, or folders of them) each measure can tell apart.
+    """Count the pairs of SYSTEMS (answer ranks, runs, or folders of them) that each measure distinguishes.
 
     For every measure all pairs of systems are tested on QRELS (a file or a collection): paired t-tests over answers
     (micro) or questions, the same with errors clustered by question, the paired bootstrap (ASL), or the randomised
@@ -100,7 +102,7 @@ def command(
     form = form_of(out, form)
     systems, holds_ranks = systems_of(qrels, systems)
     if len(systems) < 2:
-        raise KgtrecError(f"expected at least two systems to tell apart, found {len(systems)}: {', '.join(systems)}")
+        raise KgtrecError(f"expected at least two systems to distinguish, found {len(systems)}: {', '.join(systems)}")
     judgements = read_judgements(qrels)
     scores = item_scores(
         judgements,

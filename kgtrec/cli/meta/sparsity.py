@@ -44,14 +44,14 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     help="Run, answer ranks, or a folder of them, to score under every label set; may be repeated.",
 )
 @measure_option("Measure; may be repeated, or hold several. Default: all of the tables, or those of kgtrec evaluate.")
-@click.option("--reference", metavar="NAME", help="Label set that the others are held against. Default: the first.")
+@click.option("--reference", metavar="NAME", help="Label set that the others are compared with. Default: the first.")
 @click.option(
     "--by",
     metavar="COLUMN",
     help="Key column of one table of scores that tells its label sets apart. Default: its depth, or its only key.",
 )
 @choices_option(
-    "--per", choices=PER, help="Rank the systems on each part of the questions apart; side may stand beside another."
+    "--per", choices=PER, about="Rank the systems on each part of the questions apart; side may stand beside another."
 )
 @click.option(
     "--relations",
@@ -63,7 +63,7 @@ _BY_DEPTH = re.compile(r"qrels\.depth(\d+)\.txt")
     "--coefficient",
     "coefficients",
     choices=COEFFICIENTS,
-    help="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: tau.",
+    about="Kendall's tau-b, tau_AP, Spearman's rho, rank-biased overlap; may be repeated. Default: tau.",
 )
 @direction_options
 @ties_option
@@ -91,7 +91,7 @@ def command(
     form: str | None,
     out: str | None,
 ) -> None:
-    """Tell what sparse LABELS do to the ranking of the systems, measure by measure.
+    """Show how sparse LABELS change the ranking of the systems, for each measure.
 
     LABELS are qrels, files or folders, the sparsest first, with --systems to score under each; a folder that kgtrec
     campaign qrels wrote stands for its qrels of every depth. Or they are tables of scores: one with a key column such
@@ -112,13 +112,13 @@ def command(
     tables: ScoreTable | list[ScoreTable]
     if systems:
         if by is not None:
-            raise KgtrecError("--by is about tables of scores: expected one, found qrels and systems")
+            raise KgtrecError("expected a table of scores together with --by, found qrels and systems")
         tables = _scored(labels, systems, asked, per, relations, folder, ties, missing, seed, mixed)
         by = "labels"
     else:
         for option, value in (("--per", per), ("--relations", relations), ("--collection", folder), ("--ties", ties)):
             if value:
-                raise KgtrecError(f"{option} is about qrels: expected --systems to score, found none")
+                raise KgtrecError(f"expected qrels and --systems together with {option}, found no systems")
         tables = _tables(labels, by)
     found = sparsity(tables, asked, by=by, reference=reference, coefficients=coefficients or "tau", better=better)
     show(found, form, out)
@@ -137,7 +137,7 @@ def _tables(paths: Sequence[str], by: str | None) -> ScoreTable | list[ScoreTabl
     names = _distinct([Path(path).stem for path in paths], paths)
     tables = [read_score_table(path, keys=keys, name=name) for path, name in zip(paths, names, strict=True)]
     if len(tables) > 1 and by is not None:
-        raise KgtrecError(f"--by tells the label sets of one table apart, found {len(tables)} tables")
+        raise KgtrecError(f"expected a single table of scores together with --by, found {len(tables)} tables")
     return tables[0] if len(tables) == 1 else tables
 
 
@@ -182,7 +182,7 @@ def _scored(
 
 
 def _by_depth(path: str) -> list[str]:
-    """The qrels of every depth of a folder that has such, the shallowest first; all else as it is."""
+    """Folders with qrels by depth become the qrels of every depth, shallowest first; other paths do not change."""
     if not Path(path).is_dir():
         return [path]
     found = [(int(match[1]), str(file)) for file in Path(path).iterdir() if (match := _BY_DEPTH.fullmatch(file.name))]

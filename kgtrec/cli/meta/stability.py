@@ -43,7 +43,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
             )
         except ValueError:
             raise click.BadParameter(
-                f"expected numbers of triples, shares such as 0.05, or percentages such as 5%, got {part!r}"
+                f"expected numbers of triples, shares such as 0.05, or percentages such as 5%, found {part!r}"
             ) from None
     return sizes
 
@@ -59,7 +59,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
     help='Sizes of the subsamples, such as "1% 5% 50%" or "100 1000" triples. Default: 1%, 5%, 10%, ..., 95%.',
 )
 @click.option("--repeats", type=samples(1), default=50, show_default=True, help="Subsamples of each size.")
-@seed_option("Of the subsamples.")
+@seed_option("Random seed of the subsamples.")
 @click.option(
     "--micro",
     type=click.Choice(MICRO_READINGS),
@@ -111,7 +111,7 @@ def command(
     part: str | None,
     out: str | None,
 ) -> None:
-    """Tell how far the ranking of SYSTEMS holds when only some of the test triples of QRELS are known.
+    """Show how the ranking of SYSTEMS changes when only some of the test triples of QRELS are known.
 
     Random subsamples of many sizes, each drawn many times: how the systems are ranked on each, against how all test
     triples rank them. SYSTEMS are answer ranks or runs, or folders of them; QRELS is a collection, or a file with

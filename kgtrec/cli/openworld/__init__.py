@@ -7,15 +7,15 @@ import click
 from kgtrec.cli import LazyGroup
 
 COMMANDS = {
-    "world": "Make a family tree of which everything is known, as a collection.",
+    "world": "Make a collection from a family tree whose facts are all known.",
     "curve": "Score systems on sparse labels of many densities against complete ones.",
-    "estimate": "Estimate how many true answers lack a label, and what scores are worth.",
+    "estimate": "Estimate how many true answers lack a label, and the scores without this lack.",
 }
 
 
 @click.group(name="openworld", cls=LazyGroup, package="kgtrec.cli.openworld", commands_of=COMMANDS)
 def command() -> None:
-    """Tell what missing facts do to a measure.
+    """Show the effect of missing facts on measures.
 
     \b
     kgtrec openworld world --people 6004 --out W

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kgtrec.cli.common import progress, say
-from kgtrec.cli.inputs import files_of, holds_ranks_of, refuse_twice
+from kgtrec.cli.inputs import files_of, refuse_twice
 from kgtrec.cli.options import (
     COUNT,
     MOST_DRAWS,
@@ -22,6 +22,7 @@ from kgtrec.cli.systems import read_questions
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.output.outputs import require_folder, write_text, writing_folder
+from kgtrec.formats.parquet import holds_ranks
 from kgtrec.openworld.curve import CURVE_TABLES, DENSITIES
 
 _BY = "openworld curve"  # what writes the folder
@@ -31,7 +32,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
     try:
         return [float(part) for part in listed(value)]
     except ValueError:
-        raise click.BadParameter(f"expected numbers, such as 0.1 0.5 0.9, got {value!r}") from None
+        raise click.BadParameter(f"expected numbers, such as 0.1 0.5 0.9, found {value!r}") from None
 
 
 @click.command(name="curve")
@@ -55,9 +56,11 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
     show_default=True,
     callback=_numbers,
     metavar="NUMBERS",
-    help="Between an answer's being missing and its being found; 0: missing at random.",
+    help="Correlations between missing and found answers; 0: missing at random.",
 )
-@click.option("--reference", help="System whose finds missing labels are correlated with. Default: the strongest.")
+@click.option(
+    "--reference", help="System whose found answers missing labels are correlated with. Default: the strongest."
+)
 @click.option(
     "--repeats",
     "--draws",
@@ -65,7 +68,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
     type=Whole(1, MOST_DRAWS),
     default=1,
     show_default=True,
-    help="Sets of labels of each density.",
+    help="Sets of labels per density.",
 )
 @click.option(
     "--found-at",
@@ -77,7 +80,7 @@ def _numbers(_: click.Context, __: click.Parameter, value: str) -> list[float]:
 @ties_option
 @mixed_option
 @trust_ids_option
-@seed_option("Of the labels.")
+@seed_option("Random seed of the labels.")
 @output_options(
     CURVE_TABLES, is_folder=True, out="Folder for report.html, figures, and tables as CSV, beside what is printed."
 )
@@ -97,7 +100,7 @@ def command(
     part: str | None,
     out: str | None,
 ) -> None:
-    """Score SYSTEMS when only some of the answers of COLLECTION are labelled, against all of them.
+    """Score SYSTEMS with labels for only some of the answers of COLLECTION, and compare with complete labels.
 
     COLLECTION knows all that is true, as that of kgtrec openworld world does. SYSTEMS are answer ranks, or folders of
     them; NAME@NUMBER is a checkpoint of NAME. Missing answers stay in the lists as candidates. Prints how many pairs of
@@ -119,9 +122,9 @@ def command(
     paths = files_of(systems)
     refuse_twice(collection, paths)
     complete = read_questions(collection)
-    if run := next((path for path in paths if not holds_ranks_of(path)), None):
+    if run := next((path for path in paths if not holds_ranks(path)), None):
         raise KgtrecError(
-            f"{run}: expected answer ranks (NAME.ranks.parquet of kgtrec rank); a run does not tell all ranks"
+            f"{run}: expected answer ranks (NAME.ranks.parquet of kgtrec rank); a run does not have all ranks"
         )
     ranks = [read_answer_ranks(path) for path in paths]
     total = len(ranks) * len(densities) * len(correlations) * draws

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtrec.data.questions import Questions
 
 TABLES = ("missing", "scores", "separations")
-_DEPTH = 10  # of a pool that nothing is known of
+_DEPTH = 10  # of a pool whose depth is not recorded
 
 
 @click.command(name="estimate")
@@ -38,10 +38,10 @@ _DEPTH = 10  # of a pool that nothing is known of
     "--known",
     type=click.Path(),
     metavar="QRELS",
-    help="Answers known to be true otherwise, such as the whole test set that labels were sampled from.",
+    help="Answers known to be true from another source, such as the whole test set from which labels were sampled.",
 )
 @click.option(
-    "--truth", type=click.Path(), metavar="QRELS", help="All that is true, where that is known, to hold against."
+    "--truth", type=click.Path(), metavar="QRELS", help="All true answers, if they are known, for comparison."
 )
 @measure_option("Measure to estimate; may be repeated, or hold several. Default: micro.MRR and micro.Hits@10.")
 @click.option(
@@ -50,7 +50,9 @@ _DEPTH = 10  # of a pool that nothing is known of
     help="Rank to which the systems were pooled. Default: the deepest of the campaign's pool; 10 with qrels.",
 )
 @click.option(
-    "--method", type=click.Choice(METHODS), help="Whose beta the theory takes. Default: labels, if enough tell of it."
+    "--method",
+    type=click.Choice(METHODS),
+    help="Method whose beta the theory uses. Default: labels, if there are enough pairs of labels.",
 )
 @click.option("--top", type=COUNT, default=5, show_default=True, help="How many systems to separate.")
 @click.option(
@@ -59,9 +61,9 @@ _DEPTH = 10  # of a pool that nothing is known of
     type=Real(0, 0.5, min_open=True, max_open=True),
     default=0.05,
     show_default=True,
-    help="Probability of a wrong order that is accepted.",
+    help="Accepted probability of a wrong order.",
 )
-@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Confidence of the intervals.")
 @mixed_option
 @trust_ids_option
 @output_options(TABLES)
@@ -82,7 +84,7 @@ def command(
     part: str | None,
     out: str | None,
 ) -> None:
-    """Estimate how many true answers lack a label, out of CAMPAIGN or judged QRELS and the SYSTEMS that were pooled.
+    """Estimate how many true answers lack a label, from CAMPAIGN or judged QRELS and the SYSTEMS that were pooled.
 
     Puts three estimates side by side: what was found; what systems that find independently would leave (Chao); and
     what labels say that are a random sample of what is true. Then what each system's score is worth: on the labels
@@ -124,14 +126,14 @@ def command(
             mixed=mixed,
         )
     if cut := [default_name(path) for path, ranks in zip(paths, holds_ranks, strict=True) if not ranks]:
-        say(f"note: cut runs, in which an answer that is not listed counts 0: {', '.join(cut)}")
+        say(f"note: answers that cut runs do not list count 0; cut runs: {', '.join(cut)}")
     show(found, form, out, (part,) if part else None)
 
 
 def _judged(
     path: str, labels: Qrels | Collection | None, known: str | None
 ) -> tuple[Qrels, Qrels, NDArray[np.float64] | None, int, Questions | None]:
-    """Labels, judgements, how many answers each judgement stands for, the depth of the pool, and what is asked."""
+    """Labels, judgements, number of answers that each judgement represents, depth of the pool, and questions."""
     from kgtrec.campaign.decide import decisions_of
     from kgtrec.formats.campaign.folder import read_campaign
     from kgtrec.formats.output.folders import SETTINGS
@@ -140,8 +142,8 @@ def _judged(
     if not Path(path, SETTINGS).exists():
         if labels is None:
             raise KgtrecError(
-                f"{path}: expected a campaign, whose known answers are the labels, or --labels beside qrels; "
-                "there is no campaign, and no --labels"
+                f"{path}: expected a campaign, whose known answers are the labels, or qrels together with --labels, "
+                "found neither"
             )
         judgements = read_judgements(path)
         asked = judgements.questions if isinstance(judgements, Collection) else None
@@ -153,16 +155,15 @@ def _judged(
         judged, weight = judged_answers(campaign.pool, known_answers, decisions)
     if waiting := int((decisions.verdict < 0).sum()):
         say(
-            f"note: {waiting:,} of {len(decisions):,} triples are not settled; those that people have settled stand "
-            "for them, as if chosen at random"
+            f"note: {waiting:,} of {len(decisions):,} triples have no decision; triples decided by people represent "
+            "them, as if chosen at random"
         )
     made = campaign.settings.get("pool", {}).get("command", {})
     of_seeds = made.get("questions") == "seeds" if isinstance(made, dict) else made == "campaign import-kgc-sparsity"
     if known is None and of_seeds:
         say(
-            "note: the pool was made for known answers, perhaps of a larger test set; --known QRELS counts the answers "
-            "that "
-            "the whole of it knows"
+            "note: the pool was made for known answers, perhaps from a larger test set; --known QRELS also counts the "
+            "other known answers of that test set"
         )
     depth = int(campaign.pool.rank.max(initial=1))
     return (known_answers if labels is None else _qrels(labels)), judged, weight, depth, campaign.pool.questions

@@ -18,20 +18,18 @@ from kgtrec.cli.options import MOST_PEOPLE, SEED, SHARE, Real, Whole
     help="Share of the facts that systems never see: the complete labels.",
 )
 @click.option(
-    "--valid",
-    type=Real(0, 1, max_open=True),
-    default=0.0,
-    show_default=True,
-    help="Share of the facts that is set apart as valid.",
+    "--valid", type=Real(0, 1, max_open=True), default=0.0, show_default=True, help="Share of the facts in valid."
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the tree, and of what is hidden.")
+@click.option(
+    "--seed", type=SEED, default=0, show_default=True, help="Random seed of the tree and of the hidden facts."
+)
 @click.option("--out", required=True, type=click.Path(), help="Folder of the collection.")
 @click.option("--force", is_flag=True, help="Replace a collection that kgtrec wrote, with nothing else in its folder.")
 def command(people: int, hidden: float, valid: float, seed: int, out: str, force: bool) -> None:
-    """Make a family tree and all its kinship facts, hide a part of them, and ask for these.
+    """Make a family tree and all its kinship facts, hide a part of them, and make questions from the hidden facts.
 
-    The labels of the collection are complete: what is not known, and no answer, is false. Prints how many facts each
-    relation has, and how many answers its questions.
+    The labels of the collection are complete: all candidates except answers and known ones are false. Prints how many
+    facts each relation has, and how many answers its questions.
 
     \b
     kgtrec openworld world --people 6004 --out W

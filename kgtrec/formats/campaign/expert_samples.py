@@ -1,4 +1,4 @@
-"""Which labels an expert was asked to give again: expert_sample.tsv in the folder of a campaign."""
+"""The labels that an expert was asked to judge again: expert_sample.tsv in the folder of a campaign."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ COLUMNS = ("task", "head", "relation", "tail", "verdict", "probability")
 
 
 def is_drawn(folder: PathLike) -> bool:
-    """Whether the campaign of a folder has a sample."""
-    return Path(folder, EXPERT_SAMPLE).exists()  # whatever it is, so that reading it tells what is wrong
+    """Whether the campaign in a folder has a sample."""
+    return Path(folder, EXPERT_SAMPLE).exists()  # of any kind, so that reading it reports what is wrong
 
 
 def write_expert_sample(folder: PathLike, pool: Pool, sample: ExpertSample) -> None:
@@ -47,7 +47,7 @@ def read_expert_sample(folder: PathLike, pool: Pool) -> ExpertSample:
     Raises
     ------
     FormatError
-        If there is none, or for the first line that is wrong, or that no draw from this pool can have given.
+        If there is none, or for the first line that is malformed or impossible in a sample of this pool.
     """
     path = Path(folder, EXPERT_SAMPLE)
     if not is_drawn(folder):

@@ -2,14 +2,13 @@
 
 The pool's own files (campaign.json, topics.tsv, seeds.txt, pool.tsv, runs.tsv, automatic.tsv) are those of
 :mod:`kgtrec.formats.campaign.pools`, the events those of :mod:`kgtrec.formats.campaign.judgements`; here are the files
-that people edit, and who is asked what. Tables have a header line and are split at tabs only; labels are taken as they
-are.
+that people edit, and the assignments. Tables have a header line and are split at tabs only; labels are read unchanged.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -17,20 +16,38 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.arrow import labels_of, values_of
-from kgtrec.data.campaign import HOST, Assignments, Campaign, People
+from kgtrec.data.campaign import (
+    ASKED,
+    GOLD_SHARE,
+    HOST,
+    LINKS,
+    MANAGER,
+    NOT_ASKED,
+    PERSON_ROLES,
+    REQUIRED,
+    Assignments,
+    Campaign,
+    People,
+)
+from kgtrec.data.gold import Gold
 from kgtrec.data.judgements import ROLES, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.templates import check_template
 from kgtrec.data.vocabulary import Vocabulary
-from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.errors import FormatError, KgtrecError, nearest, one_of
+from kgtrec.formats.campaign.gold import read_gold
 from kgtrec.formats.campaign.judgements import read_judgements
 from kgtrec.formats.campaign.pools import BY, read_pool
 from kgtrec.formats.files import PathLike, require_regular
 from kgtrec.formats.output.folders import (
     ASSIGNMENTS,
+    DESCRIPTIONS,
+    GOLD,
+    GOLD_JUDGEMENTS,
     GUIDELINES,
     JUDGEMENTS,
     NAMES,
@@ -44,7 +61,8 @@ from kgtrec.formats.output.outputs import update_text, updating
 from kgtrec.formats.trec.text import shown
 from kgtrec.formats.triples.text import Lines, read_fields
 
-EDITED = (PEOPLE, ASSIGNMENTS, TEMPLATES, SOURCES, NAMES)  # what a campaign holds beside its pool and judgements
+#: beside the pool and the judgements
+EDITED = (PEOPLE, ASSIGNMENTS, TEMPLATES, SOURCES, NAMES, DESCRIPTIONS, GOLD, GOLD_JUDGEMENTS)
 
 SOURCES_COMMENT = """\
 # Hosts whose pages may prove a verdict, one a line; hosts below one count too: wikipedia.org allows en.wikipedia.org.
@@ -55,15 +73,23 @@ SOURCES_COMMENT = """\
 
 _TEMPLATE_COLUMNS = ("relation", "template")
 _NAME_COLUMNS = ("entity", "name")
+_DESCRIPTION_COLUMNS = ("entity", "description")
 _PERSON_COLUMNS = ("person", "role", "active")
 ASSIGNMENT_COLUMNS = ("annotator", "task", "head", "relation", "tail")
+_NEED = "`Y` and `N` need a link to a page that shows it. `unsure` needs none."
+#: what the guidelines say instead where links are not required
+_GUIDELINES_ON_LINKS: dict[str, dict[str, str]] = {
+    REQUIRED: {},
+    ASKED: {_NEED: "With `Y` and `N`, please give a link to a page that shows it, if you have one."},
+    NOT_ASKED: {_NEED: "You need not give a link. If you give one all the same:"},
+}
 _WHOLE_SETTINGS = {"annotators_per_triple": 1, "seed": 0, "assignment_seed": 0}  # and the least each may be
 _IS_ACTIVE = {"yes": True, "no": False}
 _Key = TypeVar("_Key", bound=Hashable)
 
 
 def read_campaign(folder: PathLike) -> Campaign:
-    """All that the folder of a campaign holds.
+    """The whole campaign in a folder.
 
     A folder that only has a pool reads as a campaign of no people and no judgements; commands that need more ask
     :func:`require_initialised` first.
@@ -71,7 +97,7 @@ def read_campaign(folder: PathLike) -> Campaign:
     Raises
     ------
     FormatError
-        If there is no pool, a file is missing, or for the first line of any file that is wrong.
+        If there is no pool, a file is missing, or for the first malformed line of any file.
     """
     campaign = read_campaign_without_judgements(folder)
     if not is_initialised(folder):
@@ -80,7 +106,7 @@ def read_campaign(folder: PathLike) -> Campaign:
 
 
 def read_campaign_without_judgements(folder: PathLike) -> Campaign:
-    """All that the folder of a campaign holds but what people said of it.
+    """The campaign in a folder, without the judgements.
 
     Raises
     ------
@@ -89,12 +115,12 @@ def read_campaign_without_judgements(folder: PathLike) -> Campaign:
     """
     made = read_pool(folder)
     pool, own = made.pool, Path(folder)
-    require_whole_settings(folder, made.settings)
+    require_right_settings(folder, made.settings)
     said = own / JUDGEMENTS
     if not is_initialised(folder) and said.is_file() and said.stat().st_size:
         raise FormatError(
-            f"expected who judged, since {JUDGEMENTS} holds judgements, found no such file; put it back, or name the "
-            "same people with kgtrec campaign init",
+            f"expected the people who judged, since {JUDGEMENTS} has judgements, found no such file; put it back, or "
+            "name the same people with kgtrec campaign init",
             path=own / PEOPLE,
         )
     nobody = People.none()
@@ -104,14 +130,14 @@ def read_campaign_without_judgements(folder: PathLike) -> Campaign:
         made.automatic,
         nobody,
         Assignments.none(nobody.names),
-        _no_judgements(nobody.names),
+        Judgements.none(nobody.names),
         settings=made.settings,
     )
     return reread(folder, campaign, EDITED) if is_initialised(folder) else campaign
 
 
 def reread(folder: PathLike, campaign: Campaign, names: Collection[str]) -> Campaign:
-    """The campaign as it is with some of ``EDITED`` read anew.
+    """The campaign with some of ``EDITED`` read again.
 
     Raises
     ------
@@ -125,20 +151,38 @@ def reread(folder: PathLike, campaign: Campaign, names: Collection[str]) -> Camp
     if PEOPLE in names or ASSIGNMENTS in names:
         changes["assignments"] = (
             read_assignments(own / ASSIGNMENTS, pool, people)
-            if (own / ASSIGNMENTS).exists()  # a pool that replaces another takes them away; they can be made again
+            if (own / ASSIGNMENTS).exists()  # removed when a pool replaces another; they can be made again
             else Assignments.none(people.names)
         )
     if TEMPLATES in names:
         changes["templates"] = read_templates(own / TEMPLATES)
     if SOURCES in names:
         changes["sources"] = read_sources(own / SOURCES)
-    if NAMES in names:
-        changes["names"] = read_names(own / NAMES, pool.questions.entities)
+    gold = campaign.gold
+    if GOLD in names:
+        changes["gold"] = gold = read_gold(own / GOLD, pool) if (own / GOLD).exists() else Gold.none()
+    if GOLD in names or GOLD_JUDGEMENTS in names:
+        changes["gold"] = gold = replace(gold, judgements=_gold_judgements(own / GOLD_JUDGEMENTS, gold))
+    if NAMES in names or GOLD in names:
+        changes["names"] = read_names(own / NAMES, named_entities(pool, gold))
+    if DESCRIPTIONS in names or GOLD in names:
+        path, entities = own / DESCRIPTIONS, named_entities(pool, gold)
+        changes["descriptions"] = read_descriptions(path, entities) if path.exists() else {}
     return replace(campaign, **changes)
 
 
-def require_whole_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
-    """Refuse settings whose numbers are none.
+def _gold_judgements(path: Path, gold: Gold) -> Judgements:
+    """What was said of gold; a triple that is gold no more is nobody's matter."""
+    return read_judgements(path, gold.pool, others=True) if path.exists() else Judgements.none()
+
+
+def named_entities(pool: Pool, gold: Gold) -> Vocabulary:
+    """The entities whose names a campaign needs."""
+    return pool.questions.entities.extended(gold.pool.triples.entities.labels)
+
+
+def require_right_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
+    """Refuse settings whose numbers are none, or whose rule for links is none.
 
     Raises
     ------
@@ -151,6 +195,17 @@ def require_whole_settings(folder: PathLike, settings: Mapping[str, Any]) -> Non
             raise FormatError(
                 f"expected a whole number of at least {least} as {name}, got {found!r}", path=Path(folder, SETTINGS)
             )
+    share = settings.get("gold_share", GOLD_SHARE)
+    if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share < 1:
+        raise FormatError(
+            f"expected a share of at least 0 and less than 1 as gold_share, got {share!r}", path=Path(folder, SETTINGS)
+        )
+    links = settings.get("links", {})
+    if not isinstance(links, dict):
+        raise FormatError(f"expected a rule for each role as links, got {links!r}", path=Path(folder, SETTINGS))
+    for role, rule in links.items():
+        one_of("a role with a rule for links among", role, ROLES, path=Path(folder, SETTINGS))
+        one_of(f"a rule for links of {role} among", rule, LINKS, path=Path(folder, SETTINGS))
 
 
 def is_initialised(folder: PathLike) -> bool:
@@ -159,19 +214,19 @@ def is_initialised(folder: PathLike) -> bool:
     Raises
     ------
     FormatError
-        If anything but a file stands in the place of one that people edit, or of the judgements.
+        If one of the files that people edit, or the judgements, is not a file but something else.
     """
     require_regular(*(Path(folder, name) for name in (GUIDELINES, *EDITED, JUDGEMENTS)))
     return Path(folder, PEOPLE).is_file()
 
 
 def require_initialised(folder: PathLike) -> None:
-    """Refuse a folder without a pool, and one in which nobody could judge it yet.
+    """Refuse a folder without a pool, and one that is not initialised, so that nobody can judge yet.
 
     Raises
     ------
     FormatError
-        With what to run first.
+        Says which command to run first.
     """
     require_regular(Path(folder, POOL))
     if not Path(folder, POOL).is_file():
@@ -182,9 +237,18 @@ def require_initialised(folder: PathLike) -> None:
         raise FormatError(f"found no {PEOPLE}; run kgtrec campaign init first", path=str(folder))
 
 
-def default_guidelines() -> str:
-    """Guidelines for annotators that fit any campaign, in Markdown."""
-    return files("kgtrec.formats").joinpath("campaign_defaults", GUIDELINES).read_text(encoding="utf-8")
+def default_guidelines(links: str = REQUIRED) -> str:
+    """Guidelines for annotators that fit any campaign, in Markdown.
+
+    Parameters
+    ----------
+    links : {"required", "asked", "none"}
+        Whether annotators' Y and N need a link.
+    """
+    text = files("kgtrec.formats").joinpath("campaign_defaults", GUIDELINES).read_text(encoding="utf-8")
+    for required, other in _GUIDELINES_ON_LINKS[links].items():
+        text = text.replace(required, other)
+    return text
 
 
 def read_text(path: PathLike) -> str:
@@ -202,23 +266,19 @@ def read_text(path: PathLike) -> str:
     return "".join(f"{_decoded(path, number, text)}\n" for number, text in enumerate(texts, lines.first))
 
 
-def _no_judgements(annotators: Vocabulary) -> Judgements:
-    none, texts = np.zeros(0, np.int32), labels_of([])
-    return Judgements(none, none, none.astype(np.int8), none.astype(np.int8), texts, texts, texts, annotators)
-
-
 def write_settings(folder: PathLike, settings: Mapping[str, Any]) -> None:
-    """Write campaign.json with some settings changed, such as how many annotators a triple has."""
+    """Write campaign.json with some settings changed, such as the number of annotators per triple."""
     update_text(Path(folder, SETTINGS), json.dumps(settings, indent=2, ensure_ascii=False) + "\n", by=BY)
 
 
 def read_people(path: PathLike) -> People:
-    r"""Who may judge, of `person role active` lines; one line per person and role.
+    r"""Who takes part, from `person role active` lines; one line per person and role.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, or says again what a person is.
+        For the first line that is malformed or repeats a person and role; if an active manager is active in another
+        role too.
 
     Examples
     --------
@@ -236,21 +296,29 @@ def read_people(path: PathLike) -> People:
             raise FormatError(
                 f"expected a person's name without white space around it, got {person!r}", path=path, line=line
             )
-        if role not in ROLES:
-            raise FormatError(
-                f"expected a role of {', '.join(ROLES)}, got {role!r}{nearest(role, ROLES)}", path=path, line=line
-            )
+        one_of("a role of", role, PERSON_ROLES, path=path, line=line)
         if active not in _IS_ACTIVE:
             raise FormatError(f"expected yes or no as active, got {active!r}", path=path, line=line)
-        key = person, ROLES.index(role)
+        key = person, PERSON_ROLES.index(role)
         _refuse_again(path, line_of, key, line, f"{person!r} as {role}")
         rows.append((*key, _IS_ACTIVE[active]))
     names, person_code = Vocabulary.encoding(labels_of([person for person, _, _ in rows]))
-    return People(
+    people = People(
         names,
         person_code,
         np.array([role for _, role, _ in rows], np.int8),
         np.array([active for _, _, active in rows], np.bool_),
+    )
+    if both := people.judging_managers:
+        raise FormatError(judging_manager_text(both[0]), path=path, line=line_of[both[0], MANAGER])
+    return people
+
+
+def judging_manager_text(person: str) -> str:
+    """What is wrong with people of whom one is both an active manager and somebody who judges."""
+    return (
+        f"expected a manager, who sees all verdicts, to judge nothing, found {person!r} active in another role; let "
+        "somebody else manage, or say no as active in one of the two"
     )
 
 
@@ -259,7 +327,7 @@ def write_people(folder: PathLike, people: People) -> None:
     active = {value: text for text, value in _IS_ACTIVE.items()}
     rows = zip(
         people.names.decode(people.person).to_pylist(),
-        (ROLES[role] for role in people.role),
+        (PERSON_ROLES[role] for role in people.role),
         (active[bool(value)] for value in people.is_active),
         strict=True,
     )
@@ -267,12 +335,12 @@ def write_people(folder: PathLike, people: People) -> None:
 
 
 def read_templates(path: PathLike) -> dict[str, str]:
-    r"""The question template of each relation, of `relation template` lines; relations need not be the pool's.
+    r"""The question template of each relation, from `relation template` lines; relations need not be the pool's.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, names a relation again, or holds no template, see
+        For the first line that is malformed, repeats a relation, or has an invalid template, see
         :func:`kgtrec.data.templates.check_template`.
 
     Examples
@@ -301,12 +369,12 @@ def write_templates(folder: PathLike, templates: Mapping[str, str]) -> None:
 
 
 def read_sources(path: PathLike) -> tuple[str, ...]:
-    r"""The verified hosts, one a line, in lower case; what follows ``#`` is a comment.
+    r"""The verified hosts, one per line, in lower case; text after ``#`` is a comment.
 
     Raises
     ------
     FormatError
-        For the first line that is no host, or one named before.
+        For the first line that is not a host, or repeats one.
 
     Examples
     --------
@@ -333,19 +401,19 @@ def read_sources(path: PathLike) -> tuple[str, ...]:
 
 
 def write_sources(folder: PathLike, sources: Iterable[str], comment: str = SOURCES_COMMENT) -> None:
-    """Write sources.txt: ``comment``, then a host a line."""
+    """Write sources.txt: ``comment``, then one host per line."""
     update_text(Path(folder, SOURCES), comment + "".join(f"{host}\n" for host in sources), by=BY)
 
 
 def read_names(path: PathLike, entities: Vocabulary) -> dict[str, str]:
-    r"""What people call ``entities``, of `entity name` lines; the header may be missing, as in the files of many KGs.
+    r"""The names of ``entities``, from `entity name` lines; the header may be missing, as in the files of many KGs.
 
-    Entities that are not among ``entities`` are skipped, so the file of a whole KG will do.
+    Entities that are not among ``entities`` are skipped, so the file of a whole KG can be used.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, or names one of ``entities`` again.
+        For the first line that is malformed or repeats one of ``entities``.
 
     Examples
     --------
@@ -355,21 +423,44 @@ def read_names(path: PathLike, entities: Vocabulary) -> dict[str, str]:
     >>> read_names(path, Vocabulary.of(["Q64"]))
     {'Q64': 'Berlin'}
     """
+    return _texts_of(path, entities, _NAME_COLUMNS)
+
+
+def _texts_of(path: PathLike, entities: Vocabulary, columns: tuple[str, str]) -> dict[str, str]:
     lines = _lines(path)
     header, rest = lines.without_first()
-    if header == "\t".join(_NAME_COLUMNS).encode():
+    if header == "\t".join(columns).encode():
         lines = rest
-    labels, names = _columns(lines, _NAME_COLUMNS)
+    labels, names = _columns(lines, columns)
     code = entities.encode(labels)
     row = np.flatnonzero(code >= 0)
-    order = row[np.argsort(code[row], kind="stable")]
-    same = np.flatnonzero(code[order][1:] == code[order][:-1])
-    if len(same):
-        place = same[np.argmin(order[same + 1])]
-        first, again = (lines.numbered[order[place + step]][0] for step in (0, 1))
-        raise _said_again(path, first, again, repr(labels[int(order[place])].as_py()))
+    _refuse_repeated(path, lines, code, row, lambda row: repr(labels[row].as_py()))
     kept = pa.array(row)
     return dict(zip(labels.take(kept).to_pylist(), names.take(kept).to_pylist(), strict=True))
+
+
+def read_descriptions(path: PathLike, entities: Vocabulary) -> dict[str, str]:
+    r"""What ``entities`` are, from `entity description` lines, read as names are.
+
+    Raises
+    ------
+    FormatError
+        As :func:`read_names`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "descriptions.tsv"
+    >>> _ = path.write_text("entity\tdescription\nQ64\tcapital of Germany\n")
+    >>> read_descriptions(path, Vocabulary.of(["Q64"]))
+    {'Q64': 'capital of Germany'}
+    """
+    return _texts_of(path, entities, _DESCRIPTION_COLUMNS)
+
+
+def write_descriptions(folder: PathLike, descriptions: Mapping[str, str]) -> None:
+    """Write descriptions.tsv, in the order of ``descriptions``."""
+    _write_rows(Path(folder, DESCRIPTIONS), _DESCRIPTION_COLUMNS, descriptions.items())
 
 
 def write_names(folder: PathLike, names: Mapping[str, str]) -> None:
@@ -378,13 +469,13 @@ def write_names(folder: PathLike, names: Mapping[str, str]) -> None:
 
 
 def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
-    """Who is asked what, of `annotator task head relation tail` lines, in their order.
+    """The assignments, from `annotator task head relation tail` lines, in their order.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, names somebody who is not among ``people``, a triple that is not the pool's
-        of that task number, or a task that the annotator has on an earlier line.
+        For the first line that is malformed, names a person who is not among ``people``, a triple that is not the
+        pool's of that task number, or a task that the annotator has on an earlier line.
     """
     lines = _lines(path).below_header(ASSIGNMENT_COLUMNS)
     annotator, task, *labels = _columns(lines, ASSIGNMENT_COLUMNS)
@@ -393,8 +484,8 @@ def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
         name = annotator[int(wrong[0])].as_py()
         raise lines.error(
             int(wrong[0]),
-            f"expected a person of {PEOPLE}, got {name!r}{nearest(name, people.names)}; who has left stays there, with "
-            "no as active; in the line",
+            f"expected a person of {PEOPLE}, got {name!r}{nearest(name, people.names)}; people who left stay there, "
+            "with no as active; in the line",
         )
     numbers = values_of(pc.match_substring_regex(task, "^[1-9][0-9]{0,8}$"))
     if not numbers.all():
@@ -415,16 +506,11 @@ def read_assignments(path: PathLike, pool: Pool, people: People) -> Assignments:
         raise lines.error(
             row,
             f"expected the triple that is task {triple[row] + 1} of {POOL}, got another; run kgtrec campaign assign to "
-            "write the file anew; in the line",
+            "write the file again; in the line",
         )
     key = triple.astype(np.int64) * len(people.names) + person
-    order = np.argsort(key, kind="stable")
-    same = np.flatnonzero(key[order][1:] == key[order][:-1])
-    if len(same):
-        place = same[np.argmin(order[same + 1])]
-        first, again = (lines.numbered[order[place + step]][0] for step in (0, 1))
-        row = int(order[place])
-        raise _said_again(path, first, again, f"task {triple[row] + 1} of {annotator[row].as_py()!r}")
+    every = np.arange(len(key))
+    _refuse_repeated(path, lines, key, every, lambda row: f"task {triple[row] + 1} of {annotator[row].as_py()!r}")
     return Assignments(person, triple, people.names)
 
 
@@ -478,13 +564,13 @@ def _split(lines: Lines, columns: Sequence[str]) -> list[tuple[int, list[str]]]:
 
 
 def _columns(lines: Lines, columns: Sequence[str]) -> list[pa.StringArray]:
-    """The same by column, for files that may be long."""
+    """The same by columns, for files that may be long."""
     if not lines.data.strip(b" \v\f\r\n"):
         return [labels_of([])] * len(columns)
     try:
         return read_fields(lines, len(columns), " ".join(columns))
     except FormatError:
-        rows = _split(lines, columns)  # says what is wrong in the words of this format
+        rows = _split(lines, columns)  # raises the error in the words of this format
         return [labels_of(list(column)) for column in zip(*(fields for _, fields in rows), strict=True)]
 
 
@@ -499,6 +585,18 @@ def _refuse_again(path: PathLike, line_of: dict[_Key, int], key: _Key, line: int
     if key in line_of:
         raise _said_again(path, line_of[key], line, what)
     line_of[key] = line
+
+
+def _refuse_repeated(
+    path: PathLike, lines: Lines, key: NDArray[Any], row: NDArray[np.intp], what: Callable[[int], str]
+) -> None:
+    """Refuse the first line whose key is that of an earlier one, among the given rows."""
+    order = row[np.argsort(key[row], kind="stable")]
+    same = np.flatnonzero(key[order][1:] == key[order][:-1])
+    if len(same):
+        place = same[np.argmin(order[same + 1])]
+        first, again = (lines.numbered[order[place + step]][0] for step in (0, 1))
+        raise _said_again(path, first, again, what(int(order[place])))
 
 
 def _said_again(path: PathLike, first: int, again: int, what: str) -> FormatError:

@@ -1,4 +1,4 @@
-"""The labels that Zhou et al. (2022) published for FB15k-237, as the campaign that they came out of.
+"""The labels that Zhou et al. (2022) published for FB15k-237, as the campaign that produced them.
 
 =============================================  ====================================================================
 ``FB-Test-O/trec_queries.txt``                 topics of the whole test set, from which the questions get their ids
@@ -11,12 +11,12 @@
 ``FB-Test-S-C/supplementary/filtered.txt``       ``head relation tail N``: judged by a rule
 =============================================  ====================================================================
 
-All are split at tabs, without header. The files say neither which run put a triple forward, nor for which of its
-questions, nor who judged it when. So the pool has one run, of the name of the data set, whose rank is the published
-depth, and which put a triple forward for each of its questions that there is; one annotator; and one time.
+All are split at tabs, without header. The files do not say which run contributed a triple, for which of its
+questions, or who judged it when. So the pool has one run, named after the data set, whose rank is the published
+depth, and which contributes a triple for each of its questions that exists; one annotator; and one time.
 
-The final labels are those of ``annotations.txt``. Where the label that a person gave is another one, or none, the
-annotator said that, or was unsure, and an adjudicator the final one.
+The final labels are those of ``annotations.txt``. Where a person gave another label, or none, the annotator's verdict
+is that label, or unsure, and an adjudicator's verdict is the final label.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _CODES = {"N": NO, "Y": YES}
 
 @dataclass(frozen=True, slots=True)
 class LabelFinding:
-    """A line that is not as it should be, and what was made of it."""
+    """An irregular line, and how it was read."""
 
     file: str  # within the published folder
     line: int
@@ -77,7 +77,7 @@ class LabelFinding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedLabels:
-    """What the files hold, as a campaign, and what was wrong with them."""
+    """The contents of the files as a campaign, and their irregularities."""
 
     pool: Pool  # one run, RUN
     known_answers: Qrels
@@ -104,7 +104,8 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     folder : path
         The repository's ``data`` folder, or the repository.
     topics : path, optional
-        A topics file that has the seeds' questions, whose ids they get. Default: ``FB-Test-O/trec_queries.txt``.
+        A topics file with the seeds' questions, from which these get their ids. Default:
+        ``FB-Test-O/trec_queries.txt``.
 
     Returns
     -------
@@ -113,8 +114,8 @@ def read_kgc_sparsity(folder: PathLike, *, topics: PathLike | None = None) -> Pu
     Raises
     ------
     FormatError
-        If a file is missing; for the first line that is none of its file; where the files contradict each other about
-        what is in the pool or positive. Mere mess is no error but a finding, and told.
+        If a file is missing; for the first malformed line; where the files contradict each other about what is in the
+        pool or positive. Other irregularities are not errors, and are reported as findings.
 
     References
     ----------
@@ -191,7 +192,7 @@ def _data(folder: PathLike) -> Path:
 def _table(
     path: Path, name: str, n_columns: int, findings: list[LabelFinding], labels: Sequence[str] | None = None
 ) -> _Table:
-    """The lines of a file; what is odd about them is added to the findings."""
+    """The lines of a file; irregular ones are added to the findings."""
     rows: dict[_Triple, list[tuple[int, str]]] = {}
     n_lines = 0
     for line, text in _lines(path, name, findings):
@@ -346,7 +347,7 @@ class _Names:
 
 
 def _questions(path: Path, topics: PathLike | None, known_answers: Triples) -> Questions:
-    """The questions of the known answers, with the ids of the topics and in their order."""
+    """The questions of the known answers, with the ids and in the order of the topics."""
     source = path / TOPICS if topics is None else Path(topics)
     found = read_topics(source)
     is_head = values_of(pc.starts_with(found.ids.labels, SIDES[0]))
@@ -387,7 +388,7 @@ def _questions(path: Path, topics: PathLike | None, known_answers: Triples) -> Q
 
 
 def _asked_of(questions: Questions, triples: Triples) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """(m,) row of the triple, and question, of every question that each triple completes."""
+    """(m,) row of the triple, and question, for every question that a triple answers."""
     row = np.tile(np.arange(len(triples), dtype=np.int32), 2)
     sides = np.repeat([True, False], len(triples))
     question = questions.rows(sides, triples.relation[row], np.concatenate([triples.tail, triples.head]))
@@ -425,7 +426,7 @@ def _pool(path: Path, names: _Names, questions: Questions, depths: _Table) -> Po
 
 
 def _rows(pool: Pool, triples: Triples) -> NDArray[np.intp]:
-    """Row of each triple in the pool, which has them all."""
+    """Row of each triple in the pool, which has all of them."""
     own = pool.triples.keys()
     order = np.argsort(own)
     return order[np.searchsorted(own, triples.keys(), sorter=order)]
@@ -434,7 +435,7 @@ def _rows(pool: Pool, triples: Triples) -> NDArray[np.intp]:
 def _judgements(
     pool: Pool, names: _Names, human: _Table, labels: Mapping[_Triple, str], findings: list[LabelFinding]
 ) -> tuple[People, Judgements]:
-    """What people said, in the order of their file; the final label after it where it is another."""
+    """The people's verdicts, in the order of their file, each followed by the final label if it differs."""
     row = _rows(pool, names.triples(human.rows))
     events: list[tuple[int, int, int, str]] = []  # triple, role, verdict, note
     for place, (triple, lines) in zip(row.tolist(), human.rows.items(), strict=True):

@@ -1,8 +1,8 @@
 """Label Studio: tasks and labelling configuration for import there, and its JSON export back.
 
-Label Studio checks little: it stores any choice, any link, several annotations of one person on a task, and lets data
-be edited. So nothing that comes back is believed here; who the person is, is told by a file of users, and the rest is
-left to :func:`kgtrec.campaign.accept`.
+Label Studio checks little: it stores any choice, any link, several annotations of one person on a task, and allows data
+to be edited. So nothing in an export is trusted: a file of users says who the person is, and
+:func:`kgtrec.campaign.accept` checks the rest.
 
 References
 ----------
@@ -18,19 +18,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import quoteattr  # nosec B406 # writes XML, and reads none
 
 from kgtrec.data.incoming import Incoming
 from kgtrec.data.judgements import ROLES
 from kgtrec.data.tasks import Returned, Tasks
-from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.errors import FormatError, KgtrecError, one_of
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.output.outputs import write_text, writing_folder
 from kgtrec.formats.trec.text import shown
 
-BY = "label-studio"  # what writes the folder
+BY = "label-studio"  # the writer of the folder
 TASKS, CONFIG, README = "tasks.json", "labelling.xml", "README.md"
-CHOICES = {"Yes": "Y", "No": "N", "Unsure": "unsure"}  # as a person sees them -> verdict
+CHOICES = {"Yes": "Y", "No": "N", "Unsure": "unsure"}  # as shown to people -> verdict
 USER_COLUMNS = ("user", "person")
 _DATA = ("question", "head", "relation", "tail", "head_name", "tail_name", "search")
 _LARGEST = 10**10
@@ -80,12 +80,12 @@ _README = """# {n} tasks for Label Studio
 
 
 def write_label_studio(folder: PathLike, tasks: Tasks, *, guidelines: str | None = None) -> None:
-    """Write tasks.json, labelling.xml and a README.md that tells the steps, all of them or none.
+    """Write tasks.json, labelling.xml and a README.md with the steps, all of them or none.
 
     Parameters
     ----------
     folder : path
-        New, empty, or written so before.
+        New, empty, or written by this function before.
     tasks : Tasks
         Their verdicts, sources and notes are not written.
     guidelines : str, optional
@@ -94,7 +94,7 @@ def write_label_studio(folder: PathLike, tasks: Tasks, *, guidelines: str | None
     Raises
     ------
     KgtrecError
-        If there are no tasks, the link is none, or the folder holds something else.
+        If there are no tasks, the link is not an http(s) link, or the folder has other files.
     """
     if len(tasks) == 0:
         raise KgtrecError(f"{folder}: expected at least one task, found none; nothing is written")
@@ -117,12 +117,12 @@ def _records(tasks: Tasks) -> Iterator[str]:
 def labelling_config(guidelines: str | None = None) -> str:
     """The configuration of a project's labelling interface, XML.
 
-    Names of the KG are no part of it: they come from the tasks, and are shown as text.
+    It contains no names from the KG: these come from the tasks, and are shown as text.
 
     Raises
     ------
     KgtrecError
-        If ``guidelines`` is no http or https link.
+        If ``guidelines`` is not an http or https link.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def labelling_config(guidelines: str | None = None) -> str:
         is_link = False
     if not is_link or " " in guidelines:
         raise KgtrecError(f"expected an https link to the guidelines, got {guidelines!r}")
-    # a sign for a task's field, which a link may hold too
+    # $ marks a task's field, but a link may contain it too
     link = html.escape(guidelines.replace("$", "%24"))
     anchor = f'<a href="{link}" target="_blank" rel="noopener noreferrer">Guidelines</a>'
     value = quoteattr(anchor, {'"': "&quot;"})
@@ -146,12 +146,12 @@ def labelling_config(guidelines: str | None = None) -> str:
 
 
 def read_users(path: PathLike) -> dict[str, str]:
-    r"""Whose account is whose, of `user person` lines: an e-mail address or a number -> a person's name.
+    r"""The owners of accounts, from `user person` lines: an e-mail address or a number -> a person's name.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, or names a user again.
+        For the first line that is malformed or repeats a user.
 
     Examples
     --------
@@ -195,11 +195,11 @@ def read_users(path: PathLike) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Annotation:
-    """An annotation as both forms of the export have it."""
+    """An annotation, from either form of the export."""
 
     place: str
     created: datetime
-    number: int  # of the annotation, for a tie in time
+    number: int  # of the annotation, to order equal times
     user: Any
     data: Mapping[str, Any]
     verdict: str
@@ -208,12 +208,12 @@ class _Annotation:
 
 
 def read_label_studio(path: PathLike, users: Mapping[str, str], *, role: str = "annotator") -> Returned:
-    """What was judged in Label Studio, out of its export as JSON or JSON-MIN, in the order in which it was created.
+    """The verdicts in an export of Label Studio, as JSON or JSON-MIN, in the order in which they were created.
 
-    Every annotation that was submitted is taken, several by one person on a task too: it is for
-    :func:`kgtrec.campaign.accept` to refuse them. Skipped tasks (cancelled annotations), drafts and predictions are
-    left out and counted. A missing choice is an empty verdict, several choices are joined by " + ", several texts by a
-    line break, none of which is acceptable as a verdict or link.
+    Every submitted annotation is included, even several by one person on a task: these are refused by
+    :func:`kgtrec.campaign.accept`. Skipped tasks (cancelled annotations), drafts and predictions are left out and
+    counted. A missing choice is an empty verdict, several choices are joined by " + ", several texts by a line break,
+    none of which is valid as a verdict or link.
 
     Parameters
     ----------
@@ -221,15 +221,14 @@ def read_label_studio(path: PathLike, users: Mapping[str, str], *, role: str = "
     users : mapping of str to str
         E-mail address in lower case, or number -> person, see :func:`read_users`.
     role : str
-        As what they judged.
+        The role in which they judged.
 
     Raises
     ------
     FormatError
-        If the file is no such export, or an account is not among ``users``.
+        If the file is not such an export, or an account is not among ``users``.
     """
-    if role not in ROLES:
-        raise KgtrecError(f"expected a role of {', '.join(ROLES)}, got {role!r}")
+    one_of("a role of", role, ROLES)
     with reading(path) as stream:
         data = stream.read()
     try:
@@ -247,7 +246,7 @@ def read_label_studio(path: PathLike, users: Mapping[str, str], *, role: str = "
 
 
 class _Export:
-    """Walks through what an export says, trusting none of its types."""
+    """Reads an export without trusting any of its types."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -297,7 +296,7 @@ class _Export:
         self.not_done += not is_done
 
     def minimal(self, record: Mapping[str, Any], place: str) -> Iterator[_Annotation]:
-        """The annotation of a record of the export as JSON-MIN, which lays the data of the task beside it."""
+        """The annotation of a record of the export as JSON-MIN, which has the task's data in the same object."""
         if record["annotation_id"] is None:  # a task that nobody has judged
             self.not_done += 1
             return
@@ -338,7 +337,7 @@ class _Export:
         return [self.text(one, name, place) for one in found]
 
     def people(self, found: list[_Annotation], users: Mapping[str, str]) -> list[str]:
-        """Who made each annotation; all accounts that are not known are named at once."""
+        """Who made each annotation; all unknown accounts are named at once."""
         people: list[str] = []
         unknown: dict[str, int] = {}
         for one in found:
@@ -363,7 +362,7 @@ class _Export:
         return people
 
     def accounts(self, one: _Annotation) -> list[str]:
-        """What the export says of the account: its number, its e-mail address, or both."""
+        """The account in the export: its number, its e-mail address, or both."""
         user = one.user
         said = [user.get("email"), user.get("id")] if isinstance(user, dict) else [user]
         return [str(key).casefold() for key in said if isinstance(key, str | int) and not isinstance(key, bool)]
@@ -381,7 +380,7 @@ class _Export:
     def whole(self, record: Mapping[str, Any], name: str, place: str) -> int:
         value = record.get(name)
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < len(str(_LARGEST)):
-            return int(value)  # what came through a table on the way
+            return int(value)  # a number that passed through a table
         if type(value) is not int or not 0 <= value < _LARGEST:
             raise self.wrong(place, f"a number as {name}", value)
         return value
@@ -391,7 +390,7 @@ class _Export:
             raise self.wrong(place, f"text as {name}", value)
         try:
             value.encode()
-        except UnicodeEncodeError:  # an escape may stand for half a character
+        except UnicodeEncodeError:  # an escape may encode half a character
             raise self.wrong(place, f"whole characters as {name}", value) from None
         return value
 

@@ -1,9 +1,9 @@
-"""The part of a campaign that has to do with a few triples, read without the rest.
+"""The part of a campaign that concerns a few triples, read without the rest.
 
-Taking in one verdict needs little of a large campaign: whether its triple is in the pool and under which number, who is
-asked about it, and what was said of it. So the long files, ``pool.tsv``, ``assignments.tsv`` and ``judgements.jsonl``,
-are searched for it instead of being made into tables. Whatever is not plain is left to the reader of the whole
-campaign, which knows what to say of it.
+Accepting one verdict needs little of a large campaign: whether its triple is in the pool and under which number, who is
+asked about it, and its verdicts so far. So the long files, ``pool.tsv``, ``assignments.tsv`` and ``judgements.jsonl``,
+are searched instead of being read into tables. Unusual cases are left to the reader of the whole campaign, which has
+the error messages.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kgtrec.formats.campaign.folder import (
     is_initialised,
     read_people,
     read_sources,
-    require_whole_settings,
+    require_right_settings,
 )
 from kgtrec.formats.campaign.judgements import read_judgements_of
 from kgtrec.formats.campaign.pools import POOL_COLUMNS, read_settings, require_unchanged
@@ -46,12 +46,12 @@ from kgtrec.formats.trec.topics import read_topics
 Labels = tuple[str, str, str]  # of head, relation and tail
 _BLOCK = 1 << 18  # bytes; they stay in the processor's cache
 _NUMBER = re.compile(rb"[1-9][0-9]{0,8}")
-_RUN = "?"  # which runs put a triple in does not matter to a verdict, and is not read
+_RUN = "?"  # the runs of a triple do not matter for a verdict, and are not read
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CampaignPart:
-    """A campaign as if its pool held a few triples only; templates, names and known answers are left out."""
+    """A campaign whose pool is reduced to a few triples; templates, names and known answers are left out."""
 
     campaign: Campaign
     task: NDArray[np.intp]  # (n,) number, in the whole pool, of each triple of the part
@@ -66,29 +66,29 @@ class CampaignPart:
 
 
 def read_part(folder: PathLike, triples: Iterable[Labels]) -> CampaignPart | None:
-    """What a campaign holds on some triples; None where that cannot be told without reading all of it.
+    """The part of a campaign about some triples; None if all of it must be read.
 
-    What is found is what :func:`kgtrec.campaign.read_campaign` would find, provided that one finds nothing
-    wrong: the pool's files are held against their sums, and people, sources and settings are read as a whole, but of
-    assignments and judgements on other triples nothing is looked at. Nothing is written, and nothing remembered.
+    The result equals that of :func:`kgtrec.campaign.read_campaign` if that finds no error: the pool's files are checked
+    against their checksums, and people, sources and settings are read completely, but assignments and judgements of
+    other triples are not checked. Nothing is written or cached.
 
     Parameters
     ----------
     folder : path
-        Whose lock is held, or what is read may change on the way.
+        The caller should hold its lock, or files may change while they are read.
     triples : iterable of (head, relation, tail)
         A few; each costs a search through all judgements.
 
     Returns
     -------
     CampaignPart or None
-        None if a triple is not in the pool or judged by a rule, if a file is not in the form in which kgtrec writes
-        it, or if anything is wrong.
+        None if a triple is not in the pool or judged by a rule, if a file is not in the form that kgtrec writes, or if
+        anything is wrong.
     """
     own, wanted = Path(folder), sorted(set(triples))
     with suppress(FormatError, UnicodeDecodeError):
         settings = read_settings(folder)
-        require_whole_settings(folder, settings)
+        require_right_settings(folder, settings)
         if not wanted or not is_initialised(folder):
             return None
         require_unchanged(folder, settings)
@@ -97,7 +97,7 @@ def read_part(folder: PathLike, triples: Iterable[Labels]) -> CampaignPart | Non
         if asked is None or _is_automatic(own / AUTOMATIC, wanted):
             return None
         number = {task.labels: task.number for task in asked.tasks}
-        if len(number) < len(wanted):  # who is asked about a triple is asked about one of the pool, by its number
+        if len(number) < len(wanted):  # people are asked about triples of the pool, by number
             numbers = _task_numbers(own / POOL, read_topics(own / TOPICS), wanted)
             if numbers is None:
                 return None
@@ -127,7 +127,7 @@ def read_part(folder: PathLike, triples: Iterable[Labels]) -> CampaignPart | Non
 
 
 def _pool_of(triples: list[Labels]) -> Pool:
-    """A pool of triples, in their order, put in by nobody knows which run."""
+    """A pool of triples, in their order, from an unknown run."""
     entities = sorted({label for head, _, tail in triples for label in (head, tail)}, key=str.encode)
     relations = sorted({relation for _, relation, _ in triples}, key=str.encode)
     entity, relation = Vocabulary.of(entities), Vocabulary.of(relations)
@@ -140,7 +140,7 @@ def _pool_of(triples: list[Labels]) -> Pool:
 
 
 def _task_numbers(path: Path, topics: Topics, triples: list[Labels]) -> list[int] | None:
-    """The number of each triple's task: its place among the triples of the pool, from 1; None if one is not there."""
+    """The number of each triple's task: its 1-based row in the pool; None if one is not in the pool."""
     import pyarrow.csv as pa_csv
 
     data = path.read_bytes()
@@ -202,7 +202,7 @@ def _line_of(labels: Labels) -> bytes:
 
 
 def _is_automatic(path: Path, triples: list[Labels]) -> bool:
-    """Whether a rule has judged any of the triples, or may have."""
+    """Whether a rule judged, or may have judged, any of the triples."""
     data = path.read_bytes()
     return any(_line_of(labels) + b"\t" in data for labels in triples)
 
@@ -214,12 +214,12 @@ class _Task(NamedTuple):
 
 
 class _Tasks(NamedTuple):
-    tasks: list[_Task]  # those of some triples
-    are_all: bool  # whether nobody is asked about any other
+    tasks: list[_Task]  # for some triples
+    are_all: bool  # whether nobody is asked about any other triple
 
 
 def _tasks(path: Path, triples: list[Labels]) -> _Tasks | None:
-    """Who is asked about which of the triples; None where the file is not as kgtrec writes it."""
+    """The assignments of the triples; None if the file is not as kgtrec writes it."""
     if not path.exists():
         return _Tasks([], True)
     header = ("\t".join(ASSIGNMENT_COLUMNS) + "\n").encode()
@@ -245,13 +245,13 @@ def _tasks(path: Path, triples: list[Labels]) -> _Tasks | None:
 
 
 def _assignments(asked: _Tasks, triples: list[Labels], people: People) -> Assignments | None:
-    """Assignments that are not empty if anybody is asked about anything; None where there is no telling."""
+    """Assignments that are empty only if nobody is asked about anything; None if that is unknown."""
     if len({(task.annotator, task.labels) for task in asked.tasks}) < len(asked.tasks):
         return None
     if len({(task.number, task.labels) for task in asked.tasks}) > len({task.labels for task in asked.tasks}):
         return None
     annotator = people.names.encode([task.annotator for task in asked.tasks])
     if np.any(annotator < 0) or not (asked.tasks or asked.are_all):
-        return None  # not everybody may judge these where somebody is asked about others
+        return None  # if anybody is asked about other triples, not everybody may judge these
     rows = np.array([triples.index(task.labels) for task in asked.tasks], np.int32)
     return Assignments(annotator, rows, people.names)

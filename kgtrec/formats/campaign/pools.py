@@ -2,25 +2,25 @@
 
 ==================  ===============================================================================================
 ``campaign.json``   version, fingerprint of the collection, seed, annotators per triple, how the pool was made, the last
-                    ranks of its strata where a share of each was drawn question by question, and the SHA-256 of the
-                    files below but ``runs.tsv``
+                    ranks of its strata if each was sampled question by question, and the SHA-256 of the
+                    files below except ``runs.tsv``
 ``topics.tsv``      ``id TAB anchor TAB relation``, without header: the questions pooled for
-``seeds.txt``       ``question 0 entity grade``: the answers known before anybody is asked
+``seeds.txt``       ``question 0 entity grade``: the answers known before the campaign
 ``pool.tsv``        ``question entity run rank probability``, one line per contribution
-``runs.tsv``        ``run family``: every run, also one that put nothing in; no family is an empty text
+``runs.tsv``        ``run family``: every run, also one without contributions; no family is an empty text
 ``automatic.tsv``   ``head relation tail rule``: judged N without a person
 ==================  ===============================================================================================
 
-Tables have a header line and are split at tabs only: no quoting, no comments, labels as they are. Tasks are numbered by
-the order of the triples, so the pool of a campaign never changes: a file that is not the one that was written is an
-error. Only families may be edited. Equal pools give equal bytes: no time, no absolute path.
+Tables have a header line and are split at tabs only: no quoting, no comments, labels unchanged. Tasks are numbered by
+the order of the triples, so the pool of a campaign never changes: a changed file is an error. Only families may be
+edited. Equal pools give equal bytes: no time, no absolute path.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -51,18 +51,19 @@ from kgtrec.formats.triples.text import Lines, read_codes, read_fields
 
 FORMAT_VERSION = 1
 GUARDED = (TOPICS, SEEDS, POOL, AUTOMATIC)
-BY = "campaign"  # what writes the folder
+BY = "campaign"  # the writer of the folder
+_KEPT = ("links", "gold_share")  # settings that people choose, whatever the pool
 _REPLACED = {SETTINGS, RUNS, *GUARDED, ASSIGNMENTS}
 POOL_COLUMNS = ("question", "entity", "run", "rank", "probability")
 RUN_COLUMNS = ("run", "family")
 AUTOMATIC_COLUMNS = ("head", "relation", "tail", "rule")
-_ROWS_AT_A_TIME = 1 << 18  # lines formatted at once: bounds the memory of a writer
+_ROWS_AT_A_TIME = 1 << 18  # lines formatted at once, to bound a writer's memory
 _MOST_RULES = np.iinfo(np.int8).max
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoolFolder:
-    """What a folder says of its pool."""
+    """The pool in a folder and its settings."""
 
     pool: Pool
     known_answers: Qrels  # of the pool's questions
@@ -88,19 +89,19 @@ def write_pool(
     Parameters
     ----------
     folder : path
-        Made with its parents if absent. An earlier pool is replaced only with ``force``, and only while nobody has
-        judged; the other files of its folder stay, but who was asked what is forgotten.
+        Created with its parents if absent. An earlier pool is replaced only with ``force``, and only while nobody has
+        judged; the other files of its folder are kept, except the assignments.
     pool : Pool
     known_answers : Qrels
         The answers known before, under the vocabularies of the pool's questions.
     automatic : Automatic, optional
         Which triples are judged N without a person.
     families : mapping, optional
-        Run to family; a run that it lacks has none.
+        Run to family; a run that is not in it has none.
     fingerprint : str
         Of the collection.
     seed : int
-        With which the pool was made.
+        Used to make the pool.
     made : mapping, optional
         How the pool was made: strategy, options, command, inputs.
     force : bool
@@ -108,7 +109,7 @@ def write_pool(
     Raises
     ------
     FormatError
-        If the folder is a file, holds something else, holds a pool and ``force`` is False, or holds judgements.
+        If the folder is a file, has other files, has a pool and ``force`` is False, or has judgements.
     KgtrecError
         If a label has a tab or a line break, or is empty, or the seed is negative.
 
@@ -126,7 +127,7 @@ def write_pool(
     question    entity      run         rank        probability
     tail0       paris       transe      1           1
     """
-    if seed < 0:  # no campaign could be read that has one
+    if seed < 0:  # a campaign with one could not be read
         raise KgtrecError(f"expected a whole number from 0 on as seed, found {seed}")
     with writing_campaign(folder, force=force) as part:
         write_pool_parts(part, pool, known_answers, automatic, families, fingerprint=fingerprint, seed=seed, made=made)
@@ -144,7 +145,7 @@ def write_pool_parts(
     made: Mapping[str, Any] | None = None,
     annotators_per_triple: int = ANNOTATORS_PER_TRIPLE,
 ) -> None:
-    """Write the files of a pool into an empty folder that is being made, see :func:`write_pool`."""
+    """Write the files of a pool into a new, empty folder, see :func:`write_pool`."""
     _write_topics(folder / TOPICS, pool.questions)
     _write_known_answers(folder / SEEDS, known_answers)
     _write_contributions(folder / POOL, pool)
@@ -165,12 +166,22 @@ def write_pool_parts(
 
 @contextmanager
 def writing_campaign(folder: PathLike, *, force: bool = False) -> Iterator[Path]:
-    """A folder to fill with a pool, which becomes ``folder``, or takes the place of the pool in it."""
+    """A folder to fill with a pool, which becomes ``folder``, or replaces the pool in it."""
     require_writable(folder, force=force)
     with ExitStack() as held, writing_folder(folder, by=BY, force=force, keeps=_is_kept) as part:
         yield part
-        held.enter_context(campaign_lock(folder))  # from here on nobody adds a verdict on the pool that goes
+        held.enter_context(campaign_lock(folder))  # from here on nobody adds a verdict on the replaced pool
         require_writable(folder, force=force)  # somebody may have judged meanwhile
+        _keep_settings(folder, part)
+
+
+def _keep_settings(folder: PathLike, part: Path) -> None:
+    """What was chosen for a campaign, and has nothing to do with its pool, goes over to the next one."""
+    with suppress(FormatError):
+        before = read_settings(folder)
+        if kept := {name: before[name] for name in _KEPT if name in before}:
+            text = json.dumps(read_settings(part) | kept, indent=2, ensure_ascii=False)
+            write_text(part / SETTINGS, text + "\n")
 
 
 def require_writable(folder: PathLike, *, force: bool = False) -> None:
@@ -178,15 +189,14 @@ def require_writable(folder: PathLike, *, force: bool = False) -> None:
     judgements = Path(folder, JUDGEMENTS)
     if judgements.exists() and judgements.stat().st_size:
         raise FormatError(
-            "expected a campaign that nobody has judged for, found judgements, which belong to its pool; "
-            "choose another folder",
+            "expected a campaign without judgements, found some, which belong to its pool; choose another folder",
             path=judgements,
         )
     require_folder(folder, by=BY, force=force, keeps=_is_kept)
 
 
 def _is_kept(name: str) -> bool:
-    """Whether a file of a campaign stays when its pool is replaced: all but the pool, and who was asked what of it."""
+    """Whether a file of a campaign is kept when its pool is replaced: all except the pool and the assignments."""
     return name not in _REPLACED
 
 
@@ -213,7 +223,7 @@ def _write_contributions(path: Path, pool: Pool) -> None:
     runs = labels_of(pool.runs)
     for labels, what in ((questions.ids.labels, "question"), (questions.entities.labels, "entity"), (runs, "run")):
         _require_writable_labels(path, labels, what)
-    # one key per line, as far as 64 bits reach: contributions are many
+    # one key per line, if 64 bits suffice: there are many contributions
     order = _order(pool.question, pool.rank, questions.entities.byte_order[entity], pool.run)
     with writing(path) as stream:
         stream.write(("\t".join(POOL_COLUMNS) + "\n").encode())
@@ -231,7 +241,7 @@ def _write_contributions(path: Path, pool: Pool) -> None:
 
 
 def _order(*columns: NDArray[Any]) -> NDArray[np.intp]:
-    """Rows sorted by the columns, the first before the second, and so on; all are whole numbers from 0."""
+    """Rows sorted by the first column, then the second, and so on; all are whole numbers from 0."""
     spans = [int(column.max(initial=0)) + 1 for column in columns]
     if np.prod(np.array(spans, np.float64)) >= 2.0**62:
         return np.lexsort(columns[::-1])
@@ -297,15 +307,15 @@ def write_automatic(path: PathLike, pool: Pool, automatic: Automatic) -> None:
 
 
 def read_pool(folder: PathLike) -> PoolFolder:
-    """The pool in a campaign's folder, and what was known of it before anybody judged.
+    """The pool in a campaign's folder, and the answers known before the campaign.
 
-    Labels get codes in byte order here, so that triples, and with them the numbers of tasks, are sorted by the labels
-    of relation, head and tail, whatever they were sorted by when they were pooled.
+    Labels get codes in byte order, so that triples, and with them the numbers of tasks, are sorted by the labels
+    of relation, head and tail, in any order that they had when they were pooled.
 
     Raises
     ------
     FormatError
-        If there is no pool, a file is missing, or not the one that was written; for the first line that is wrong.
+        If there is no pool, a file is missing or was changed; for the first malformed line.
     """
     path = Path(folder)
     settings = read_settings(folder)
@@ -333,7 +343,7 @@ def read_pool(folder: PathLike) -> PoolFolder:
 
 
 def read_settings(folder: PathLike) -> dict[str, Any]:
-    """What ``campaign.json`` says.
+    """The contents of ``campaign.json``.
 
     Raises
     ------
@@ -358,12 +368,12 @@ def read_settings(folder: PathLike) -> dict[str, Any]:
 
 
 def require_unchanged(folder: PathLike, settings: Mapping[str, Any]) -> None:
-    """Refuse a pool whose files are not those of which the settings hold the sums.
+    """Refuse a pool whose files do not have the checksums in the settings.
 
     Raises
     ------
     FormatError
-        For the first file that is missing, or another one.
+        For the first file that is missing or was changed.
     """
     path = Path(folder)
     for name in (*GUARDED, RUNS):
@@ -378,12 +388,12 @@ def require_unchanged(folder: PathLike, settings: Mapping[str, Any]) -> None:
 
 
 def read_families(path: PathLike) -> dict[str, str]:
-    r"""Run to family, of `run family` lines below a header; a line of a run alone gives it no family.
+    r"""Run to family, from `run family` lines below a header; a line with a run alone gives it no family.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, or names a run again.
+        For the first line that is malformed or repeats a run.
 
     Examples
     --------
@@ -417,12 +427,12 @@ def read_families(path: PathLike) -> dict[str, str]:
 
 
 def read_automatic(path: PathLike, pool: Pool) -> Automatic:
-    """Which of the pool's triples are judged N without a person, of `head relation tail rule` lines.
+    """Which of the pool's triples are judged N without a person, from `head relation tail rule` lines.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, names a triple that is not in the pool, or names one again.
+        For the first line that is malformed, names a triple that is not in the pool, or repeats one.
     """
     lines, (head, relation, tail, rule) = _read_table(Path(path), AUTOMATIC_COLUMNS)
     entities, relations = pool.triples.entities, pool.triples.relations
@@ -480,7 +490,7 @@ def _pool_of(lines: Lines, columns: list[pa.StringArray], questions: Questions, 
 
 
 def _strata_of(folder: Path, settings: Mapping[str, Any]) -> tuple[int, ...]:
-    """Last ranks of the strata, as the settings have them; none of a pool that was drawn otherwise."""
+    """Last ranks of the strata, from the settings; empty for a pool that was not sampled in strata."""
     found = settings.get("strata", [])
     whole = isinstance(found, list) and all(isinstance(last, int) and not isinstance(last, bool) for last in found)
     if not whole or any(later <= last for last, later in pairwise([0, *found])):

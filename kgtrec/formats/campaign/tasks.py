@@ -1,4 +1,4 @@
-"""Tasks for annotators, out and back: CSV for a spreadsheet, and JSON Lines for a program."""
+"""Tasks for annotators, out and back: CSV and workbooks for spreadsheets, and JSON Lines for a program."""
 
 from __future__ import annotations
 
@@ -6,49 +6,59 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.incoming import Incoming
 from kgtrec.data.tasks import COLUMNS, Returned, Tasks
 from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.formats.campaign.workbooks import Cell, Column, require_openpyxl, rows_of_workbook, write_workbook
 from kgtrec.formats.files import PathLike, reading, suffixes
 from kgtrec.formats.output.outputs import FILE, OccupiedError, require_file, updating, writing
 from kgtrec.formats.trec.text import shown
 
 Opened = Callable[[PathLike], AbstractContextManager[BinaryIO]]
 
-CSV, JSONL = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson")
+CSV, JSONL, XLSX = (".csv", ".tsv", ".txt"), (".jsonl", ".ndjson"), (".xlsx",)
+#: columns of a spreadsheet: what is to be filled in beside what is asked; more to look at comes behind the question
+_FIRST, _LAST = (
+    ("verdict", "question"),
+    (*("source", "note", "search", "head_name", "tail_name"), *("task", "annotator", "head", "relation", "tail")),
+)
+_WIDTHS = {"verdict": 10, "question": 60, "source": 40, "note": 40, "search": 30, "task": 12}
+_WIDTH, _WIDTH_OF_SHOWN = 18, 30
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 REQUIRED = ("task", "head", "relation", "tail", "verdict")
 _UTF8_MARK, _UTF16_MARKS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 _SPREADSHEET = "in a spreadsheet, save as CSV UTF-8"
 
-# A cell is a formula to a spreadsheet by its first sign, full-width forms and blanks in front included; and where the
-# list separator is another than the file's, a cell may begin behind a semicolon, a tab or a line break too.
+# A spreadsheet recognises a formula by its first character, also in full-width form or after blanks; and if the list
+# separator differs from the file's, a cell may also begin after a semicolon, a tab or a line break.
 _FORMULA = r"[ \u00a0\u3000]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20']"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-# What a spreadsheet takes for a number, a date, a time or a truth value, and would not give back to the letter.
+# What a spreadsheet reads as a number, a date, a time or a truth value, and would not write back unchanged.
 _MANGLED = rf"(?:[0-9.][0-9.,:/eE% \-]*|{_MONTH}[ ./\-]?[0-9]+|[0-9]+[ ./\-]?{_MONTH}(?:[ ./\-]?[0-9]+)?|true|false)\Z"
 _GUARD = re.compile(rf"(?<=[;\t\r\n])(?={_FORMULA})|\A(?={_FORMULA}|(?i:{_MANGLED}))")
 _GUARDED = re.compile(rf"(?<=[;\t\r\n])'(?={_FORMULA})|\A'(?={_FORMULA}|(?i:{_MANGLED}))")
 
-# a number as it was exported, or as a spreadsheet that took the column for measurements writes it: 72088.0 or 72088,0
+# a number as exported, or as written by a spreadsheet that reads the column as decimals: 72088.0 or 72088,0
 _NUMBER = re.compile(r"([0-9]{1,10})(?:[.,]0)?", re.ASCII)
 
-# what people write for the three verdicts; anything else goes on as it is, to be refused
+# spellings of the three verdicts; anything else is passed on unchanged, to be refused
 _WRITTEN = {"y": "Y", "yes": "Y", "n": "N", "no": "N", "unsure": "unsure"}
 
 
 def guarded(cell: str) -> str:
-    """``cell`` with an apostrophe wherever a spreadsheet would take what follows for a formula, a number or a date.
+    """``cell`` with an apostrophe wherever a spreadsheet would read a formula, a number or a date.
 
-    :func:`unguarded` gives the cell back to the letter: an apostrophe that stands in such a place itself gets another.
+    :func:`unguarded` gives back exactly the cell: an apostrophe in such a place gets another one.
 
     References
     ----------
@@ -61,11 +71,11 @@ def guarded(cell: str) -> str:
     """
     if any(sign in cell for sign in ";\t\r\n"):
         return _GUARD.sub("'", cell)
-    return f"'{cell}" if _GUARD.match(cell) else cell  # the same, and much sooner
+    return f"'{cell}" if _GUARD.match(cell) else cell  # the same, and much faster
 
 
 def unguarded(cell: str) -> str:
-    """What :func:`guarded` was given; a cell that somebody typed without guarding it stays as it is.
+    """The cell that :func:`guarded` was given; a cell that was typed without an apostrophe is unchanged.
 
     Examples
     --------
@@ -76,18 +86,18 @@ def unguarded(cell: str) -> str:
 
 
 def write_tasks(path: PathLike, tasks: Tasks, *, form: str | None = None, merge: bool = False) -> int:
-    """Write tasks as CSV or JSON Lines; compressed by suffix.
+    """Write tasks as CSV, a workbook or JSON Lines; compressed by suffix.
 
-    A file in which somebody has worked is never replaced.
+    A file with filled-in rows is never replaced.
 
     Parameters
     ----------
     path : path
     tasks : Tasks
-    form : {"csv", "jsonl"}, optional
+    form : {"csv", "xlsx", "jsonl"}, optional
         Default: by suffix.
     merge : bool
-        Whether to bring along what is filled in in the file that is there, which stays under another name.
+        Whether to copy what is filled in in the existing file, which is kept under another name.
 
     Returns
     -------
@@ -97,10 +107,10 @@ def write_tasks(path: PathLike, tasks: Tasks, *, form: str | None = None, merge:
     Raises
     ------
     FormatError
-        If somebody has worked in the file that is there, or it is not one of tasks, see :func:`read_tasks`; with
-        ``merge``, if somebody else has filled it in than ``tasks`` are for.
+        If the existing file has filled-in rows, or is not a file of tasks, see :func:`read_tasks`; with ``merge``, if
+        it was filled in by other people than ``tasks`` are for.
     KgtrecError
-        If the suffix is of neither, or a label cannot stand in such a file.
+        If the suffix is of no form, a label cannot be written in such a file, or openpyxl is missing for a workbook.
     """
     form = form or form_of_tasks(path)
     left, opened = 0, writing
@@ -108,24 +118,28 @@ def write_tasks(path: PathLike, tasks: Tasks, *, form: str | None = None, merge:
         typed = _rows_filled_in(path, form, {", ".join(people) for people in tasks.annotators})
         tasks, left = _filled_in(tasks, typed)
         opened = partial(updating, by=FILE, is_recorded=not typed)
-    {"csv": write_tasks_csv, "jsonl": write_tasks_jsonl}[form](path, tasks, opened=opened)
+    {"csv": write_tasks_csv, "xlsx": write_tasks_xlsx, "jsonl": write_tasks_jsonl}[form](path, tasks, opened=opened)
     return left
 
 
-def form_of_tasks(path: PathLike) -> str:
-    """Which of csv and jsonl a file's name stands for.
+def form_of_tasks(path: PathLike, *, others: Sequence[str] = ()) -> str:
+    """The form, csv, xlsx or jsonl, that a file's name means; ``others``: suffixes that a caller writes itself.
 
     Raises
     ------
     KgtrecError
-        If it is neither.
+        If it is none of them, or a workbook, and openpyxl is not installed.
     """
     kind = suffixes(path)[0]
+    if kind in XLSX:
+        require_openpyxl(path)
+        return "xlsx"
     if kind in JSONL:
         return "jsonl"
     if kind == CSV[0] or str(path) == "-":
         return "csv"
-    raise KgtrecError(f"{path}: expected a name that ends in .csv or .jsonl; nothing is written")
+    *names, last = (".csv", ".xlsx", ".jsonl", *others)
+    raise KgtrecError(f"{path}: expected a name that ends in {', '.join(names)} or {last}; nothing is written")
 
 
 def require_tasks_file(path: PathLike, *, merge: bool) -> None:
@@ -139,14 +153,14 @@ def require_tasks_file(path: PathLike, *, merge: bool) -> None:
 def _rows_filled_in(
     path: PathLike, form: str, people: Collection[str]
 ) -> dict[tuple[str, str, str], tuple[str, str, str]]:
-    """Verdict, source and note of each triple for which a file of ``people`` has any of them, as they were typed."""
+    """Verdict, source and note of each triple for which a file for ``people`` has any of them, as typed."""
     back = _Typed(str(path), people)
-    {"csv": _read_csv, "jsonl": _read_jsonl}[form](path, back)
+    {"csv": _read_csv, "xlsx": _read_xlsx, "jsonl": _read_jsonl}[form](path, back)
     return back.typed
 
 
 def _filled_in(tasks: Tasks, typed: Mapping[tuple[str, str, str], tuple[str, str, str]]) -> tuple[Tasks, int]:
-    """The tasks with what was typed, and how much of that is about others."""
+    """The tasks with what was typed, and how many typed rows are about other tasks."""
     triples = list(zip(*(column.to_pylist() for column in (tasks.head, tasks.relation, tasks.tail)), strict=True))
     columns = zip(*(column.to_pylist() for column in (tasks.verdict, tasks.source, tasks.note)), strict=True)
     filled = [typed.get(triple, before) for triple, before in zip(triples, columns, strict=True)]
@@ -155,12 +169,12 @@ def _filled_in(tasks: Tasks, typed: Mapping[tuple[str, str, str], tuple[str, str
 
 
 def write_tasks_csv(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -> None:
-    r"""Write tasks for a spreadsheet, atomically: UTF-8 with a byte-order mark, CRLF, nothing that it would calculate.
+    r"""Write tasks for a spreadsheet, atomically: UTF-8 with a byte-order mark, CRLF, without formulas.
 
     Raises
     ------
     KgtrecError
-        If a text holds NUL, which no spreadsheet keeps.
+        If a text contains NUL, which no spreadsheet keeps.
 
     Examples
     --------
@@ -172,20 +186,22 @@ def write_tasks_csv(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "eve.csv"
     >>> write_tasks_csv(path, tasks)
     >>> print(path.read_text(encoding="utf-8-sig"), end="")
-    task,annotator,question,head,relation,tail,head_name,tail_name,search,verdict,source,note
-    7,eve,Is Ann the capital of =B?,ann,capital,'=B,Ann,'=B,Ann capital,,,
+    verdict,question,source,note,search,head_name,tail_name,task,annotator,head,relation,tail
+    ,Is Ann the capital of =B?,,,Ann capital,Ann,'=B,7,eve,ann,capital,'=B
     """
     with opened(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=False)
         try:
             text.write("\ufeff")
             writer = csv.writer(text)
-            writer.writerow(map(guarded, _columns(tasks)))
-            for row in _rows(tasks):
+            names = _sheet_columns(tasks)
+            writer.writerow(map(guarded, names))
+            number = names.index("task")
+            for row in _rows(tasks, names):
                 if "\0" in "".join(row):
                     cell = next(cell for cell in row if "\0" in cell)
                     raise KgtrecError(f"{path}: expected text without NUL, found {cell!r}; write .jsonl instead")
-                writer.writerow([row[0], *map(guarded, row[1:])])
+                writer.writerow([*map(guarded, row[:number]), row[number], *map(guarded, row[number + 1 :])])
             text.flush()
         finally:
             with suppress(OSError, ValueError):
@@ -193,10 +209,10 @@ def write_tasks_csv(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -
 
 
 def write_tasks_jsonl(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -> None:
-    """Write tasks as JSON Lines, one object a task, atomically; the keys are the CSV's columns, `task` is a number."""
+    """Write tasks as JSON Lines, one object each, atomically; the keys are the CSV's columns, `task` is a number."""
     names = _columns(tasks)
     with opened(path) as stream:
-        for row in _rows(tasks):
+        for row in _rows(tasks, names):
             record: dict[str, Any] = dict(zip(names, row, strict=True))
             record["task"] = int(record["task"])
             stream.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
@@ -209,57 +225,85 @@ def _columns(tasks: Tasks) -> list[str]:
     return [*COLUMNS[:first], *tasks.shown, *COLUMNS[first:]]
 
 
-def _rows(tasks: Tasks) -> Iterator[tuple[str, ...]]:
+def _sheet_columns(tasks: Tasks) -> list[str]:
+    """The columns of a spreadsheet; without a place for links where none is asked for, unless there are some."""
+    names = [*_FIRST, *(name for name in _columns(tasks) if name in tasks.shown), *_LAST]
+    if not tasks.asks_link and not any(tasks.source.to_pylist()):
+        names.remove("source")
+    return names
+
+
+def _rows(tasks: Tasks, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    made = {"task": map(str, tasks.task.tolist()), "annotator": map(", ".join, tasks.annotators)}
+    columns = (
+        made[name] if name in made else (tasks.shown[name] if name in tasks.shown else getattr(tasks, name)).to_pylist()
+        for name in names
+    )
+    return zip(*columns, strict=True)
+
+
+def write_tasks_xlsx(path: PathLike, tasks: Tasks, *, opened: Opened = writing) -> None:
+    """Write tasks as a workbook, atomically: a list of verdicts to choose from, links that open, and no formula.
+
+    Every cell is a text, and is formatted as one, so that nothing that is typed becomes a number or a date. A line
+    stands above the first candidate of each question. Equal tasks give equal bytes.
+
+    Raises
+    ------
+    KgtrecError
+        If openpyxl is not installed, a text is longer than a cell can hold, or there are more tasks than rows.
+    """
+    names = _sheet_columns(tasks)
     columns = [
-        tasks.question,
-        tasks.head,
-        tasks.relation,
-        tasks.tail,
-        tasks.head_name,
-        tasks.tail_name,
-        tasks.search,
-        *tasks.shown.values(),
-        tasks.verdict,
-        tasks.source,
-        tasks.note,
+        Column(
+            name,
+            _WIDTH_OF_SHOWN if name in tasks.shown else _WIDTHS.get(name, _WIDTH),
+            ("Y", "N", "unsure") if name == "verdict" else (),
+            name == "source" or name.startswith("source_"),
+        )
+        for name in names
     ]
-    first = map(str, tasks.task.tolist()), map(", ".join, tasks.annotators)
-    return zip(*first, *(column.to_pylist() for column in columns), strict=True)
+    number = tasks.question_number
+    begins = np.r_[True, number[1:] != number[:-1]] if len(number) == len(tasks) else np.zeros(len(tasks))
+    with opened(path) as stream:
+        write_workbook(stream, path, columns, list(_rows(tasks, names)), begins[: len(tasks)].tolist())
 
 
 def read_tasks(path: PathLike, *, person: str | None = None, role: str = "annotator") -> Returned:
-    """What was filled in, in CSV or JSON Lines by suffix.
+    """What was filled in, from CSV, a workbook or JSON Lines by suffix.
 
     Parameters
     ----------
     path : path
     person : str, optional
-        Who filled it in. Default: whom each row names as annotator, if it does.
+        Who filled it in. Default: the annotator that each row names, if any.
     role : str
-        As what.
+        In which role.
 
     Raises
     ------
     FormatError
-        For the first row that is wrong as a row, or is another person's; what it says is left to
+        For the first malformed row, or one of another person; its values are checked by
         :func:`kgtrec.campaign.accept`.
     """
     kind = suffixes(path)[0]
     if kind in JSONL:
         return read_tasks_jsonl(path, person=person, role=role)
+    if kind in XLSX:
+        return read_tasks_xlsx(path, person=person, role=role)
     if kind in CSV or str(path) == "-":
         return read_tasks_csv(path, person=person, role=role)
     raise FormatError(
-        f"expected a name that ends in {', '.join(CSV + JSONL)}, so that its form is known", path=str(path)
+        f"expected a name that ends in {', '.join(CSV + XLSX + JSONL)}, so that its form is known", path=str(path)
     )
 
 
 def read_tasks_csv(path: PathLike, *, person: str | None = None, role: str = "annotator") -> Returned:
-    r"""What was filled in, in a table as spreadsheets save it, columns in any order.
+    r"""What was filled in, from a table as spreadsheets save it, with columns in any order.
 
-    Separated by commas, semicolons or tabs, whichever the header line is; with or without byte-order mark; any line
-    ends. Columns that no task has are skipped, and so are rows without a verdict. A task number may end in ``.0``, as
-    spreadsheets write it; what is no number at all is left to :func:`kgtrec.campaign.accept` to refuse.
+    Separated by commas, semicolons or tabs, as the header line is; with or without byte-order mark; any line
+    ends. Unknown columns are skipped, and so are rows without a verdict. A task number may end in ``.0``, as
+    spreadsheets write it; what is not a number is refused by :func:`kgtrec.campaign.accept`.
 
     Raises
     ------
@@ -302,8 +346,60 @@ def _read_csv(path: PathLike, back: _Back) -> None:
         back.add(line, int(number[1]) if number else None, row)
 
 
+def read_tasks_xlsx(path: PathLike, *, person: str | None = None, role: str = "annotator") -> Returned:
+    """What was filled in, in the sheet ``tasks`` of a workbook, or in its only sheet, columns in any order.
+
+    Numbers and truth values are taken as the program shows them; columns that no task has are skipped, and so are rows
+    without a verdict.
+
+    Raises
+    ------
+    FormatError
+        See :func:`read_tasks` and :func:`kgtrec.formats.campaign.workbooks.rows_of_workbook`; for the first cell of a
+        task's column that holds a formula, an error, or a date, which a program has made of what was typed.
+    """
+    back = _Back(str(path), person, role)
+    _read_xlsx(path, back)
+    return back.returned()
+
+
+def _read_xlsx(path: PathLike, back: _Back) -> None:
+    rows = iter(rows_of_workbook(path))
+    heading = next(rows, None)
+    if heading is None:
+        raise FormatError(
+            f"expected a table with the columns {', '.join(REQUIRED)}, found an empty sheet", path=str(path)
+        )
+    named = {column: cell.text.strip() for column, cell in heading.cells.items()}
+    _check_columns(str(path), heading.number, list(named.values()))
+    own = {column: name for column, name in named.items() if name in COLUMNS}
+    for line, cells in rows:
+        row = dict.fromkeys(own.values(), "")
+        for column, name in own.items():
+            if column in cells:
+                row[name] = _typed_text(back.path, line, name, cells[column])
+        if not any(text.strip() for text in row.values()):
+            continue
+        if (wrong := next((text for text in row.values() if "\0" in text), None)) is not None:
+            raise FormatError(f"expected text, found NUL: {_excerpt([wrong])}", path=back.path, line=line)
+        number = _NUMBER.fullmatch(row["task"].strip())
+        back.add(line, int(number[1]) if number else None, row)
+
+
+def _typed_text(path: str, line: int, name: str, cell: Cell) -> str:
+    """The text of a cell that holds what somebody typed."""
+    if cell.kind in ("text", "number", "boolean"):
+        return cell.text
+    what, way_out = {
+        "formula": ("a formula", "type the text itself"),
+        "date": ("a date that the program made of it", "format the cell as text and type it again"),
+        "error": (f"the error {cell.text[:20]}", "type the text itself"),
+    }[cell.kind]
+    raise FormatError(f"expected text as {name}, found {what}; {way_out}", path=path, line=line)
+
+
 def read_tasks_jsonl(path: PathLike, *, person: str | None = None, role: str = "annotator") -> Returned:
-    r"""What was filled in, in JSON Lines: one object a task, with task, head, relation, tail and verdict at least.
+    r"""What was filled in, from JSON Lines: one object per task, with task, head, relation, tail and verdict at least.
 
     Other keys than a task's are skipped, and so are objects with no verdict: absent, null or "".
 
@@ -352,7 +448,7 @@ def _read_jsonl(path: PathLike, back: _Back) -> None:
 
 
 class _Back:
-    """Collects what the rows of a file say."""
+    """Collects the rows of a file."""
 
     def __init__(self, path: str, person: str | None, role: str) -> None:
         self.path, self.person, self.role = path, person, role
@@ -361,7 +457,7 @@ class _Back:
         self.begun: list[str] = []
 
     def add(self, line: int, task: int | None, row: Mapping[str, str]) -> None:
-        """Take a row; a task of None stands for a cell that holds no number, which is refused with the other rows."""
+        """Take a row; a task of None means that the cell is not a number, which is refused later."""
         named = row.get("annotator", "").strip()
         if named and self.person is not None and named != self.person:
             raise FormatError(
@@ -399,7 +495,7 @@ class _Back:
 
 
 class _Typed(_Back):
-    """Collects what ``people`` have typed, whatever it is; without any, whoever has."""
+    """Collects what ``people`` have typed; without any, what anybody has typed."""
 
     def __init__(self, path: str, people: Collection[str]) -> None:
         super().__init__(path, None, "annotator")
@@ -449,7 +545,7 @@ def _excerpt(cells: list[str]) -> str:
 
 
 def _text(path: PathLike) -> str:
-    """The text of a file that a spreadsheet saved: UTF-8 with or without mark, or UTF-16 with one."""
+    """The text of a file that a spreadsheet saved: UTF-8 with or without byte-order mark, or UTF-16 with one."""
     with reading(path) as stream:
         data = stream.read()
     try:
@@ -475,11 +571,11 @@ def _table(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
     skipped = 0
     delimiter = ""
     first = lines.readline()
-    if stated := re.fullmatch(r"sep=([,;\t])[\r\n]*", first):  # a line by which some programs tell their separator
+    if stated := re.fullmatch(r"sep=([,;\t])[\r\n]*", first):  # a line in which some programs give their separator
         delimiter, skipped = stated[1], 1
     else:
         lines.seek(0)
-        # the one that splits the header into most of the columns that a task has
+        # the one that splits the header into the most known columns
         delimiter = max(DELIMITERS, key=lambda mark: _n_columns(first, mark))
     rows = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
@@ -489,7 +585,7 @@ def _table(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
         except csv.Error as error:
             raise FormatError(
                 f"expected cells separated by {DELIMITERS[delimiter]}, with quotes doubled inside quotes, found a row "
-                f"that breaks off ({error}); {_SPREADSHEET}",
+                f"that ends too early ({error}); {_SPREADSHEET}",
                 path=path,
                 line=line,
             ) from None
@@ -499,7 +595,7 @@ def _table(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _n_columns(header: str, mark: str) -> int:
-    """How many of a task's columns a header line holds when it is split at ``mark``."""
+    """How many of a task's columns a header line has when it is split at ``mark``."""
     return len({cell.strip().strip('"') for cell in header.strip().split(mark)}.intersection(COLUMNS))
 
 
@@ -514,7 +610,7 @@ def _object(path: str, line: int, data: bytes) -> dict[str, Any]:
 
     try:
         record = json.loads(data.decode(), object_pairs_hook=each_once)
-        json.dumps(record, ensure_ascii=False).encode()  # an escape may stand for half a character
+        json.dumps(record, ensure_ascii=False).encode()  # an escape may encode half a character
     except KgtrecError as error:
         raise FormatError(str(error), path=path, line=line) from None
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Putting files and folders in their places: in one step where the system can, and with a way back where it cannot."""
+"""Moving files and folders into place: in one step where the system can, and reversibly where it cannot."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _MOST = 50  # characters of a name, of up to 4 bytes each; a name may have 255 b
 
 
 def is_part(name: str, of: str | None = None) -> bool:
-    """Whether a file or folder of this name is what a writer makes before it takes its place, or that of ``of``."""
+    """Whether a file or folder of this name is an unfinished one of a writer, of any target or of ``of``."""
     found = _PART.fullmatch(name)
     return found is not None and (of is None or found[1] == of[:_MOST])
 
 
 def part_name(name: str) -> str:
-    """A name for what is made to become ``name``, which nothing has yet."""
+    """An unused name for a file or folder that will be renamed to ``name``."""
     return f".{name[:_MOST]}.{os.urandom(4).hex()}.kgtrec-part"
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Put off to the end of the block, which must be short, what a signal would do."""
+    """Delay the effect of signals to the end of the block, which must be short."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread is interrupted
         return
@@ -51,12 +51,12 @@ def uninterrupted() -> Iterator[None]:
 
 
 def renamed_to_new(source: Path, place: Path) -> None:
-    """Rename, to a name that nothing has.
+    """Rename to an unused name.
 
     Raises
     ------
     FileExistsError
-        If something has.
+        If the name is in use.
     """
     if renamed(source, place, NO_REPLACE):
         return
@@ -66,7 +66,7 @@ def renamed_to_new(source: Path, place: Path) -> None:
 
 
 def renamed(source: Path, place: Path, flags: int) -> bool:
-    """Linux's renameat2; False where the system or the disk has none."""
+    """Linux's renameat2; False where the system or the disk does not have it."""
     if not sys.platform.startswith("linux"):
         return False
     import ctypes  # seldom needed, and not for --help
@@ -83,7 +83,7 @@ def renamed(source: Path, place: Path, flags: int) -> bool:
 
 
 def move(moves: Sequence[tuple[Path, Path]]) -> None:
-    """Rename one after the other, all or none."""
+    """Rename several, one after the other, all or none."""
     try:
         for source, place in moves:
             renamed_to_new(source, place)
@@ -96,12 +96,12 @@ def move(moves: Sequence[tuple[Path, Path]]) -> None:
 
 
 def link(source: Path, place: Path) -> None:
-    """A second name for a file, or a copy of it where a file can have but one.
+    """A second name for a file, or a copy of it where a file can have only one.
 
     Raises
     ------
     FileExistsError
-        If something has that name.
+        If that name is in use.
     """
     try:
         os.link(source, place)
@@ -113,9 +113,9 @@ def link(source: Path, place: Path) -> None:
 
 
 def lock(handle: int, *, wait: bool = True) -> bool:
-    """Tell other programs, as long as the handle is open, that somebody is at work on a file or folder.
+    """Mark a file or folder as in use for other programs, as long as the handle is open.
 
-    False where the system or the disk locks nothing, or if another program has told so and this one does not ``wait``.
+    False where the system or the disk cannot lock, or if another program has the lock and this one does not ``wait``.
     """
     with suppress(ImportError, OSError):
         import fcntl
@@ -127,7 +127,7 @@ def lock(handle: int, *, wait: bool = True) -> bool:
 
 @contextmanager
 def held(place: Path) -> Iterator[bool]:
-    """Lock a file or folder until the block ends, wherever it is moved meanwhile; False if that cannot be done now."""
+    """Lock a file or folder until the block ends, even if it is moved; False if that is not possible now."""
     handle = -1
     try:
         with suppress(ImportError, OSError):

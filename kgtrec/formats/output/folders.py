@@ -1,4 +1,4 @@
-"""The names of the files in kgtrec's folders, in one place, and by which of them each kind of folder is known."""
+"""The names of the files in kgtrec's folders, in one place, and those by which each kind of folder is recognised."""
 
 from __future__ import annotations
 
@@ -23,46 +23,60 @@ SEEDS = "seeds.txt"
 POOL = "pool.tsv"
 RUNS = "runs.tsv"
 AUTOMATIC = "automatic.tsv"
-# and what people edit and say, see kgtrec.formats.campaign.folder
+# and the files that people edit, and the judgements, see kgtrec.formats.campaign.folder
 GUIDELINES = "guidelines.md"
 TEMPLATES = "templates.tsv"
 SOURCES = "sources.txt"
 NAMES = "names.tsv"
+DESCRIPTIONS = "descriptions.tsv"
 PEOPLE = "people.tsv"
 ASSIGNMENTS = "assignments.tsv"
 JUDGEMENTS = "judgements.jsonl"
 EXPERT_SAMPLE = "expert_sample.tsv"
+GOLD = "gold.tsv"
+GOLD_JUDGEMENTS = "gold_judgements.jsonl"
+# and what its page needs, see kgtrec.serve.state: who is signed in, which may be lost, and what signs for it
+SERVE_STATE = "serve.sqlite"
+SERVE_KEY = "serve.key"
+SERVE_FILES = (SERVE_KEY, SERVE_STATE, f"{SERVE_STATE}-wal", f"{SERVE_STATE}-shm")
 
 # a study, see kgtrec.study.folder
 STUDY_CONFIG = "study.toml"
 STEPS = "steps"
 LOCK = ".lock"
 
+#: the whole campaign, without what is its page's alone
+CAMPAIGN_FILES = (
+    SETTINGS,
+    TOPICS,
+    SEEDS,
+    POOL,
+    RUNS,
+    AUTOMATIC,
+    GUIDELINES,
+    TEMPLATES,
+    SOURCES,
+    NAMES,
+    DESCRIPTIONS,
+    PEOPLE,
+    ASSIGNMENTS,
+    JUDGEMENTS,
+    f"{JUDGEMENTS}.torn",
+    EXPERT_SAMPLE,
+    GOLD,
+    GOLD_JUDGEMENTS,
+    f"{GOLD_JUDGEMENTS}.torn",
+)
+
 _FILES = {
-    "campaign": {
-        SETTINGS,
-        TOPICS,
-        SEEDS,
-        POOL,
-        RUNS,
-        AUTOMATIC,
-        GUIDELINES,
-        TEMPLATES,
-        SOURCES,
-        NAMES,
-        PEOPLE,
-        ASSIGNMENTS,
-        JUDGEMENTS,
-        f"{JUDGEMENTS}.torn",
-        EXPERT_SAMPLE,
-    },
+    "campaign": {*CAMPAIGN_FILES, *SERVE_FILES},
     "collection": {MANIFEST, TOPICS, QRELS, RELATIONS, KNOWN, TRAIN, REPORT, ENTITY_LABELS, ENTITY_IDS},
     "study": {MANIFEST, STUDY_CONFIG, STEPS, LOCK},
 }
 
 
 def owner_of(place: Path) -> str:
-    """The kind of folder of which a file or folder of this name is a part, ``""`` if it is of none.
+    """The kind of folder of which a file or folder of this name is a part, ``""`` if of none.
 
     Examples
     --------

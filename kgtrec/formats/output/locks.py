@@ -1,8 +1,8 @@
-"""The lock of a campaign: whoever changes anything in its folder holds it, so that nobody else does meanwhile.
+"""The lock of a campaign: a program holds it while it changes anything in the folder, so that no other does.
 
-It is a ``flock`` on the folder itself, and on its ``judgements.jsonl`` where that is there: many network file systems
-lock files between machines, but no folders. The system lets both go when the process ends, however it ends. There is no
-file to be left behind. Readers take no lock.
+It is a ``flock`` on the folder itself, and on its ``judgements.jsonl`` if there is one: many network file systems
+lock files between machines, but not folders. The system releases both when the process ends, even if it is killed. No
+lock file is left behind. Readers take no lock.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.folders import JUDGEMENTS
 from kgtrec.formats.output.outputs import is_being_made
 
-_PATIENCE = 1.0  # seconds to wait for the lock before a person is told
+_PATIENCE = 1.0  # seconds to wait for the lock before a warning
 
 
 @contextmanager
 def campaign_lock(folder: PathLike, *, needed: bool = False) -> Iterator[None]:
-    """Alone with a campaign among the programs that change it, until the block ends; waits for who is there already.
+    """Hold the lock of a campaign until the block ends; waits for a program that holds it.
 
-    What is read inside the block stays true until its end. A folder that another one takes the place of while this
-    program waits is given up for the new one. One program cannot hold the lock twice: it would wait for itself.
+    What is read inside the block does not change until its end. If the folder is replaced while this program waits, the
+    new one is locked instead. One program cannot hold the lock twice: it would wait for itself.
 
     Parameters
     ----------
     folder : path
-        Of the campaign. Where there is none, there is nothing to be locked.
+        Of the campaign. If it does not exist, nothing is locked.
     needed : bool
-        Whether to refuse to go on where the system can lock nothing. Otherwise nobody waits there.
+        Whether to raise an error where the system cannot lock. Otherwise nobody waits there.
 
     Raises
     ------
     KgtrecError
-        If the lock is ``needed`` and the system has no ``fcntl`` (Windows itself; its Linux subsystem has it), or its
-        files cannot be locked.
+        If the lock is ``needed`` and the system has no ``fcntl`` (Windows, except its Linux subsystem), or its files
+        cannot be locked.
     """
     if is_being_made(folder):
-        yield  # it is nobody else's yet
+        yield  # no other program can use it yet
         return
     try:
         import fcntl  # noqa: F401  # only to see whether it is there
@@ -56,13 +56,13 @@ def campaign_lock(folder: PathLike, *, needed: bool = False) -> Iterator[None]:
         return
     with ExitStack() as held:
         while not _is_taken(Path(folder), held, needed=needed):
-            held.close()  # something else has taken the place of what we waited for
+            held.close()  # the folder we waited for was replaced
         yield
 
 
 def _is_taken(folder: Path, held: ExitStack, *, needed: bool) -> bool:
-    """Take the locks; whether they are on what is there now."""
-    with suppress(OSError):  # not every network file system locks folders; then the file alone is locked
+    """Take the locks; whether they are on the current folder and file."""
+    with suppress(OSError):  # not every network file system locks folders; then only the file is locked
         if not _lock(folder, os.O_RDONLY, folder, held):
             return False
     file = folder / JUDGEMENTS
@@ -77,11 +77,11 @@ def _is_taken(folder: Path, held: ExitStack, *, needed: bool) -> bool:
 
 
 def _lock(place: Path, flags: int, folder: Path, held: ExitStack) -> bool:
-    """Lock what is at a place, waiting for it; whether it is still there then."""
+    """Lock what is at a path, waiting for the lock; whether it is still there then."""
     import fcntl
 
     descriptor = os.open(place, flags | getattr(os, "O_CLOEXEC", 0))
-    held.callback(os.close, descriptor)  # which lets the lock go
+    held.callback(os.close, descriptor)  # which releases the lock
     patient_until = time.monotonic() + _PATIENCE
     while True:
         try:

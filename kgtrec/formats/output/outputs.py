@@ -1,10 +1,10 @@
-"""Writing files and folders: what kgtrec did not write never changes, and what it writes is whole, old or new.
+"""Writing files and folders: kgtrec changes only what it wrote, and every output is complete, old or new.
 
-Every folder that something was written to has a record, ``.kgtrec``: JSON Lines, one line a file, with its path below
-the folder, its SHA-256 and what wrote it (``by``). A file is replaced only if the record has it as it is now, and a
-folder only if all that is in it was written by the command that replaces it. Anything else belongs to somebody, and is
-refused by name. What is new is made beside its place, as ``.NAME.XXXXXXXX.kgtrec-part``, and exchanged with what was
-there in one step where the system can do that (Linux), else by renaming with a way back.
+Every folder that something was written to has a record, ``.kgtrec``: JSON Lines, one line per file, with its path below
+the folder, its SHA-256 and its writer (``by``). A file is replaced only if the record has it as it is now, and a
+folder only if all its contents were written by the command that replaces it. Anything else belongs to the user, and is
+refused by name. A new file or folder is made beside its target, as ``.NAME.XXXXXXXX.kgtrec-part``, and exchanged with
+the old one in one step where the system can do that (Linux), else by reversible renaming.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from kgtrec.formats.output.exchange import (
 from kgtrec.formats.output.folders import owner_of
 from kgtrec.formats.output.record import RECORD, Row, read_record, record
 
-FILE = "file"  # what wrote a file that belongs to no folder of ours
+FILE = "file"  # the writer of a file that does not belong to a folder of ours
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NAMED = 3  # names in an error
-_HOUSEKEEPING = frozenset((".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"))  # they are no content, and stay
+_HOUSEKEEPING = frozenset((".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"))  # not content; kept
 _BUFFER = 1 << 20
 
-_staging: list[Path] = []  # folders that are being made, in which nothing is there before and nothing is recorded
-_inputs: list[Path] = []  # what the command at hand reads
+_staging: list[Path] = []  # folders that are being filled, which begin empty and record nothing
+_inputs: list[Path] = []  # files that the current command reads
 
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """What a file is known by without reading it again."""
+    """Identifies a file's state without reading it again."""
 
     inode: int
     size: int
@@ -65,12 +65,12 @@ class _Stamp:
 
 
 class OccupiedError(FormatError):
-    """A file that may not be replaced, since kgtrec did not write it, or somebody has changed it since."""
+    """A file that must not be replaced, since kgtrec did not write it, or it was changed since."""
 
 
 @contextmanager
 def protecting(paths: Iterable[PathLike]) -> Iterator[None]:
-    """Refuse, until the block ends, to write to any of these inputs, or to replace a folder that holds one."""
+    """Refuse, until the block ends, to write to any of these inputs, or to replace a folder that contains one."""
     before = len(_inputs)
     _inputs.extend(_real(path) for path in paths if os.fspath(path) != "-")
     try:
@@ -81,22 +81,21 @@ def protecting(paths: Iterable[PathLike]) -> Iterator[None]:
 
 @contextmanager
 def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
-    """A binary stream that becomes the file ``path`` when the block ends well, and vanishes when it does not.
+    """A binary stream that becomes the file ``path`` when the block succeeds, and is removed when it fails.
 
     Compressed by suffix; equal content gives equal bytes. ``-`` is standard output; a device or pipe is written to.
 
     Parameters
     ----------
     path : path
-        New, empty, or a file that was written this way before and was not changed since; a link stands for what it
-        leads to.
+        New, empty, or a file that was written in this way before and was not changed since; a link means its target.
     by : str
-        What writes it: only what the same wrote before is replaced.
+        The writer: only a file of the same writer is replaced.
 
     Raises
     ------
     FormatError
-        If the file is somebody's, or an input of the command, or cannot be written; before anything is written.
+        If the file is not kgtrec's, or is an input of the command, or cannot be written; before anything is written.
     """
     if os.fspath(path) == "-":
         if sys.stdout is None:
@@ -104,7 +103,7 @@ def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    if is_device(path):  # it has no content to keep, and must not be replaced by a file
+    if is_device(path):  # it has no content, and must not be replaced by a file
         try:
             with Path(path).open("wb") as raw, compressing(raw, suffixes(path)[1]) as stream:
                 yield stream
@@ -118,21 +117,21 @@ def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
 
 @contextmanager
 def updating(path: PathLike, *, by: str, is_recorded: bool = True) -> Iterator[BinaryIO]:
-    """The same for a file that commands keep up to date, such as those of a campaign: whatever is there is replaced.
+    """The same for a file that commands keep up to date, such as those of a campaign: any existing file is replaced.
 
-    Where that is not as ``by`` wrote it, since somebody edited it, it stays under another name.
+    If that was edited since ``by`` wrote it, it is kept under another name.
 
     Parameters
     ----------
     path, by
         As for :func:`writing`.
     is_recorded : bool
-        Whether what is written is recorded as ours; not where it holds a person's work, which is never replaced.
+        Whether the file is recorded as ours; not if it contains people's work, which is never replaced.
 
     Warns
     -----
     KgtrecWarning
-        With that name.
+        Says that name.
     """
     checked = partial(_stamp_of, path=path, by=by)
     with _new_file(path, by, checked, aside=True, is_recorded=is_recorded) as stream:
@@ -158,7 +157,7 @@ def is_being_made(path: PathLike) -> bool:
 
 
 def is_same_file(one: PathLike, other: PathLike) -> bool:
-    """Whether two names lead to one file."""
+    """Whether two paths lead to one file."""
     with suppress(OSError):
         return Path(one).samefile(other)
     return _real(one) == _real(other)
@@ -167,7 +166,7 @@ def is_same_file(one: PathLike, other: PathLike) -> bool:
 def require_file(path: PathLike, *, by: str = FILE, aside: bool = False, is_named: bool = True) -> None:
     """Raise FormatError if :func:`writing` would refuse a file; with ``aside``, if :func:`updating` would.
 
-    Unless ``is_named``, the file has its name from kgtrec, and the error does not offer another one.
+    Unless ``is_named``, kgtrec chose the file's name, and the error does not suggest another one.
     """
     if os.fspath(path) == "-" or is_device(path):
         return
@@ -178,7 +177,7 @@ def require_file(path: PathLike, *, by: str = FILE, aside: bool = False, is_name
 
 
 def remove_file(path: PathLike, *, by: str) -> bool:
-    """Remove a file that ``by`` wrote; whether it is gone: one that somebody changed stays."""
+    """Remove a file that ``by`` wrote; whether it was removed: a changed one is kept."""
     target = _real(path)
     try:
         _is_ours(target, by)
@@ -191,12 +190,12 @@ def remove_file(path: PathLike, *, by: str) -> bool:
 
 
 def claim_folder(folder: PathLike, by: str) -> None:
-    """Record that a folder is kept by ``by``, made with its parents if need be.
+    """Record that a folder is kept by ``by``; created with its parents if needed.
 
     Raises
     ------
     FormatError
-        If it is a file, cannot be made, or holds anything and was not claimed before.
+        If it is a file, cannot be created, or is not empty and was not claimed before.
     """
     target = _real(folder)
     _require_name(folder, target)
@@ -218,7 +217,7 @@ def claim_folder(folder: PathLike, by: str) -> None:
 
 
 def free_names(path: PathLike) -> Iterator[Path]:
-    """Names like that of a file or folder, ``NAME.1.csv`` and so on, which nothing has yet."""
+    """Unused names like that of a file or folder, ``NAME.1.csv`` and so on."""
     target = Path(path)
     stem, dot, rest = target.name.partition(".")
     number = 1
@@ -230,7 +229,7 @@ def free_names(path: PathLike) -> Iterator[Path]:
 
 
 def written_by(folder: PathLike, by: str) -> tuple[str, ...]:
-    """The files in a folder, by their paths below it, that ``by`` wrote according to the folder's record."""
+    """The files that ``by`` wrote into a folder according to its record, as paths below it."""
     found = read_record(Path(folder))
     return tuple(dict.fromkeys(path for writer, path, _ in found if writer == by))
 
@@ -241,7 +240,7 @@ def require_folder(path: PathLike, *, by: str, force: bool = True, keeps: Callab
     Parameters
     ----------
     path, by, keeps
-        As there.
+        As for :func:`writing_folder`.
     force : bool
         Whether one that ``by`` wrote before may be replaced.
     """
@@ -252,19 +251,19 @@ def require_folder(path: PathLike, *, by: str, force: bool = True, keeps: Callab
 def writing_folder(
     path: PathLike, *, by: str, force: bool = True, keeps: Callable[[str], bool] | None = None, records: bool = False
 ) -> Iterator[Path]:
-    """A folder to fill, which becomes ``path`` when the block ends well, and vanishes when it does not.
+    """A folder to fill, which becomes ``path`` when the block succeeds, and is removed when it fails.
 
     Parameters
     ----------
     path : path
         Absent, empty, or a folder that ``by`` wrote before, with nothing else in it and nothing changed since; files
-        such as ``.gitignore`` stay.
+        such as ``.gitignore`` are kept.
     by : str
-        What writes it.
+        The writer.
     force : bool
         Whether a folder that ``by`` wrote before may be replaced.
     keeps : callable, optional
-        Tells by its name which file beside our own in the folder stays as it is.
+        Says by name which file beside our own in the folder is kept unchanged.
     records : bool
         Whether the files written in the block are recorded one by one too, so that they can be replaced later, one by
         one, by the commands that wrote them. Default: they belong to the folder as a whole.
@@ -272,8 +271,7 @@ def writing_folder(
     Raises
     ------
     FormatError
-        If ``path`` is a file, an input or what holds one, or a folder with anything else in it; before and after the
-        block.
+        If ``path`` is a file, is or contains an input, or is a folder with other files; before and after the block.
     """
     kept = keeps or _keeps_no_more
     target = _real(path)
@@ -289,7 +287,7 @@ def writing_folder(
             if not records:
                 _staging.remove(part)
         _record_folder(part, by, before=_record_lines(target, kept))
-        ours = _require_folder(target, path, by, force, kept)  # somebody may have come meanwhile
+        ours = _require_folder(target, path, by, force, kept)  # it may have changed meanwhile
         if in_place:
             _fill(part, target, ours)
         else:
@@ -298,14 +296,14 @@ def writing_folder(
 
 @contextmanager
 def folder_beside(target: PathLike) -> Iterator[Path]:
-    """A new folder in the folder of ``target``, to be renamed once it is full; what is left of it in the end vanishes.
+    """A new folder beside ``target``, to be renamed once it is filled; anything left of it is removed at the end.
 
-    What is written in it is not recorded: it is for folders that vouch for their files themselves.
+    Files in it are not recorded: it is for folders that check their files themselves.
 
     Raises
     ------
     FormatError
-        If it cannot be made.
+        If it cannot be created.
     """
     place = _real(target)
     with _part_folder(place, target, inside=False) as part:
@@ -317,7 +315,7 @@ def folder_beside(target: PathLike) -> Iterator[Path]:
 
 
 def clear_parts(folder: PathLike) -> None:
-    """Remove what writers that were killed have left half done in a folder."""
+    """Remove unfinished files of killed writers in a folder."""
     for part in _children(Path(folder)):
         if is_part(part.name):
             _remove_abandoned(part)
@@ -327,8 +325,8 @@ def clear_parts(folder: PathLike) -> None:
 
 
 def _real(path: PathLike) -> Path:
-    """Where a path leads, all links followed."""
-    if not os.fspath(path):  # as from a variable of the shell that is not set; it would stand for the current folder
+    """The target of a path, with all links followed."""
+    if not os.fspath(path):  # as from an unset shell variable; it would mean the current folder
         raise FormatError("expected the name of a file or folder, found an empty one")
     try:
         return Path(os.path.realpath(path))
@@ -337,7 +335,7 @@ def _real(path: PathLike) -> Path:
 
 
 def _require_name(path: PathLike, target: Path) -> None:
-    """Refuse a name under which nothing can be written so that it stays."""
+    """Refuse a name that is reserved for kgtrec's own use."""
     own = [each for each in (target, *target.parents) if each.name == RECORD or is_part(each.name)]
     if any(each == target or each.name == RECORD or not each.exists() for each in own):
         raise FormatError(
@@ -351,11 +349,11 @@ def is_device(path: PathLike) -> bool:
     try:
         found, is_disk = target.exists() and not target.is_file() and not target.is_dir(), target.is_block_device()
     except ValueError:
-        return False  # said by _real
-    except OSError as error:  # a name that is too long, or leads in a circle
+        return False  # reported by _real
+    except OSError as error:  # a name that is too long, or a circle of links
         raise FormatError(f"cannot write here: {error.strerror}", path=path) from None
     if is_disk:
-        raise FormatError("expected a file to write, found a disk, and what it holds would be lost", path=path)
+        raise FormatError("expected a file to write, found a disk, whose contents would be lost", path=path)
     return found
 
 
@@ -363,9 +361,9 @@ def is_device(path: PathLike) -> bool:
 def _new_file(
     path: PathLike, by: str, checked: Callable[[Path], _Stamp | None], *, aside: bool = False, is_recorded: bool = True
 ) -> Iterator[BinaryIO]:
-    """The stream, once ``checked`` has let the place pass; it gives the stamp of what is there.
+    """The stream, once ``checked`` accepts the path; that gives the stamp of the existing file.
 
-    With ``aside`` what is there stays under another name, unless ``by`` wrote it.
+    With ``aside`` the existing file is kept under another name, unless ``by`` wrote it.
     """
     target = _real(path)
     is_staged = is_being_made(target)
@@ -383,11 +381,11 @@ def _new_file(
             raise FormatError(f"cannot write here: {_reason(error, target.parent)}", path=path) from None
         with ExitStack() as locked, ExitStack() as opened:
             file = opened.enter_context(os.fdopen(handle, "wb", buffering=0))
-            if is_locked:  # until the part is in its place
+            if is_locked:  # until the part is in place
                 locked.callback(os.close, os.dup(handle))
             if before is not None:
                 _copy_rights(target, part)
-            if aside and before is not None:  # people's work is not replaced before its successor is on the disk
+            if aside and before is not None:  # people's work is replaced only when the new file is on the disk
                 opened.callback(os.fsync, handle)
             hashing = _Hashing(file)
             raw: IO[bytes] = opened.enter_context(io.BufferedWriter(cast(io.RawIOBase, hashing), _BUFFER))
@@ -395,7 +393,7 @@ def _new_file(
             yield stream
             opened.close()
             sha256 = hashing.sha256(part)
-            if _stamp_of(target, path, by) != before:  # somebody has come meanwhile
+            if _stamp_of(target, path, by) != before:  # it was changed meanwhile
                 before = checked(target)
             if aside and before is not None and sha256_of(target) != sha256:
                 _keep_aside(target, path, by)
@@ -412,24 +410,24 @@ def _new_file(
 
 
 def _tell_place(error: BaseException, path: PathLike) -> None:
-    """Have an error name the file for which there was no room."""
+    """Name the file for which there was no space in the error."""
     if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
         error.filename = os.fspath(path)
 
 
 def _record_file(target: Path, by: str, sha256: str) -> None:
-    """Record a file before it is there; in a folder that people share, the record may be another one's."""
+    """Record a file before it exists; in a shared folder, the record may belong to another user."""
     try:
         record(target.parent, [(by, target.name, sha256)])
     except PermissionError as error:
         warn(
-            f"{target.parent / RECORD}: cannot be written ({error.strerror}); {target.name} will not be known to be "
+            f"{target.parent / RECORD}: cannot be written ({error.strerror}); {target.name} will not be recorded as "
             "kgtrec's, and will not be replaced"
         )
 
 
 def _open_part(part: Path) -> tuple[int, bool]:
-    """The handle of a new file, and whether it is locked; who comes before the lock may take it for abandoned."""
+    """The handle of a new file, and whether it is locked; before that, another program may think it abandoned."""
     while True:
         handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         is_locked = lock(handle)
@@ -439,7 +437,7 @@ def _open_part(part: Path) -> tuple[int, bool]:
 
 
 def _remove_made(folders: Iterable[Path]) -> None:
-    """Remove folders that hold nothing but a record: made for what failed, or emptied."""
+    """Remove folders that contain only a record: created for a failed output, or emptied."""
     for folder in folders:
         with suppress(OSError):
             if [entry.name for entry in _children(folder)] == [RECORD]:
@@ -448,7 +446,7 @@ def _remove_made(folders: Iterable[Path]) -> None:
 
 
 class _Hashing(io.RawIOBase):
-    """A file that knows the SHA-256 of what was written to it."""
+    """A file that computes the SHA-256 of what is written to it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._sha256, self._is_in_order = file, hashlib.sha256(), True
@@ -478,17 +476,17 @@ class _Hashing(io.RawIOBase):
 
 
 def _require_file(target: Path, path: PathLike, by: str, *, is_named: bool = True) -> _Stamp | None:
-    """The stamp of the file that may be replaced, None where there is none; an error if it is somebody's."""
+    """The stamp of the file to be replaced, None where there is none; an error if it is not kgtrec's."""
     if is_being_made(target):
         return None
     _require_place(target, path, by)
     try:
         return _is_ours(target, by)
     except (FileNotFoundError, NotADirectoryError):
-        read_record(target.parent)  # which must be one: it is added to in the end
+        read_record(target.parent)  # it must be valid: a line is added at the end
         return None
     except _SomebodysError as error:
-        other = f"name{_such_as(target)}" if is_named and by == FILE else "folder"  # a part of more has its own name
+        other = f"name{_such_as(target)}" if is_named and by == FILE else "folder"  # a part's name is fixed
         raise OccupiedError(
             f"expected a new name, or a file that kgtrec wrote before, found {error}; choose another {other}, or move "
             "the file away",
@@ -497,7 +495,7 @@ def _require_file(target: Path, path: PathLike, by: str, *, is_named: bool = Tru
 
 
 def _require_place(target: Path, path: PathLike, by: str) -> None:
-    """Refuse a place at which no file of ours may be, whatever is there."""
+    """Refuse a path at which kgtrec may not write a file, whether or not something is there."""
     if not is_being_made(target):
         _require_name(path, target)
     if target.is_dir():
@@ -516,7 +514,7 @@ def _require_place(target: Path, path: PathLike, by: str) -> None:
 
 
 class _SomebodysError(Exception):
-    """What is there is not ours."""
+    """The existing file is not ours."""
 
 
 def _is_ours(target: Path, by: str) -> _Stamp | None:
@@ -527,36 +525,36 @@ def _is_ours(target: Path, by: str) -> _Stamp | None:
     FileNotFoundError
         If there is none.
     _SomebodysError
-        If it is somebody's.
+        If it is not ours.
     """
     stamp = _Stamp.of(target)
     if stamp.size == 0:
         return stamp
     if all(name != target.name for _, name, _ in read_record(target.parent)):
-        raise _SomebodysError("one that it did not write, and that would be lost")
-    own = target.name, sha256_of(target)  # before the record, to which another program adds before it writes
+        raise _SomebodysError("one that it did not write, which would be lost")
+    own = target.name, sha256_of(target)  # before the record, since another program adds to the record before it writes
     writers = [writer for writer, *found in read_record(target.parent) if (*found,) == own]
     if not writers:
-        raise _SomebodysError("one that was changed since, and would be lost")
+        raise _SomebodysError("one that was changed since, which would be lost")
     if by not in writers:
         raise _SomebodysError(f"a part of what kgtrec wrote as {writers[-1]}")
     return stamp
 
 
 def _keep_aside(target: Path, path: PathLike, by: str) -> None:
-    """Give a file that ``by`` did not write, or that was changed since, a second name, under which it stays."""
+    """Give a file that ``by`` did not write, or that was changed since, a second name, under which it is kept."""
     try:
         _is_ours(target, by)
     except _SomebodysError:
         for name in free_names(target):
-            with suppress(FileExistsError):  # somebody was faster
+            with suppress(FileExistsError):  # another program was faster
                 link(target, name)
                 break
         warn(f"{path}: was edited since kgtrec wrote it, or came from elsewhere; it is kept as {name.name}")
 
 
 def _stamp_of(target: Path, path: PathLike, by: str) -> _Stamp | None:
-    """The stamp of what is there, whosever it is."""
+    """The stamp of the existing file, whoever wrote it."""
     _require_place(target, path, by)
     with suppress(FileNotFoundError, NotADirectoryError):
         return _Stamp.of(target)
@@ -568,18 +566,18 @@ def _such_as(target: Path) -> str:
 
 
 def _install_file(part: Path, target: Path, before: _Stamp | None, again: Callable[[], _Stamp | None]) -> None:
-    """Put a finished file in place of what was there ``before``; ``again`` looks at what is there by now."""
+    """Replace what was there ``before`` with a finished file; ``again`` checks what is there now."""
     if before is None:
         try:
             renamed_to_new(part, target)
         except FileExistsError:
-            again()  # says whose it is
+            again()  # raises an error if it is not ours
             part.replace(target)  # ours, from another process
         return
-    with held(target):  # or it is taken for abandoned once it has the part's name
+    with held(target):  # else it would count as abandoned once it has the part's name
         if renamed(part, target, EXCHANGE):
-            with suppress(FileNotFoundError):  # of two programs that replace it, the other one may have removed it
-                if _Stamp.of(part) != before:  # somebody was faster: put back what is theirs
+            with suppress(FileNotFoundError):  # if two programs replace it, the other one may have removed it
+                if _Stamp.of(part) != before:  # another program was faster: put its file back
                     renamed(part, target, EXCHANGE)
                     again()
                     renamed(part, target, EXCHANGE)
@@ -604,12 +602,12 @@ def _stays(name: str, keeps: Callable[[str], bool]) -> bool:
 def _require_folder(
     target: Path, path: PathLike, by: str, force: bool, keeps: Callable[[str], bool]
 ) -> dict[str, _Stamp]:
-    """The files of a folder that may be replaced, by their paths below it."""
+    """The files of a folder that may be replaced, as paths below it."""
     _require_name(path, target)
     if os.path.lexists(target) and not target.is_dir():
         raise FormatError("expected a folder to write, found a file", path=path)
     if inner := next((place for place in _inputs if place == target or target in place.parents), None):
-        what = "an input" if inner == target else f"a folder that holds the input {inner.relative_to(target)}"
+        what = "an input" if inner == target else f"a folder that contains the input {inner.relative_to(target)}"
         raise FormatError(f"expected a folder of its own, found {what}; choose another folder", path=path)
     if kind := owner_of(target):
         raise FormatError(
@@ -638,7 +636,7 @@ def _require_folder(
                 entered.append(own)
             elif not is_part(own):
                 foreign.append(f"{name}/")
-        folders[:] = entered  # what is in others' folders does not matter, and may be much
+        folders[:] = entered  # the contents of other folders do not matter, and may be large
         for own in files:
             entry, name = Path(place, own), (inner / own).as_posix()
             if is_part(own):
@@ -646,7 +644,7 @@ def _require_folder(
             if entry.is_symlink() or not entry.is_file():
                 others.append(name)
             elif own == RECORD:
-                read_record(Path(place), Path(path) / inner)  # which refuses another file of that name
+                read_record(Path(place), Path(path) / inner)  # which refuses a file of another kind
             elif inner == Path() and _stays(own, keeps):
                 continue
             elif name not in sums:
@@ -675,7 +673,7 @@ def _require_folder(
 
 
 def _whose(folder: Path, names: list[str]) -> str:
-    """Who wrote what is in a folder and does not belong to what is replaced there."""
+    """The writers of the files in a folder that do not belong to the replaced output."""
     recorded = {name for _, name, _ in read_record(folder)}
     if all(name in recorded or (folder / name / RECORD).is_file() for name in names):
         return f"what another command of kgtrec wrote there: {_listed(names)}"
@@ -692,7 +690,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """All that is in a folder, folders before what is in them; links are not followed."""
+    """Everything in a folder, folders before their contents; links are not followed."""
     for place, folders, files in os.walk(folder):
         yield from (Path(place, name) for name in (*folders, *files))
 
@@ -704,7 +702,7 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _cannot_be_renamed(target: Path) -> bool:
-    """Whether a folder must stay the one that it is: somebody stands in it, or another disk begins there."""
+    """Whether a folder must not be renamed: it is a current folder, or a mount point."""
     return _holds_current_folder(target) or target.is_mount() or not os.access(target.parent, os.W_OK)
 
 
@@ -718,17 +716,17 @@ def _holds_current_folder(folder: Path) -> bool:
 
 @contextmanager
 def _part_folder(target: Path, path: PathLike, *, inside: bool) -> Iterator[Path]:
-    """An empty folder beside ``target``, or in it, which vanishes in the end."""
+    """An empty folder beside ``target``, or in it, which is removed at the end."""
     where = target if inside else target.parent
     made = [folder for folder in (where, *where.parents) if not folder.exists()]
     part = where / part_name(target.name)
     handle = -1
     try:
-        # made inside the block that removes it: a signal may come at any moment
+        # created inside the block that removes it: a signal may come at any moment
         try:
             if made:
                 where.mkdir(parents=True, exist_ok=True)
-            while not part.exists():  # who comes before the lock may take it for abandoned
+            while not part.exists():  # before it is locked, another program may think it abandoned
                 if handle >= 0:
                     os.close(handle)
                     handle = -1
@@ -750,18 +748,18 @@ def _part_folder(target: Path, path: PathLike, *, inside: bool) -> Iterator[Path
 
 
 def _exchange_folder(part: Path, target: Path, ours: Mapping[str, _Stamp], keeps: Callable[[str], bool]) -> None:
-    """Put a finished folder in place of the one that is there."""
+    """Replace the existing folder with a finished one."""
     if not target.is_dir():
         renamed_to_new(part, target)
         return
     _copy_rights(target, part)
     if not any(target.iterdir()):
-        part.replace(target)  # which an empty folder gives way to, and no other
+        part.replace(target)  # which replaces an empty folder only
         return
     for entry in _children(target):
         if entry.name != RECORD and entry.is_file() and _stays(entry.name, keeps):
             link(entry, part / entry.name)
-    with held(target):  # or it is taken for abandoned once it has the part's name
+    with held(target):  # else it would count as abandoned once it has the part's name
         with uninterrupted():
             if not renamed(part, target, EXCHANGE):
                 aside = target.parent / part_name(target.name)
@@ -771,7 +769,7 @@ def _exchange_folder(part: Path, target: Path, ours: Mapping[str, _Stamp], keeps
 
 
 def _copy_rights(source: Path, place: Path) -> None:
-    """Let a file or folder be open to whom the one that it replaces is, as far as the system lets us."""
+    """Give a file or folder the permissions and owner of the one that it replaces, as far as the system allows."""
     found = source.stat()
     for owner, group in ((-1, found.st_gid), (found.st_uid, -1)):
         with suppress(OSError, AttributeError):
@@ -781,20 +779,20 @@ def _copy_rights(source: Path, place: Path) -> None:
 
 
 def _sweep(old: Path, new: Path, ours: Mapping[str, _Stamp]) -> None:
-    """Remove from a folder that was replaced what is ours; what somebody put there meanwhile goes to the new one."""
+    """Remove our files from a replaced folder; files that others put there meanwhile are moved to the new one."""
     recorded = _recorded(old)  # also if another program has replaced the folder just now
     for entry in list(_below(old)):
         name = entry.relative_to(old)
         if entry == old / RECORD or (entry.is_dir() and not entry.is_symlink()):
             continue
         place = new / name
-        with suppress(FileNotFoundError, FileExistsError):  # another program is at it too
+        with suppress(FileNotFoundError, FileExistsError):  # another program does the same
             if (
                 entry.name == RECORD
                 or any(is_part(part) for part in name.parts)
                 or _Stamp.of(entry) == ours.get(name.as_posix())
                 or _is_recorded(entry, old, recorded)
-                or (place.exists() and _has_same_bytes(entry, place))  # kept: it has two names now
+                or (place.exists() and _has_same_bytes(entry, place))  # it is kept: it has two names now
             ):
                 entry.unlink()
                 continue
@@ -804,7 +802,7 @@ def _sweep(old: Path, new: Path, ours: Mapping[str, _Stamp]) -> None:
 
 
 def _fill(part: Path, target: Path, ours: Mapping[str, _Stamp]) -> None:
-    """Put what is in a finished folder in the place of what is ours in another that cannot be renamed."""
+    """Replace our files in a folder that cannot be renamed with those of a finished folder."""
     old = part / part_name("old")
     old.mkdir()
     moves = [(target / name, old / str(number)) for number, name in enumerate(ours)]
@@ -818,7 +816,7 @@ def _fill(part: Path, target: Path, ours: Mapping[str, _Stamp]) -> None:
     with uninterrupted():
         move(moves)
     for number, (name, stamp) in enumerate(ours.items()):
-        if _Stamp.of(old / str(number)) != stamp:  # somebody was faster: it stays, under another name
+        if _Stamp.of(old / str(number)) != stamp:  # another program was faster: its file is kept, under another name
             renamed_to_new(old / str(number), next(free_names(target / name)))
         for folder in (target / name).relative_to(target).parents:
             if not _holds_current_folder(target / folder):
@@ -828,7 +826,7 @@ def _fill(part: Path, target: Path, ours: Mapping[str, _Stamp]) -> None:
 
 
 def _remove_empty(folder: Path) -> None:
-    """Remove a folder with the folders in it, where nothing is left in them; its record goes last."""
+    """Remove a folder and the folders in it that are empty; its record is removed last."""
     for place, _, _ in os.walk(folder, topdown=False):
         if place != str(folder):
             with suppress(OSError):
@@ -854,7 +852,7 @@ def _has_same_bytes(one: Path, other: Path) -> bool:
 
 
 def _remove_stale(target: Path) -> None:
-    """Remove what a writer that was killed has left beside a file or folder, or in it."""
+    """Remove unfinished files of a killed writer beside a file or folder, or in it."""
     for folder in (target.parent, target):
         try:
             names = [entry.name for entry in os.scandir(folder)]
@@ -866,14 +864,14 @@ def _remove_stale(target: Path) -> None:
 
 
 def _remove_abandoned(part: Path) -> None:
-    """Remove what nobody is at work on; where that cannot be known, it stays."""
+    """Remove a part that no program is writing; if that is unknown, it is kept."""
     with held(part) as is_abandoned:
         if is_abandoned:
             _remove_part(part)
 
 
 def _remove_part(part: Path) -> None:
-    """Remove an unfinished file or folder; of a folder that was replaced, what it is known to have held."""
+    """Remove an unfinished file or folder; from a replaced folder, only its recorded files."""
     with suppress(OSError):
         if not part.is_dir() or part.is_symlink():
             part.unlink(missing_ok=True)
@@ -885,20 +883,20 @@ def _remove_part(part: Path) -> None:
         for entry in list(_below(part)):
             if entry == part / RECORD or not entry.is_file():
                 continue
-            # of two names, the other one stays
+            # if it has two names, the other one is kept
             if entry.name == RECORD or entry.stat().st_nlink > 1 or _is_recorded(entry, part, recorded):
                 entry.unlink()
         _remove_empty(part)
 
 
 def _reason(error: OSError, folder: Path) -> str:
-    """Why a folder cannot be written to; of a file in its place, the system says only that it exists."""
+    """Why a folder cannot be written to; if there is a file instead, the system only says that it exists."""
     files = [place for place in (folder, *folder.parents) if place.exists() and not place.is_dir()]
     return f"{files[0]} is a file, not a folder" if files else str(error.strerror)
 
 
 def _record_lines(target: Path, keeps: Callable[[str], bool]) -> list[Row]:
-    """What an earlier record says of the files that stay."""
+    """The lines of an earlier record about the files that are kept."""
     return [row for row in read_record(target) if keeps(row[1])]
 
 

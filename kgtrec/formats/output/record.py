@@ -1,8 +1,8 @@
-"""What kgtrec wrote in a folder: the record, ``.kgtrec``, that every folder has that something was written to.
+"""The record of what kgtrec wrote in a folder: ``.kgtrec``, in every folder that something was written to.
 
-JSON Lines below a header: one line a file, with what wrote it (``by``), its path below the folder, and its SHA-256.
+JSON Lines below a header: one line per file, with its writer (``by``), its path below the folder, and its SHA-256.
 Lines are only ever added, each in one write, so that several programs can write to a folder at once; a file counts as
-kgtrec's as long as any line has it as it is. A line that a program left half written stands for nothing.
+kgtrec's as long as any line has it as it is. A partly written line is ignored.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Row = tuple[str, str, str]  # by, path, SHA-256
 
 
 def read_record(folder: Path, path: PathLike | None = None) -> list[Row]:
-    """What the record of a folder holds: by whom, which file, its SHA-256.
+    """The record of a folder: writer, file, SHA-256.
 
-    A damaged line stands for nothing, and so does a record that this user may not read.
+    A damaged line is ignored, and so is a record that this user may not read.
     """
     place = folder / RECORD
     try:
-        data = place.read_bytes() if place.is_file() or not place.exists() else b"\0"  # a pipe would be waited for
+        data = place.read_bytes() if place.is_file() or not place.exists() else b"\0"  # reading a pipe would wait
         data = data.replace(b"\r\n", b"\n")  # as git may check it out
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
@@ -49,12 +49,12 @@ def read_record(folder: Path, path: PathLike | None = None) -> list[Row]:
 
 
 def record(folder: Path, rows: Sequence[Row]) -> None:
-    """Add to a folder's record what it lacks, or begin it.
+    """Add missing lines to a folder's record, or create it.
 
     Raises
     ------
     PermissionError
-        If it is another user's.
+        If it belongs to another user.
     """
     known = set(read_record(folder))
     if not (rows := [row for row in rows if row not in known]):

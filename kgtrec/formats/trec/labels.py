@@ -8,20 +8,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import bytes_and_offsets, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.arrow import labels_of, values_of
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
 from kgtrec.errors import KgtrecError
 
-ROWS_AT_A_TIME = 1 << 18  # lines formatted at once: bounds the memory of a writer
+ROWS_AT_A_TIME = 1 << 18  # lines formatted at once, to bound a writer's memory
 
-# at the beginning of a line these make a comment, or vanish
+# at the beginning of a line these make a comment, or are dropped
 _BAD_FIRST = r"^[#\x{feff}]"
 _NAMED = 3
 
 
 def unwritable_labels(labels: pa.StringArray, *, first: bool = False) -> NDArray[np.intp]:
-    """(m,) places of the labels that no TREC text file can hold.
+    """(m,) indices of the labels that cannot be written in a TREC text file.
 
     Those are empty labels and labels with white space or a NUL character; with ``first``, for the column that begins
     a line, also those that begin with ``#`` or a byte-order mark.
@@ -39,9 +39,9 @@ def unwritable_labels(labels: pa.StringArray, *, first: bool = False) -> NDArray
 
 
 class LabelGuard:
-    """Refuses, before a line is written, the rows whose labels no TREC text file can hold.
+    """Refuses, before a line is written, rows whose labels cannot be written in a TREC text file.
 
-    Scans a vocabulary once, however many parts of a run come with it.
+    Scans a vocabulary once, for any number of parts of a run.
     """
 
     def __init__(self, path: str, column: str, *, first: bool = False) -> None:
@@ -50,7 +50,7 @@ class LabelGuard:
         self._bad: NDArray[np.bool_] | None = None  # per code, where any label is bad
 
     def check(self, codes: NDArray[Any], vocabulary: Vocabulary) -> None:
-        """Raise KgtrecError if one of ``codes`` stands for a label that cannot be written."""
+        """Raise KgtrecError if one of ``codes`` belongs to a label that cannot be written."""
         if vocabulary is not self._vocabulary:
             places = unwritable_labels(vocabulary.labels, first=self._first)
             self._vocabulary, self._bad = vocabulary, None
@@ -65,21 +65,20 @@ class LabelGuard:
 
 
 def refusal(path: str, column: str, labels: list[str], more: int = 0) -> str:
-    """What is wrong with labels that cannot be written, and the way out."""
+    """The message about labels that cannot be written."""
     found = ", ".join(map(repr, labels)) + (f" and {more} more" if more else "")
     kind = "without white space, not empty"
     if any(label[:1] in ("#", "\ufeff") for label in labels):
         kind += ", not beginning with '#' or a byte-order mark"
-    way_out = "a run's name may not hold any" if column == "tag" else "see kgtrec questions --ids, or write .parquet"
+    way_out = "a run's name may not have any" if column == "tag" else "see kgtrec questions --ids, or write .parquet"
     return f"{path}: expected {column} labels {kind}, found {found}; {way_out}"
 
 
 def lines_of(*columns: pa.StringArray | str) -> memoryview:
-    """The bytes of text lines: the columns (string arrays or one string for all lines) with a space between."""
+    """The bytes of text lines: the columns (string arrays or one string for all lines), separated by a space."""
     *first, last = (labels_of([column])[0] if isinstance(column, str) else column for column in columns)
     space, newline, nothing = labels_of([" ", "\n", ""])
     last = pc.binary_join_element_wise(last, newline, nothing)
     lines = pc.binary_join_element_wise(*first, last, space)
-    _, offsets, values = lines.buffers()
-    bounds = np.frombuffer(offsets, np.int32)[lines.offset : lines.offset + len(lines) + 1]
-    return memoryview(values)[bounds[0] : bounds[-1]]
+    data, bounds = bytes_and_offsets(lines)
+    return data[bounds[0] : bounds[-1]].data

@@ -1,14 +1,14 @@
-"""``NAME.json`` beside a run or a score matrix ``NAME``: the collection that it is of, which its own form cannot say.
+"""``NAME.json`` beside a run or a score matrix ``NAME``: its collection, which the file itself cannot name.
 
-A comment in a run would break trec_eval 9, pytrec_eval, ir_measures, ranx and trectools; only trec_eval 10 skips one.
+A comment in a run would break trec_eval 9, pytrec_eval, ir_measures, ranx and trectools; only trec_eval 10 skips it.
 Parquet files have it in their metadata. It is one JSON object:
 
 ===============  ================================================================================================
 ``origin``       ``"run"`` or ``"scores"``: what ``NAME`` is
 ``version``      1
-``collection``   the collection's fingerprint: question ids (of a run), or rows and columns (of a matrix), are its
-``filtered_by``  of a run: the splits whose known triples were removed; null where nobody knows
-``sha256``       of ``NAME``, so that a file that took its place is not mistaken for it
+``collection``   fingerprint of the collection of the question ids (of a run), or rows and columns (of a matrix)
+``filtered_by``  of a run: the splits whose known triples were removed; null if unknown
+``sha256``       of ``NAME``, so that another file of this name is noticed
 ===============  ================================================================================================
 """
 
@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import FormatError
-from kgtrec.formats.files import PathLike, sha256_of
+from kgtrec.formats.files import FileState, PathLike, sha256_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.outputs import FILE, remove_file, require_file, write_text
 
@@ -36,14 +36,14 @@ _FINGERPRINT, _SHA256 = re.compile(r"[0-9a-f]{16}"), re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What is known of a file beyond what it holds."""
+    """What is known about a file beyond its contents."""
 
     collection: str  # fingerprint
     filtered_by: tuple[str, ...] | None = None  # of a run; () = raw; None: unknown
 
 
 def origin_path(path: PathLike) -> Path:
-    """Where the origin of a file stands.
+    """The path of the origin of a file.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def require_origin_place(path: PathLike) -> None:
 
 
 def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
-    """Write where a file comes from, beside it; without a collection, what was said of a file before it goes."""
+    """Write the origin of a file beside it; without a collection, remove an earlier one."""
     beside = origin_path(path)
     if not origin.collection:
         if beside.is_file():
@@ -77,47 +77,42 @@ def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
 
 
 def read_origin(path: PathLike, kind: Kind) -> Origin | None:
-    """Where a file comes from; None if nothing beside it tells.
+    """The origin of a file; None if there is none beside it.
 
     Raises
     ------
     FormatError
-        If what stands beside it is damaged, or is about another file.
+        If the file beside it is damaged, or is about another file.
     """
     beside = origin_path(path)
     if not beside.is_file():
-        beside = origin_path(os.path.realpath(path))  # of a link, what stands beside the file itself
+        beside = origin_path(os.path.realpath(path))  # for a link, beside its target
     if not beside.is_file():
         return None
-    said = read_json(beside, way_out=f"move it away, or write it anew with kgtrec stamp COLLECTION {path}")
+    said = read_json(beside, way_out=f"move it away, or write it again with kgtrec stamp COLLECTION {path}")
     if not isinstance(said, dict) or said.get("origin") is None:
-        return None  # a file of somebody's with the same name
+        return None  # another file with the same name
     if not _is_whole(said):
         raise FormatError(
             f"expected {', '.join(_KEYS)} of version {VERSION}, as kgtrec writes them, found others; move the "
-            f"file away, or write it anew with kgtrec stamp COLLECTION {path}",
+            f"file away, or write it again with kgtrec stamp COLLECTION {path}",
             path=beside,
         )
     if said["origin"] != kind:
-        return None  # whoever reads the file as another kind is told so
-    if said["sha256"] != _sum_of(os.fspath(path), _state_of(path)):
+        return None  # the reader of another kind reports it
+    if said["sha256"] != _sum_of(os.fspath(path), FileState.of(path)):
         raise FormatError(
-            f"expected what is known of {Path(path).name}, found that of another file: {Path(path).name} was changed "
-            f"or replaced since; move this file away, or write it anew with kgtrec stamp COLLECTION {path}",
+            f"expected the origin of {Path(path).name}, found that of another file: {Path(path).name} was changed "
+            f"or replaced since; move this file away, or write it again with kgtrec stamp COLLECTION {path}",
             path=beside,
         )
     splits = said["filtered_by"]
     return Origin(said["collection"], None if splits is None else tuple(splits))
 
 
-def _state_of(path: PathLike) -> tuple[int, ...]:
-    found = Path(path).stat()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
 @lru_cache(maxsize=1024)
-def _sum_of(path: str, _: tuple[int, ...]) -> str:
-    """The SHA-256 of a file in a state; a matrix of gigabytes is tried before it is ranked, and summed once."""
+def _sum_of(path: str, _: FileState | None) -> str:
+    """The SHA-256 of a file in a state, computed once: a matrix of gigabytes is checked several times."""
     return sha256_of(path)
 
 

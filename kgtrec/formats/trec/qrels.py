@@ -29,7 +29,7 @@ LAYOUT = Layout(("question", "iter", "entity", "grade"), labels=("question", "en
 _PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "grade": ("relevance",)}
 _WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _INT32 = np.iinfo(np.int32)
-FROM_CAMPAIGN = "report.json"  # of the folder of qrels that comes out of a campaign
+FROM_CAMPAIGN = "report.json"  # in a folder of qrels from a campaign
 _OF_COLLECTION = re.compile(r"qrels\.(?:depth\d+\.)?txt")
 
 
@@ -44,13 +44,13 @@ class QrelsFile:
 def read_qrels(path: PathLike) -> Qrels:
     r"""The qrels in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
 
-    The second column is ignored. A grade is a whole number; trec_eval would read 0.7 as 0 and ``foo`` as 0. Of a
-    collection's own qrels its manifest tells the fingerprint.
+    The second column is ignored. A grade is a whole number; trec_eval would read 0.7 as 0 and ``foo`` as 0. The
+    fingerprint of a collection's own qrels is read from its manifest.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, a repeated (question, entity), an empty or damaged file.
+        For the first malformed line, a repeated (question, entity), an empty or damaged file.
 
     Examples
     --------
@@ -90,21 +90,21 @@ def read_qrels_file(
 
 
 def collection_beside(path: PathLike) -> str:
-    """The fingerprint of the collection in whose folder a file of qrels is; "" if it is in none, or not part of it."""
+    """The fingerprint of the collection whose folder contains a file of qrels; "" if there is none."""
     for name, key in ((MANIFEST, "fingerprint"), (FROM_CAMPAIGN, "collection")):
         beside = Path(path).with_name(name)
         if beside.is_file() and _OF_COLLECTION.match(Path(path).name):
             try:
                 found: object = read_json(beside)[key]
             except (FormatError, TypeError, KeyError, IndexError):
-                continue  # of something else, or damaged, as reading the collection tells
+                continue  # of another kind, or damaged, which reading the collection reports
             if isinstance(found, str):
                 return found
     return ""
 
 
 def _grades(path: str, columns: TextColumns) -> NDArray[np.int32]:
-    # few distinct grades, so each is read once, exactly
+    # there are few distinct grades, so each is read once, exactly
     texts = list(columns.vocabularies["grade"])
     values = np.zeros(len(texts), np.int32)
     for code, text in enumerate(texts):
@@ -125,7 +125,7 @@ def _read_parquet(path: PathLike) -> Qrels:
     entities, entity = label_column(path, table, "entity")
     kind = value_type(table, "grade")
     try:
-        # safe: refuses 0.7, NaN and what does not fit
+        # safe: refuses 0.7, NaN and numbers that do not fit
         grade = values_of(table.column("grade").cast(pa.int32()))
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             raise pa.ArrowInvalid(str(kind))
@@ -143,12 +143,12 @@ def write_qrels(path: PathLike, qrels: Qrels) -> None:
     r"""Write qrels as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
 
     Questions keep their order; within a question, rows are sorted by the bytes of the entity's label, so that reading
-    and writing again changes nothing.
+    and writing again gives the same file.
 
     Raises
     ------
     KgtrecError
-        If there is no row, or a label cannot stand in a TREC file (white space, empty).
+        If there is no row, or a label cannot be written in a TREC file (white space, empty).
 
     Examples
     --------

@@ -1,17 +1,17 @@
-"""The folder that comes out of a campaign: a published test collection, one file per part.
+"""The folder that a campaign produces: a published test collection, one file per part.
 
 =======================  =========================================================================================
 ``topics.tsv``           ``id TAB anchor TAB relation``
-``qrels.txt``            ``question 0 entity grade``: all that was judged
-``qrels.depth0.txt``     the same with the answers known before the pool was made alone, ``qrels.depth1.txt`` with
+``qrels.txt``            ``question 0 entity grade``: all judgements
+``qrels.depth0.txt``     the same with only the answers known before the pool was made, ``qrels.depth1.txt`` with
 ...                      the triples of pool depth 1 too, and so on down to the deepest
-``report.txt``           where the judgements came from, for a person; ``report.json`` for a program
+``report.txt``           where the judgements came from, for people; ``report.json`` for programs
 ``README.md``            how it was made, in words
 ``SHA256SUMS``           for ``sha256sum -c``
 =======================  =========================================================================================
 
-With a collection the folder is one, see :mod:`kgtrec.formats.collections`: the same names, and those of its other
-parts beside them. Equal inputs give equal bytes.
+With a collection the folder is a collection's, see :mod:`kgtrec.formats.collections`: the same names, and those of its
+other parts beside them. Equal inputs give equal bytes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kgtrec.formats.trec.qrels import FROM_CAMPAIGN, write_qrels
 from kgtrec.formats.trec.topics import write_topics
 
 SUMS = "SHA256SUMS"
-BY = "campaign qrels"  # what writes the folder
+BY = "campaign qrels"  # the writer of the folder
 
 
 def require_writable(folder: PathLike, *, force: bool = False) -> None:
@@ -51,7 +51,6 @@ def write_qrels_folder(
     report: Mapping[str, Any],
     collection: Collection | None = None,
     command: Mapping[str, Any] | None = None,
-    inputs: Sequence[Mapping[str, Any]] | None = None,
     force: bool = False,
 ) -> None:
     """Write the folder, all of it or nothing.
@@ -59,30 +58,30 @@ def write_qrels_folder(
     Parameters
     ----------
     folder : path
-        Made with its parents if absent. Earlier qrels of the kind are replaced only with ``force``, and only if nothing
-        else is in the folder and nobody has changed them.
+        Created with its parents if absent. Earlier qrels of this kind are replaced only with ``force``, and only if the
+        folder has no other files and they were not changed.
     questions : Questions
     by_depth : sequence of Qrels
-        At depth 0, 1, ...; the last one is ``qrels.txt`` too. A depth at which nothing is judged has an empty file.
+        At depth 0, 1, ...; the last one is also ``qrels.txt``. A depth without judgements has an empty file.
     readme, report_text : str
     report : mapping
-        The same as plain numbers.
+        The report as plain numbers.
     collection : Collection, optional
-        Of these questions and the last qrels.
-    command, inputs
+        With these questions and the last qrels.
+    command
         For the collection's manifest, see :func:`kgtrec.write_collection`.
     force : bool
 
     Raises
     ------
     FormatError
-        If the folder is a file, holds something else, or earlier qrels and ``force`` is False.
+        If the folder is a file, has other files, or has earlier qrels and ``force`` is False.
     KgtrecError
-        If a label cannot stand in a TREC file, or nothing is judged at all.
+        If a label cannot be written in a TREC file, or there are no judgements.
     """
     with writing_folder(folder, by=BY, force=force) as part:
         if collection is not None:
-            write_collection_parts(part, collection, command=command, inputs=inputs)
+            write_collection_parts(part, collection, command=command)
         else:
             write_topics(part / "topics.tsv", Topics.of(questions))
             write_qrels(part / "qrels.txt", by_depth[-1])
@@ -102,7 +101,7 @@ def write_qrels_folder(
 
 
 def _note_report(folder: Path) -> None:
-    """Our report has taken the place of the collection's: have the manifest tell so."""
+    """Update the manifest, since our report has replaced the collection's."""
     manifest = json.loads((folder / MANIFEST).read_bytes())
     manifest["files"][REPORT] = sha256_of(folder / REPORT)
     write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

@@ -33,24 +33,25 @@ LAYOUT = Layout(
 _WITH_RANK = replace(LAYOUT, labels=("question", "entity", "rank", "tag"))
 _WITHOUT_TAG = replace(LAYOUT, labels=("question", "entity"))
 _PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "score": ()}
-_SUFFIXES = {".gz", ".zst", ".parquet", ".run", ".ranks", ".txt", ".trec"}  # what a name says of the format
+_SUFFIXES = {".gz", ".zst", ".parquet", ".run", ".ranks", ".txt", ".trec", ".jsonl"}  # suffixes that name the format
 _ROW_GROUP = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class RunFile:
-    """A run, and what its file says beyond it."""
+    """A run, and what else its file contains."""
 
     run: Run
-    tags: dict[str, int]  # run tag -> the first line that has it; one, in a file of one system
+    tags: dict[str, int]  # run tag -> the first line that has it; a file of one system has one tag
     columns: TextColumns | None  # the rows in file order, for line numbers; None for Parquet
 
 
 def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False) -> Run:
     r"""The run in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
 
-    The rank column is ignored, as trec_eval does: the order is by score, then by label. Labels are opaque. Which
-    collection the run is of stands beside it, see :mod:`kgtrec.formats.trec.origins`, or in a Parquet file's metadata.
+    The rank column is ignored, as in trec_eval: the order is by score, then by label. Labels are opaque. The
+    collection of the run is read from the file beside it, see :mod:`kgtrec.formats.trec.origins`, or from a Parquet
+    file's metadata.
 
     Parameters
     ----------
@@ -58,14 +59,14 @@ def read_run(path: PathLike, *, name: str | None = None, trust_ids: bool = False
     name : str, optional
         The name of the run, instead of its tag.
     trust_ids : bool
-        Whether the question ids are taken for those of any collection, whatever the run says of its own. By which
-        splits it was filtered is believed all the same.
+        Whether to accept the question ids as those of any collection, and to ignore the run's own collection. The
+        splits that it was filtered by are used in any case.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, a repeated (question, entity), an empty or damaged file; or if what stands
-        beside the run is about another file.
+        For the first malformed line, a repeated (question, entity), an empty or damaged file; or if the origin beside
+        the run is that of another file.
 
     Warns
     -----
@@ -103,7 +104,7 @@ def read_run_file(
 ) -> RunFile:
     """The same with the tags and line numbers of the file; ``stream`` may hold the bytes of ``path``, already open.
 
-    With ``ranks``, the columns have the rank column too, as labels; a file that is given a ``name`` is read without.
+    With ``ranks``, the columns include the rank column, as labels; not for a file that is given a ``name``.
     """
     if is_parquet(path):
         run = _read_parquet(path, name, trust_ids=trust_ids)
@@ -143,7 +144,7 @@ def _last_tag(columns: TextColumns) -> str:
 def _origin_beside(path: PathLike, *, trust_ids: bool) -> Origin | None:
     try:
         return read_origin(path, "run")
-    except FormatError:  # of another run, or damaged: whoever trusts the ids does not need it
+    except FormatError:  # of another run, or damaged: not needed if the ids are trusted
         if not trust_ids:
             raise
         return None
@@ -166,7 +167,7 @@ def _read_parquet(path: PathLike, name: str | None, *, trust_ids: bool) -> Run:
     metadata = metadata_of(path, table.schema)
     if metadata.get("format") == "answer ranks":
         raise FormatError(
-            "expected a run, found answer ranks, which hold the answers alone; give the NAME.run beside it, or read it "
+            "expected a run, found answer ranks, which have the answers only; give the NAME.run beside it, or read it "
             "with kgtrec.read_answer_ranks",
             path=path,
         )
@@ -190,10 +191,10 @@ def _origin_in(path: PathLike, metadata: Mapping[str, Any]) -> Origin | None:
 
 
 class RunWriter:
-    """Writes a run part by part, in bounded memory; the file appears whole when the block ends well, or not at all.
+    """Writes a run part by part, in bounded memory; the file appears complete when the block succeeds, or not at all.
 
-    Text unless ``path`` ends in ``.parquet``; text is compressed by suffix. The rank column is the place in the
-    question's list, from 1; a score is the shortest text that reads back to the same float64.
+    Text unless ``path`` ends in ``.parquet``; text is compressed by suffix. The rank column is the 1-based position in
+    the question's list; a score is the shortest text that reads back to the same float64.
 
     Parameters
     ----------
@@ -202,15 +203,15 @@ class RunWriter:
     name : str
         The system's name: the tag of each line.
     collection : str
-        The fingerprint of the collection that the question ids are of; it is written beside the run, or into a Parquet
-        file's metadata.
+        The fingerprint of the collection of the question ids; it is written beside the run, or into a Parquet file's
+        metadata.
     filtered_by : tuple of {"train", "valid", "test"}, optional
         Splits whose known triples were removed.
 
     Raises
     ------
     KgtrecError
-        If the name or a label cannot stand in a TREC file (white space, empty), a question comes twice, or no row
+        If the name or a label cannot be written in a TREC file (white space, empty), a question is repeated, or no row
         was written.
 
     Examples
@@ -245,7 +246,7 @@ class RunWriter:
         return self
 
     def write(self, part: Run) -> None:
-        """Append the lists of further questions, each question's whole list in one part; its name is not used."""
+        """Append the lists of further questions, each list whole in one part; the part's name is not used."""
         if len(part) == 0:
             return
         starts = np.flatnonzero(np.r_[True, part.question[1:] != part.question[:-1]])
@@ -340,7 +341,7 @@ class _ParquetSink:
 def write_run(path: PathLike, run: Run, *, name: str | None = None) -> None:
     """Write a run as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
 
-    Which collection it is of, if it says, stands in ``NAME.json`` beside the text, or in the Parquet file's metadata.
+    Its collection, if it has one, is written to ``NAME.json`` beside the text, or to the Parquet file's metadata.
 
     Parameters
     ----------
@@ -377,19 +378,19 @@ def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ..
         TREC text.
     collection : Collection
     filtered_by : tuple of {"train", "valid", "test"}, optional
-        Splits whose known triples were removed; None leaves it open.
+        Splits whose known triples were removed; None: unknown.
 
     Raises
     ------
     FormatError
-        If the file is no run, or a Parquet file, whose metadata tells what it is of.
+        If the file is not a run, or is a Parquet file, whose metadata names its collection.
     CollectionError
         If it has a question or an entity that the collection lacks.
     """
     if is_parquet(path):
         raise FormatError(
-            "expected a run as text, found a Parquet file, which says itself what it is of; convert it first (kgtrec "
-            "convert IN.parquet OUT.run.gz)",
+            "expected a run as text, found a Parquet file, whose metadata names its collection; convert it first "
+            "(kgtrec convert IN.parquet OUT.run.gz)",
             path=path,
         )
     run = read_run(path, trust_ids=True)

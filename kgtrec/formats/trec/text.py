@@ -1,20 +1,21 @@
 """TREC's line formats: columns split at white space, read block by block into integer codes.
 
-Runs and qrels share what trec_eval forgives: any ASCII white space, runs of it, leading and trailing; lines that begin
-with ``#``; blank lines; CRLF; a byte-order mark; a missing final newline. A block of lines that holds none of these
-goes straight to Arrow's CSV parser; any other block is first brought to that form, by array operations on its bytes,
-and then goes through the same parser. So both give the same columns, and standard input is read only once.
+Runs and qrels allow what trec_eval allows: any ASCII white space, repeated, leading and trailing; lines that begin
+with ``#``; blank lines; CRLF; a byte-order mark; a missing final newline. A block of lines without any of these
+is parsed by Arrow's CSV parser directly; any other block is first normalised, by array operations on its bytes,
+and then parsed in the same way. So both give the same columns, and standard input is read only once.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -33,15 +34,15 @@ _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
 _SHOWN = 100  # characters of an offending line
 
 NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?)", re.IGNORECASE)
-"""A score as C's strtod and Python's float both read it; NaN, hexadecimal and digits grouped by ``_`` are left out."""
+"""A score as C's strtod and Python's float both read it; NaN, hexadecimal and digits grouped by ``_`` are excluded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a line of a format holds."""
+    """The columns of a line format."""
 
     columns: tuple[str, ...]  # all of them, in order
-    labels: tuple[str, ...]  # those read as opaque labels; the rest but the number is ignored
+    labels: tuple[str, ...]  # those read as opaque labels; the others, except the number, are ignored
     number: str = ""  # the one read as float64, if any
 
     @property
@@ -60,7 +61,7 @@ class TextColumns:
     lines: list[int | NDArray[np.int64]]  # per block: the line of its first row, or of each row where some were skipped
 
     def line(self, row: int) -> int:
-        """The line of the file, from 1, that ``row`` was read from."""
+        """The 1-based line of the file that ``row`` was read from."""
         block = int(np.searchsorted(self.first_rows, row, side="right")) - 1
         within, lines = row - self.first_rows[block], self.lines[block]
         return lines + within if isinstance(lines, int) else int(lines[within])
@@ -79,14 +80,14 @@ class _Block:
 def read_columns(
     stream: BinaryIO, path: str, layout: Layout, *, fast: bool = True, block_size: int = BLOCK_SIZE
 ) -> TextColumns:
-    """The columns that ``layout`` names, of the lines of ``stream``.
+    """The columns that ``layout`` names, from the lines of ``stream``.
 
     Parameters
     ----------
     stream : binary stream
         Read once, to its end.
     path : str
-        What errors call the file.
+        Name of the file in errors.
     layout : Layout
     fast : bool
         False sends every block through the general path, which gives the same result.
@@ -96,7 +97,7 @@ def read_columns(
     Raises
     ------
     FormatError
-        For the first line with a wrong column count, a label that is not UTF-8, or a number that is none; for a file
+        For the first line with a wrong number of columns, a label that is not UTF-8, or an invalid number; for a file
         without lines.
     """
     parse = partial(_parse_block, path=path, layout=layout, fast=fast)
@@ -119,7 +120,7 @@ def read_columns(
         if not rows:
             kind = "only comments and blank lines" if n_blocks else "an empty file"
             raise FormatError(f"expected lines of {layout.expected}, found {kind}", path=path)
-        pa.system_memory_pool().release_unused()  # else what the blocks took is added to what follows
+        pa.system_memory_pool().release_unused()  # else the memory of the blocks is added to that of later steps
         whole = workers.submit(np.concatenate, number)
         joined = dict(zip(labels, workers.map(joined_codes, labels.values()), strict=True))
     return TextColumns(
@@ -143,7 +144,7 @@ def joined_codes(chunks: Sequence[pa.DictionaryArray]) -> tuple[Vocabulary, Code
 
 
 def repeated_lines(path: str, columns: TextColumns) -> FormatError:
-    """The error for the first line whose (question, entity) stands on an earlier line too."""
+    """The error for the first line whose (question, entity) is on an earlier line too."""
     question, entity = columns.codes["question"], columns.codes["entity"]
     order = np.lexsort((entity, question))  # stable: equal pairs stay in file order
     same = np.flatnonzero((np.diff(question[order]) == 0) & (np.diff(entity[order]) == 0))
@@ -167,7 +168,7 @@ def _in_turn(
     while True:
         try:
             block = next(blocks, None)
-        except Exception as error:  # the stream broke, but a wrong line before that place comes first
+        except Exception as error:  # the stream failed, but a malformed line before that is reported first
             block, broken = None, error
         if block is None:
             break
@@ -188,6 +189,12 @@ def _numbered_blocks(stream: BinaryIO, path: str, size: int) -> Iterator[tuple[b
         line += int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
 
 
+class Readable(Protocol):
+    """What bytes are read of."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
 def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator[bytes]:
     """The bytes of a stream in blocks of whole lines, without byte-order mark, a newline at the end of each.
 
@@ -196,7 +203,15 @@ def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator
     FormatError
         If a line is longer than any TREC file's.
     """
-    rest = stream.read(len(_BOM))
+    for block in blocks_of_lines(stream, path, size):
+        yield block if block.endswith(b"\n") else block + b"\n"
+
+
+def blocks_of_lines(
+    stream: Readable, path: str | os.PathLike[str], size: int = BLOCK_SIZE, *, is_start: bool = True
+) -> Iterator[bytes]:
+    """The same with the last line as it is; a byte-order mark is looked for where the stream ``is_start`` of a file."""
+    rest = stream.read(len(_BOM)) if is_start else b""
     rest = b"" if rest == _BOM else rest
     while data := stream.read(size):
         cut = data.rfind(b"\n") + 1
@@ -207,14 +222,17 @@ def whole_lines(stream: BinaryIO, path: str, size: int = BLOCK_SIZE) -> Iterator
             rest += data
         if len(rest) > _LONGEST_LINE:
             raise FormatError(f"expected lines of text, found one longer than {_LONGEST_LINE >> 20} MiB", path=path)
+    if cut := rest.rfind(b"\n") + 1:  # a file shorter than a byte-order mark
+        yield rest[:cut]
+        rest = rest[cut:]
     if rest:
-        yield rest if rest.endswith(b"\n") else rest + b"\n"
+        yield rest
 
 
 def _parse_block(data: bytes, line: int, *, path: str, layout: Layout, fast: bool) -> _Block:
     if fast and (n_blanks := _blanks_of_regular(data)):
         table = _parsed(data, layout)
-        # Arrow has seen one delimiter or newline per column and row; any other white space is among the labels
+        # Arrow has used one delimiter or newline per column and row; any other white space is in the labels
         if table is not None and table.num_rows * len(layout.columns) == n_blanks:
             return _Block(table, line)
     text, kept = _normalised(data)
@@ -227,9 +245,9 @@ def _parse_block(data: bytes, line: int, *, path: str, layout: Layout, fast: boo
 
 
 def _blanks_of_regular(data: bytes) -> int:
-    """How many bytes are white space (or control characters); 0 where Arrow would take a line unlike trec_eval.
+    """How many bytes are white space (or control characters); 0 where Arrow would read a line unlike trec_eval.
 
-    Column counts aside: those are Arrow's to find.
+    Except for the number of columns, which Arrow checks.
     """
     if b"\r" in data or b"\0" in data or data.startswith(b"#") or (b"#" in data and b"\n#" in data):
         return 0
@@ -238,16 +256,16 @@ def _blanks_of_regular(data: bytes) -> int:
 
 
 def _normalised(data: bytes) -> tuple[bytes, NDArray[np.intp] | None]:
-    """The same lines with one space between columns, without blank and comment lines; and which lines remain.
+    """The same lines with one space between columns, without blank and comment lines; and the lines that remain.
 
     The second is None where all do.
     """
     text = np.frombuffer(data.translate(_TO_SPACE), np.uint8)
     space, newline = text == 32, text == 10
-    # a space goes where the byte before it is blank too or begins the line ...
+    # a space is removed if the byte before it is blank too or it begins the line ...
     after_blank = np.r_[True, (space | newline)[:-1]]
     text = text[~(space & after_blank)]
-    # ... and where the line ends after it; it is alone by now
+    # ... and if the line ends after it, where only one is left by now
     text = text[~((text == 32) & np.r_[text[1:] == 10, False])]
     ends = np.flatnonzero(text == 10)
     starts = np.r_[0, ends[:-1] + 1]
@@ -267,7 +285,7 @@ def _parsed(data: bytes, layout: Layout) -> pa.Table | None:
     """The columns of regular lines; None where Arrow refuses them or finds NaN."""
     schema = _schema(layout)
     tab = data.find(b"\t", 0, data.find(b"\n")) >= 0
-    # Arrow would drop a byte-order mark, which in the middle of a file belongs to a label
+    # Arrow would drop a byte-order mark, but in the middle of a file it belongs to a label
     source = _BOM + data if data.startswith(_BOM) else data
     try:
         table = pa_csv.read_csv(
@@ -293,12 +311,12 @@ def _parsed(data: bytes, layout: Layout) -> pa.Table | None:
 
 
 def _scrutinised(data: bytes, line: int, path: str, layout: Layout) -> pa.Table:
-    """The columns of lines that Arrow refuses, read one by one: numbers that it cannot read, or an error.
+    """The columns of lines that Arrow refuses, read one by one: either numbers that it cannot read, or an error.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong.
+        For the first malformed line.
     """
     columns: dict[str, list[Any]] = {name: [] for name in (*layout.labels, *filter(None, [layout.number]))}
     for number, text in enumerate(data.split(b"\n")[:-1], line):
@@ -338,7 +356,7 @@ def _fail(wrong: str, way_out: str, *, path: str, line: int, text: bytes) -> NoR
 
 
 def shown(text: bytes) -> str:
-    r"""A line or column as an error quotes it: on one line, shortened, and any bytes legible.
+    r"""A line or column as quoted in an error: on one line, shortened, and with readable escapes.
 
     Examples
     --------

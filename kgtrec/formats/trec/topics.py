@@ -23,13 +23,13 @@ COLUMNS = ("id", "anchor", "relation")
 def read_topics(path: PathLike, *, stream: BinaryIO | None = None) -> Topics:
     r"""The topics in a file; ``stream`` may hold its bytes, already open.
 
-    Columns are split at tabs only, so anchors and relations may hold spaces; ids may not. Blank lines and lines that
+    Columns are split at tabs only, so anchors and relations may contain spaces; ids may not. Blank lines and lines that
     begin with ``#`` are skipped.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, a repeated id, an empty or damaged file.
+        For the first malformed line, a repeated id, an empty or damaged file.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def write_topics(path: PathLike, topics: Topics) -> None:
     Raises
     ------
     KgtrecError
-        If an id holds white space, or an anchor or relation a tab or a line break.
+        If an id contains white space, or an anchor or relation a tab or a line break.
 
     Examples
     --------

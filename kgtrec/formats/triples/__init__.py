@@ -10,18 +10,19 @@ import numpy as np
 import pyarrow.compute as pc
 
 from kgtrec.data.triples import Triples
-from kgtrec.errors import FormatError, KgtrecError, nearest
+from kgtrec.errors import FormatError, KgtrecError, one_of
 from kgtrec.formats.files import PathLike, name_as_text, sha256_of, suffixes
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES, OPENKE_DICTIONARIES, beside, read_libkge, read_openke
+from kgtrec.formats.triples.ogb import mapping_files, read_ogb, read_wikikg90m, tails_beside
 from kgtrec.formats.triples.rdf import LITERALS, read_ntriples
 from kgtrec.formats.triples.text import WHITESPACE, Lines, read_fields
 
-FORMATS = ("tsv", "openke", "libkge", "nt")
+FORMATS = ("tsv", "openke", "libkge", "nt", "ogb")
 SPLIT_FILES = {"train": ("train",), "valid": ("valid", "dev"), "test": ("test",)}
 _TEXT_SUFFIXES = (".tsv", ".txt", ".csv", ".nt")
 _COMPRESSIONS = ("", ".gz", ".zst")
-_ROWS_AT_A_TIME = 1 << 18  # lines formatted at once: bounds the memory of a writer
+_ROWS_AT_A_TIME = 1 << 18  # lines formatted at once, to bound a writer's memory
 _NAMES = {"h": "head", "r": "relation", "t": "tail"}
 
 
@@ -29,7 +30,7 @@ def read_triples(
     path: PathLike,
     *,
     columns: str = "hrt",
-    format: str | None = None,  # noqa: A002  # what every reader of several formats calls it
+    format: str | None = None,  # noqa: A002  # the name in every reader of several formats
     delimiter: str = "\t",
     literals: str = "skip",
 ) -> Triples:
@@ -42,28 +43,29 @@ def read_triples(
     ----------
     path : path
     columns : str
-        What the columns of a text file are, a permutation of ``hrt`` (head, relation, tail).
-    format : {"tsv", "openke", "libkge", "nt"}, optional
-        By default the name tells: ``train2id.txt`` is OpenKE's (numbers, with ``entity2id.txt`` and
+        The columns of a text file, a permutation of ``hrt`` (head, relation, tail).
+    format : {"tsv", "openke", "libkge", "nt", "ogb"}, optional
+        By default by name: ``train2id.txt`` is OpenKE's (numbers, with ``entity2id.txt`` and
         ``relation2id.txt`` beside it), ``train.del`` LibKGE's (with ``entity_ids.del`` and ``relation_ids.del``),
-        ``.nt`` N-Triples, anything else text with three columns.
+        ``.nt`` N-Triples, ``split/*/train.pt`` that of the Open Graph Benchmark (with labels in ``mapping``),
+        ``train_hrt.npy`` and ``val_hr.npy`` those of its WikiKG90Mv2, anything else text with three columns.
     delimiter : str
-        What separates the columns of a text file: one character, or "whitespace" for any run of it.
+        Separator of the columns of a text file: one character, or "whitespace" for any run of it.
     literals : {"skip", "keep"}
         What to do with N-Triples whose object is a literal.
 
     Returns
     -------
     Triples
-        Entities in order of first appearance, head before tail; those of OpenKE and LibKGE as their dictionaries
+        Entities in order of first appearance, head before tail; those of OpenKE, LibKGE and OGB as their dictionaries
         number them, also where no triple has them.
 
     Raises
     ------
     FormatError
-        For the first line that is wrong, a number out of range, an empty or damaged file.
-    KgtrecError
-        If an option is.
+        For the first malformed line, a number out of range, an empty or damaged file.
+        KgtrecError
+        If an option is invalid.
 
     Warns
     -----
@@ -86,6 +88,8 @@ def read_triples(
         triples = read_libkge(path)
     elif kind == "nt":
         triples = read_ntriples(path, literals=literals)
+    elif kind == "ogb":
+        triples = read_wikikg90m(path) if suffixes(path)[0] == ".npy" else read_ogb(path)
     else:
         triples = _read_text(path, columns, delimiter)
     if len(triples) == 0:
@@ -99,7 +103,7 @@ def write_triples(path: PathLike, triples: Triples) -> None:
     Raises
     ------
     KgtrecError
-        If a label is empty or holds a tab or a line break, so that it would not read back.
+        If a label is empty or contains a tab or a line break, so that it would not read back.
 
     Examples
     --------
@@ -129,7 +133,7 @@ def write_triples(path: PathLike, triples: Triples) -> None:
 
 
 def find_splits(folder: PathLike) -> tuple[Path, Path, Path]:
-    """The train, valid and test files of a data set's folder, in whichever format it has.
+    """The train, valid and test files of a data set's folder, in any of the formats.
 
     Raises
     ------
@@ -148,14 +152,22 @@ def find_splits(folder: PathLike) -> tuple[Path, Path, Path]:
     path = Path(folder)
     if not path.is_dir():
         raise FormatError("expected a folder with train, valid and test triples, or three files", path=path)
+    if (path / "train_hrt.npy").is_file():
+        raise FormatError(
+            "expected three files of triples, found OGB's WikiKG90Mv2, whose test answers are not public; name three "
+            "files, such as train_hrt.npy val_hr.npy val_hr.npy",
+            path=path,
+        )
     endings = [
         [f"{ending}{compression}" for ending in kind for compression in _COMPRESSIONS]
         for kind in (("2id.txt",), (".del",), _TEXT_SUFFIXES)
     ]
-    # numbers first: such folders often hold the same triples as text too
+    # numbers first: such folders often contain the same triples as text too
     for kind in endings[:2]:
         if any((path / f"train{ending}").is_file() for ending in kind):
             return _one_of_each(path, kind)
+    for found in sorted(path.glob("split/*/train.pt")):
+        return found, found.with_name("valid.pt"), found.with_name("test.pt")
     return _one_of_each(path, endings[2])
 
 
@@ -163,40 +175,42 @@ def input_files(path: PathLike, format: str | None = None) -> list[Path]:  # noq
     """The files that :func:`read_triples` reads for ``path``: itself and its dictionaries; none for standard input."""
     if os.fspath(path) == "-":
         return []
-    names = {"openke": OPENKE_DICTIONARIES, "libkge": LIBKGE_DICTIONARIES}.get(format or format_of(path), ())
+    kind = format or format_of(path)
+    if kind == "ogb":
+        return [Path(path), *(tails_beside(path) if suffixes(path)[0] == ".npy" else mapping_files(path))]
+    names = {"openke": OPENKE_DICTIONARIES, "libkge": LIBKGE_DICTIONARIES}.get(kind, ())
     return [Path(path), *(beside(path, name) for name in names)]
 
 
 def describe_input(path: PathLike, **more: Any) -> dict[str, Any]:
-    """Name and SHA-256 of a file as it is stored, for a manifest; the folder is left out, since it says nothing."""
+    """Name and SHA-256 of a file as it is stored, for a manifest; without its folder, which may differ."""
     if os.fspath(path) == "-":
         return {"name": "-", "sha256": None, **more}
     return {"name": name_as_text(Path(path).name), "sha256": sha256_of(path), **more}
 
 
 def format_of(path: PathLike) -> str:
-    """The format that a file's name tells.
+    """The format of a file by its name.
 
     Examples
     --------
-    >>> [format_of(name) for name in ("train2id.txt", "train.del", "kg.nt.gz", "train.txt", "-")]
-    ['openke', 'libkge', 'nt', 'tsv', 'tsv']
+    >>> [format_of(name) for name in ("train2id.txt", "train.del", "kg.nt.gz", "train.pt", "train.txt", "-")]
+    ['openke', 'libkge', 'nt', 'ogb', 'tsv', 'tsv']
     """
     suffix, _ = suffixes(path)
     if Path(path).name.partition(".")[0].endswith("2id") and suffix == ".txt":
         return "openke"
-    return {".del": "libkge", ".nt": "nt"}.get(suffix, "tsv")
+    return {".del": "libkge", ".nt": "nt", ".pt": "ogb", ".npy": "ogb"}.get(suffix, "tsv")
 
 
 def _require_options(path: PathLike, columns: str, kind: str | None, delimiter: str, literals: str) -> str:
     if sorted(columns) != sorted(_NAMES):
         raise KgtrecError(f"expected columns to be a permutation of hrt (head, relation, tail), found {columns!r}")
-    if kind is not None and kind not in FORMATS:
-        raise KgtrecError(f"expected format to be one of {', '.join(FORMATS)}, found {kind!r}{nearest(kind, FORMATS)}")
+    if kind is not None:
+        one_of("format to be one of", kind, FORMATS)
     if delimiter != WHITESPACE and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in "\r\n\0"):
         raise KgtrecError(f"expected delimiter to be one ASCII character or {WHITESPACE!r}, found {delimiter!r}")
-    if literals not in LITERALS:
-        raise KgtrecError(f"expected literals to be one of {', '.join(LITERALS)}, found {literals!r}")
+    one_of("literals to be one of", literals, LITERALS)
     kind = kind or format_of(path)
     if kind != "tsv" and (columns != "hrt" or delimiter != "\t"):
         raise FormatError(f"expected no columns or delimiter for format {kind}, which has its own", path=path)

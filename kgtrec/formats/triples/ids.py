@@ -1,7 +1,7 @@
 """Triples as numbers, with dictionaries beside them: the folders of OpenKE and of LibKGE.
 
-The dictionaries' numbering is kept, and so are their labels that no triple has: a collection's entity codes are
-then the folder's own, and score matrices made by its models need no reordering.
+The dictionaries' numbering is kept, including labels without triples: a collection's entity codes are then the
+folder's own, and score matrices of its models need no reordering.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def beside(path: PathLike, name: str) -> Path:
     for suffix in ("", ".gz", ".zst"):
         if (found := Path(path).parent / f"{name}{suffix}").is_file():
             return found
-    raise FormatError(f"expected {name} beside it, which says what the numbers stand for, found none", path=path)
+    raise FormatError(f"expected {name} beside it, which has the labels of the numbers, found none", path=path)
 
 
 def read_openke(path: PathLike) -> Triples:
@@ -49,7 +49,7 @@ def read_openke(path: PathLike) -> Triples:
 
 def read_libkge(path: PathLike) -> Triples:
     """The triples of a LibKGE file such as ``train.del``: ``head TAB relation TAB tail`` as numbers."""
-    entities, relations = (_libkge_dictionary(beside(path, name)) for name in LIBKGE_DICTIONARIES)
+    entities, relations = (read_numbered_labels(beside(path, name)) for name in LIBKGE_DICTIONARIES)
     lines = Lines.read(path)
     head, relation, tail = read_fields(lines, 3, "3 numbers (head, relation, tail) separated by TAB")
     return _triples(lines, head, relation, tail, entities, relations)
@@ -77,7 +77,7 @@ def _triples(
 
 def _openke_dictionary(path: Path) -> Vocabulary:
     count, lines = _counted(Lines.read(path), "labels")
-    # the number is what follows the last white space, so that labels may hold some
+    # the number follows the last white space, so that labels may contain some
     data = re.sub(rb"(?m)[ \t]+([0-9]+)[ \t]*(?=\r?$)", rb"\t\1", lines.data)
     lines = Lines(lines.path, data, lines.first)
     labels, numbers = read_fields(lines, 2, "a label and its number")
@@ -85,7 +85,14 @@ def _openke_dictionary(path: Path) -> Vocabulary:
     return _in_order(lines, labels, read_codes(lines, numbers, len(labels), "a number"))
 
 
-def _libkge_dictionary(path: Path) -> Vocabulary:
+def read_numbered_labels(path: PathLike) -> Vocabulary:
+    """Labels of lines ``number TAB label``, in any order, with each number from 0 on once.
+
+    Raises
+    ------
+    FormatError
+        For the first line that is none, a number that is repeated or too large, or a repeated label.
+    """
     lines = Lines.read(path)
     numbers, labels = read_fields(lines, 2, "a number and its label, separated by TAB")
     return _in_order(lines, labels, read_codes(lines, numbers, len(labels), "a number"))

@@ -18,15 +18,15 @@ _Row = tuple[str, str, str]
 def read_ntriples(path: PathLike, *, literals: str = "skip") -> Triples:
     """The triples of an N-Triples file.
 
-    IRIs become labels without their angle brackets, blank nodes keep their ``_:x``: the same ``_:x`` in two files is
-    taken for one entity. A literal, where kept, is labelled as N-Triples writes it, ``"Rome"@it``.
+    IRIs become labels without their angle brackets, blank nodes keep their ``_:x``: the same ``_:x`` in two files
+    counts as one entity. A literal, if kept, is labelled as in N-Triples, ``"Rome"@it``.
 
     Parameters
     ----------
     path : path
     literals : {"skip", "keep"}
-        What to do with triples whose object is a literal. Literals are values rather than entities, so they are
-        skipped by default.
+        What to do with triples whose object is a literal. Literals are values, not entities, so they are skipped by
+        default.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def read_ntriples(path: PathLike, *, literals: str = "skip") -> Triples:
             rows.append(row)
     if skipped:
         warn(
-            f"{path}: skipped {skipped:,} triples whose object is a literal, which is no entity; "
+            f"{path}: skipped {skipped:,} triples whose object is a literal, which is not an entity; "
             "keep them with --literals keep"
         )
     return Triples.of_columns(*(pa.array([row[i] for row in rows], pa.string()) for i in range(3)))

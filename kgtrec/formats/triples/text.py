@@ -1,4 +1,4 @@
-"""Text files with a fixed number of columns, as triples and their dictionaries come in."""
+"""Text files with a fixed number of columns, for triples and their dictionaries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BLANK = b" \v\f\r"
 
 @dataclass(frozen=True)
 class Lines:
-    """The bytes of a text file, or of what is left of it after its first line."""
+    """The bytes of a text file, or of the rest of it after its first line."""
 
     path: str
     data: bytes
@@ -33,7 +33,7 @@ class Lines:
 
     @classmethod
     def read(cls, path: PathLike) -> Lines:
-        """All of a file, decompressed, without a byte-order mark."""
+        """The whole file, decompressed, without a byte-order mark."""
         with reading(path) as stream:
             return cls(str(path), stream.read().removeprefix(_BOM))
 
@@ -53,12 +53,12 @@ class Lines:
         return line.removesuffix(b"\r"), Lines(self.path, rest, self.first + 1)
 
     def below_header(self, columns: Sequence[str]) -> Lines:
-        """The lines below the first one, which names the columns.
+        """The lines below the first one, which must name the columns.
 
         Raises
         ------
         FormatError
-            If the first line is another one.
+            If the first line is different.
         """
         header, rest = self.without_first()
         if header != "\t".join(columns).encode():
@@ -71,7 +71,7 @@ class Lines:
         return rest
 
     def separated(self) -> Lines:
-        """The same with one TAB for every run of white space, none at the ends of lines."""
+        """The same with one TAB instead of every run of white space, and none at the ends of lines."""
         data = self.data.translate(_TO_TAB)
         runs = any(pair in data for pair in (b"\t\t", b"\t\n", b"\n\t", b"\t\r"))
         if runs or data.startswith(b"\t") or data.endswith(b"\t"):
@@ -79,7 +79,7 @@ class Lines:
         return Lines(self.path, data, self.first)
 
     def error(self, row: int, message: str) -> FormatError:
-        """What is wrong with the row, with its line number."""
+        """The error about a row, with its line number."""
         number, line = self.numbered[row]
         return FormatError(f"{message}: {shown(line)}", path=self.path, line=number)
 
@@ -94,11 +94,11 @@ def read_fields(
     lines : Lines
     n_columns : int
     expected : str
-        What a line should hold, for messages.
+        The expected contents of a line, for messages.
     delimiter : str
         One ASCII character.
     fast : bool
-        False never takes Arrow's parser; the result is the same.
+        False never uses Arrow's parser; the result is the same.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def read_fields(
     data = lines.data
     regular = fast and data and data.count(b"\r") == data.count(b"\r\n")
     columns = _parsed(data, n_columns, delimiter) if regular else None
-    # a line that Arrow cannot take, or one with an empty label, is looked at closely, to say where it is
+    # a line that Arrow cannot read, or one with an empty label, is read again to report its number
     if columns is None or any(pc.index(column, "").as_py() >= 0 for column in columns):
         columns = _scrutinised(lines, n_columns, expected, delimiter)
     return columns
@@ -125,7 +125,7 @@ def read_codes(lines: Lines, column: pa.StringArray, bound: int | None, what: st
     Raises
     ------
     FormatError
-        For the first row that holds another thing.
+        For the first row with any other value.
     """
     digits = pc.match_substring_regex(column, "^[0-9]{1,18}$").to_numpy(zero_copy_only=False)
     if not digits.all():

@@ -1,1 +1,1 @@
-"""What measures are worth by chance."""
+"""Expected values of measures by chance."""

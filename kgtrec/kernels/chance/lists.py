@@ -1,8 +1,8 @@
-"""What measures over ranked lists come to when R relevant among N candidates stand in uniformly random order.
+"""Expectation and variance of list measures when R relevant among N candidates are in uniformly random order.
 
 One row per question: ``relevant`` (R) and ``candidates`` (N), 0 <= R <= N. Everything is exact, by closed forms or by
-short sums over at most min(R, cutoff) terms a question; equal (R, N) are summed once. Where R = 0 a measure is 0
-whatever the order, so its expectation and variance are 0.
+short sums over at most min(R, cutoff) terms per question; equal (R, N) are summed once. Where R = 0 a measure is 0
+for every order, so its expectation and variance are 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kgtrec.kernels.chance.ranks import discount_sums, harmonic, harmonic_square
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
-TAIL = 160  # terms that are left when each is at most 3/4 of the one before: 0.75^160 < 1e-19
+TAIL = 160  # enough terms if each is at most 3/4 of the one before: 0.75^160 < 1e-19
 
 
 def expected_success(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike) -> Floats:
@@ -52,7 +52,7 @@ def _log_all_missed(r: Counts, n: Counts, k: Counts) -> Floats:
     def total(few: Counts, many: Counts, size: Counts) -> Floats:
         def term(row: NDArray[np.intp], j: Counts) -> Floats:
             whole, lost = size[row] - j, many[row]
-            # near 1 the share itself is rounded, but what is left of the whole is not
+            # near 1 the share itself is rounded, but its complement is not
             return np.where(2 * lost < whole, np.log1p(-lost / whole), np.log((whole - lost) / whole))
 
         return _ragged_sum(few, term)
@@ -109,7 +109,7 @@ def variance_reciprocal_best_rank(relevant: ArrayLike, candidates: ArrayLike) ->
     r"""Variance of 1 / rank of the first relevant candidate.
 
     Where R < N / 4, :math:`E[1/J^2] = \frac{R}{N-R+1} (H^{(2)}_N - \sum_{s=1}^{R-1} \frac{H_N - H_{s-1}}{N-s+1})`, by
-    a recurrence in R; elsewhere the law of J falls off at least as fast as 0.75^j and is summed.
+    a recurrence in R; elsewhere the distribution of J falls off at least as fast as 0.75^j and is summed.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def _harmonic_difference(upper: Counts, lower: Counts) -> Floats:
     u, low = upper + 0.5, np.where(large, lower, 64) + 0.5
     smooth = np.log1p((u - low) / low) + (rest(u) - rest(low))
     out = np.where(large, smooth, harmonic(upper) - harmonic(lower))
-    near = (lower < 64) & (upper - lower <= 64)  # neighbours among the small numbers: add the terms
+    near = (lower < 64) & (upper - lower <= 64)  # small numbers close to each other: add the terms
     if near.any():
         out[near] = _ragged_sum((upper - lower)[near], lambda row, j: 1.0 / (lower[near][row] + 1 + j))
     return np.asarray(out)
@@ -158,19 +158,11 @@ def _variance_rr_dense(r: Counts, n: Counts) -> Floats:
     probability = r / n
     first, second = np.zeros(r.size), np.zeros(r.size)
     for j in range(1, TAIL):
-        lost = 1.0 - 1.0 / j  # relative to a first place, which most lists have
+        lost = 1.0 - 1.0 / j  # relative to rank 1, which most lists have
         first += probability * lost
         second += probability * lost * lost
         probability = probability * np.maximum(n - j - r + 1, 0) / np.maximum(n - j, 1)
     return np.asarray(second - first * first)
-
-
-def _variance_found(r: Counts, n: Counts, k: Counts) -> Floats:
-    return np.asarray((r / n) * ((n - r) / n) * k * ((n - k) / np.maximum(n - 1.0, 1.0)))
-
-
-def _divisor(r: Counts, cutoff: ArrayLike) -> Floats:
-    return np.broadcast_to(np.maximum(np.asarray(cutoff, np.float64), 1.0), r.shape)
 
 
 def expected_average_precision(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None) -> Floats:
@@ -190,10 +182,10 @@ def expected_average_precision(relevant: ArrayLike, candidates: ArrayLike, cutof
 def variance_average_precision(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None) -> Floats:
     r"""Variance of AP@cutoff, exact.
 
-    R AP@k is the sum over i of x_i / i and over m < i of x_m x_i / i, x_i = 1 where place i is relevant. Its square
-    has up to four distinct places, which are all relevant with probabilities p_1 .. p_4,
-    :math:`p_j = \prod_{l<j} (R-l) / (N-l)`; what multiplies them adds up to polynomials in k, H_k and the sum of 1/i^2.
-    The square of the mean is taken off term by term: every difference below carries the factor N - R by hand.
+    R AP@k is the sum over i of x_i / i and over m < i of x_m x_i / i, x_i = 1 where position i is relevant. Its square
+    has up to four distinct positions, which are all relevant with probabilities p_1 .. p_4,
+    :math:`p_j = \prod_{l<j} (R-l) / (N-l)`; their coefficients are polynomials in k, H_k and the sum of 1/i^2.
+    The square of the mean is subtracted term by term: in every difference below the factor N - R is explicit.
 
     Examples
     --------
@@ -218,47 +210,8 @@ def variance_average_precision(relevant: ArrayLike, candidates: ArrayLike, cutof
     return np.where(r > 0, np.maximum(total, 0.0) / np.maximum(r, 1.0) ** 2, 0.0)
 
 
-def expected_dcg(gain_sum: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None) -> Floats:
-    """Expected DCG@cutoff of any gains: their mean over the candidates times the sum of the discounts.
-
-    Parameters
-    ----------
-    gain_sum : (q,) float array
-        Sum of the gains over all candidates; divide the outcome by the ideal DCG for nDCG.
-    candidates : (q,) int array, entities
-    cutoff : int or (q,) int array, optional
-        By default the whole list.
-
-    Examples
-    --------
-    >>> expected_dcg([3.0], [3], 1)
-    array([1.])
-    """
-    n, k = _places(candidates, cutoff)
-    return np.asarray(np.asarray(gain_sum, np.float64) / n * discount_sums(k)[0])
-
-
-def variance_dcg(
-    gain_sum: ArrayLike, squared_gain_sum: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None
-) -> Floats:
-    r"""Variance of DCG@cutoff of any gains under random order.
-
-    With gain variance v over the candidates, the covariance of two places is -v / (N - 1), so that it is
-    :math:`v (N D_2 - D_1^2) / (N - 1)`, D_1 and D_2 the sums of the discounts and of their squares.
-
-    Examples
-    --------
-    >>> variance_dcg([1.0], [1.0], [4], 1)
-    array([0.1875])
-    """
-    n, k = _places(candidates, cutoff)
-    first, second = np.asarray(gain_sum, np.float64), np.asarray(squared_gain_sum, np.float64)
-    mean = first / n
-    return np.asarray(np.maximum(second / n - mean * mean, 0.0) * _discount_spread(n, k))
-
-
 def expected_ndcg(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None) -> Floats:
-    """Expected nDCG@cutoff of binary grades; for graded ones see `expected_dcg`.
+    """Expected nDCG@cutoff of binary grades.
 
     Examples
     --------
@@ -270,7 +223,7 @@ def expected_ndcg(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike 
 
 
 def variance_ndcg(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | None = None) -> Floats:
-    """Variance of nDCG@cutoff of binary grades; for graded ones see `variance_dcg`.
+    """Variance of nDCG@cutoff of binary grades.
 
     Examples
     --------
@@ -324,7 +277,7 @@ def _checked(relevant: ArrayLike, candidates: ArrayLike, cutoff: ArrayLike | Non
 
 
 def _once_per_distinct(work: Callable[..., Floats], *columns: Counts) -> Floats:
-    """Apply ``work`` to the distinct rows of the columns and spread what comes out."""
+    """Apply ``work`` to the distinct rows of the columns, and expand the result to all rows."""
     if columns[0].size == 0:
         return np.zeros(0)
     distinct, inverse = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-Exponent = Floats | float  # one for each count, or the same for all: then whatever depends on it alone is one number
+Exponent = Floats | float  # one per count, or the same for all: then values that depend only on it are one number
 Form = Callable[[NDArray[np.int64], Exponent], Floats]
 
 DIRECT = 16  # from this many candidates on, the expansion replaces the sum
@@ -47,7 +47,7 @@ ZETA_ENTIRE = (
     7.9303119150963888e-24,
 )
 BERNOULLI = tuple(Fraction(*pair) for pair in ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6)))
-# B_2k / (2k)!, k = 1..7: what the odd derivatives at N weigh
+# B_2k / (2k)!, k = 1..7: the weights of the odd derivatives at N
 EULER_MACLAURIN = tuple(float(b / math.factorial(2 * k)) for k, b in enumerate(BERNOULLI, start=1))
 
 
@@ -114,7 +114,7 @@ def log_mean_power(candidates: ArrayLike, exponent: ArrayLike) -> Floats:
 
 
 def log_power_spread(candidates: ArrayLike, exponent: ArrayLike) -> Floats:
-    r"""How far the second moment of r^t exceeds its squared mean: :math:`\ln (E[r^{2t}] / E[r^t]^2)`.
+    r"""The logarithm of the second moment of r^t relative to its squared mean: :math:`\ln (E[r^{2t}] / E[r^t]^2)`.
 
     Equal to :math:`\ln (1 + Var[r^t] / E[r^t]^2)`, and about :math:`t^2 Var[\ln r]` where t is small; the relative
     error stays about 1e-14 however small t is.
@@ -144,7 +144,7 @@ def log_power_spread(candidates: ArrayLike, exponent: ArrayLike) -> Floats:
 
 
 def _in_blocks(below: Form, above: Form, candidates: ArrayLike, exponent: ArrayLike, block: int = 1 << 16) -> Floats:
-    """Apply the form for few and that for many candidates to what each is for, a cache-sized block at a time."""
+    """Apply the form for few or for many candidates to each count, a cache-sized block at a time."""
     if np.ndim(exponent) == 0:
         counts = as_candidates(candidates)
         flat, power = counts.ravel(), float(np.asarray(exponent, np.float64))
@@ -168,7 +168,7 @@ def _in_blocks(below: Form, above: Form, candidates: ArrayLike, exponent: ArrayL
 
 
 def _log_mean_power_below(n: NDArray[np.int64], t: Exponent) -> Floats:
-    """Direct sum of r^t - 1, so that a tiny t loses nothing."""
+    """Direct sum of r^t - 1, without loss of digits for a tiny t."""
     excess = np.zeros(n.size)
     for rank in range(2, DIRECT):
         excess += np.where(rank <= n, np.expm1(t * math.log(rank)), 0.0)
@@ -183,7 +183,7 @@ def _spread_below(n: NDArray[np.int64], t: Exponent) -> Floats:
         first += excess
         second += excess * excess
     mean = first / n
-    # the variance as a mean square about the mean, in a second pass, since it is small where t is negative and n large
+    # the variance in a second pass, as the mean squared distance from the mean: it is small if t is negative, n large
     spread = mean * mean
     for rank in range(2, DIRECT):
         spread += np.where(rank <= n, (np.expm1(t * math.log(rank)) - mean) ** 2, 0.0)
@@ -239,7 +239,7 @@ def _tail(x: Floats, t: Exponent) -> Floats:
 
 
 def _tail_second_difference(x: Floats, t: Exponent) -> Floats:
-    """The correction terms at 2t less twice those at t."""
+    """The correction terms at 2t minus twice those at t."""
     return _odd_terms(
         x, [_horner(coefficients, t) if coefficients else 0.0 * t for coefficients in SECOND_DIFFERENCES]
     ) * (t * t)
@@ -289,7 +289,7 @@ def _mean_square_excess(x: Floats, t: Exponent) -> Floats:
     below_one = np.expm1(-t * np.log(x))
     power = 1.0 + below_one
     zeta = _zeta_plus_half(t)
-    # zeta at -2t less twice zeta at -t, each plus 1/2
+    # zeta at -2t minus twice zeta at -t, each plus 1/2
     doubled = tuple(c * (2.0**j - 2.0) for j, c in enumerate(ZETA_ENTIRE) if j > 1)
     zeta_second = t * t * (_horner(doubled, -t) - 2.0 / ((1.0 + 2.0 * t) * (1.0 + t)))
     ends = power * power * zeta_second + 2.0 * zeta * power * below_one - 0.5 * below_one * below_one

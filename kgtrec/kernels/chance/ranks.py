@@ -1,7 +1,7 @@
-"""What rank measures come to when every order of the candidates is equally likely (the chance model).
+"""Expectation and variance of rank measures when every order of the candidates is equally likely (the chance model).
 
 Ranks r_i are independent and uniform on 1..N_i; weights w_i are scaled to sum to 1. Items that share N (and, for the
-geometric means, w) are computed once, so time and memory follow the number of distinct N.
+geometric means, w) are computed once, so time and memory depend on the number of distinct N.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Simulated(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupedCandidates:
-    """Candidate counts of all items, equal ones taken together; the weights sum to 1."""
+    """Candidate counts of all items, equal ones grouped; the weights sum to 1."""
 
     n_answers: int
     candidates: NDArray[np.int64]  # (g,) distinct N, ascending
@@ -53,7 +53,7 @@ class GroupedCandidates:
 
 
 def group_candidates(candidates: ArrayLike, weight: ArrayLike | None = None) -> GroupedCandidates:
-    """Take equal candidate counts together.
+    """Group equal candidate counts.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _tallied(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def _distinct_counts(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct counts, ascending, and the place of each item's among them."""
+    """The distinct counts, ascending, and the index of each item's count among them."""
     if not _is_dense(counts):
         return np.unique(counts, return_inverse=True)
     distinct, _ = _tallied(counts)
@@ -126,12 +126,12 @@ def _distinct_counts(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
 
 
 def _is_dense(counts: NDArray[np.int64]) -> bool:
-    """Whether a tally of all numbers up to the greatest is worth its length."""
+    """Whether a tally of all numbers up to the greatest is short enough to pay off."""
     return counts.size == 0 or int(counts.max()) <= 4 * counts.size + 65_536
 
 
 def normalised_weights(weight: ArrayLike | None, n: int) -> Floats | None:
-    """The weights scaled to sum to 1, or None; ValueError where they cannot be."""
+    """The weights scaled to sum to 1, or None; ValueError where they cannot be scaled."""
     if weight is None:
         return None
     weights = np.asarray(weight, np.float64).ravel()
@@ -388,7 +388,7 @@ def geometric_mean_moments(groups: GroupedCandidates, sign: Literal[1, -1] = 1) 
 
     Examples
     --------
-    >>> moments = geometric_mean_moments(group_candidates([2, 2]))  # ((1 + sqrt 2) / 2)^2 and (3/2)^2 less its square
+    >>> moments = geometric_mean_moments(group_candidates([2, 2]))  # ((1 + sqrt 2) / 2)^2 and (3/2)^2 minus its square
     >>> round(moments.expectation, 6), round(moments.variance, 6)
     (1.457107, 0.12684)
     """
@@ -415,8 +415,8 @@ def harmonic_mean_rank(ranks: Floats, weight: Floats) -> Floats:
 def median_rank(ranks: Floats, weight: Floats) -> Floats:
     """Weighted median rank, along the last axis; the weights sum to 1.
 
-    The least rank with at least half of the weight at or below it; where that is half to within rounding, the mean of
-    it and the next rank that has weight, so that equal weights give the common median.
+    The lowest rank with at least half of the weight at or below it; where that weight is half (within rounding),
+    the mean of it and the next rank that has weight, so that equal weights give the common median.
 
     Examples
     --------
@@ -454,15 +454,15 @@ def monte_carlo(
     Parameters
     ----------
     statistic : callable or {"IMR", "HMR", "MedianRank"}
-        Of ``(ranks, weight)``, (b, n) and (n,) float arrays, weights summing to 1; yields (b,).
+        Called with ``(ranks, weight)``, (b, n) and (n,) float arrays, weights summing to 1; returns (b,).
     candidates : (n,) int array, entities
     weight : (n,) float array, optional
     seed : int
-        Equal seeds give equal bytes, whatever the order of the items and whatever the block.
+        Equal seeds give equal bytes, for every order of the items and every block size.
     repeats : int
-        How often all ranks are drawn, at least 4; the standard errors fall with its root.
+        How often all ranks are drawn, at least 4; the standard errors fall with its square root.
     block : int
-        How many ranks are held at once (at least those of one repeat).
+        How many ranks are in memory at once (at least those of one repeat).
 
     Returns
     -------
@@ -472,7 +472,7 @@ def monte_carlo(
     Raises
     ------
     ValueError
-        If the statistic is unknown, or the repeats are too few, or the counts or weights are not legal.
+        If the statistic is unknown, the repeats are too few, or the counts or weights are invalid.
 
     Examples
     --------
@@ -488,7 +488,7 @@ def monte_carlo(
             raise ValueError(message)
         statistic = STATISTICS[statistic]
     if repeats < 4:
-        message = f"expected at least 4 repeats, without which the variance has no error, found {repeats}"
+        message = f"expected at least 4 repeats, since the error of the variance needs them, found {repeats}"
         raise ValueError(message)
     n = counts.size
     if n == 0:

@@ -1,1 +1,1 @@
-"""Measures of ranked lists, and what ties do to them."""
+"""Measures of ranked lists, and the effect of ties on them."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def identity(rank: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The rank itself, (n,), from 1; its mean is the mean rank."""
+    """The rank itself, (n,), 1-based; its mean is the mean rank."""
     return rank
 
 

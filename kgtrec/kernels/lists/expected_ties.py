@@ -1,12 +1,12 @@
 """Measures in expectation over all orders of tied candidates, every order equally likely, in closed form.
 
-The functions over answers take the ranks of an answer when it comes first and last among those it ties with; its rank
-is uniform between the two. What is averaged by way of a link, such as the logarithm, comes back as the item whose
-linked value is the mean one: exp(E[ln r]), 1 / E[1 / r].
+The functions over answers take the ranks of an answer when it is first and last among the candidates tied with it; its
+rank is uniform between the two. Where a link function is averaged, such as the logarithm, the result is the rank whose
+linked value is the mean: exp(E[ln r]), 1 / E[1 / r].
 
-The functions over questions take a :class:`TiedRanking` and give what the function of the same name in
-:mod:`list_measures` or :mod:`gain` yields on average over the orders. A group of tied candidates is never written out:
-the work grows with the relevant candidates, not with how many tie.
+The functions over questions take a :class:`TiedRanking` and give the mean over the orders of the function of the same
+name in :mod:`list_measures` or :mod:`gain`. A group of tied candidates is never written out:
+the work grows with the relevant candidates, not with the number of tied ones.
 
 References
 ----------
@@ -39,7 +39,7 @@ def rank(best: Counts, worst: Counts) -> Values:
     Parameters
     ----------
     best, worst : (n,) int arrays
-        The optimistic and the pessimistic rank, from 1.
+        The optimistic and the pessimistic rank, 1-based.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def success(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
 
 
 def _best_groups(ranking: TiedRanking, rel: int) -> TiedGroups:
-    """Of each question with a relevant candidate, the first group that holds one."""
+    """The first group with a relevant candidate, for each question that has one."""
     groups = groups_of(ranking, (ranking.grade >= rel).astype(np.float64))
     first = np.ones(len(groups.question), np.bool_)
     first[1:] = groups.question[1:] != groups.question[:-1]
@@ -185,10 +185,10 @@ def _scattered(ranking: TiedRanking, top: TiedGroups, value: Values, otherwise: 
 
 
 def average_precision(ranking: TiedRanking, rel: int = 1, cutoff: int | None = None) -> Values:
-    """Mean over all relevant candidates, retrieved or not, of the precision at their places down to ``cutoff``.
+    """Mean over all relevant candidates, retrieved or not, of the precision at their positions down to ``cutoff``.
 
-    In a group of s candidates, r of them relevant, with b candidates and c relevant ones above it, place b + j holds a
-    relevant one with probability r / s, and then c + 1 + (j - 1) (r - 1) / (s - 1) of the first b + j are relevant.
+    In a group of s candidates, r of them relevant, with b candidates and c relevant ones above it, position b + j is
+    relevant with probability r / s, and then c + 1 + (j - 1) (r - 1) / (s - 1) of the first b + j are relevant.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def average_precision(ranking: TiedRanking, rel: int = 1, cutoff: int | None = N
 
 
 def precision(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
-    """Relevant candidates at the first ``cutoff`` places, by ``cutoff``.
+    """Relevant candidates at the first ``cutoff`` positions, divided by ``cutoff``.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def precision(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
 
 
 def recall(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
-    """Share of the relevant candidates that stand at the first ``cutoff`` places.
+    """Share of the relevant candidates that are at the first ``cutoff`` positions.
 
     Examples
     --------
@@ -231,7 +231,7 @@ def recall(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
 
 
 def relative_precision(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Values:
-    """Precision by the greatest precision that any list could have at ``cutoff``.
+    """Precision divided by the greatest precision that any list could have at ``cutoff``.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def relative_precision(ranking: TiedRanking, cutoff: int, rel: int = 1) -> Value
 
 
 def r_precision(ranking: TiedRanking, rel: int = 1) -> Values:
-    """Precision at place R, R = number of relevant candidates.
+    """Precision at position R, R = number of relevant candidates.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def r_precision(ranking: TiedRanking, rel: int = 1) -> Values:
 
 
 def r_precision_multiple(ranking: TiedRanking, multiple: float, rel: int = 1) -> Values:
-    """Precision at place ``multiple`` x R, the place cut off to a whole one after adding 0.9.
+    """Precision at position ``multiple`` x R, rounded down after adding 0.9.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def r_precision_multiple(ranking: TiedRanking, multiple: float, rel: int = 1) ->
 
 
 def judged_share(ranking: TiedRanking, cutoff: int | None = None) -> Values:
-    """Share of the first ``cutoff`` places, as far as the list goes, that hold a judged candidate.
+    """Share of judged candidates among the first ``cutoff`` positions, or among all of a shorter list.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def judged_share(ranking: TiedRanking, cutoff: int | None = None) -> Values:
 
 
 def unjudged(ranking: TiedRanking, cutoff: int) -> Values:
-    """Unjudged candidates at the first ``cutoff`` places, by ``cutoff``.
+    """Unjudged candidates at the first ``cutoff`` positions, divided by ``cutoff``.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def unjudged(ranking: TiedRanking, cutoff: int) -> Values:
 
 
 def ndcg(ranking: TiedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
-    """Discounted cumulative gain by that of the best possible list; every place of a group is worth its mean gain.
+    """DCG divided by that of the best possible list; every position of a group has the group's mean gain.
 
     Examples
     --------
@@ -314,7 +314,7 @@ def ndcg(ranking: TiedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> 
 def rank_biased_precision(
     ranking: TiedRanking, p: float = 0.8, rel: int | None = None, cutoff: int | None = None
 ) -> Values:
-    """(1 - p) times the sum of p ** (place - 1) x gain; every place of a group is worth its mean gain.
+    """(1 - p) times the sum of p ** (position - 1) x gain; every position of a group has the group's mean gain.
 
     Examples
     --------
@@ -324,7 +324,7 @@ def rank_biased_precision(
     """
     groups = groups_of(ranking, list_measures.rank_biased_gain(ranking.in_some_order(), rel))
     places = groups.up_to(cutoff)
-    # the weights (1 - p) p ** (place - 1) of a group's places add up to p ** before - p ** (before + places)
+    # the weights (1 - p) p ** (position - 1) of a group add up to p ** before - p ** (before + positions)
     with np.errstate(divide="ignore", invalid="ignore"):
         weight = np.where(places > 0, p**groups.before * -np.expm1(places * np.log(p)), 0.0)
     return _total(ranking, groups, groups.worth / groups.size * weight)
@@ -337,7 +337,7 @@ def _num_relevant(ranking: TiedRanking, rel: int) -> Counts:
 
 
 def _count(ranking: TiedRanking, rel: int, place: Counts | int | None) -> Values:
-    """(n_questions,) candidates of grade ``rel`` or more down to ``place``, one for all questions or each its own."""
+    """(n_questions,) candidates of grade ``rel`` or more down to ``place``, for all questions or one per question."""
     groups = groups_of(ranking, (ranking.grade >= rel).astype(np.float64))
     places = groups.up_to(place[groups.question] if isinstance(place, np.ndarray) else place)
     return _total(ranking, groups, places * groups.members / groups.size)

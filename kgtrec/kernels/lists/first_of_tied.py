@@ -1,9 +1,9 @@
-"""The first of several relevant candidates among many in random order: where it stands, and what that is worth.
+"""The first of several relevant candidates among many in random order: its position, and the value of that.
 
-``relevant`` of ``size`` candidates that all tie are relevant, ``before`` candidates stand above them all, and every
-order of the tied ones is equally likely. J is the place of the first relevant one among the tied, from 1, so that
+``relevant`` of ``size`` tied candidates are relevant, ``before`` candidates are above them all, and every
+order of the tied ones is equally likely. J is the 1-based position of the first relevant one among the tied, so that
 P(J > j) = C(size - j, relevant) / C(size, relevant). With ``before`` 0 and ``size`` the number of all candidates, this
-is a random order of everything: what chance comes to.
+is a random order of everything: the chance model.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from kgtrec.kernels.lists.place_sums import sum_reciprocals
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-_FORWARD_LOSS = 6.0  # log of the error's growth up to which the upward recursion is taken
-_FORGOTTEN = 40.0  # -log of the share of a wrong start that is left when the downward recursion arrives
+_FORWARD_LOSS = 6.0  # log of the error's growth up to which the upward recursion is used
+_FORGOTTEN = 40.0  # -log of the share of a wrong start that is left at the end of the downward recursion
 _NEGLIGIBLE = 1e-18
 
 
-def share_without(size: Counts, taken: Counts, relevant: Counts) -> Floats:
-    """P(J > taken): no relevant candidate is among the first ``taken`` of ``size``.
+def share_with(size: Counts, taken: Counts, relevant: Counts) -> Floats:
+    """P(J <= taken): a relevant candidate is among the first ``taken`` of ``size``; at full precision where small.
 
     Parameters
     ----------
@@ -30,23 +30,12 @@ def share_without(size: Counts, taken: Counts, relevant: Counts) -> Floats:
 
     Returns
     -------
-    (n,) float array; C(size - taken, relevant) / C(size, relevant)
+    (n,) float array; 1 - C(size - taken, relevant) / C(size, relevant)
 
     Notes
     -----
     A product of min(taken, relevant) factors; logarithms of gamma functions would cost eight digits at 10 ** 8
     candidates.
-
-    Examples
-    --------
-    >>> share_without(np.array([4, 4]), np.array([2, 3]), np.array([1, 2]))
-    array([0.5, 0. ])
-    """
-    return np.exp(_log_share_without(size, taken, relevant))
-
-
-def share_with(size: Counts, taken: Counts, relevant: Counts) -> Floats:
-    """P(J <= taken), the complement of :func:`share_without`, at full precision where it is small.
 
     Examples
     --------
@@ -57,7 +46,7 @@ def share_with(size: Counts, taken: Counts, relevant: Counts) -> Floats:
 
 
 def _log_share_without(size: Counts, taken: Counts, relevant: Counts) -> Floats:
-    """-inf where the relevant candidates cannot all stand behind the taken ones."""
+    """-inf where the relevant candidates cannot all be after the taken ones."""
     few, many = np.minimum(taken, relevant), np.maximum(taken, relevant)
     log = np.where(taken + relevant <= size, 0.0, -np.inf)
     own = np.flatnonzero((log == 0) & (few > 0))
@@ -82,14 +71,14 @@ def mean_first(size: Counts, relevant: Counts) -> Floats:
 
 
 def reciprocal_of_first(before: Counts, size: Counts, relevant: Counts, cutoff: int | None = None) -> Floats:
-    """E[1 / (before + J)], 0 counted where ``before + J`` is below the cutoff.
+    """E[1 / (before + J)], counting 0 where ``before + J`` is below the cutoff.
 
     Parameters
     ----------
     before, size, relevant : (n,) int arrays
         ``relevant`` from 1 to ``size``.
     cutoff : int, optional
-        Last place that counts.
+        Last position that counts.
 
     Returns
     -------
@@ -99,9 +88,9 @@ def reciprocal_of_first(before: Counts, size: Counts, relevant: Counts, cutoff: 
     -----
     With G(r) the value for r relevant candidates, s = size and b = before, 1 / (b + j) splits so that
     G(r) (r - 1) (s - r + 1) / r = (s + b - r + 2) G(r - 1) - 1. From G(1), a difference of harmonic numbers, this is
-    followed upwards where that is stable (b small by s / r), else downwards, where errors shrink by about
-    s / (s + b) a step: from G(s) = 1 / (b + 1), or from so far above r that any start is forgotten. So the work
-    grows with ``relevant``, not with ``size``. With a cutoff, the places up to it are added up.
+    followed upwards where that is stable (b small compared with s / r), else downwards, where errors shrink by about
+    s / (s + b) per step: from G(s) = 1 / (b + 1), or from so far above r that the start does not matter. So the work
+    grows with ``relevant``, not with ``size``. With a cutoff, the positions up to it are added up.
 
     Examples
     --------
@@ -160,7 +149,7 @@ def _downwards(before: Counts, size: Counts, relevant: Counts) -> Floats:
 
 
 def _place_by_place(before: Counts, size: Counts, relevant: Counts, last: Counts) -> Floats:
-    chance = relevant / size  # that the first one stands at the place looked at
+    chance = relevant / size  # that the first one is at the current position
     total = chance / (before + 1.0)
     own = np.flatnonzero(last > 1)
     place = 1

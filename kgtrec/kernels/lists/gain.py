@@ -1,7 +1,7 @@
-"""Measures over questions in which a candidate's grade is what it is worth: nDCG and its relatives.
+"""Measures over questions in which a candidate's grade is its gain: nDCG and its relatives.
 
 Every function takes a :class:`JudgedRanking` and gives one value per question, 0 for a question whose judged
-candidates are worth nothing. An unjudged candidate, or one of negative grade, is worth nothing.
+candidates have no gain. An unjudged candidate, or one of negative grade, has no gain.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Dcg = Literal["log2", "exp-log2"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Candidates that are worth something, in the order of a list."""
+    """Candidates with a gain, in the order of a list."""
 
     question: NDArray[np.int32]  # (m,)
     position: NDArray[np.float64]  # (m,)
@@ -34,7 +34,7 @@ def _rows(question: NDArray[np.int32], position: NDArray[np.float64], gain: NDAr
 
 
 def gain_of(grade: NDArray[np.int32], dcg: Dcg) -> NDArray[np.float64]:
-    """What candidates of these grades, (m,), are worth: the grade g itself, or 2 ** g - 1.
+    """The gain of candidates of these grades, (m,): the grade g itself, or 2 ** g - 1.
 
     Examples
     --------
@@ -68,15 +68,15 @@ def _ideal(ranking: JudgedRanking, dcg: Dcg = "log2", cutoff: int | None = None)
 
 
 def ndcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log2") -> Values:
-    """Discounted cumulative gain by that of the best possible list.
+    """Discounted cumulative gain divided by that of the best possible list.
 
     Parameters
     ----------
     ranking : JudgedRanking
     cutoff : int, optional
-        Last place that counts, in the list and in the best possible one.
+        Last position that counts, in the list and in the best possible one.
     dcg : {"log2", "exp-log2"}
-        The gain of grade g is g, or 2 ** g - 1; the discount is 1 / log2(place + 1) with both.
+        The gain of grade g is g, or 2 ** g - 1; the discount is 1 / log2(position + 1) with both.
 
     References
     ----------
@@ -107,7 +107,7 @@ def ideal_dcg(ranking: JudgedRanking, cutoff: int | None = None, dcg: Dcg = "log
 
 
 def ndcg_at_relevant(ranking: JudgedRanking) -> Values:
-    """Mean nDCG over the places of the candidates with a gain; one not retrieved counts with the list's end.
+    """Mean nDCG over the positions of the candidates with a gain; one not retrieved counts as at the list's end.
 
     References
     ----------
@@ -123,7 +123,7 @@ def ndcg_at_relevant(ranking: JudgedRanking) -> Values:
     listed, ideal = _retrieved(ranking), _ideal(ranking)
     size = ranking.per_question(ideal.question)
     best = running_sum(ideal.discounted, ideal.question, n)
-    # the best possible list ends at place R: from there on its sum stays
+    # the best possible list ends at position R: from there on its sum is constant
     place = np.minimum(np.floor(listed.position).astype(np.int64), size[listed.question])
     row = (np.cumsum(size) - size)[listed.question] + place - 1
     at_rows = running_sum(listed.discounted, listed.question, n) / best[row]
@@ -132,7 +132,7 @@ def ndcg_at_relevant(ranking: JudgedRanking) -> Values:
 
 
 def ndcg_at_levels(ranking: JudgedRanking) -> Values:
-    """Mean nDCG over the places where the best possible list steps to a lower grade, and the list's end.
+    """Mean nDCG over the positions where the best possible list changes to a lower grade, and the list's end.
 
     The end counts if at least two more candidates are retrieved than have a gain.
 
@@ -175,9 +175,9 @@ def _sum_up_to(
 
 
 def normalized_gain(ranking: JudgedRanking) -> Values:
-    """Sum of gain / log2(2 + what the best possible list has gained more by then), by the sum of all gains.
+    """Sum of gain / log2(2 + lead of the best possible list in gain by then), divided by the sum of all gains.
 
-    "By then" counts the candidate itself; a place of the best possible list counts at least 1, also below its end.
+    "By then" includes the candidate itself; a position of the best possible list counts at least 1, also below its end.
     Unlike its relatives, it can fall when a higher grade moves up.
 
     References
@@ -199,7 +199,7 @@ def normalized_gain(ranking: JudgedRanking) -> Values:
     whole = np.floor(place).astype(np.int64)
     last = first + np.minimum(whole + 1, size[listed.question])
     by_then = best[first + whole] - best[first]
-    by_then += (place - whole) * (best[last] - best[first + whole])  # halves stand between two places
+    by_then += (place - whole) * (best[last] - best[first + whole])  # a half is between two positions
     by_then += listed.position - place
     behind = np.maximum(by_then - running_sum(listed.gain, listed.question, n), 0.0)
     total = ranking.total(listed.question, listed.gain / np.log2(2.0 + behind))

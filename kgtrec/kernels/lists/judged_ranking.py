@@ -1,4 +1,4 @@
-"""What a ranking measure may see of one system: where the judged candidates of each question stand."""
+"""The input of a ranking measure for one system: the positions of the judged candidates of each question."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedRanking:
-    """Places and grades of the judged candidates that a system returned, question by question, in list order.
+    """Positions and grades of the judged candidates that a system returned, question by question, in list order.
 
     Both a TREC run and an answer-rank table become one of these, so each measure is written once. Unjudged
-    candidates are the gaps between places. A place may be a half (realistic ranks of tied candidates).
+    candidates are the gaps between positions. A position may be a half (realistic ranks of tied candidates).
     """
 
     n_questions: int
     num_retrieved: NDArray[np.int64]  # (n_questions,) length of the list; 0 where the system returned nothing
     question: NDArray[np.int32]  # (m,) never decreasing
-    position: NDArray[np.float64]  # (m,) place in the list, from 1; increasing within a question
+    position: NDArray[np.float64]  # (m,) 1-based position in the list; increasing within a question
     grade: NDArray[np.int32]  # (m,) negative = in the qrels but unjudged
     judged_question: NDArray[np.int32]  # (j,) every row of the qrels, retrieved or not; never decreasing
     judged_grade: NDArray[np.int32]  # (j,)
-    _best: dict[int, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)  # what many ask for
+    _best: dict[int, NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)  # used by many measures
 
     def num_relevant(self, rel: int = 1) -> NDArray[np.int64]:
         """(n_questions,) how many candidates the qrels give a grade of at least ``rel``."""
         return self.per_question(self.judged_question[self.judged_grade >= rel])
 
     def per_question(self, question: NDArray[np.int32]) -> NDArray[np.int64]:
-        """(n_questions,) how often each question stands in ``question``."""
+        """(n_questions,) how often each question occurs in ``question``."""
         return np.bincount(question, minlength=self.n_questions).astype(np.int64, copy=False)
 
     def total(self, question: NDArray[np.int32], value: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -38,7 +38,7 @@ class JudgedRanking:
         return np.bincount(question, weights=value, minlength=self.n_questions).astype(np.float64, copy=False)
 
     def best_rank(self, rel: int = 1) -> NDArray[np.float64]:
-        """(n_questions,) place of the first relevant candidate; inf where none was retrieved."""
+        """(n_questions,) position of the first relevant candidate; inf where none was retrieved."""
         if rel not in self._best:
             relevant = np.flatnonzero(self.grade >= rel)
             question = self.question[relevant]

@@ -1,7 +1,7 @@
-"""Measures over questions that ask which places hold relevant candidates: precision, recall, reciprocal rank, sets.
+"""Measures over questions by the positions of relevant candidates: precision, recall, reciprocal rank, sets.
 
-Every function takes a :class:`JudgedRanking` and gives one value per question, 0 for a question without what is
-measured. ``rel`` is the least grade that counts as relevant. "trec_eval" with a file name cites
+Every function takes a :class:`JudgedRanking` and gives one value per question, 0 for a question without any of what
+is measured. ``rel`` is the lowest grade that counts as relevant. "trec_eval" with a file name cites
 https://github.com/usnistgov/trec_eval, whose values these are.
 """
 
@@ -15,14 +15,14 @@ from kgtrec.kernels.lists.relevant_rows import ratio, relevant_rows
 
 Values = NDArray[np.float64]
 RECALL_POINTS = tuple(tenth / 10 for tenth in range(11))
-# recall points and multiples of R become whole counts by adding this and cutting off: almost upwards for multiples, and
-# in trec_eval 9 (so in pytrec_eval and ir-measures) for recall points too; trec_eval 10 takes those to the nearest
+# recall points and multiples of R become whole counts by adding this and rounding down: nearly up for multiples,
+# and in trec_eval 9 (so in pytrec_eval and ir-measures) for recall points too; trec_eval 10 rounds those to the nearest
 ALMOST_UP = 0.9
 NEAREST = 0.5
 
 
 def average_precision(ranking: JudgedRanking, rel: int = 1, cutoff: int | None = None) -> Values:
-    """Mean over all relevant candidates, retrieved or not, of the precision at their places.
+    """Mean over all relevant candidates, retrieved or not, of the precision at their positions.
 
     A cutoff ignores what is below it; the divisor stays the number of all relevant candidates.
 
@@ -41,7 +41,7 @@ def average_precision(ranking: JudgedRanking, rel: int = 1, cutoff: int | None =
 
 
 def precision(ranking: JudgedRanking, cutoff: int, rel: int = 1) -> Values:
-    """Relevant candidates at the first ``cutoff`` places, by ``cutoff``; a shorter list is not excused.
+    """Relevant candidates at the first ``cutoff`` positions, divided by ``cutoff``, for a shorter list too.
 
     References
     ----------
@@ -57,7 +57,7 @@ def precision(ranking: JudgedRanking, cutoff: int, rel: int = 1) -> Values:
 
 
 def recall(ranking: JudgedRanking, cutoff: int | None = None, rel: int = 1) -> Values:
-    """Share of the relevant candidates that stand at the first ``cutoff`` places, or anywhere in the list.
+    """Share of the relevant candidates that are at the first ``cutoff`` positions, or anywhere in the list.
 
     References
     ----------
@@ -73,7 +73,7 @@ def recall(ranking: JudgedRanking, cutoff: int | None = None, rel: int = 1) -> V
 
 
 def relative_precision(ranking: JudgedRanking, cutoff: int, rel: int = 1) -> Values:
-    """Precision by the greatest precision that any list could have at ``cutoff``.
+    """Precision divided by the greatest precision that any list could have at ``cutoff``.
 
     References
     ----------
@@ -124,7 +124,7 @@ def reciprocal_rank(ranking: JudgedRanking, rel: int = 1, cutoff: int | None = N
 
 
 def r_precision(ranking: JudgedRanking, rel: int = 1) -> Values:
-    """Precision at place R, R = number of relevant candidates.
+    """Precision at position R, R = number of relevant candidates.
 
     References
     ----------
@@ -141,7 +141,7 @@ def r_precision(ranking: JudgedRanking, rel: int = 1) -> Values:
 
 
 def r_precision_multiple(ranking: JudgedRanking, multiple: float, rel: int = 1) -> Values:
-    """Precision at place ``multiple`` x R, the place cut off to a whole one after adding 0.9.
+    """Precision at position ``multiple`` x R, rounded down after adding 0.9.
 
     References
     ----------
@@ -157,7 +157,7 @@ def r_precision_multiple(ranking: JudgedRanking, multiple: float, rel: int = 1) 
 
 
 def interpolated_precision(ranking: JudgedRanking, recall: float, rel: int = 1, rounding: float = ALMOST_UP) -> Values:
-    """Greatest precision at or below the place where ``recall`` is reached; 0 if it never is.
+    """Greatest precision at or below the position where ``recall`` is reached; 0 if it never is.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def interpolated_precision(ranking: JudgedRanking, recall: float, rel: int = 1, 
         From 0 to 1.
     rel : int
     rounding : float
-        ``recall`` times the number of relevant candidates is cut off to a whole number after adding this: 0.9 in
+        ``recall`` times the number of relevant candidates is rounded down after adding this: 0.9 in
         trec_eval 9, pytrec_eval and ir-measures, 0.5 in trec_eval 10.
 
     References
@@ -188,7 +188,7 @@ def interpolated_precision(ranking: JudgedRanking, recall: float, rel: int = 1, 
 
 
 def eleven_point_average(ranking: JudgedRanking, rel: int = 1, rounding: float = NEAREST) -> Values:
-    """Mean of the interpolated precision at recall 0, 0.1, ..., 1; for ``rounding`` see there.
+    """Mean of the interpolated precision at recall 0, 0.1, ..., 1; ``rounding`` as in :func:`interpolated_precision`.
 
     References
     ----------
@@ -207,7 +207,7 @@ def eleven_point_average(ranking: JudgedRanking, rel: int = 1, rounding: float =
 
 
 def set_precision(ranking: JudgedRanking, rel: int = 1, relative: bool = False) -> Values:
-    """Relevant candidates by length of the list; ``relative``: by the greatest number that this length allows.
+    """Relevant candidates divided by the length of the list; ``relative``: by the most that this length allows.
 
     References
     ----------
@@ -285,7 +285,7 @@ def set_utility(
 def rank_biased_precision(
     ranking: JudgedRanking, p: float = 0.8, rel: int | None = None, cutoff: int | None = None
 ) -> Values:
-    """(1 - p) times the sum of p ** (place - 1) x gain, for a reader who goes on to the next place with probability p.
+    """(1 - p) times the sum of p ** (position - 1) x gain, for a reader who continues to the next with probability p.
 
     The gain is 1 from grade ``rel`` on; without ``rel`` it is the grade, as a share of the question's highest grade.
 
@@ -305,7 +305,7 @@ def rank_biased_precision(
 
 
 def rank_biased_gain(ranking: JudgedRanking, rel: int | None = None) -> Values:
-    """(m,) what each judged candidate of the list is worth to :func:`rank_biased_precision`.
+    """(m,) gain of each judged candidate of the list in :func:`rank_biased_precision`.
 
     Examples
     --------
@@ -323,7 +323,7 @@ def rank_biased_gain(ranking: JudgedRanking, rel: int | None = None) -> Values:
 def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
     """How much rank-biased precision could gain if every unjudged and every unseen candidate were perfect.
 
-    0 where the list holds no unjudged candidate, as in trec_eval.
+    0 where the list has no unjudged candidate, as in trec_eval.
 
     References
     ----------
@@ -338,13 +338,13 @@ def rank_biased_residual(ranking: JudgedRanking, p: float = 0.9) -> Values:
     judged = ranking.grade >= 0
     question = ranking.question[judged]
     weight = (1.0 - p) * p ** (ranking.position[judged] - 1.0)
-    # the weights of all places add up to 1
+    # the weights of all positions add up to 1
     rest = 1.0 - ranking.total(question, weight)
     return np.where(ranking.num_retrieved > ranking.per_question(question), rest, 0.0)
 
 
 def judged_share(ranking: JudgedRanking, cutoff: int | None = None) -> Values:
-    """Share of the first ``cutoff`` places, as far as the list goes, that hold a judged candidate.
+    """Share of judged candidates among the first ``cutoff`` positions, or among all of a shorter list.
 
     References
     ----------
@@ -360,7 +360,7 @@ def judged_share(ranking: JudgedRanking, cutoff: int | None = None) -> Values:
 
 
 def unjudged(ranking: JudgedRanking, cutoff: int) -> Values:
-    """Unjudged candidates at the first ``cutoff`` places, by ``cutoff``.
+    """Unjudged candidates at the first ``cutoff`` positions, divided by ``cutoff``.
 
     References
     ----------
@@ -453,6 +453,6 @@ def _length(ranking: JudgedRanking, cutoff: int | None) -> NDArray[np.int64]:
 
 
 def _precision_at(ranking: JudgedRanking, place: NDArray[np.int64], rel: int) -> Values:
-    """(n_questions,) precision at a place of each question's own; 0 at place 0."""
+    """(n_questions,) precision at one position per question; 0 at position 0."""
     relevant = (ranking.grade >= rel) & (ranking.position <= place[ranking.question])
     return ratio(ranking.per_question(ranking.question[relevant]), place)

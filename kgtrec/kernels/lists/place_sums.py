@@ -1,7 +1,7 @@
-"""Sums over a stretch of places in a list: of 1 / place, 1 / log2(place + 1), ln place, powers of the place.
+"""Sums over a stretch of positions in a list: of 1 / position, 1 / log2(position + 1), ln position and powers.
 
-Term by term up to place 256, and from there on by Euler and Maclaurin's formula at midpoints, whose first term left out
-is below 1e-15 of the sum. No difference of two large prefix sums is ever taken, so a short stretch far down a list of
+Term by term up to position 256, from there on by the Euler-Maclaurin formula at midpoints, whose first term left out
+is below 1e-15 of the sum. No difference of two large prefix sums is computed, so a short stretch far down a list of
 10 ** 8 candidates keeps its digits too.
 """
 
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-_TERMS = 256  # up to this place terms are added one by one
-_NODES = 32  # of Gauss and Legendre's rule; more than enough for the logarithm's range of 256 to 10 ** 15 places
+_TERMS = 256  # up to this position terms are added one by one
+_NODES = 32  # of the Gauss-Legendre rule; more than enough for the logarithm's range of 256 to 10 ** 15 positions
 
 
 def sum_reciprocals(after: Counts, count: Counts) -> Floats:
-    """Sum of 1 / i over the ``count`` places behind place ``after``: H(after + count) - H(after).
+    """Sum of 1 / i over the ``count`` positions after ``after``: H(after + count) - H(after).
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def sum_reciprocals(after: Counts, count: Counts) -> Floats:
 
 
 def sum_log_discounts(after: Counts, count: Counts) -> Floats:
-    """Sum of 1 / log2(i + 1) over the ``count`` places behind place ``after``.
+    """Sum of 1 / log2(i + 1) over the ``count`` positions after ``after``.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def sum_log_discounts(after: Counts, count: Counts) -> Floats:
 
 
 def sum_logs(after: Counts, count: Counts) -> Floats:
-    """Sum of ln i over the ``count`` places behind place ``after``: ln ((after + count)! / after!).
+    """Sum of ln i over the ``count`` positions after ``after``: ln ((after + count)! / after!).
 
     Examples
     --------
@@ -76,7 +76,7 @@ def sum_logs(after: Counts, count: Counts) -> Floats:
         return 1.0 / x, 2.0 / x**3
 
     def integral(low: Floats, width: Floats) -> Floats:
-        # what cancels where the width is small is small beside width * log(low)
+        # the terms that cancel where the width is small are small compared with width * log(low)
         grown: Floats = width * np.log(low) + ((low + width) * np.log1p(width / low) - width)
         return grown
 
@@ -84,7 +84,7 @@ def sum_logs(after: Counts, count: Counts) -> Floats:
 
 
 def sum_powers(after: Counts, count: Counts, p: float) -> Floats:
-    """Sum of i ** -p over the ``count`` places behind place ``after``; p above 0.
+    """Sum of i ** -p over the ``count`` positions after ``after``; p above 0.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def sum_powers(after: Counts, count: Counts, p: float) -> Floats:
 
 
 def sum_places_behind(after: Counts, count: Counts) -> Floats:
-    """Sum of (j - 1) / (after + j) over j = 1 .. ``count``; what average precision needs.
+    """Sum of (j - 1) / (after + j) over j = 1 .. ``count``; used by average precision.
 
     It is ``count - (after + 1) * sum_reciprocals(after, count)``, without the cancellation where ``after`` is large.
 
@@ -138,7 +138,7 @@ def _places_behind_far_down(after: Counts, count: Counts) -> Floats:
 
 @lru_cache(maxsize=1)
 def _rule() -> tuple[Floats, Floats]:
-    """Nodes and weights of Gauss and Legendre's rule on 0 .. 1."""
+    """Nodes and weights of the Gauss-Legendre rule on 0 .. 1."""
     node, weight = np.polynomial.legendre.leggauss(_NODES)
     return (node + 1.0) / 2.0, weight / 2.0
 
@@ -165,7 +165,7 @@ def _sums(
     many = np.flatnonzero(count > 1)
     if len(many) == 0:
         return total
-    # equal stretches are added up once: answers are many, places few
+    # equal stretches are added up once: there are many answers at few positions
     width = int(count.max()) + 1
     pairs, back = np.unique(after[many] * width + count[many], return_inverse=True)
     total[many] = _distinct_sums(term, slopes, integral, pairs // width, pairs % width)[back]

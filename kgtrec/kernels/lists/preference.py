@@ -9,15 +9,15 @@ from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.relevant_rows import ratio, running_sum
 
 Values = NDArray[np.float64]
-# trec_eval's INFAP_EPSILON: keeps the estimate off 0 / 0 where nothing judged stands above
+# trec_eval's INFAP_EPSILON: avoids 0 / 0 where nothing judged is above
 SMOOTHING = 0.00001
 
 
 def bpref(ranking: JudgedRanking, rel: int = 1) -> Values:
-    """Mean over all relevant candidates of 1 - n / min(N, R), only judged candidates seen.
+    """Mean over all relevant candidates of 1 - n / min(N, R), by judged candidates only.
 
-    n counts the judged non-relevant candidates above it, R at most; R and N are how many relevant and judged
-    non-relevant candidates the question has.
+    n is the number of judged non-relevant candidates above it, at most R; R and N are the numbers of relevant and of
+    judged non-relevant candidates of the question.
 
     References
     ----------
@@ -43,7 +43,7 @@ def bpref(ranking: JudgedRanking, rel: int = 1) -> Values:
 def inferred_average_precision(ranking: JudgedRanking, rel: int = 1) -> Values:
     """Average precision estimated from a judged sample of the pool.
 
-    A negative grade marks a candidate that is in the pool but was not sampled: the relevant are taken to be as
+    A negative grade marks a candidate that is in the pool but was not sampled: relevant ones are assumed to be as
     frequent among those as among the judged ones above. A candidate without a grade was not pooled and is not relevant.
 
     References
@@ -59,11 +59,11 @@ def inferred_average_precision(ranking: JudgedRanking, rel: int = 1) -> Values:
     relevant = ranking.grade >= rel
     judged = ranking.grade >= 0
     n = ranking.n_questions
-    # what stands above each relevant candidate: in the pool, judged, and relevant
+    # numbers above each relevant candidate: in the pool, judged, and relevant
     pooled = running_sum(np.ones(len(relevant)), ranking.question, n)[relevant] - 1.0
     seen = running_sum(judged, ranking.question, n)[relevant] - 1.0
     hits = running_sum(relevant, ranking.question, n)[relevant] - 1.0
     position, question = ranking.position[relevant], ranking.question[relevant]
     likely = (hits + SMOOTHING) / (seen + 2.0 * SMOOTHING)
-    # pooled is 0 at the first place, so the estimate there is 1
+    # pooled is 0 at the first position, so the estimate there is 1
     return ratio(ranking.total(question, (1.0 + pooled * likely) / position), ranking.num_relevant(rel))

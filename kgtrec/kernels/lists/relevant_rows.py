@@ -1,4 +1,4 @@
-"""What the measures over questions share: the relevant candidates of a ranking, counted within their question."""
+"""Shared by the measures over questions: the relevant candidates of a ranking, numbered within their question."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class RelevantRows:
     """The retrieved relevant candidates, in list order."""
 
     question: NDArray[np.int32]  # (m,)
-    position: NDArray[np.float64]  # (m,) place in the list, from 1
+    position: NDArray[np.float64]  # (m,) 1-based position in the list
     nth: NDArray[np.int64]  # (m,) 1 for the first relevant candidate of its question, 2 for the second, ...
 
 
 def relevant_rows(ranking: JudgedRanking, rel: int = 1, cutoff: float | None = None) -> RelevantRows:
-    """The relevant candidates that were retrieved, down to place ``cutoff``.
+    """The relevant candidates that were retrieved, down to position ``cutoff``.
 
     Parameters
     ----------
     ranking : JudgedRanking
     rel : int
-        Least grade that counts as relevant.
+        Lowest grade that counts as relevant.
     cutoff : float, optional
-        Last place that is looked at.
+        Last position that counts.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def running_sum(
 def ratio(
     part: NDArray[np.float64] | NDArray[np.int64], whole: NDArray[np.float64] | NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """``part / whole``, and 0 where ``whole`` is 0: a question without what is counted scores 0.
+    """``part / whole``, and 0 where ``whole`` is 0: a question with nothing to count scores 0.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def only_judged(ranking: JudgedRanking) -> JudgedRanking:
 
 
 def regraded(ranking: Ranking, gains: Mapping[int, int] | None) -> Ranking:
-    """The ranking with other grades; a grade that ``gains`` lacks stays.
+    """The ranking with other grades; a grade that is not in ``gains`` is kept.
 
     Examples
     --------
@@ -143,7 +143,8 @@ def ranking_of(
     Parameters
     ----------
     lists : sequence of sequences
-        Per question the grade at each place, None for an unjudged candidate, negative for one in the pool but unjudged.
+        Per question the grade at each position, None for an unjudged candidate, negative for one in the pool
+        but unjudged.
     not_retrieved : sequence of sequences, optional
         Per question the grades of the judged candidates that are not in the list.
 

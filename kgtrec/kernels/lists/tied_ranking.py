@@ -1,4 +1,4 @@
-"""What a measure may see of one system when the order of tied candidates is left open."""
+"""The input of a ranking measure for one system when the order of tied candidates is left open."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TiedRanking:
-    """The groups of equally scored candidates that the judged candidates of each question stand in, in list order.
+    """The groups of tied candidates that contain the judged candidates of each question, in list order.
 
-    One row per judged candidate that was returned. Candidates of a group that have no row are unjudged; groups without
+    One row per judged candidate that was returned. Candidates of a group without a row are unjudged; groups without
     a judged candidate are the gaps between the others. Every order of the candidates of a group is equally likely.
     """
 
     n_questions: int
     num_retrieved: Counts  # (n_questions,) length of the list; 0 where the system returned nothing
     question: NDArray[np.int32]  # (m,) never decreasing
-    first: Counts  # (m,) first place of the row's group, from 1; never decreasing within a question
+    first: Counts  # (m,) 1-based first position of the row's group; never decreasing within a question
     size: Counts  # (m,) candidates in the row's group, at least 1
     grade: NDArray[np.int32]  # (m,) negative = in the qrels but unjudged
     judged_question: NDArray[np.int32]  # (j,) every row of the qrels, retrieved or not; never decreasing
     judged_grade: NDArray[np.int32]  # (j,)
 
     def in_some_order(self) -> JudgedRanking:
-        """One order that could be, for what depends on none: counts, sets, the best possible list."""
+        """One possible order, for what does not depend on the order: counts, sets, the best possible list."""
         groups = groups_of(self, np.ones(len(self.question)))
         starts = np.cumsum(groups.members) - groups.members
         position = (self.first + np.arange(len(self.first)) - np.repeat(starts, groups.members)).astype(np.float64)
@@ -48,21 +48,21 @@ class TiedRanking:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TiedGroups:
-    """Groups of tied candidates, of which only some are worth anything; question by question, in list order."""
+    """Groups of tied candidates, some of which have a gain; question by question, in list order."""
 
     question: NDArray[np.int32]  # (g,)
     before: Counts  # (g,) candidates above the group
     size: Counts  # (g,) candidates in the group
-    members: Counts  # (g,) those of them that are worth something
-    worth: NDArray[np.float64]  # (g,) the sum of what they are worth
+    members: Counts  # (g,) those of them that have a gain
+    worth: NDArray[np.float64]  # (g,) the sum of their gains
 
     def up_to(self, place: Counts | int | None) -> Counts:
-        """(g,) how many places of each group are at or above ``place``: one for all groups, or each its own."""
+        """(g,) how many positions of each group are at or above ``place``: one for all groups, or one per group."""
         return self.size if place is None else np.clip(place - self.before, 0, self.size)
 
 
 def groups_of(ranking: TiedRanking, worth: NDArray[np.float64]) -> TiedGroups:
-    """The groups that hold a candidate whose ``worth``, (m,) per row of the ranking, is above 0.
+    """The groups that have a candidate whose ``worth``, (m,) per row of the ranking, is above 0.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def groups_of(ranking: TiedRanking, worth: NDArray[np.float64]) -> TiedGroups:
 
 
 def only_judged_of_tied(ranking: TiedRanking) -> TiedRanking:
-    """The ranking without its unjudged candidates, the others moved up; ties between judged candidates stay.
+    """The ranking without its unjudged candidates, the others moved up; ties between judged candidates are kept.
 
     Examples
     --------

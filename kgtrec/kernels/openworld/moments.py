@@ -1,4 +1,4 @@
-r"""What a measure comes to when some true answers have no label: exact means and variances.
+r"""Values of a measure when some true answers have no label: exact means and variances.
 
 The model: a question has N true answers. Each lacks its label with probability beta, and is found by the system, which
 is to be ranked above every false candidate, with probability l, its strength. Both are correlated by rho, so that the
@@ -9,8 +9,8 @@ missing answers found and placed above it; one that is not found counts 0.
 
 With m missing answers found, the rank of a found labelled answer is uniform on 1 .. m + 1, so its expected value is the
 mean :math:`A(m)` of the weights w(1) .. w(m + 1), and everything here is a mean of A over binomial numbers m: sums of
-positive terms, without the loss that differences would bring for small beta. Given m, the number of labelled answers
-is binomial of N - m trials with probability :math:`\alpha / (1 - \beta l_1)`.
+positive terms, without the loss of digits that differences would have for small beta. Given m, the number of labelled
+answers is binomial of N - m trials with probability :math:`\alpha / (1 - \beta l_1)`.
 
 References
 ----------
@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Weights = Callable[[Floats], Floats]  # of ranks, from 1 on
 
-_FEW = 1024  # answers, up to which all numbers of them are looked at for all strengths at once
-_TAIL = 40.0  # standard deviations of a binomial number beyond which there is nothing in double precision
-_NEVER = 1e-200  # a probability below that never happens, however many the trials; near 1e-308 scipy overflows
+_FEW = 1024  # up to so many answers, all numbers of them are computed for all strengths at once
+_TAIL = 40.0  # standard deviations beyond which a binomial distribution is 0 in double precision
+_NEVER = 1e-200  # smaller probabilities count as 0, for any number of trials; near 1e-308 scipy overflows
 
 
 def correlated_strengths(strength: Floats, missing: float, correlation: float) -> tuple[Floats, Floats]:
@@ -70,7 +70,7 @@ def correlation_bounds(strength: Floats, missing: float) -> tuple[Floats, Floats
         found, odds = np.sqrt(strength / (1 - strength)), np.sqrt(missing / (1 - missing))
         low = -np.minimum(found * odds, 1 / (found * odds))
         high = np.minimum(odds / found, found / odds)
-    # what is always or never found or missing correlates with nothing
+    # an event that always or never happens correlates with nothing
     return np.nan_to_num(low) + 0.0, np.nan_to_num(high)
 
 
@@ -88,7 +88,7 @@ def mean_weights(weights: Weights, n: int) -> Floats:
 
 
 def _window(n: int, p: float) -> tuple[slice, Floats]:
-    """Numbers that a binomial variable takes for all practical purposes, as a slice of 0 .. n, and their chances."""
+    """Values of a binomial variable with a relevant probability, as a slice of 0 .. n, and these probabilities."""
     from scipy.stats import binom
 
     p = p if p > _NEVER else 0.0
@@ -99,14 +99,14 @@ def _window(n: int, p: float) -> tuple[slice, Floats]:
 
 
 def _means(values: Floats, n: int, missing: float, on_missing: Floats, *, scored: bool) -> Floats:
-    """Means of values over how many missing answers of n are found.
+    """Means of values over the number of missing answers found, of n.
 
     Parameters
     ----------
     values : (k, n + 1) float array
-        Of m = 0 .. n found missing answers.
+        For m = 0 .. n found missing answers.
     scored : bool
-        Count only cases in which an answer is labelled; what is left sums to 1 - missing ** n.
+        Count only cases in which an answer is labelled; their probabilities sum to 1 - missing ** n.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def _means(values: Floats, n: int, missing: float, on_missing: Floats, *, scored
             chance *= _some_labelled(every, n, missing, on_missing[:, None])
         return values @ chance.T
     means = np.empty((len(values), len(on_missing)))
-    for place, found in enumerate(on_missing):  # a window each, which is narrow where n is large
+    for place, found in enumerate(on_missing):  # one window per system, which is narrow where n is large
         numbers, chance = _window(n, missing * found)
         if scored and missing > 0:
             chance *= _some_labelled(np.arange(numbers.start, numbers.stop), n, missing, found)
@@ -130,8 +130,8 @@ def _means(values: Floats, n: int, missing: float, on_missing: Floats, *, scored
 
 
 def _some_labelled(numbers: NDArray[np.int64], n: int, missing: float, found: Floats) -> Floats:
-    """Probability that one of the other answers is labelled where so many of n are missing and found."""
-    labelled = (1 - missing) / (1 - missing * found)  # of an answer that is no found missing one
+    """Probability that one of the other answers is labelled, given how many of n are missing and found."""
+    labelled = (1 - missing) / (1 - missing * found)  # of an answer that is not both missing and found
     others = n - numbers
     with np.errstate(divide="ignore", invalid="ignore"):
         some: Floats = -np.expm1(others * np.log1p(-labelled))
@@ -144,7 +144,7 @@ def _scored_share(n_answers: int, missing: float) -> float:
 
 
 def mean_per_label(weights: Weights, n_answers: int, missing: float, on_missing: Floats, on_labelled: Floats) -> Floats:
-    """Expected value of one labelled answer of a question: what the micro average of many questions tends to.
+    """Expected value of one labelled answer of a question: the limit of the micro average over many questions.
 
     Parameters
     ----------
@@ -175,12 +175,12 @@ def mean_per_label(weights: Weights, n_answers: int, missing: float, on_missing:
 def mean_per_question(
     weights: Weights, n_answers: int, missing: float, on_missing: Floats, on_labelled: Floats, *, conditional: bool
 ) -> Floats:
-    """Expected value of a question, the mean over its labelled answers: what the macro average tends to.
+    """Expected value of a question, the mean over its labelled answers: the limit of the macro average.
 
     Parameters
     ----------
     conditional : bool
-        True: of questions with a label, as only they can be scored. False: the published lemma, in which a question
+        True: for questions with a label, since only they can be scored. False: the published lemma, in which a question
         without a label counts as if a further answer had one.
 
     Other parameters are those of :func:`mean_per_label`.
@@ -211,15 +211,15 @@ def mixed_mean(
     *,
     per_label: bool,
 ) -> Floats:
-    """Expected average over questions of several numbers of answers, by labels or by questions.
+    """Expected average over questions with different numbers of answers, by labels or by questions.
 
     Parameters
     ----------
     n_answers : (k,) int array, at least 1
     share : (k,) float array
-        Shares of the questions with a label that have so many answers, of any scale.
+        Shares of the questions with a label that have so many answers, on any scale.
     per_label : bool
-        The average over labels; False: over questions.
+        Average over labels; False: over questions.
 
     Other parameters are those of :func:`mean_per_label`.
 
@@ -235,7 +235,7 @@ def mixed_mean(
     """
     part = share * (_labels_of_scored(n_answers, missing) if per_label else 1.0)
     total = np.zeros(len(on_missing))
-    for size, one in zip(n_answers.tolist(), part, strict=True):  # as many as there are lengths of lists
+    for size, one in zip(n_answers.tolist(), part, strict=True):  # few: one per length of lists
         if per_label:
             total += one * mean_per_label(weights, size, missing, on_missing, on_labelled)
         else:
@@ -253,7 +253,7 @@ def _labels_of_scored(n_answers: NDArray[np.int64], missing: float) -> Floats:
 def slope(
     weights: Weights, n_draws: int, missing: float, strength: Floats, correlation: float, *, conditional: bool = False
 ) -> Floats:
-    r"""Derivative of the mean in the strength: how much a measure shows of an improvement.
+    r"""Derivative of the mean with respect to the strength: how much of an improvement a measure shows.
 
     ``n_draws`` is N for questions, N - 1 for labels. Without correlation the slope is the mean of w(m + 1) itself:
     :math:`\sum_m w(m + 1) \binom{n}{m} (l \beta)^m (1 - l \beta)^{n - m}`. With it,
@@ -261,17 +261,17 @@ def slope(
     .. math:: \frac{l_2 l_1'}{l_1} E[w(m + 1)]
         + \frac{\rho l (\sqrt{\alpha / \beta} + \sqrt{\beta / \alpha})}{2 l_1 \sqrt{l (1 - l)}} E[A(m)],
 
-    in which the second factor is :math:`l_2' - l_2 l_1' / l_1` with all that cancels taken out. Where :math:`l_1` is
-    small both parts are large and of different signs, and the same is better put as
+    in which the second factor is :math:`l_2' - l_2 l_1' / l_1` with all cancelling terms removed. Where :math:`l_1` is
+    small, both parts are large with different signs, and the same is better computed as
 
     .. math:: l_2' E[A(m)] + n \beta l_2 l_1' E\left[\frac{w(m + 2) - A(m + 1)}{m + 1}\right],
 
-    with m of n - 1 trials in the second mean; of the two forms the one with the smaller parts is taken.
+    with m of n - 1 trials in the second mean; the form with the smaller parts is used.
 
     Parameters
     ----------
     conditional : bool
-        Of the mean of questions with a label.
+        For the mean of questions with a label.
 
     Returns
     -------
@@ -288,7 +288,7 @@ def slope(
     if correlation == 0:
         plain: Floats = _means(own[None], n_draws, missing, strength, scored=conditional)[0] / share
         return plain
-    # at the ends of the range rounding leaves them a little outside [0, 1]
+    # at the ends of the range rounding may put them slightly outside [0, 1]
     apart = correlated_strengths(strength, missing, correlation)
     on_missing, on_labelled = np.clip(apart[0], 0.0, 1.0), np.clip(apart[1], 0.0, 1.0)
     values = np.cumsum(own) / ranks
@@ -310,9 +310,9 @@ def slope(
 
 
 def _means_given_labels(values: Floats, n_answers: int, labels: NDArray[np.int64], found: float) -> Floats:
-    """(k, a) means of values over how many of the N - a missing answers are found, for descending numbers a of labels.
+    """(k, a) means of values over how many of N - a missing answers are found, for descending numbers a of labels.
 
-    One more missing answer moves a share ``found`` of the chances up by one place.
+    One more missing answer moves a share ``found`` of the probabilities up by one.
     """
     first = n_answers - int(labels[0])
     low, chance = _window(first, found)
@@ -330,7 +330,7 @@ def _means_given_labels(values: Floats, n_answers: int, labels: NDArray[np.int64
 
 
 class ScoreMoments(NamedTuple):
-    """Means and covariances of what a question with a label adds to an average."""
+    """Means and covariances of the contribution of a question with a label to an average."""
 
     mean: Floats  # (s,)
     variance: Floats  # (s,) of one question
@@ -347,23 +347,23 @@ def moments(
     per_label: bool,
     share: Floats | None = None,
 ) -> ScoreMoments:
-    r"""Mean, variance and covariance, divided by the number of questions those of an average over questions.
+    r"""Mean, variance and covariance of a question's contribution; divide by the number of questions for an average.
 
-    A question with a labels, m found missing answers and the sum S over its labels is worth S / a to the average over
-    questions. Two found labelled answers have ranks i, j with probability
-    :math:`(1 + [i = j]) / ((m + 1)(m + 2))`, since where one stands the other has two places that give it the same
+    A question with a labels, m found missing answers and the sum S over its labels contributes S / a to the average
+    over questions. Two found labelled answers have ranks i, j with probability
+    :math:`(1 + [i = j]) / ((m + 1)(m + 2))`, since the other one has two places around the first that give it the same
     rank; so the mean of their product is :math:`A(m)^2 + U(m) / (m + 2)` with U(m) the variance of w(1) .. w(m + 1).
 
-    The average over labels is a ratio of two sums over questions, and :math:`(S - \mu a) / E[a]` stands for the
-    question: exact in the limit of many questions.
+    The average over labels is a ratio of two sums over questions, to which a question contributes
+    :math:`(S - \mu a) / E[a]`: exact in the limit of many questions.
 
     Parameters
     ----------
     n_answers : int or (k,) int array
-        True answers of a question; of several numbers, ``share`` has the shares of the questions with a label that have
-        so many, of any scale.
+        True answers of a question; for several numbers, ``share`` has the shares of the questions with a label that
+        have so many, on any scale.
     per_label : bool
-        Of the average over labels; False: over questions.
+        For the average over labels; False: over questions.
 
     Other parameters are those of :func:`mean_per_label`.
 
@@ -379,7 +379,7 @@ def moments(
     mean = mixed_mean(weights, sizes, share, missing, on_missing, on_labelled, per_label=per_label)
     labels_of_one = float(share @ _labels_of_scored(sizes, missing))
     variance, covariance = np.zeros(len(mean)), np.zeros((len(mean), len(mean)))
-    for size, part in zip(sizes.tolist(), share, strict=True):  # as many as there are lengths of lists
+    for size, part in zip(sizes.tolist(), share, strict=True):  # few: one per length of lists
         values, spread, labels, chance = _tables(weights, size, missing)
         worth = labels / labels_of_one if per_label else np.ones(len(labels))
         apart = np.empty((len(mean), len(labels)))
@@ -387,7 +387,7 @@ def moments(
         for place, found in enumerate(on_labelled):
             once, twice, paired = _means_given_labels(stacked, size, labels, on_missing[place])
             apart[place] = worth * (found * once - mean[place])
-            # (S / a) given a: each label's own variance, and what the labels of a question have in common
+            # (S / a) given a: each label's own variance, and the covariance of the labels of a question
             own = found * (twice - found * paired) / labels
             shared = found**2 * np.maximum(paired - once**2, 0.0)
             variance[place] += part * float(chance @ (worth**2 * (own + shared) + apart[place] ** 2))
@@ -396,7 +396,7 @@ def moments(
 
 
 def _tables(weights: Weights, n_answers: int, missing: float) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
-    """A and the same of squared weights; U / (m + 2); numbers of labels, descending, and their chances."""
+    """A and the same of squared weights; U / (m + 2); numbers of labels, descending, and their probabilities."""
     ranks = np.arange(1.0, n_answers + 2)
     own = weights(ranks)
     values = np.stack([np.cumsum(own), np.cumsum(own**2)]) / ranks
@@ -409,11 +409,11 @@ def _tables(weights: Weights, n_answers: int, missing: float) -> tuple[Floats, F
 
 
 def harmonic_approximation(n_answers: int, missing: float, strength: Floats) -> tuple[Floats, Floats, Floats]:
-    r"""The logarithm that MRR follows, and how far the lemma's MRR can be from it.
+    r"""The logarithm that approximates MRR, and bounds of its difference from the lemma's MRR.
 
     With n = N + 1 and p = l beta the exact value is
     :math:`(\ln p + H_n + \sum_{j > n} (1 - p)^j / j) / (\beta n)`; the approximation has :math:`\ln(n + 1) + \gamma`
-    for :math:`H_n` and leaves the sum out.
+    for :math:`H_n` and omits the sum.
 
     Returns
     -------

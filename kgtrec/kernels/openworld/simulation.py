@@ -1,9 +1,9 @@
-"""Seeded questions whose answers lack labels at random, and what systems of given strengths score on them.
+"""Seeded questions whose answers lack labels at random, and the scores of systems of given strengths on them.
 
-Every number is drawn from a stream of its own purpose at a place that only the question and the answer decide, so what
-comes out depends neither on how many questions are held at a time nor on how many there are after them. The answers of
-a question stand in a random order from the start; found ones come first in it, the others follow, so no order is drawn
-again for another system.
+Every number is drawn from a stream of its own purpose at an offset that depends only on the question and the answer, so
+results depend neither on how many questions are in memory at a time nor on how many follow. The answers of a question
+have one random order from the start; found ones come first, the others follow, so that no further order is drawn for
+another system.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from kgtrec.kernels.sampling.random_order import places_among_unknown
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-_SEGMENT = 1024  # questions whose values are added up together, always as many whatever is held at a time
-_CELLS = 1 << 18  # answers held at a time: a few arrays of 2 MB, which caches hold
-_BUFFERED = 1 << 22  # values of questions held at a time, 32 MB
+_SEGMENT = 1024  # questions whose values are added up together, a fixed number however many are in memory
+_CELLS = 1 << 18  # answers in memory at a time: a few arrays of 2 MB, which fit into caches
+_BUFFERED = 1 << 22  # values of questions in memory at a time, 32 MB
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,20 +58,20 @@ def simulated_sums(
     Parameters
     ----------
     tables : (m, ranks + 1) float array
-        What an answer of each rank is worth under each measure; 0 first, for answers without rank. As many ranks as
-        there are entities, or answers where these are not limited.
+        Value of an answer of each rank under each measure; 0 first, for answers without rank. As many ranks as
+        there are entities, or answers if entities are not limited.
     missing : float
         Probability that an answer lacks its label.
     on_missing, on_labelled : (s,) float arrays
-        Each system's probability to find such an answer.
+        Each system's probability of finding such an answer.
     n_entities : int, optional
-        Candidates, the answers included: those not found stand in a random order among all that is not found. None:
+        Candidates, including the answers: those not found are in random order among all candidates not found. None:
         they have no rank.
     own_labels, own_luck : bool
-        Every system has labels of its own, answers that it finds and orders of its own; False: systems that are alike
-        find the same.
+        Every system has labels of its own, and found answers and orders of its own; False: equal systems find the same
+        answers.
     cells : int
-        Answers held at a time; nothing depends on it but speed.
+        Answers in memory at a time; only speed depends on it.
 
     Returns
     -------
@@ -104,10 +104,10 @@ def simulated_sums(
 
 def _ranks(labelled: NDArray[np.bool_], found: NDArray[np.bool_], wrong: Counts | None) -> Counts:
     """(questions, answers) filtered ranks of labelled answers, 0 for others and those without rank."""
-    above = np.cumsum(found & ~labelled, axis=1, dtype=np.int64)  # missing ones found, up to here
+    above = np.cumsum(found & ~labelled, axis=1, dtype=np.int64)  # found missing answers, up to here
     rank = (above + 1) * (labelled & found)
     if wrong is not None:
-        below = np.cumsum(~(found | labelled), axis=1, dtype=np.int64)  # missing ones not found, up to here
+        below = np.cumsum(~(found | labelled), axis=1, dtype=np.int64)  # missing answers not found, up to here
         rank += (above[:, -1:] + below + wrong + 1) * (labelled & ~found)
     return rank
 
@@ -123,7 +123,7 @@ class _Streams:
 
     def uniform(self, purpose: str, system: int, first: int, end: int) -> Floats:
         """(end - first, answers) numbers in [0, 1)."""
-        # labels that systems share meet other orders of the answers where each has its own luck
+        # labels that systems share are combined with other orders of the answers if ``own_luck``
         shuffled = purpose == "labels" and self._own["luck"] and not self._own["labels"]
         key = (system if self._own[purpose] or shuffled else 0, first, end)
         kept = self._kept.get(purpose)
@@ -155,9 +155,9 @@ class _Streams:
 
 
 def _groups(n_questions: int, repeats: int, held: int) -> Iterator[tuple[int, Counts]]:
-    """Whole segments that together hold no more than ``held`` questions, as first question and their bounds in it.
+    """Whole segments of together at most ``held`` questions, as the first question and the bounds counted from it.
 
-    No segment crosses from one repeat into the next.
+    No segment spans two repeats.
     """
     within = np.arange(0, n_questions, _SEGMENT)
     size = np.minimum(within + _SEGMENT, n_questions) - within
@@ -194,4 +194,4 @@ def _add(sums: Sums, total: Floats, labels: Floats, bounds: Counts, first: int, 
         (sums.scored, scored.astype(np.float64)),
     ):
         parts = np.add.reduceat(values, starts, axis=-1)
-        np.add.at(into.T, repeat, parts.T)  # one after the other, in the order of the segments
+        np.add.at(into.T, repeat, parts.T)  # added one after the other, in the order of the segments

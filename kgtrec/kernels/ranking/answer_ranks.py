@@ -1,4 +1,4 @@
-"""Where chosen entities stand in their rows of a score block, by counting instead of sorting."""
+"""Ranks of chosen entities in their rows of a score block, by counting instead of sorting."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kgtrec.kernels.integer_keys import is_among_sorted
 Rows = NDArray[np.intp]
 Scores = NDArray[Any]
 
-# A strip of rows is compared, counted and let go while it is still in the processor's second-level cache.
+# A strip of rows is compared, counted and dropped while it is still in the processor's second-level cache.
 _STRIP_BYTES = 1 << 20
 # From about this many pairs in a row, one sort and a bisection per pair cost less than two comparisons per pair.
 _SORT_FROM = 12
 
 
 class NanScoreError(ValueError):
-    """A score that is not a number; ``row`` is the first row of the block that holds one, ``entity`` its column."""
+    """A score is NaN; ``row`` is the first row of the block with one, ``entity`` its column."""
 
     def __init__(self, row: int, entity: int) -> None:
         super().__init__(f"expected numbers as scores, found NaN in row {row}, column {entity}")
@@ -40,9 +40,9 @@ class Counts:
 
 
 def count_above_and_tied(scores: Scores, row: Rows, entity: Rows, aside_row: Rows, aside_entity: Rows) -> Counts:
-    """How many entities of a pair's row score above it, and the same, some of the row's entities set aside.
+    """How many entities of a pair's row score higher, and the same, without some of the row's entities.
 
-    Everything in the row is counted first and what was set aside is then subtracted, so that the block is neither
+    Everything in the row is counted first and the left-out entities are then subtracted, so that the block is neither
     masked nor copied. Equal means ``==`` in the block's own type; all ``-inf`` tie.
 
     Parameters
@@ -50,7 +50,7 @@ def count_above_and_tied(scores: Scores, row: Rows, entity: Rows, aside_row: Row
     scores : (n_rows, n_entities) float or integer array
         A block of scores, higher is better.
     row, entity : (n,) int arrays, row ascending
-        The pairs to place. A pair never counts itself.
+        The pairs to rank. A pair never counts itself.
     aside_row, aside_entity : (m,) int arrays, sorted by (row, entity), each pair once
         Entities that are not counted in their row: known ones and other answers.
 
@@ -74,26 +74,57 @@ def count_above_and_tied(scores: Scores, row: Rows, entity: Rows, aside_row: Row
     """
     refuse_nan(scores)
     own = scores[row, entity]
-    above, tied = _counts_in_whole_rows(scores, row, own)
-    aside = scores[aside_row, aside_entity]
-    aside_above, aside_tied, n_aside = _counts_in_groups(aside_row, aside, row, own)
+    above, tied = count_against(scores, row, own, aside_row, aside_entity)
     width = scores.shape[1]
+    n_aside = np.bincount(aside_row, minlength=len(scores))[row]
     counts_itself = ~is_among_sorted(row * width + entity, aside_row * width + aside_entity)
     return Counts(
-        above=(above - aside_above).astype(np.int32),
-        tied=(tied - aside_tied - counts_itself).astype(np.int32),
+        above=above.astype(np.int32),
+        tied=(tied - counts_itself).astype(np.int32),
         n_other=(width - n_aside - counts_itself).astype(np.int32),
         score=own,
     )
 
 
+def count_against(scores: Scores, row: Rows, own: Scores, aside_row: Rows, aside_entity: Rows) -> tuple[Rows, Rows]:
+    """How many entities of a row score higher than a value, and the same, without some of the row's entities.
+
+    The counts of several blocks, each with other entities of the same questions, add up.
+
+    Parameters
+    ----------
+    scores : (n_rows, n_entities) float or integer array, without NaN
+        A block of scores, higher is better.
+    row : (n,) int array, ascending
+    own : (n,) array of the block's type
+        The value to compare a row with.
+    aside_row, aside_entity : (m,) int arrays, sorted by (row, entity), each pair once
+        Entities that are not counted in their row.
+
+    Returns
+    -------
+    above, tied : (n,) int arrays
+        An entity whose own score is the value is among the tied, unless it is left out.
+
+    Examples
+    --------
+    >>> none = np.zeros(0, np.intp)
+    >>> above, tied = count_against(np.array([[4, 3, 2, 2]]), np.array([0]), np.array([2]), none, none)
+    >>> int(above[0]), int(tied[0])
+    (2, 2)
+    """
+    above, tied = _counts_in_whole_rows(scores, row, own)
+    aside_above, aside_tied = _counts_in_groups(aside_row, scores[aside_row, aside_entity], row, own)
+    return above - aside_above, tied - aside_tied
+
+
 def refuse_nan(scores: Scores) -> None:
-    """Raise :class:`NanScoreError` where a block has a score that is not a number."""
+    """Raise :class:`NanScoreError` where a block has a score that is NaN."""
     if scores.dtype.kind != "f" or scores.size == 0:
         return
     for first in range(0, len(scores), step := strip_rows(scores)):
         strip = contiguous(scores[first : first + step])
-        # a maximum is NaN exactly where a member is; a flag per score would cost an array of the block's size
+        # a maximum is NaN exactly where an element is; a flag per score would cost an array of the block's size
         wrong = np.flatnonzero(np.isnan(strip.max(axis=1)))
         if len(wrong):
             raise NanScoreError(first + int(wrong[0]), int(np.flatnonzero(np.isnan(strip[wrong[0]]))[0]))
@@ -129,7 +160,7 @@ def order_code(values: Scores) -> NDArray[np.uint64]:
 
 
 def _counts_in_whole_rows(scores: Scores, row: Rows, own: Scores) -> tuple[Rows, Rows]:
-    """(n,) above and (n,) tied of each pair over its whole row, itself included among the tied."""
+    """(n,) above and (n,) tied of each pair over its whole row, including itself among the tied."""
     above, tied = np.zeros(len(row), np.intp), np.zeros(len(row), np.intp)
     many = np.bincount(row, minlength=len(scores))[row] >= _SORT_FROM
     pairs = np.flatnonzero(many)
@@ -191,7 +222,7 @@ def _by_bisection(scores: Scores, row: Rows, own: Scores) -> tuple[Rows, Rows]:
 
 
 def _bisect(ordered: Scores, row: Rows, value: Scores, before: np.ufunc) -> Rows:
-    """(n,) how many members of each ascending row stand before ``value``; all pairs take each step together."""
+    """(n,) how many elements of each ascending row are before ``value``; all pairs take each step together."""
     low, high = np.zeros(len(row), np.intp), np.full(len(row), ordered.shape[1], np.intp)
     for _ in range(ordered.shape[1].bit_length()):
         middle = (low + high) // 2
@@ -202,15 +233,15 @@ def _bisect(ordered: Scores, row: Rows, value: Scores, before: np.ufunc) -> Rows
     return low
 
 
-def _counts_in_groups(group: Rows, member: Scores, row: Rows, own: Scores) -> tuple[Rows, Rows, Rows]:
-    """(n,) members of the pair's group that are above it, that equal it, and all of them."""
+def _counts_in_groups(group: Rows, member: Scores, row: Rows, own: Scores) -> tuple[Rows, Rows]:
+    """(n,) members of the pair's group that are above it, and that equal it."""
     code = order_code(np.concatenate([member, own]))
     member_key = np.sort(_key(group, code[: len(member)]))
     key = _key(row, code[len(member) :])
     end = np.searchsorted(member_key, _key(row + 1, np.uint64(0)))
     at_most = np.searchsorted(member_key, key, side="right")
     below = np.searchsorted(member_key, key, side="left")
-    return end - at_most, at_most - below, end - np.searchsorted(member_key, _key(row, np.uint64(0)))
+    return end - at_most, at_most - below
 
 
 def _key(row: Rows, code: NDArray[np.uint64] | np.uint64) -> NDArray[np.uint64]:

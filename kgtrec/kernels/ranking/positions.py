@@ -1,4 +1,4 @@
-"""From counts to places: micro ranks, and places in the full list, under each rule for ties."""
+"""From counts to positions: micro ranks, and positions in the full list, under each rule for ties."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 Ties = Literal["realistic", "optimistic", "pessimistic"]
 TIES: tuple[Ties, ...] = get_args(Ties)
-# every policy for ties; the first is for runs only, the last two place candidates in no one order or in a random one
+# every policy for ties; the first is for runs only, the last two take all orders or a random one
 TIE_POLICIES = ("trec", *TIES, "expected", "nondeterministic")
 
 
 def rank_among(above: NDArray[np.int64], tied: NDArray[np.int64], ties: Ties) -> NDArray[np.float64]:
-    """Rank of an item that ``above`` others beat and ``tied`` others equal.
+    """Rank of an item when ``above`` others score higher and ``tied`` others score the same.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def higher_and_equal(
     score : (n,) float array
         Higher is better; infinities are ordinary values.
     counted : (n,) bool array
-        Which rows are counted; every row gets an answer.
+        Which rows are counted; every row gets a result.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def higher_and_equal(
     q, s = question[order], score[order]
     new_question = np.r_[True, q[1:] != q[:-1]][:n]
     new_group = new_question | np.r_[True, s[1:] != s[:-1]][:n]
-    before = np.r_[0, np.cumsum(counted[order])]  # counted rows before each place, over all questions
+    before = np.r_[0, np.cumsum(counted[order])]  # counted rows before each position, over all questions
     group_first = np.flatnonzero(new_group)
     group_end = np.r_[group_first[1:], n]
     group = np.cumsum(new_group) - 1
@@ -86,20 +86,20 @@ def places_in_tied_groups(
     label_order: NDArray[np.int32],
     ties: Ties,
 ) -> NDArray[np.float64]:
-    """Places in the list for judged rows, when each stands in a group of equally scored candidates.
+    """Positions in the list for judged rows, each of which belongs to a group of equally scored candidates.
 
-    The relevant rows (grade at least 1) of a group stand first in it (optimistic), last (pessimistic), or around
-    its middle (realistic: the mean of the two places); the judged wrong ones (grade 0) the other way round. Rows of a
-    negative grade count as unjudged and stand between the two kinds, so that no judged row is elsewhere for them. Two
-    rows of a group never share a place with another of their kind, so that a measure sees an order that could be, not
-    one in which every relevant row is the first.
+    The relevant rows (grade at least 1) of a group are first in it (optimistic), last (pessimistic), or around
+    its middle (realistic: the mean of the two positions); the judged wrong ones (grade 0) the other way round. Rows of
+    a negative grade count as unjudged and are between the two kinds, so that they do not change the position of a
+    judged row. Two rows of one kind in a group never share a position, so that a measure sees a possible order, not one
+    in which every relevant row is the first.
 
     Parameters
     ----------
     question, first, size, grade : (n,) int arrays
-        First place of the row's group in the list (from 1), and how many candidates are in the group.
+        1-based first position of the row's group in the list, and how many candidates are in the group.
     label_order : (n,) int array
-        Place of the row's label in byte order; among relevant rows of one group the higher label stands first
+        Position of the row's label in byte order; among relevant rows of one group the higher label comes first
         where the rule does not order them by grade.
     ties : {"realistic", "optimistic", "pessimistic"}
 
@@ -109,7 +109,7 @@ def places_in_tied_groups(
     """
     n = len(question)
     relevant = grade >= 1
-    if ties == "realistic":  # each kind lies around the middle on its own
+    if ties == "realistic":  # each kind is centred separately
         kind, by_grade = np.sign(grade), np.zeros(n, np.int32)
     else:
         kind = relevant.astype(np.int32)

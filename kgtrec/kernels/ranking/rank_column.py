@@ -1,4 +1,4 @@
-"""Whether ranks that somebody wrote down agree with the scores beside them."""
+"""Whether the ranks in a file agree with the scores beside them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class OffPlace:
-    """Rows whose place by rank is none that their score could have."""
+    """Rows whose position by rank is impossible for their score."""
 
     row: NDArray[np.intp]  # (n,) ascending
-    by_rank: NDArray[np.int64]  # (n,) place among the rows of the question, from 1
-    by_score: NDArray[np.int64]  # (n,) the best place that the score could have
+    by_rank: NDArray[np.int64]  # (n,) 1-based position among the rows of the question
+    by_score: NDArray[np.int64]  # (n,) the best position that the score could have
 
 
 def off_place(question: NDArray[np.int32], rank: NDArray[np.float64], score: NDArray[np.float64]) -> OffPlace:
     """The rows whose order by rank contradicts that by score.
 
-    Places count, not the numbers: ranks may begin at 0 and leave gaps. Rows of one score may stand in any order, and so
-    may rows of one rank.
+    Only the order matters, not the numbers: ranks may begin at 0 and have gaps. Rows of one score may be in any order,
+    and so may rows of one rank.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def off_place(question: NDArray[np.int32], rank: NDArray[np.float64], score: NDA
     starts = np.flatnonzero(np.r_[True, q[ranked][1:] != q[ranked][:-1]][:n])
     of_question = np.arange(n) - np.repeat(starts, np.diff(np.r_[starts, n]))
     by_rank[ranked] = of_question
-    scored = np.lexsort((-s, q))  # rows of a question are at the same places in either order
+    scored = np.lexsort((-s, q))  # rows of a question are at the same indices in either order
     new = np.r_[True, (q[scored][1:] != q[scored][:-1]) | (s[scored][1:] != s[scored][:-1])][:n]
     first = np.flatnonzero(new)
     size = np.diff(np.r_[first, n])
@@ -62,7 +62,7 @@ def off_place(question: NDArray[np.int32], rank: NDArray[np.float64], score: NDA
 def _of_questions_out_of_order(
     question: NDArray[np.int32], rank: NDArray[np.float64], score: NDArray[np.float64]
 ) -> NDArray[np.intp]:
-    """Rows, ascending, of the questions that do not stand together, ranks rising and scores never rising."""
+    """Rows, ascending, of the questions whose rows are not together with ranks rising and scores never rising."""
     if len(question) == 0:
         return np.zeros(0, np.intp)
     same = question[1:] == question[:-1]

@@ -1,9 +1,9 @@
 r"""Linear algebra that gives the same bits on every processor.
 
-A matrix library adds the terms of a product in the order that suits the processor and the number of threads, and the
-last bits of a sum depend on it. Here numbers are split into parts of so few bits that every product of parts, and
-every sum of such products, is a whole multiple of a power of two below 2^53 of them: exact in float64, whatever the
-order. All else is elementwise: +, -, \*, / and square roots, which IEEE 754 defines to the last bit.
+A matrix library adds the terms of a product in an order that depends on the processor and the number of threads, and
+the last bits of a sum depend on it. Here numbers are split into parts of so few bits that every product of parts, and
+every sum of such products, is a whole multiple of a power of two below 2^53 of them: exact in float64, in any
+order. Everything else is elementwise: +, -, \*, / and square roots, which IEEE 754 defines to the last bit.
 
 References
 ----------
@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
 
-_ROUNDING = 1.5 * 2.0**52  # added and taken away again, it rounds a float64 to a whole number, ties to even
+_ROUNDING = 1.5 * 2.0**52  # added and subtracted again, it rounds a float64 to a whole number, ties to even
 _SMALL = 128  # up to this many rows an eigenproblem is solved in full
-_ROWS = 512  # of tall matrices at once
-_WIDEST = 10.0  # how much of another vector a filter may bring into one that it leaves as it is
-_TOLERANCE = 1e-6  # error of an eigenvector's image, in parts of the largest eigenvalue
+_ROWS = 512  # of tall matrices at a time
+_WIDEST = 10.0  # how much of another vector a filter may add to one that it leaves unchanged
+_TOLERANCE = 1e-6  # error of an eigenvector's image, relative to the largest eigenvalue
 _MOST_ROUNDS = 20
 _HIGHEST_DEGREE = 12
 _MOST_SWEEPS = 30
@@ -36,13 +36,13 @@ _MOST_SWEEPS = 30
 def on_grid(factors: Matrix, axis: int | tuple[int, ...] = -1) -> Matrix:
     """Each row rounded to multiples of a power of two, so coarse that a dot product of two such rows is exact.
 
-    With b bits to a number of at most k factors, a sum of k products needs 2 b + log2(k) bits; float64 has 53.
+    With b bits per number, a sum of k products needs 2 b + log2(k) bits; float64 has 53.
 
     Parameters
     ----------
     factors : (..., n, k) float array
     axis : int or several
-        Along which products are summed: -1 rounds rows, -2 columns, and (-2, -1) whole matrices, for both.
+        Axis along which products are summed: -1 rounds rows, -2 columns, and (-2, -1) whole matrices, for both.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def on_grid(factors: Matrix, axis: int | tuple[int, ...] = -1) -> Matrix:
 
 
 def product(left: Matrix, right: Matrix) -> Matrix:
-    """Matrix product by two parts of each number.
+    """Matrix product in which each number is split into two parts.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def product(left: Matrix, right: Matrix) -> Matrix:
 
 
 def product_with_grid(left: Matrix, right: Matrix) -> Matrix:
-    """:func:`product` for a right factor whose columns are :func:`on_grid`, as (k, m) of k terms each.
+    """:func:`product` for a right factor of shape (k, m) whose columns are :func:`on_grid`.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def product_with_grid(left: Matrix, right: Matrix) -> Matrix:
 
 
 def tall_product(one: Matrix, other: Matrix) -> Matrix:
-    """The product of a matrix's transpose with another one: a sum, from top to bottom, of products of few rows each.
+    """The product of a matrix's transpose with another matrix: a sum, from top to bottom, of products of few rows each.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def tall_product(one: Matrix, other: Matrix) -> Matrix:
     Returns
     -------
     (k, m) float array
-        As exact as :func:`product` is for 512 terms, however many there are.
+        As exact as :func:`product` for 512 terms, for any number of terms.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def inverse_root(matrix: Matrix) -> Matrix:
     [[0.5, 0.0], [-0.5, 1.0]]
     """
     k = len(matrix)
-    rest = np.concatenate([matrix, np.eye(k)], axis=1)  # rows are reduced as in Gauss's elimination
+    rest = np.concatenate([matrix, np.eye(k)], axis=1)  # rows are reduced as in Gaussian elimination
     least = 1e-12 * np.diagonal(matrix)
     for place in range(k):
         pivot = rest[place, place]
@@ -176,13 +176,13 @@ def eigenvectors(matrix: Matrix) -> tuple[Matrix, Matrix]:
     """
     k = len(matrix)
     size = k + k % 2
-    # beside the matrix, what its rows are made of: rotated as they are, it becomes the eigenvectors, one a row
+    # beside the matrix, an identity matrix: rotated in the same way, its rows become the eigenvectors
     both = np.zeros((size, 2 * size))
     both[:k, :k] = (matrix + matrix.T) / 2
     both[:, size:] = np.eye(size)
     rounds = _pairings(size)
     negligible = 2.0**-46 * np.abs(matrix).max(initial=0)
-    for _ in range(_MOST_SWEEPS):  # 6 to 9 do
+    for _ in range(_MOST_SWEEPS):  # 6 to 9 are usually enough
         if np.abs(both[:, :size] - np.diag(np.diagonal(both))).max(initial=0) <= negligible:
             break
         for one, other in rounds:
@@ -193,7 +193,7 @@ def eigenvectors(matrix: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _rotate(both: Matrix, one: NDArray[np.intp], other: NDArray[np.intp]) -> None:
-    """Turns each of the disjoint pairs of rows, and columns, so that their common cell becomes 0."""
+    """Rotate each of the disjoint pairs of rows, and columns, so that their common cell becomes 0."""
     shared = both[one, other]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = (both[other, other] - both[one, one]) / (2 * shared)
@@ -211,7 +211,7 @@ def _rotate(both: Matrix, one: NDArray[np.intp], other: NDArray[np.intp]) -> Non
 
 
 def _pairings(size: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Rounds in which each of an even number of places meets another, until all have met (a round-robin tournament)."""
+    """Rounds that pair an even number of indices, until each has been paired with every other (round robin)."""
     places = np.arange(size)
     rounds = []
     for _ in range(size - 1):
@@ -224,17 +224,17 @@ def _pairings(size: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
 def leading_eigenvectors(apply: Callable[[Matrix], Matrix], n: int, count: int, *, seed: int) -> tuple[Matrix, Matrix]:
     """The largest eigenvalues of a positive semidefinite matrix, and their eigenvectors.
 
-    A block of vectors is put through Chebyshev polynomials of the matrix, which strengthen the large eigenvalues, and
-    through the eigenproblem that the matrix is within the block, in turn.
+    Alternately, Chebyshev polynomials of the matrix, which strengthen the large eigenvalues, are applied to a block of
+    vectors, and the eigenproblem within the space of the block is solved.
 
     Parameters
     ----------
     apply : function
-        (n, b) float array -> the matrix times that, itself the same bits everywhere.
+        (n, b) float array -> the matrix times it, with the same bits on every processor.
     n, count : int
         Rows of the matrix, and how many eigenvectors are wanted.
     seed : int
-        Of the block that it begins with.
+        For the first block.
 
     Returns
     -------
@@ -263,7 +263,7 @@ def leading_eigenvectors(apply: Callable[[Matrix], Matrix], n: int, count: int, 
 
 
 def _within(apply: Callable[[Matrix], Matrix], vectors: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """Eigenvalues and eigenvectors of a matrix within the space that vectors span; and the matrix times these."""
+    """Eigenvalues and eigenvectors of a matrix within the space that vectors span, and the matrix times the latter."""
     image = apply(vectors)
     gram = tall_product(vectors, vectors)
     scale = 1 / np.sqrt(np.maximum(np.diagonal(gram), np.finfo(np.float64).tiny))
@@ -278,7 +278,7 @@ def _filtered(
 ) -> Matrix:
     """A Chebyshev polynomial of the matrix, times vectors: within 1 up to the last of the values, large above it.
 
-    Its degree is such that what is still wrong with a vector does not outgrow the others.
+    Its degree is limited so that the error of a vector does not outgrow the other vectors.
     """
     bound = max(float(values[-1]), _TOLERANCE * float(values[0]))
     at = 2 * values / bound - 1

@@ -1,4 +1,4 @@
-"""How alike vectors are, in blocks: embeddings of two graphs to similarity scores."""
+"""Similarity of vectors, in blocks: embeddings of two graphs to similarity scores."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SIMILARITIES: tuple[Similarity, ...] = get_args(Similarity)
 
 
 def similarity_block(rows: NDArray[Any], columns: NDArray[Any], similarity: Similarity) -> NDArray[np.float32]:
-    r"""Similarity of each of ``rows`` to each of ``columns``; higher is more alike.
+    r"""Similarity of each of ``rows`` to each of ``columns``; higher is more similar.
 
-    Everything is worked out in float64 and rounded once, to float32. A product of float32 matrices depends in its
+    Everything is computed in float64 and rounded once, to float32. A product of float32 matrices depends in its
     last bits on the shape of the block, so that equal vectors might tie in one block and not in another; the
-    rounding here leaves no trace of that.
+    rounding here removes that effect.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def similarity_block(rows: NDArray[Any], columns: NDArray[Any], similarity: Simi
     Returns
     -------
     (n, m) float32 array
-        Beyond float32's range infinite.
+        Infinite beyond float32's range.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def similarity_block(rows: NDArray[Any], columns: NDArray[Any], similarity: Simi
     else:
         from scipy.spatial.distance import cdist  # slow to import
 
-        # not by |x|^2 + |y|^2 - 2xy, which leaves noise where vectors are equal
+        # not by |x|^2 + |y|^2 - 2xy, which is not 0 where vectors are equal
         wide = cdist(rows, columns, "cityblock" if similarity == "neg-l1" else "euclidean")
         np.negative(wide, out=wide)
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Where entities stand among many subsets of the candidates at once."""
+"""Ranks of entities among many subsets of the candidates at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kgtrec.kernels.ranking.answer_ranks import Rows, Scores, contiguous
 
 _PAIRS_AT_A_TIME = 256
-_CACHED_BYTES = 4 << 20  # of products of flags and members: they are made, counted and let go in the cache
+_CACHED_BYTES = 4 << 20  # of products of flags and members: they are computed, counted and dropped in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ def count_within_subsets(
 ) -> SubsetCounts:
     """How many are above and tied, among the members of each of many subsets of entities.
 
-    Each score is compared with the pair's own once. The flags that come of it, and the members of each subset, are
+    Each score is compared with the pair's own once. The resulting flags, and the members of each subset, are
     packed 64 to a word; the set bits that a pair's words and a subset's have in common are then counted. That is exact,
     and took an eighth of the time of a float32 matrix product of the two.
 
@@ -36,7 +36,7 @@ def count_within_subsets(
     scores : (n_rows, n_entities) float or integer array
         A block of scores without NaN, higher is better.
     row, entity : (n,) int arrays
-        The pairs to place. A pair never counts itself.
+        The pairs to rank. A pair never counts itself.
     aside_row, aside_entity : (m,) int arrays, sorted by (row, entity), each pair once
         Entities that are not counted in their row: known ones and other answers.
     members : (n_entities, k) bool array
@@ -75,7 +75,7 @@ def count_within_subsets(
 
 
 def _counted(flags: NDArray[np.bool_], pair: Rows, uncounted: Rows, members: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """(n, k) how many flags of each row are set at members of each subset, the uncounted ones aside."""
+    """(n, k) how many flags of each row are set at members of each subset, without the uncounted ones."""
     flags[pair, uncounted] = False
     some = np.flatnonzero(flags.any(axis=1))  # ties are rare: most rows need no counting
     words = _words(flags[some])
@@ -88,7 +88,7 @@ def _counted(flags: NDArray[np.bool_], pair: Rows, uncounted: Rows, members: NDA
 
 
 def _words(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """(n_words, n_rows): the flags of each row, 64 to a word, with zeros behind them."""
+    """(n_words, n_rows): the flags of each row, 64 to a word, padded with zeros."""
     packed = np.packbits(flags, axis=1)
     padded = np.zeros((len(flags), -(-packed.shape[1] // 8) * 8), np.uint8)
     padded[:, : packed.shape[1]] = packed
@@ -96,7 +96,7 @@ def _words(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
 
 
 def _members_aside(pair: Rows, uncounted: Rows, members: NDArray[np.bool_], n: int) -> NDArray[np.int32]:
-    """(n, k) how many of what a pair does not count are members; what it names twice is one."""
+    """(n, k) how many of the entities that a pair does not count are members; one named twice counts once."""
     keys = np.unique(pair.astype(np.int64) * len(members) + uncounted)
     pair, uncounted = np.divmod(keys, len(members))
     # every pair names itself at least, so that no group is empty

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from kgtrec.kernels.ranking.answer_ranks import Rows, Scores, contiguous, order_code, strip_rows
 
-# One score in this many is sampled for the threshold. A larger sample costs more than what its tighter threshold saves.
+# One score in this many is sampled for the threshold. A larger sample costs more than its tighter threshold saves.
 _SAMPLE_EVERY = 16
 # Below this width, and for lists longer than a quarter of the row, a sorted row costs less than its threshold.
 _LEAST_WIDTH = 1024
+# Entities that were added are sorted in when there are this many times as many as the lists have.
+_ADDED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +29,8 @@ class TopK:
 def top_k(scores: Scores, k: int, left_out_row: Rows, left_out_entity: Rows, tie_order: NDArray[np.int32]) -> TopK:
     """The ``k`` best entities of each row, score descending; equal scores by ``tie_order`` descending.
 
-    A threshold from a sample of the row lets few scores through, and only these are sorted. A row that lets too few
-    through is taken whole, so the result never depends on the sample: it is a prefix of the list for a larger ``k``.
+    Only the few scores above a threshold from a sample of the row are sorted. If they are too few, the whole row is
+    sorted, so the result never depends on the sample: it is a prefix of the list for a larger ``k``.
 
     Parameters
     ----------
@@ -37,9 +39,9 @@ def top_k(scores: Scores, k: int, left_out_row: Rows, left_out_entity: Rows, tie
     k : int
         Length of a list; a row with fewer candidates gives them all.
     left_out_row, left_out_entity : (m,) int arrays, sorted by row, each pair once
-        Entities that are no candidates in their row.
+        Entities that are not candidates in their row.
     tie_order : (n_entities,) int array
-        Each entity's place among equal scores, a permutation; the highest comes first.
+        Each entity's order among equal scores, a permutation; the highest comes first.
 
     Returns
     -------
@@ -73,11 +75,110 @@ def top_k(scores: Scores, k: int, left_out_row: Rows, left_out_entity: Rows, tie
     return TopK(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
+class RunningTopK:
+    """The best ``k`` of each row of a block that comes in several pieces, each with other entities.
+
+    After the first pieces only entities that score as high as a row's ``k`` th one so far are looked at. The lists are
+    those of :func:`top_k` on the whole block, in whatever order the pieces come.
+
+    Parameters
+    ----------
+    n_rows, k : int
+    tie_order : (n_entities,) int array
+        As for :func:`top_k`, of all entities.
+
+    Examples
+    --------
+    >>> running, none = RunningTopK(1, 2, np.arange(4, dtype=np.int32)), np.zeros(0, np.intp)
+    >>> running.add(np.array([[1.0, 5.0]]), np.array([0, 1]), none, none)
+    >>> running.add(np.array([[5.0, 2.0]]), np.array([2, 3]), none, none)
+    >>> running.best().entity.tolist()
+    [2, 1]
+    """
+
+    def __init__(self, n_rows: int, k: int, tie_order: NDArray[np.int32]) -> None:
+        self.n_rows, self.k, self._tie_order = n_rows, k, tie_order
+        self._lists: list[TopK] = []  # the best so far, in order, and what was added since in no order
+        self._n_added = 0  # since then
+        self._floor: Scores | None = None  # (n_rows,) a score that k entities of the row reach; None: not all rows have
+
+    def add(self, scores: Scores, entity: Rows, left_out_row: Rows, left_out_column: Rows) -> None:
+        """Take in a piece.
+
+        Parameters
+        ----------
+        scores : (n_rows, n_columns) array, without NaN
+            The pieces of one block have one type.
+        entity : (n_columns,) int array
+            What the columns are about; no entity comes twice.
+        left_out_row, left_out_column : (m,) int arrays, sorted by row, each pair once
+            Entities that are not candidates in their row.
+        """
+        if self._floor is None:
+            order = np.empty(len(entity), np.int32)
+            order[np.argsort(self._tie_order[entity])] = np.arange(len(entity), dtype=np.int32)
+            best = top_k(scores, min(self.k, len(entity)), left_out_row, left_out_column, order)
+            self.merge(TopK(best.row, entity[best.entity], best.score))
+            return
+        step = strip_rows(scores)
+        for first in range(0, len(scores), step):
+            strip = scores[first : first + step]
+            flags = strip >= self._floor[first : first + step, None]
+            low, high = np.searchsorted(left_out_row, [first, first + step])
+            flags[left_out_row[low:high] - first, left_out_column[low:high]] = False
+            row, column = np.nonzero(flags)
+            self._add(TopK(row + first, entity[column], strip[row, column]))
+
+    def merge(self, *lists: TopK) -> None:
+        """Take in lists, in the order of :func:`top_k`, of which none has an entity of another one in the same row."""
+        if not self._lists and lists:
+            self._hold(lists[0])
+            lists = lists[1:]
+        for each in lists:
+            self._add(each)
+
+    def best(self) -> TopK:
+        """The lists of what has come."""
+        self._sort()
+        return self._lists[0] if self._lists else TopK(*(np.zeros(0, np.intp),) * 2, np.zeros(0))
+
+    def _add(self, found: TopK) -> None:
+        """Keep entities for later; many are sorted in at once."""
+        if len(found.row):
+            self._lists.append(found)
+            self._n_added += len(found.row)
+            if self._n_added > _ADDED * self.n_rows * self.k:
+                self._sort()
+
+    def _sort(self) -> None:
+        if self._n_added == 0:
+            return
+        found = TopK(*(np.concatenate([getattr(each, name) for each in self._lists]) for name in TopK.__slots__))
+        in_rows = np.argsort(found.row, kind="stable")  # fast, since each list is sorted
+        counts = np.bincount(found.row, minlength=self.n_rows)
+        row = found.row[in_rows]
+        place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        # one 64-bit key per entity, score above tie order; padding is 0 and comes first
+        keys = np.zeros((self.n_rows, int(counts.max(initial=0))), np.uint64)
+        tie_key = self._tie_order[found.entity[in_rows]].astype(np.uint64)
+        keys[row, place] = (order_code(found.score[in_rows]) << np.uint64(32)) | tie_key
+        best = np.argsort(keys, axis=1)[:, ::-1][:, : self.k]
+        listed = np.arange(best.shape[1]) < counts[:, None]
+        kept = in_rows[((np.cumsum(counts) - counts)[:, None] + best)[listed]]
+        self._hold(TopK(found.row[kept], found.entity[kept], found.score[kept]))
+
+    def _hold(self, best: TopK) -> None:
+        """Keep sorted lists, and nothing else."""
+        self._lists, self._n_added = [best], 0
+        if len(best.row) == self.n_rows * self.k:
+            self._floor = best.score[self.k - 1 :: self.k]
+
+
 def _let_through(strip: Scores, k: int, out_row: Rows, out_entity: Rows, flags: NDArray[np.bool_]) -> None:
-    """Set ``flags`` for candidates that include each row's best k, ties at the cut with them."""
+    """Set ``flags`` for candidates that include each row's best k and all ties at the cut."""
     n_rows, width = strip.shape
     n_left_out = np.bincount(out_row, minlength=n_rows)
-    # entities left out may be the best of the row, so the threshold must let them through as well
+    # entities left out may be the best of the row, so the threshold must allow for them too
     wanted = k + n_left_out
     if width < _LEAST_WIDTH or 4 * k > width:
         flags[:] = True
@@ -85,7 +186,7 @@ def _let_through(strip: Scores, k: int, out_row: Rows, out_entity: Rows, flags: 
         return
     sample = np.sort(strip[:, ::_SAMPLE_EVERY], axis=1)
     expected = wanted / _SAMPLE_EVERY
-    # three standard deviations of a Poisson count: about one row in a thousand of randomly ordered entities falls short
+    # three standard deviations of a Poisson count: about one row in a thousand of randomly ordered entities has too few
     place = sample.shape[1] - np.ceil(expected + 3 * np.sqrt(expected) + 2).astype(np.intp)
     threshold = sample[np.arange(n_rows), np.maximum(place, 0)]
     np.greater_equal(strip, threshold[:, None], out=flags)
@@ -107,7 +208,7 @@ def _sorted_lists(
     counts = np.diff(bounds)
     row = np.repeat(np.arange(n_rows), counts)
     entity = flat - row * width
-    # one 64-bit key per entity, score above tie order, so that one sort without indices settles both
+    # one 64-bit key per entity, score above tie order, so that one sort without indices orders by both
     keys = np.zeros((n_rows, int(counts.max(initial=0))), np.uint64)
     score_key = order_code(strip.reshape(-1)[flat]) << np.uint64(32)
     keys[row, np.arange(len(flat)) - bounds[row]] = score_key | tie_key[entity]

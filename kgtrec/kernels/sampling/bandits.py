@@ -1,8 +1,8 @@
-"""Which run to ask next, one judgement after the other: every strategy gives each run a number, and the highest asks.
+"""Which run to take the next judgement from: every strategy gives each run a number, and the highest is chosen.
 
-The arms of a bandit are the runs that answer one question; to pull one is to have the next unjudged candidate of its
-list judged, and the reward is 1 if it is an answer. ``hits`` and ``misses`` count an arm's rewards, ``prior`` is a Beta
-distribution over the chance of one.
+The arms of a bandit are the runs that answer one question; to pull an arm is to judge the next unjudged candidate of
+its list, and the reward is 1 if that is an answer. ``hits`` and ``misses`` count an arm's rewards, ``prior`` is a Beta
+distribution of the probability of a reward.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Values = NDArray[np.float64]
 
 
 def move_to_front(hits: Values, misses: Values, prior: tuple[float, float], key: Keys) -> Values:
-    """Fewest misses first: a run is asked as long as it answers, and steps back behind the others when it does not.
+    """Fewest misses first: a run is chosen as long as it gives answers, and moves behind the others when it does not.
 
-    Runs start with one priority, and one is taken off for each miss.
+    All runs start with the same priority, which falls by one for each miss.
 
     References
     ----------
@@ -52,14 +52,14 @@ def max_mean(hits: Values, misses: Values, prior: tuple[float, float], key: Keys
 
 
 def thompson(hits: Values, misses: Values, prior: tuple[float, float], key: Keys) -> Values:
-    """A draw from each run's Beta posterior: the better a run does, and the less is known of it, the likelier it asks.
+    """A draw from each run's Beta posterior: more hits, or fewer judgements, make a run more likely to be chosen.
 
     Parameters
     ----------
     hits, misses : (n,) float arrays
     prior : two floats above 0
     key : (n,) uint64 array
-        What is random about each draw; it goes through the inverse of the distribution, so equal keys give equal draws.
+        The randomness of each draw; the distribution's inverse is applied to it, so equal keys give equal draws.
 
     References
     ----------
@@ -81,7 +81,7 @@ BANDITS = {"mtf": move_to_front, "max-mean": max_mean, "thompson": thompson}
 
 
 def best_arm(value: Values, is_open: NDArray[np.bool_], tie: Keys) -> int:
-    """The open arm of the highest value, of several the one with the lowest ``tie``; -1 where none is open.
+    """The open arm of the highest value, for equal values the one with the lowest ``tie``; -1 where none is open.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def best_arm(value: Values, is_open: NDArray[np.bool_], tie: Keys) -> int:
 def rewarded(count: float, reward: float, decay: float) -> float:
     """An arm's hits (misses) after one more reward of 1 or 0, older ones weighing ``decay`` times as much as before.
 
-    With 1 all count alike; with 0 only the last one counts.
+    With 1 all count equally; with 0 only the last one counts.
 
     References
     ----------
@@ -113,5 +113,5 @@ def rewarded(count: float, reward: float, decay: float) -> float:
 
 
 def arm_keys(seed: int, question: Any, runs: Keys, step: int) -> Keys:
-    """(n_runs,) what is random about each arm of a question at a step; hashes of labels stand for question and runs."""
+    """(n_runs,) random keys of the arms of a question at a step, from hashes of the labels of question and runs."""
     return mixed(mixed(seed, int(question)), runs, step)

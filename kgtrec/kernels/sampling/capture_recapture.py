@@ -1,29 +1,29 @@
-r"""How many true answers lack a label: capture and recapture, over questions that were asked because of a label.
+r"""How many true answers lack a label: capture-recapture, over questions that were asked because of a label.
 
-Systems *find* an answer that one of them puts on top. Of each question that has a label, S answers are labelled, L of
-these are found, and C are found and true without a label. Three ways to say how many are missing:
+Systems *find* an answer if one of them ranks it at the top. Of each question that has a label, S answers are labelled,
+L of these are found, and C are found and true without a label. Three ways to estimate how many are missing:
 
-- "found": those found are all there are.
-- "runs": systems find independently of each other; those found by one alone, against those found by two, tell how many
-  none has found (Chao2, the estimate for incidence).
-- "labels": labels are a random sample of what is true; systems may find whatever they find.
+- "found": there are no others than those found.
+  - "runs": systems find answers independently of each other; the numbers found by exactly one and by exactly two give
+  the number that none has found (Chao2, the estimate for incidence).
+- "labels": labels are a random sample of the true answers; nothing is assumed about what systems find.
 
-For "labels", a question is asked because it has a label, so its labels tell too much of it. What stands beside one of
-them does not: the other answers of its question are labelled with probability :math:`\alpha = 1 - \beta`, as all are.
+For "labels", a question is asked because it has a label, so its labels are too frequent. The answers beside one of
+them are not: the other answers of its question are labelled with probability :math:`\alpha = 1 - \beta`, as all are.
 So, over all labels, the numbers of other answers found with and without a label give
 
 .. math:: \frac{\beta}{\alpha} = \frac{\sum_q S_q C_q}{\sum_q L_q (S_q - 1)}.
 
-Of M answers of a question that no system finds, :math:`s \ge 1` are labelled and tell of the rest by
+Of M answers of a question that no system finds, :math:`s \ge 1` are labelled and give the others by
 
 .. math:: E\left[\frac{\beta}{\alpha} s \cdot [s \ge 2]\right] = M \beta - M \beta^M = E[(M - s) [s \ge 1]]
 
-exactly, whatever M is, and by :math:`\beta s / \alpha` where the question has been asked because of a found label.
+exactly, for every M, and by :math:`\beta s / \alpha` where the question has been asked because of a found label.
 
 References
 ----------
 Chao (1987), Biometrics 43, Estimating the population size for capture-recapture data with unequal catchability, in the
-bias-corrected form; Petersen (1896) and Lincoln (1930) for labels against found. The sums over what stands beside a
+bias-corrected form; Petersen (1896) and Lincoln (1930) for labels against found. The sums over the answers beside a
 label are the usual remedy for size-biased samples, see Cochran (1977), Sampling Techniques.
 """
 
@@ -44,18 +44,18 @@ class FoundAnswers(NamedTuple):
 
     question: NDArray[np.intp]  # (n,) from 0
     labelled: NDArray[np.bool_]  # (n,)
-    times: NDArray[np.int64]  # (n,) how many systems find it; what is not labelled is found by one at least
-    weight: Floats  # (n,) how many answers it stands for: above 1 where only a sample was judged; 1 for labels
+    times: NDArray[np.int64]  # (n,) how many systems find it; at least one if it is not labelled
+    weight: Floats  # (n,) how many answers it represents: above 1 where only a sample was judged; 1 for labels
 
 
 def standing_for_more(answers: FoundAnswers, n_questions: int) -> NDArray[np.bool_]:
-    r"""(n,) labelled answers that no system finds, and that stand for :math:`\beta / \alpha` missing ones each.
+    r"""(n,) labelled answers that no system finds, each of which represents :math:`\beta / \alpha` missing ones.
 
     Examples
     --------
     >>> answers = FoundAnswers(np.array([0, 0, 1, 2, 2]), np.array([1, 1, 1, 1, 1], bool), np.array([1, 0, 0, 0, 0]),
     ...                        np.ones(5))
-    >>> standing_for_more(answers, 3).tolist()  # the only label of question 1 tells nothing of it
+    >>> standing_for_more(answers, 3).tolist()  # the only label of question 1 gives no information
     [False, True, False, True, True]
     """
     question, labelled, times, _ = answers
@@ -65,11 +65,11 @@ def standing_for_more(answers: FoundAnswers, n_questions: int) -> NDArray[np.boo
 
 
 def question_sums(answers: FoundAnswers, n_questions: int) -> Floats:
-    """(n_questions, 8) per question what :func:`estimates` adds up.
+    """(n_questions, 8) per question the numbers that :func:`estimates` adds up.
 
     ``LABELS``; missing answers that any system found, exactly one, exactly two (``FOUND``, ``ONCE``, ``TWICE``);
     ordered pairs of two labels (``PAIRS``), of a label and a found missing answer (``BESIDE``), of a found label and
-    another label (``FOUND_PAIRS``); labels that stand for more (``MORE``).
+    another label (``FOUND_PAIRS``); labels that represent missing ones (``MORE``).
     """
     question, labelled, times, weight = answers
 
@@ -87,7 +87,7 @@ def question_sums(answers: FoundAnswers, n_questions: int) -> Floats:
 
 
 def found_by_none(once: Floats, twice: Floats, n_systems: int) -> Floats:
-    """Chao2: how many answers no system finds, out of how many one and two find; NaN of one system.
+    """Chao2: how many answers no system finds, from how many one and two find; NaN for one system.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def found_by_none(once: Floats, twice: Floats, n_systems: int) -> Floats:
 
 
 class Estimates(NamedTuple):
-    """What the sums of questions say; the last axis of the first three is found, runs, labels."""
+    """Estimates from sums over questions; the last axis of the first three is found, runs, labels."""
 
     answers: Floats  # (..., 3) true answers of the questions
     share: Floats  # (..., 3) of them that lack a label
@@ -108,7 +108,7 @@ class Estimates(NamedTuple):
 
 
 def estimates(sums: Floats, n_systems: int) -> Estimates:
-    """Estimates from sums of :func:`question_sums` over questions; NaN where nothing can be said.
+    """Estimates from sums of :func:`question_sums` over questions; NaN where there is no estimate.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def estimates(sums: Floats, n_systems: int) -> Estimates:
             [beside / (pairs + beside), beside * more_by_runs / (pairs + beside * more_by_runs), odds / (1 + odds)],
             axis=-1,
         )
-        # without a question of two labels the quotients would say that all is missing, unless nothing is
+        # without a question of two labels the quotients would make all answers missing, unless none is
         missing[..., :2] = np.where(pairs[..., None] > 0, missing[..., :2], np.nan)
         missing[..., :2] = np.where(found[..., None] > 0, missing[..., :2], 0.0)
         missing[..., 1] = np.where(n_systems > 1, missing[..., 1], np.nan)

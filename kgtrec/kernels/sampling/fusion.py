@@ -1,7 +1,7 @@
-r"""Scores that order the candidates of a question by what several ranked lists say of them.
+r"""Scores that order the candidates of a question by several ranked lists.
 
-A function here turns what one list says of a candidate into its points; :func:`fused` adds the points of all lists.
-They are added as whole multiples of :math:`2^{-40}`, which is exact: equal scores stay equal, and the result hangs
+A function here turns a candidate's rank or score in one list into points; :func:`fused` adds the points of all lists.
+They are added as whole multiples of :math:`2^{-40}`, which is exact: equal scores stay equal, and the result depends
 neither on the order of lists nor on the last bits of a machine's floating-point numbers.
 """
 
@@ -24,7 +24,7 @@ def fused(candidate: NDArray[Any], points: Points, n_candidates: int) -> NDArray
     candidate : (m,) int array
         Which candidate each row is about.
     points : (m,) float array
-        Finite; below 2**20 in size.
+        Finite; below 2**20 in absolute value.
     n_candidates : int
 
     Returns
@@ -42,7 +42,7 @@ def fused(candidate: NDArray[Any], points: Points, n_candidates: int) -> NDArray
 
 
 def least_rank(rank: NDArray[np.int32], candidate: NDArray[Any], n_candidates: int) -> NDArray[np.int64]:
-    """(n_candidates,) minus the least rank that any list gives a candidate, in the units of :func:`fused`.
+    """(n_candidates,) minus the best (lowest) rank of a candidate in any list, in the units of :func:`fused`.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def reciprocal_rank_points(rank: NDArray[np.int32], k: float = 60) -> Points:
     ----------
     rank : (m,) int array, from 1
     k : float
-        The larger, the less the top of a list outweighs what follows.
+        The larger, the less weight the top of a list has.
 
     References
     ----------
@@ -76,17 +76,18 @@ def reciprocal_rank_points(rank: NDArray[np.int32], k: float = 60) -> Points:
 
 
 def rank_biased_points(rank: NDArray[np.int32], p: float = 0.8) -> Points:
-    """Weight of a rank in rank-biased precision, ``(1 - p) p ** (rank - 1)``: the chance that a user ends there.
+    """Weight of a rank in rank-biased precision, ``(1 - p) p ** (rank - 1)``: the probability that a user stops there.
 
     Parameters
     ----------
     rank : (m,) int array, from 1
     p : float
-        Persistence, 0 <= p < 1: the chance that a user who sees a candidate goes on to the next.
+        Persistence, 0 <= p < 1: the probability that a user who sees a candidate continues to the next.
 
     References
     ----------
-    Moffat, Webber, Zobel (2007), SIGIR, method A: the candidates that weigh most over all systems are judged first.
+    Moffat, Webber, Zobel (2007), SIGIR, method A: the candidates of the greatest total weight over all systems are
+    judged first.
 
     Examples
     --------
@@ -97,17 +98,17 @@ def rank_biased_points(rank: NDArray[np.int32], p: float = 0.8) -> Points:
 
 
 def borda_points(rank: NDArray[np.int32], list_length: NDArray[np.int64], n_candidates: NDArray[np.int64]) -> Points:
-    r"""Points of Borda's count beyond those of a candidate that the list leaves out.
+    r"""Points of the Borda count, minus those of a candidate that the list leaves out.
 
-    With c candidates, rank r earns :math:`c - r + 1`, and the :math:`c - m` that a list of length m leaves out share
-    what is left evenly: each earns :math:`(c - m + 1) / 2`. As every list gives the latter to all that it leaves out,
-    the order of a question's candidates is that of the difference, :math:`(c + m + 1) / 2 - r`.
+    With c candidates, rank r gets :math:`c - r + 1`, and the :math:`c - m` that a list of length m leaves out share
+    the remaining points evenly: each gets :math:`(c - m + 1) / 2`. As every list gives the latter to all that it leaves
+    out, the difference :math:`(c + m + 1) / 2 - r` orders a question's candidates in the same way.
 
     Parameters
     ----------
     rank : (m,) int array, from 1
     list_length : (m,) int array
-        Of the list that the row is in.
+        Length of the list that the row is in.
     n_candidates : (m,) int array
         Distinct candidates of the question in all lists.
 
@@ -127,10 +128,10 @@ def borda_points(rank: NDArray[np.int32], list_length: NDArray[np.int64], n_cand
 
 
 def min_max_points(score: Points, of: NDArray[Any], n_lists: int) -> Points:
-    r"""Scores of each list stretched to 0..1, :math:`(s - \min) / (\max - \min)`; their sum is CombSUM.
+    r"""Scores of each list scaled to 0..1, :math:`(s - \min) / (\max - \min)`; their sum is CombSUM.
 
-    A list whose scores are all equal gives everybody 1. Infinite scores stand at 0 and 1, and the finite ones are
-    stretched among themselves.
+    A list whose scores are all equal gives every candidate 1. Infinite scores become 0 and 1, and the finite ones are
+    scaled by their own minimum and maximum.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""Estimates from a stratified random sample of a pool: how many positives it holds.
+r"""Estimates from a stratified random sample of a pool: how many positives the pool has.
 
 Of the :math:`N_h` items of stratum h, :math:`n_h` are drawn at random without replacement and judged, independently of
 the other strata. So an item of h is in the sample with probability :math:`\pi_i = n_h / N_h`, two of them with
@@ -33,13 +33,13 @@ def estimated_totals(
         \hat T = \sum_i y_i / \pi_i, \qquad
         \hat V = \sum_h N_h^2 \left(1 - \frac{n_h}{N_h}\right) \frac{s_h^2}{n_h}
 
-    with :math:`s_h^2` the sample variance of y in stratum h. The total of a group of items is that of y set to 0
-    outside of the group, so its variance takes into account that the group's share of the sample was left to chance.
+    with :math:`s_h^2` the sample variance of y in stratum h. The total of a group of items is computed with y set to 0
+    outside of the group, so its variance takes into account that the group's share of the sample is random.
 
     Parameters
     ----------
     value : (n,) float array
-        Of each item of the sample; 1 for a positive and 0 for a negative gives numbers of positives.
+        Value of each item of the sample; 1 for a positive and 0 for a negative gives numbers of positives.
     stratum : (n,) int array, from 0
     population : (n_strata,) int array
         How many items each stratum has, in the sample or not.
@@ -65,7 +65,7 @@ def estimated_totals(
     group = np.zeros(len(value), np.int64) if group is None else group
     drawn = np.bincount(stratum, minlength=n_strata)
     cell = group.astype(np.int64) * n_strata + stratum
-    # cells that hold no item add neither to totals nor to variances, so only the others are worked out
+    # cells without an item add neither to totals nor to variances, so only the others are computed
     cells, place = np.unique(cell[value != 0], return_inverse=True)
     worth = value[value != 0]
     total = np.bincount(place, weights=worth, minlength=len(cells))

@@ -1,8 +1,8 @@
-"""Questions of few answers on subsamples, every case of which is looked at beforehand.
+"""Questions of few answers on subsamples, all of whose cases are scored beforehand.
 
-What a question scores depends on which of its own answers are kept. One of three answers has seven cases in which any
-is left; once each case is scored, a subsample takes its number from there. Most questions of a knowledge graph are of
-that kind.
+A question's score depends on which of its own answers are kept. A question of three answers has seven cases in which
+at least one is left; once each case is scored, a subsample looks its number up. Most questions of a knowledge graph
+have few answers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.kernels.lists.relevant_rows import number_within
 from kgtrec.kernels.sampling.subsamples import Counts, JudgedRows, Mask, Part
 
-MOST_ANSWERS = 8  # whose cases a byte numbers
+MOST_ANSWERS = 8  # so that a byte can number the cases
 
 
 class KeptPatterns:
@@ -33,7 +33,7 @@ class KeptPatterns:
     Examples
     --------
     >>> patterns = KeptPatterns(JudgedRows(np.array([0, 0, 1, 2, 2, 2]), np.ones(6, int), 3), most=2)
-    >>> patterns.n_cases  # either answer or both of question 0, and that of question 1
+    >>> patterns.n_cases  # either answer or both of question 0, and the one of question 1
     4
     >>> patterns.of(np.array([[True, True, False, True, True, True], [True, False, True, False, False, False]]))
     (array([2, 0, 3]), array([1, 2]))
@@ -72,7 +72,7 @@ class KeptPatterns:
         return part, chosen
 
     def of(self, kept: Mask) -> tuple[NDArray[np.intp], Counts]:
-        """Which cases several subsamples are.
+        """The cases of several subsamples.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class KeptPatterns:
         -------
         case : (m,) int array
             Those of the first subsample in the order of the questions, those of the second, ...; a question without
-            answers is none.
+            kept answers has none.
         counts : (b,) int array
             How many each subsample has.
         """
@@ -93,7 +93,7 @@ class KeptPatterns:
         return (pattern + self._before)[is_left], np.count_nonzero(is_left, axis=1)
 
     def others(self) -> tuple[Part, NDArray[np.intp]]:
-        """The questions of more answers, and which of all the answers (r,) are theirs."""
+        """The questions of more answers, and which of all the answers (r,) belong to them."""
         size = self._rows.num_relevant
         many = (size >= 1) & ~self._few
         answered = self._rows.question[self._rows.grade >= 1]

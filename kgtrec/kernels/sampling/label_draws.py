@@ -1,7 +1,7 @@
-"""Which facts lose their labels: at random, or so that missing and found go together to a given extent.
+"""Which facts lose their labels: at random, or with a given correlation of missing and found.
 
-A fact has one answer or two, one for each side it is asked from, and all its answers lose their labels at once. What
-is found is a matter of single answers. The correlation is that of two bits of each answer, missing and found.
+A fact has one answer or two, one for each side that is asked for, and all its answers lose their labels together.
+Each answer is found or not by itself. The correlation is between two bits of each answer, missing and found.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 
 def whole_share(share: float, n: int) -> int:
-    """How many of n things a share of them is, rounded down; a product a hair below a whole number counts as that.
+    """A share of n as a whole number, rounded down; a product within rounding of a whole number counts as that number.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def whole_share(share: float, n: int) -> int:
 
 
 def missing_at_random(key: Keys, n_missing: int) -> Mask:
-    """The facts of the highest keys: with fewer missing, those that stay missing were missing before.
+    """The facts of the highest keys, so that a smaller number is a subset of a larger one.
 
     Parameters
     ----------
@@ -54,16 +54,16 @@ def missing_at_random(key: Keys, n_missing: int) -> Mask:
 
 
 class Shares(NamedTuple):
-    """How missing and found go together."""
+    """The relation between missing and found answers."""
 
     missing: Floats  # (...,) share of the answers that are missing
-    on_missing: Floats  # (..., s) share of the missing ones that each system finds; of all where none is missing
+    on_missing: Floats  # (..., s) share of the missing ones that each system finds; of all if none is missing
     on_labelled: Floats  # (..., s) share of the labelled ones
-    correlation: Floats  # (..., s) of missing and found; NaN where one of the two never or always holds
+    correlation: Floats  # (..., s) of missing and found; NaN where one of the two is constant
 
 
 def shares_found(missing: Floats, both: Floats, strength: Floats) -> Shares:
-    """What systems find of missing and of labelled answers, from what they find in all and what is both.
+    """Shares found of missing and of labelled answers, from the shares found and both found and missing of all.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def shares_found(missing: Floats, both: Floats, strength: Floats) -> Shares:
 
 
 def correlation_of(missing: Mask, answers: Counts, found: Counts) -> float:
-    """Correlation of missing and found over all answers; NaN where one of the two never or always holds.
+    """Correlation of missing and found over all answers; NaN where one of the two is constant.
 
     Parameters
     ----------
@@ -108,11 +108,11 @@ def correlation_of(missing: Mask, answers: Counts, found: Counts) -> float:
 
 
 def correlation_ends(answers: Counts, found: Counts, n_missing: int) -> tuple[float, float]:
-    """Least and greatest correlation that there can be with so many facts missing; NaN where there is none.
+    """Lowest and highest possible correlation with so many facts missing; NaN where it is undefined.
 
     Where every fact has one answer these are the bounds of :func:`kgtrec.kernels.openworld.moments.correlation_bounds`;
-    two answers that lose their labels together leave less room, unless both are found or neither. Where facts have one
-    answer and others two it is the correlation of the least and the greatest covariance.
+    two answers that lose their labels together narrow the range, unless both are found or neither. Where some facts
+    have one answer and others two, it is the correlation of the lowest and the highest covariance.
 
     Parameters
     ----------
@@ -131,11 +131,11 @@ def correlation_ends(answers: Counts, found: Counts, n_missing: int) -> tuple[fl
 
 
 def missing_in_correlation(key: Keys, answers: Counts, found: Counts, n_missing: int, correlation: float) -> Mask:
-    """Facts to lose their labels, a mixture of a random choice and the one of the greatest correlation of that sign.
+    """Facts to lose their labels, a mixture of a random choice and the choice of the extreme correlation of that sign.
 
     The covariance and the share of the answers that are missing are linear in how many facts of each kind are missing,
-    so that the share of the mixture follows from the correlation wanted; what is off is the rounding to whole facts.
-    Within a kind keys decide.
+    so that the share of the mixture follows from the wanted correlation, apart from rounding to whole facts.
+    Within a kind, facts are chosen by their keys.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def missing_in_correlation(key: Keys, answers: Counts, found: Counts, n_missing:
         How many answers each fact has, and how many of them are found.
     n_missing : int
     correlation : float
-        Within :func:`correlation_ends`; beyond an end it is that end.
+        Within :func:`correlation_ends`; a value beyond an end counts as that end.
 
     Returns
     -------
@@ -175,10 +175,10 @@ def missing_in_correlation(key: Keys, answers: Counts, found: Counts, n_missing:
 
 
 def _part(ratio: float, at_random: float, at_extreme: float) -> float:
-    r"""How much of the extreme a mixture takes to come to a share ``ratio`` of its correlation, at most all of it.
+    r"""The share of the extreme in a mixture that has ``ratio`` times its correlation, at most 1.
 
-    A mixture of t has t of the extreme's covariance and a share b(t) = (1 - t) b(0) + t b(1) of the answers missing, so
-    that its correlation is to the extreme's as :math:`t \sqrt{b(1) (1 - b(1))}` to :math:`\sqrt{b(t) (1 - b(t))}`.
+    A mixture of t has t times the extreme's covariance and a share b(t) = (1 - t) b(0) + t b(1) of the answers missing,
+    so its correlation is to the extreme's as :math:`t \sqrt{b(1) (1 - b(1))}` to :math:`\sqrt{b(t) (1 - b(t))}`.
     """
     ratio, rise = min(1.0, ratio), at_extreme - at_random
     if abs(rise) < 1e-12:  # as where all facts have the same number of answers
@@ -190,13 +190,13 @@ def _part(ratio: float, at_random: float, at_extreme: float) -> float:
 
 
 def _gain(answers: Counts, found: Counts) -> Floats:
-    """What each fact adds to the covariance of missing and found if it is missing, but for a factor."""
+    """What each fact adds to the covariance of missing and found if it is missing, up to a factor."""
     gain: Floats = found - answers * (found.sum() / answers.sum())
     return gain
 
 
 def _filled(gain: Floats, n_missing: int, sign: int) -> Mask:
-    """The missing facts of the extreme: those that add most, or least, to the covariance."""
+    """The missing facts of the extreme choice: those that add most, or least, to the covariance."""
     missing = np.zeros(len(gain), np.bool_)
     missing[np.argsort(-sign * gain, kind="stable")[:n_missing]] = True
     return missing

@@ -1,7 +1,7 @@
-"""The first candidates of ranked lists, ties broken at random by a key, and samples of strata.
+"""The first candidates of ranked lists, with ties broken at random by a key, and samples of strata.
 
-A list is a stretch of rows, score descending. Only the rows near the cut are looked at: as many as the depth, and more
-of those lists in which rows were left out or tie at the cut.
+A list is a stretch of rows, score descending. Only rows down to the cut are read: as many as the depth, and more for
+lists in which rows were left out or tie at the cut.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Rows = NDArray[np.intp]
 Keys = NDArray[np.uint64]
 
-_LOOK_AHEAD = 2  # rows beyond the depth that are looked at first
+_LOOK_AHEAD = 2  # rows beyond the depth that are read first
 _NOTHING = np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0, np.int32)
 
 
@@ -37,9 +37,9 @@ def first_candidates(
         Never increasing within a list.
     depth : int
     left_out : function of (m,) rows to (m,) bool
-        Which rows are no candidates; they take no rank.
+        Which rows are not candidates; they take no rank.
     key : function of (m,) rows to (m,) uint64
-        What orders rows of one score, the lowest first; it is asked for those only that tie.
+        Order of rows of equal score, the lowest first; called for tied rows only.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def first_candidates(
         row, of = row[kept], np.repeat(np.arange(len(active)), size)[kept]
         n_kept = np.bincount(of, minlength=len(active))
         before = np.cumsum(n_kept) - n_kept
-        # the list's score at the cut; no row below it can be in
+        # the list's score at the cut; no row below it is included
         at_cut = np.full(len(active), -np.inf)
         is_full = n_kept >= depth
         at_cut[is_full] = score[row[before[is_full] + depth - 1]]
@@ -74,7 +74,7 @@ def first_candidates(
         parts.append(_ranked(row[chosen], active[of[chosen]], score, depth, key))
         active, width = active[~is_done], 2 * width
     of, row, rank = (np.concatenate(column) for column in zip(_NOTHING, *parts, strict=True))
-    if len(parts) > 1:  # lists that took a longer look stand behind the others
+    if len(parts) > 1:  # lists that were read further come after the others
         order = np.argsort(of, kind="stable")
         row, rank = row[order], rank[order]
     return row, rank
@@ -105,15 +105,15 @@ def _ranked(
 
 
 def in_turns(question: NDArray[Any], place: NDArray[Any], turn: Keys) -> Rows:
-    """The order of rows in which the questions take turns: all first places, then all second ones, and so on.
+    """The order of rows in which the questions take turns: all first rows, then all second ones, and so on.
 
     Parameters
     ----------
     question : (n,) int array
     place : (n,) int array
-        Of the row within its question.
+        Position of the row within its question.
     turn : (n_questions,) uint64 array
-        What orders questions among themselves, the lowest first.
+        Order of the questions, the lowest first.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def first_distinct(codes: NDArray[Any], n: int) -> NDArray[np.intp]:
 
 
 def stratum_of(depth: NDArray[np.int32], bounds: tuple[int, ...]) -> NDArray[np.intp]:
-    """(n,) the stratum that each depth falls in; ``bounds`` are the last ranks of the strata, ascending.
+    """(n,) the stratum of each depth; ``bounds`` are the last ranks of the strata, ascending.
 
     Examples
     --------
@@ -151,10 +151,10 @@ def stratum_of(depth: NDArray[np.int32], bounds: tuple[int, ...]) -> NDArray[np.
 def sampled(
     stratum: NDArray[np.intp], fraction: NDArray[np.float64], least: int, key: Keys
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    r"""A simple random sample of each stratum, without replacement, and the probability of each item to be in it.
+    r"""A simple random sample of each stratum, without replacement, and each item's probability of being in it.
 
-    Of a stratum of N items, n are taken: its fraction of N, rounded, and at least ``least``, or all where it has fewer.
-    So every item is in the sample with probability :math:`\pi = n / N`, which is the fraction but for rounding; the
+    From a stratum of N items, n are taken: its fraction of N, rounded, and at least ``least``, or all if it has fewer.
+    So every item is in the sample with probability :math:`\pi = n / N`, which is the fraction apart from rounding; the
     probabilities of all items sum to the size of the sample, and :math:`\sum 1 / \pi` over the sample to the number of
     items.
 
@@ -164,7 +164,7 @@ def sampled(
     fraction : (n_strata,) float array, in (0, 1]
     least : int, from 1
     key : (n,) uint64 array
-        What is random about each item: the lowest keys of a stratum are taken.
+        Random key of each item: the lowest keys of a stratum are taken.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Intervals for shares: of one sample, and of several strata put together."""
+"""Intervals for shares: of one sample, and of several strata combined."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def wilson_interval(successes: NDArray[Any], n: NDArray[Any], confidence: float)
     middle = x + z2 / 2
     spread = np.sqrt(z2 * (x * (trials - x) / trials + z2 / 4))
     ends = np.stack([middle - spread, middle + spread]) / (trials + z2)
-    # where every trial or none was one, rounding must not put the end beyond 0 or 1, or short of it
+    # where every trial or none was a success, rounding must not move the end away from 0 or 1
     ends[0] = np.where(x == 0, 0.0, ends[0])
     ends[1] = np.where(x == trials, 1.0, ends[1])
     return np.where(known, ends, np.nan)
 
 
 def weighted_interval(weights: Shares, value: Shares, ends: Shares) -> Shares:
-    r"""Interval of a weighted sum of independent estimates out of the interval of each.
+    r"""Interval of a weighted sum of independent estimates from the interval of each.
 
     Variance estimates recovered from the intervals: with estimates :math:`p_h` in :math:`[l_h, u_h]` and weights of
     at least 0, the ends are :math:`\sum w_h p_h - \sqrt{\sum w_h^2 (p_h - l_h)^2}` and
@@ -85,10 +85,10 @@ def weighted_interval(weights: Shares, value: Shares, ends: Shares) -> Shares:
 
 
 def part_interval(value: Shares, ends: Shares) -> Shares:
-    r"""Interval of :math:`x / (x + y)`, for independent estimates x and y of at least 0, out of the interval of each.
+    r"""Interval of :math:`x / (x + y)`, for independent estimates x and y of at least 0, from the interval of each.
 
-    It is that of the ratio :math:`w = y / x`, since the part is :math:`1 / (1 + w)`. By variance estimates recovered
-    from the intervals, with x in :math:`[l_x, u_x]` and y in :math:`[l_y, u_y]`, its ends are
+    It follows from that of the ratio :math:`w = y / x`, since the part is :math:`1 / (1 + w)`. By variance estimates
+    recovered from the intervals, with x in :math:`[l_x, u_x]` and y in :math:`[l_y, u_y]`, its ends are
 
     .. math::
 
@@ -105,7 +105,7 @@ def part_interval(value: Shares, ends: Shares) -> Shares:
     Returns
     -------
     (2,) float array
-        NaN where both are 0, or one of them is not known.
+        NaN where both are 0, or one of them is unknown.
 
     References
     ----------
@@ -120,7 +120,7 @@ def part_interval(value: Shares, ends: Shares) -> Shares:
     x, y = value.tolist()
     if np.isnan(value).any() or np.isnan(ends).any() or x + y == 0:
         return np.full(2, np.nan)
-    if x == 0:  # the ratio that is finite
+    if x == 0:  # then x / y is the finite ratio
         return 1.0 - part_interval(value[::-1], ends[:, ::-1])[::-1]
     (low_x, low_y), (high_x, high_y) = ends.tolist()
     lower, upper = low_y * (2 * y - low_y), high_y * (2 * y - high_y)

@@ -1,7 +1,7 @@
-"""One random order of tied candidates, out of a seed and the candidates' labels, and of nothing else.
+"""One random order of tied candidates that depends only on a seed and the candidates' labels.
 
-Every candidate gets a key, a hash of seed, question label and entity label, and keys order those that tie. So an order
-depends neither on the order of rows, questions or codes nor on how work is split.
+Every candidate gets a key, a hash of seed, question label and entity label, and tied candidates are ordered by their
+keys. So an order depends neither on the order of rows, questions or codes nor on how work is split.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def hashes_of_texts(data: NDArray[np.uint8], offsets: NDArray[Any]) -> Keys:
     ----------
     data : (b,) bytes of all texts
     offsets : (n + 1,) int array
-        Where each text begins in ``data``, and where the last one ends.
+        Offset at which each text begins in ``data``, and at which the last one ends.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def hashes_of_texts(data: NDArray[np.uint8], offsets: NDArray[Any]) -> Keys:
 
 
 def mixed(first: Keys | int, *others: Keys | int) -> Keys:
-    """One well-spread 64-bit number of several, element by element; whole numbers stand for arrays of themselves.
+    """One well-mixed 64-bit number from several, element by element; whole numbers are broadcast.
 
     References
     ----------
@@ -73,7 +73,7 @@ def mixed(first: Keys | int, *others: Keys | int) -> Keys:
 
 
 def places_by_key(group: NDArray[Any], key: Keys) -> Counts:
-    """(n,) 1, 2, ... within each group, the lowest key first; rows of one key in the order they come in.
+    """(n,) 1, 2, ... within each group, the lowest key first; rows of equal key in their order.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def places_by_key(group: NDArray[Any], key: Keys) -> Counts:
 
 
 def places_among_unknown(group: Counts, size: Counts, key: Keys) -> Counts:
-    """Places of some candidates of each group in a random order of all of them, the others being nameless.
+    """Positions of some candidates of each group in a random order of all of them, where the others are not listed.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ def places_among_unknown(group: Counts, size: Counts, key: Keys) -> Counts:
     size : (n,) int array
         How many candidates the row's group has; at least as many as it has rows.
     key : (n,) uint64 array
-        What is random about each row.
+        Random key of each row.
 
     Returns
     -------
-    (n,) int array from 1 to ``size``, no two alike within a group; every such choice is equally likely
+    (n,) int array from 1 to ``size``, all different within a group; every such choice is equally likely
 
     Examples
     --------
@@ -121,7 +121,7 @@ def places_among_unknown(group: Counts, size: Counts, key: Keys) -> Counts:
 
 
 def _by_keys_for_all(group: Counts, size: Counts, key: Keys) -> Counts:
-    """The nameless candidates get keys too, made of those that have names."""
+    """The unlisted candidates get keys too, made from those of the listed ones."""
     if len(group) == 0:
         return np.zeros(0, np.int64)
     order = np.lexsort((key, group))
@@ -134,7 +134,7 @@ def _by_keys_for_all(group: Counts, size: Counts, key: Keys) -> Counts:
 
 
 def _by_drawing(group: Counts, size: Counts, key: Keys) -> Counts:
-    """Every row draws a place, and again where another has it; groups are at most half full."""
+    """Every row draws a position, and draws again if it is taken; groups are at most half full."""
     end = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
     end[group] = size
     offset = (np.cumsum(end) - end)[group]

@@ -1,35 +1,35 @@
-r"""How far the estimates of :mod:`kgtrec.kernels.sampling.capture_recapture` are off, given the questions.
+r"""Errors of the estimates of :mod:`kgtrec.kernels.sampling.capture_recapture`, given the questions.
 
-The true answers of the questions stay as they are, and so does what systems find. What is random is which answers got
-a label, each with probability :math:`\alpha = 1 - \beta`, independently, but for the two answers of one fact, which
-have theirs together; a question without a label is not asked. So the sizes of questions do not vary, and how many
-answers were found is no estimate.
+The true answers of the questions are fixed, and so are the answers that systems find. It is random which answers have
+a label: each has one with probability :math:`\alpha = 1 - \beta`, independently, except that the two answers of one
+fact have a label together; a question without a label is not asked. So the sizes of questions do not vary, and the
+number of answers found is not an estimate.
 
 Of a question, F answers are found by a system, and known, labelled or not; of those that none finds, s are labelled.
-With :math:`o = \beta / \alpha` its error is that of what its labels stand for, :math:`D = o \sum v` over the labels
-that stand for more less :math:`\sum v` over the missing answers that none finds; plus, times a constant, that of the
-odds, :math:`H = S C - o L (S - 1)`. Both are 0 on average. As :math:`H = \sum_{i \ne j} l_i (1 - l_j / \alpha)` over
-answers i that are found or labelled and found answers j, where l is 1 with a label and 0 without, and as the labels of
-what is found are independent of s,
+With :math:`o = \beta / \alpha` its error is that of the answers its labels represent, :math:`D = o \sum v` over the
+labels that represent missing ones minus :math:`\sum v` over the missing answers that none finds; plus, times a
+constant, that of the odds, :math:`H = S C - o L (S - 1)`. Both are 0 on average. As :math:`H = \sum_{i \ne j} l_i (1 -
+l_j / \alpha)` over answers i that are found or labelled and found answers j, where l is 1 with a label and 0 without,
+and as the labels of found answers are independent of s,
 
 .. math:: E[H^2 \mid s] = s^2 F o + 2 s F (F - 1) \beta +
           \frac{F (F - 1) \beta (1 + \beta + (F - 2) \alpha)}{1 - \beta^F [s = 0]}
 
-over asked questions. How many answers none finds is not known, but the variance of D has an unbiased estimate without
-it: the labels of :math:`s \ge 2` give :math:`o (1 + o) \sum v^2`; that of s = 1 gives the same with probability
+over asked questions. The number of answers that none finds is unknown, but the variance of D has an unbiased estimate
+without it: the labels of :math:`s \ge 2` give :math:`o (1 + o) \sum v^2`; that of s = 1 gives the same with probability
 :math:`1 - \beta^F`; and two labels give :math:`2 o^2 v_1 v_2` more with probability :math:`\beta^F`.
 
 The errors of two questions that share a fact are related through its label alone, so that their covariance is
 :math:`\alpha \beta` times by how much each grows, on average, when the fact has its label. That is
 :math:`-(M - 1)` for H if the answer is found, of M true ones, and :math:`v (1 - \beta^{M - 1}) / \alpha` for D if it is
 not. Given its label, :math:`F - 1 + s / \alpha` and whether there is another label are unbiased for M - 1 and for
-:math:`1 - \beta^{M - 1}`, and a labelled fact stands for :math:`1 / \alpha`.
+:math:`1 - \beta^{M - 1}`, and a labelled fact represents :math:`1 / \alpha` facts.
 
 References
 ----------
 Chao (1987), Biometrics 43, for the interval on a logarithmic scale, and the variance of Chao2, here for its
-bias-corrected form; Horvitz, Thompson (1952), Journal of the American Statistical Association 47, for what a sample of
-the judgements adds.
+bias-corrected form; Horvitz, Thompson (1952), Journal of the American Statistical Association 47, for the variance of a
+sample of the judgements.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ def error_variances(
     pull: Floats,
     twin: NDArray[np.intp] | None = None,
 ) -> Floats:
-    r"""Variances of what labels stand for less what is missing, plus ``pull`` times the error of the odds.
+    r"""Variances of the answers that labels represent minus the missing ones, plus ``pull`` times the odds' error.
 
     Parameters
     ----------
     answers : FoundAnswers
-        A missing answer of weight w counts as one of a sample that holds it with probability 1 / w.
+        A missing answer of weight w counts as one of a sample that contains it with probability 1 / w.
     n_questions : int
     odds : float
         :math:`\beta / \alpha`.
     value : (k, n) float array
-        What each answer is worth: 1 for numbers of answers.
+        Value of each answer: 1 for numbers of answers.
     pull : (k,) float array
-        By how much each sum grows with :math:`\sum_q S_q C_q - o L_q (S_q - 1)`.
+        How much each sum grows with :math:`\sum_q S_q C_q - o L_q (S_q - 1)`.
     twin : (n,) int array, optional
         The row of the answer of another question that has its label together with this one; -1: none. Only those of
         labelled answers matter.
@@ -90,7 +90,7 @@ def error_variances(
     known = per_question(~unfound, weight[None])[0]
     alone = np.bincount(question[unfound], minlength=n_questions).astype(np.float64)
     labels = np.bincount(question[labelled], minlength=n_questions).astype(np.float64)
-    none = beta**known  # that none of what is found has a label
+    none = beta**known  # that no found answer has a label
     first, second = per_question(unfound, value), per_question(unfound, value * value)
     own = odds * (1 + odds) * second * np.where(alone >= 2, 1.0, 1 - none)
     own += np.where(alone == 2, odds * odds * (first * first - second) * none, 0.0)
@@ -119,7 +119,7 @@ def error_variances(
 
 
 def chao_variance(once: float, twice: float, n_systems: int) -> float:
-    """Variance of Chao2, in its bias-corrected form, out of how many answers one and two systems find.
+    """Variance of Chao2, in its bias-corrected form, from how many answers one and two systems find.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def positive_interval(value: ArrayLike, variance: ArrayLike, confidence: float, 
     value, variance : (...) array_like
     confidence : float
     pairs : float
-        Degrees of freedom: how many pairs of labels the values depend on.
+        Degrees of freedom: number of pairs of labels that the values are computed from.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-r"""Average precision where only a sample of the pool is judged: its expected value, given what the sample says.
+r"""Average precision where only a sample of the pool is judged: its expected value, given the sample.
 
 Candidates are of classes, such as strata of ranks. In a question of kind z each candidate of class h is relevant with
 probability :math:`p_h(z)`, independently of the others, and the distribution of z over the questions is estimated from
-all of them. So a question with few judgements borrows from the others, instead of taking its own share for the truth.
+all of them. So a question with few judgements borrows from the others, instead of relying on its own share.
 The quotient of two estimates, the sum of precisions by the number R of relevant candidates, is biased upwards where R
-rests on few judgements; the expectation of the quotient over what is unknown is not.
+depends on few judgements; the expectation of the quotient over the unknown judgements is not.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Codes = NDArray[Any]
 
 _SHARES = (
     np.sin(np.linspace(0.0, np.pi / 2, 41)) ** 2
-)  # of relevant candidates, that are told apart; 0 and 1 among them
-_STEPS, _ROUNDS = 20, 15  # of fitting the classes' odds, and of the distribution of the kinds in between
-_DRAWN = 0.5  # judgements that the share of a class is worth to a group of its places
-_NOTHING = 1e-9  # candidates; what rounding leaves of none
+)  # shares of relevant candidates that are distinguished, including 0 and 1
+_STEPS, _ROUNDS = 20, 15  # of fitting the classes' odds, each followed by rounds for the distribution of the kinds
+_DRAWN = 0.5  # weight, in judgements, of the share of a class in a group of its positions
+_NOTHING = 1e-9  # candidates; less than this is a rounding error
 _CELLS_AT_A_TIME = 1 << 18
 
 
@@ -36,12 +36,12 @@ class ShareModel:
 
 
 def share_model(judged: Codes, relevant: Codes) -> ShareModel:
-    """How likely each kind of question is for each question, given its judgements and all the others.
+    """The probability of each kind for each question, given its judgements and all the others.
 
     A kind is a share of relevant candidates from 0 to 1; the odds of each class are a multiple of the kind's, the same
-    in all questions. The distribution of the kinds over the questions is the one under which all judgements are the
-    most likely, found by expectation and maximisation. One question that is not judged is counted with the others,
-    which may be of any kind of a grid as dense as Jeffreys' prior: it matters where there are few questions.
+    in all questions. The distribution of the kinds over the questions is the one that makes the judgements most likely,
+    found by expectation maximisation. One further, unjudged question is counted, whose kind has Jeffreys' prior on the
+    grid: it matters where there are few questions.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def share_model(judged: Codes, relevant: Codes) -> ShareModel:
     from scipy.special import xlog1py, xlogy
 
     hits, total = relevant.sum(axis=0), judged.sum(axis=0)
-    # counts repeat, so that each set of counts is worked out once
+    # counts repeat, so each set of counts is computed once
     counts = np.concatenate([relevant, judged - relevant], axis=1)
     distinct, place, times = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
     own_hits, own_misses = np.split(distinct.astype(np.float64)[:, :, None], 2, axis=1)
@@ -80,7 +80,7 @@ def share_model(judged: Codes, relevant: Codes) -> ShareModel:
             for _ in range(_ROUNDS):
                 prior = (times @ _normalised(likely * prior) + 1.0 / len(_SHARES)) / (times.sum() + 1.0)
             weight = _normalised(likely * prior)
-            if len(ratio) > 1:  # so that each class has as many relevant ones as were found
+            if len(ratio) > 1:  # so that each class has as many relevant candidates as were found
                 expected = np.sum(times[:, None] * own_judged * (weight @ share.T), axis=0)
                 ratio = ratio * _odds(hits, total) / _odds(expected, total)
     return ShareModel(share, weight[place.reshape(-1)])
@@ -97,18 +97,17 @@ def _normalised(rows: Values) -> Values:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedShares:
-    """What is expected of the unjudged candidates of each question, R being the number of its relevant candidates."""
+    """Expectations over the unjudged candidates of each question, where R is the number of its relevant candidates."""
 
-    one: Values  # (n_questions,) E[1 / R]; 0 where no relevant candidate is known, and nothing is divided by R
+    one: Values  # (n_questions,) E[1 / R]; 0 where no relevant candidate is known, since nothing is divided by R there
     single: Values  # (n_questions, n_classes) E[x / R], x = 1 where a candidate of the class is relevant
     pair: Values  # (n_questions, n_classes, n_classes) E[x y / R] of two different candidates
 
 
 def expected_shares(relevant: Codes, unjudged: Codes, model: ShareModel) -> ExpectedShares:
-    r"""Expectations over which of the unjudged candidates are relevant, divided by the number of relevant ones.
+    r"""Expectations over the relevance of the unjudged candidates, divided by the number of relevant ones.
 
-    With :math:`K_h` of the unjudged candidates of class h relevant, and R the sum of all of them and of those that are
-    known,
+    With :math:`K_h` of the unjudged candidates of class h relevant, and R the sum of all of them and of the known ones,
 
     .. math:: E[f(K) / R] = \int_0^1 E[f(K) t^{R - 1}] dt
 
@@ -139,7 +138,7 @@ def expected_shares(relevant: Codes, unjudged: Codes, model: ShareModel) -> Expe
     n, n_classes = unjudged.shape
     found = ExpectedShares(np.zeros(n), np.zeros((n, n_classes)), np.zeros((n, n_classes, n_classes)))
     most = relevant + unjudged.sum(axis=1)
-    pending = np.argsort(-most, kind="stable")  # few nodes do for most
+    pending = np.argsort(-most, kind="stable")  # few nodes are enough for most
     while len(pending):
         n_nodes = 16 + int(3 * np.sqrt(most[pending[0]]))
         own, pending = np.split(pending, [max(1, _CELLS_AT_A_TIME // (n_nodes * model.share.shape[1]))])
@@ -158,10 +157,10 @@ def expected_shares(relevant: Codes, unjudged: Codes, model: ShareModel) -> Expe
             own: Codes = own,
             node_weight: Values = node_weight,
         ) -> Values:
-            """Of one more candidate of each of these classes, which are relevant, and so many fewer that are open."""
+            """The expectation with one more relevant candidate of each of these classes, and as many fewer open."""
             left = size.copy()
             for h in chosen:
-                left[:, h] -= 1.0  # where there is none, nobody asks
+                left[:, h] -= 1.0  # where there is none, the result is not used
             powers = known + np.tensordot(np.maximum(left, 0.0), unknown, axes=1)
             value = np.exp(powers) @ (node_weight / 2.0 * t ** len(chosen))  # (questions, kinds)
             total: Values = (value * model.weight[own] * np.prod(model.share[list(chosen)], axis=0)).sum(axis=1)
@@ -186,34 +185,34 @@ def expected_average_precision(
     stands_for: Values,
     likely: Values,
 ) -> Values:
-    r"""Average precision of one list per question, in expectation over which unjudged candidates are relevant.
+    r"""Average precision of one list per question, in expectation over the relevance of the unjudged candidates.
 
     The sum of precisions is one over pairs of relevant candidates, :math:`\sum_i \frac{x_i}{k_i} \left(1 +
-    \sum_{j: k_j < k_i} x_j\right)`, so that the expected shares of one and of two candidates are all that it takes.
-    Where the places of the unjudged are not known, the places of the judged of their class stand for them: what a
-    judged candidate stands for is paired with the other judged ones, and scaled to the number of pairs that there are.
+    \sum_{j: k_j < k_i} x_j\right)`, so that the expected shares of one and of two candidates suffice.
+    Where the positions of the unjudged are unknown, those of the judged of their class represent them: the candidates
+    that a judged one represents are paired with the other judged ones, and scaled to the true number of pairs.
 
     Parameters
     ----------
     shares : ExpectedShares
     unjudged : (n_questions, n_classes) int array
     question, position : (m,) arrays
-        By question and place: every candidate of the question that is judged or, where its place is known, not;
-        position inf where the system did not return it.
+        By question and position: every judged candidate of the question, and the unjudged ones whose positions are
+        known; position inf where the system did not return it.
     relevant : (m,) bool array
         Judged, and relevant.
     stratum : (m,) int array, from 0
-        Class of each candidate; where it stands for no unjudged one, any.
+        Class of each candidate; any, where it represents no unjudged one.
     stands_for : (m,) float array
-        How many unjudged candidates it stands for: 1 for one of them and 0 for a judged one, where the places of all
-        are known; else what a judged one represents beside itself.
+        How many unjudged candidates it represents: 1 for one of them and 0 for a judged one, where the positions of all
+        are known; else how many a judged one represents beside itself.
     likely : (m,) float array
-        How likely such a candidate at that place is relevant, as a multiple of what it is on average in its class.
+        Probability that such a candidate at that position is relevant, as a multiple of the mean of its class.
 
     Returns
     -------
     (n_questions,) float array
-        Where everything is judged, average precision.
+        Average precision itself where everything is judged.
 
     References
     ----------
@@ -242,7 +241,7 @@ def expected_average_precision(
         own = np.where(stratum == h, stands_for, 0.0)
         own = own * _quotient(unjudged[:, h], total(own), 0.0)[question]  # so that they sum to the number of unjudged
         everywhere = unjudged[question, h].astype(np.float64)
-        # where it is the one judged candidate of the class, its own place stands for all
+        # where it is the only judged candidate of the class, its own position represents all
         alone = everywhere - own < _NOTHING
         scale = _quotient(everywhere, everywhere - own, 1.0)
         apart = unjudged[:, h] ** 2.0 - total(own**2)
@@ -265,18 +264,18 @@ def expected_average_precision(
 def share_by_place(
     position: Values, judged: NDArray[np.bool_], relevant: NDArray[np.bool_], stratum: Codes, n_classes: int
 ) -> Values:
-    """How likely a candidate is relevant by its class and by where the system ranks it, over all questions.
+    """The probability that a candidate is relevant by its class and its position in the list, over all questions.
 
-    Places are taken together where they differ by less than a factor of about 1.4, and those that were not returned;
-    a group of places with few judgements is drawn to the share of its class.
+    Positions that differ by less than a factor of about 1.4 are grouped, and so are candidates that were not returned;
+    a group with few judgements is shrunk towards the share of its class.
 
     Parameters
     ----------
     position : (m,) float array
-        From 1; inf where the system did not return the candidate.
+        1-based; inf where the system did not return the candidate.
     judged, relevant : (m,) bool arrays
     stratum : (m,) int array
-        Class of each candidate; -1 of what is certain.
+        Class of each candidate; -1 if its relevance is certain.
     n_classes : int
 
     Returns

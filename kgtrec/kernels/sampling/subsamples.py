@@ -1,8 +1,8 @@
-"""Subsamples of a test set: what stays when some answers are discarded, without a look at the scores.
+"""Subsamples of a test set: what remains when some answers are discarded, without reading the scores.
 
-Answers of all systems are numbered alike, so a subsample is one mask over them. From where each answer stands when all
-are judged follows where it stands when only those of the subsample are: no list is sorted again but where ties ask for
-it. Every result depends on its own subsample alone, to the last bit.
+Answers of all systems are numbered in the same way, so a subsample is one mask over them. The position of each answer
+among all judged ones gives its position when only those of the subsample are judged: no list is sorted again unless
+ties require it. Every result depends on its own subsample alone, to the last bit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MacroReading = Literal["unjudged", "removed"]
 
 
 def drawn(hashes: NDArray[np.uint64], size: int, seed: int, repeat: int) -> Mask:
-    """A random subset of ``size`` of some things, each of which brings a hash of its own.
+    """A random subset of ``size`` of some things, each of which has a hash.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def drawn(hashes: NDArray[np.uint64], size: int, seed: int, repeat: int) -> Mask
     size : int
         From 1 to n.
     seed, repeat : int
-        With the size and the hashes, all that the subset depends on: neither the order of the things nor which other
-        subsets are drawn matters.
+        The subset depends on these, the size and the hashes only: neither the order of the things nor other subsets
+        matter.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def subsample_means(kept: Mask, value: Floats) -> Floats:
     Returns
     -------
     (b, k) float array
-        Values are added in the order of the rows, so that the last bit depends on nothing else.
+        Values are added in the order of the rows, which fixes the last bit.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def sums_of_rows(row: NDArray[np.intp], counts: Counts, value: Floats) -> Floats
     Returns
     -------
     (b, k) float array
-        Rows are added in the order in which they are named; what is not named does not matter, be it NaN.
+        Rows are added in the order in which they are named; other rows do not matter, even if they are NaN.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def sums_of_rows(row: NDArray[np.intp], counts: Counts, value: Floats) -> Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedRows:
-    """The rows of the qrels, sorted by question; what a subsample keeps is a mask over them."""
+    """The rows of the qrels, sorted by question; a subsample is a mask over them."""
 
     question: NDArray[np.int32]  # (j,) never decreasing
     grade: NDArray[np.int32]  # (j,)
@@ -124,7 +124,7 @@ class JudgedRows:
         return np.bincount(self.question[self.grade >= 1], minlength=self.n_questions)
 
     def part(self, questions: NDArray[np.intp]) -> Part:
-        """The rows of some questions, in their order, each as often as it is named and numbered anew.
+        """The rows of some questions, in the given order, each as often as it is named and with new numbers.
 
         Examples
         --------
@@ -137,7 +137,7 @@ class JudgedRows:
         return Part(JudgedRows(question, self.grade[row], len(questions)), questions, row)
 
     def copies(self, n: int) -> JudgedRows:
-        """The rows ``n`` times, the questions of each copy numbered on from those before."""
+        """The rows ``n`` times; the numbers of each copy's questions continue those of the copy before."""
         question = np.arange(n, dtype=np.int32)[:, None] * np.int32(self.n_questions) + self.question
         return JudgedRows(question.astype(np.int32).ravel(), np.tile(self.grade, n), n * self.n_questions)
 
@@ -147,14 +147,14 @@ class Part:
     """Some questions of judged rows, see :meth:`JudgedRows.part`."""
 
     rows: JudgedRows
-    questions: NDArray[np.intp]  # (n_questions of `rows`,) which one each was
-    row: NDArray[np.intp]  # (j,) which one each row was
+    questions: NDArray[np.intp]  # (n_questions of `rows`,) original question of each
+    row: NDArray[np.intp]  # (j,) original row of each
 
 
 def _stretches(
     question: NDArray[np.int32], n_questions: int, asked: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
-    """Rows of each asked question in turn, and the place of the question that each is of; ``question`` is sorted."""
+    """Rows of each asked question in turn, and the index of each row's question; ``question`` is sorted."""
     of_all = np.bincount(question, minlength=n_questions)
     size = of_all[asked]
     number = np.repeat(np.arange(len(asked), dtype=np.int32), size)
@@ -163,18 +163,18 @@ def _stretches(
 
 
 def _starts(size: Counts) -> Counts:
-    """Where each of several stretches of these sizes begins."""
+    """The start of each of several consecutive stretches of these sizes."""
     starts: Counts = np.cumsum(size) - size
     return starts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """One subsample: the rows of the qrels that stay, and the questions that they leave."""
+    """One subsample: the rows of the qrels that are kept, and the questions that remain."""
 
     kept: Mask  # (j,) relevant rows that were drawn, and all other rows of their questions
     questions: NDArray[np.intp]  # (q,) the questions that have a relevant row left
-    number: NDArray[np.int32]  # (n_questions,) place of each of them among those that are left
+    number: NDArray[np.int32]  # (n_questions,) index of each of them among those that are left
     judged_question: NDArray[np.int32]  # (k,) of each kept row, as numbered here
     judged_grade: NDArray[np.int32]  # (k,)
     num_relevant: Counts  # (q,) relevant rows that each of the questions has left
@@ -196,7 +196,7 @@ class Sample:
 def sample_of(rows: JudgedRows, chosen: Mask) -> Sample:
     """The subsample that has the relevant rows (grade at least 1) of ``chosen``, (j,).
 
-    A row judged wrong stays as long as its question does.
+    A row judged wrong is kept as long as its question is.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def sample_of(rows: JudgedRows, chosen: Mask) -> Sample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Parts:
-    """Stretches of listed rows: where the one that each row stands in begins, and where it ends."""
+    """The stretch of listed rows that each row belongs to: where it begins and where it ends."""
 
     first: NDArray[np.intp]  # (m,)
     end: NDArray[np.intp]  # (m,)
@@ -244,25 +244,25 @@ def _running(counted: Mask) -> Counts:
 
 
 class ListedRows:
-    """The judged rows that one system returned, and where they stand in any subsample.
+    """The judged rows that one system returned, and their positions in any subsample.
 
     Parameters
     ----------
     rows : JudgedRows
     row : (m,) int array
-        Which of those each returned one is.
+        The row of the qrels that each returned one is.
     first, size : (m,) int arrays
-        First place of the group of candidates that it ties with, and how many are in that group.
+        First position of the group of candidates tied with it, and the size of that group.
     position : (m,) float array
-        Its place.
+        Its position.
     label_order : (m,) int array
-        Place of its label in byte order.
+        Position of its label in byte order.
     num_retrieved : (n_questions,) int array
         Length of each list.
     ties : {"realistic", "optimistic", "pessimistic"}, optional
-        The rule that ``position`` follows; None: candidates stand in an order, whatever is judged.
+        The rule that ``position`` follows; None: candidates have one order that does not depend on judgements.
     is_sorted : bool
-        Whether the rows come in the order of another one of these.
+        Whether the rows are in the order of another object of this class.
     """
 
     def __init__(
@@ -283,7 +283,7 @@ class ListedRows:
         grade = rows.grade[row]
         order: NDArray[np.intp] | slice = slice(None)
         if not is_sorted:
-            # within a group as places_in_tied_groups of kernels.ranking.positions has it: a subsample keeps this order
+            # within a group the order of places_in_tied_groups (kernels.ranking.positions), which a subsample keeps
             by_grade = {"optimistic": -grade, "pessimistic": grade}.get(ties or "", np.zeros(len(row), np.int32))
             order = np.lexsort((-label_order, by_grade, grade < 1, first, rows.question[row]))
         self._rows, self._ties, self._num_retrieved = rows, ties, num_retrieved
@@ -302,7 +302,7 @@ class ListedRows:
         self._of_question, self._group, self._kind = map(_parts, new)
         several = self._kind.end - self._kind.first > 1
         self._fixed = ties is None or not np.any(several & self._relevant)
-        # relevant and other rows of one group stand among each other
+        # relevant and other rows of one group are mixed
         self._interleaved = not np.array_equal(new[1], new[2])
 
     def part(self, part: Part) -> ListedRows:
@@ -324,7 +324,7 @@ class ListedRows:
 
     @staticmethod
     def stacked(lists: Sequence[ListedRows]) -> ListedRows:
-        """The lists of several systems as those of one, on :meth:`JudgedRows.copies` of the rows that they share.
+        """The lists of several systems as those of one system, on :meth:`JudgedRows.copies` of their common rows.
 
         All must follow one rule for ties.
         """
@@ -343,7 +343,7 @@ class ListedRows:
 
     @property
     def ties(self) -> Ties | None:
-        """The rule that places follow; None: candidates stand in an order."""
+        """The rule that positions follow; None: candidates have one order."""
         return self._ties
 
     def ranking(self, sample: Sample, macro: MacroReading) -> JudgedRanking:
@@ -353,7 +353,7 @@ class ListedRows:
         ----------
         sample : Sample
         macro : {"unjudged", "removed"}
-            Whether the discarded relevant entities stay in the list, or leave it.
+            Whether the discarded relevant entities stay in the list or are removed.
         """
         kept = sample.kept[self.row]
         listed = np.flatnonzero(kept)
@@ -406,7 +406,7 @@ class ListedRows:
         )
 
     def _places(self, kept: Mask, macro: MacroReading) -> Floats:
-        """(m,) the place of every kept row; the others have none that means anything."""
+        """(m,) the position of every kept row; arbitrary for the others."""
         first, size = self._groups(kept, macro)
         if self._ties is None:
             return first.astype(np.float64)
@@ -417,13 +417,13 @@ class ListedRows:
         return places
 
     def come_back(self, sample: Sample) -> tuple[Counts, Counts, Counts]:
-        """What each kept relevant row meets when the discarded ones are candidates again.
+        """Discarded relevant rows that each kept one competes with when they are candidates again.
 
         Returns
         -------
         above, tied, others : (r,) int arrays
-            Discarded relevant rows of the question that score higher, that score the same, and in all; in the order of
-            the qrels.
+            Discarded relevant rows of the question that score higher, that score the same, and in total; in the order
+            of the qrels.
         """
         kept = sample.kept[self.row]
         discarded = self._relevant & ~kept
@@ -447,9 +447,9 @@ class MicroRanks:
         return MicroRanks(self.rank[rows], self.candidates[rows], self.best[rows], self.worst[rows])
 
     def among(self, above: Counts, tied: Counts, others: Counts, ties: Ties | None) -> MicroRanks:
-        """The ranks when so many more candidates score higher, score the same, and are there in all.
+        """The ranks with so many more candidates that score higher, that score the same, and in total.
 
-        ``ties`` is None where candidates stand in an order, so that none ties.
+        ``ties`` is None where candidates have one order, without ties.
         """
         best, worst = self.best + above, self.worst + above + tied
         rank = self.rank + above if ties is None else rank_among(best - 1, worst - best, ties)

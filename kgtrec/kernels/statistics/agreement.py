@@ -1,8 +1,8 @@
-"""How far several people agree, each statistic out of counts.
+"""Agreement of several people; each statistic is computed from counts.
 
-``counts`` says how many people put an item into each category; people may be many, and not all need judge all items.
+``counts`` says how many people put an item into each category; not everyone needs to judge all items.
 ``times`` says how often each item is drawn, so that all bootstrap samples are computed at once, and items with the same
-counts can stand in one row.
+counts can share one row.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ Values = NDArray[np.float64]
 
 
 def raw_agreement(counts: Counts, times: Values | None = None) -> Values:
-    r"""Share of the pairs of verdicts on one item that are alike.
+    r"""Share of the pairs of verdicts on one item that agree.
 
     :math:`p_o = \sum_i \sum_k n_{ik} (n_{ik} - 1) / \sum_i r_i (r_i - 1)`, where :math:`n_{ik}` of the :math:`r_i`
-    people who judged item i put it into category k. An item of three people has three pairs, and counts for three.
+    people who judged item i put it into category k. An item judged by three people has three pairs, and counts three
+    times.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def raw_agreement(counts: Counts, times: Values | None = None) -> Values:
 
 
 def specific_agreement(counts: Counts, category: int, times: Values | None = None) -> Values:
-    r"""Of the verdicts for one category, the share that another person's verdict on the item agrees with.
+    r"""The share of the verdicts for one category that another person's verdict on the item agrees with.
 
     :math:`\sum_i n_{ik} (n_{ik} - 1) / \sum_i n_{ik} (r_i - 1)`. For two people and a table of a times both yes, b and
     c times one yes, d times both no, that is :math:`2a / (2a + b + c)` for yes, the positive agreement, and
@@ -64,7 +65,7 @@ def specific_agreement(counts: Counts, category: int, times: Values | None = Non
     Returns
     -------
     (...) float array, in 0 to 1
-        NaN where nobody chose the category in an item judged by two.
+        NaN where nobody chose the category for an item judged by two.
 
     References
     ----------
@@ -80,14 +81,14 @@ def specific_agreement(counts: Counts, category: int, times: Values | None = Non
 
 
 def pooled_kappa(tables: NDArray[Any]) -> Values:
-    r"""Cohen's kappa of one pair of people, or of many pairs put together.
+    r"""Cohen's kappa of one pair of people, or of many pairs combined.
 
-    :math:`\kappa = (p_o - p_e) / (1 - p_e)`. The observed agreement is that of all pairs of people, the chance one is
-    worked out for each pair from how often either uses each category, and averaged:
+    :math:`\kappa = (p_o - p_e) / (1 - p_e)`. The observed agreement is that of all pairs of people, the chance
+    agreement is computed for each pair from how often either uses each category, and averaged:
     :math:`p_o = \sum_g \sum_k n_{gkk} / \sum_g n_g` and
     :math:`p_e = \sum_g \sum_k n_{gk\cdot} n_{g\cdot k} / n_g / \sum_g n_g` over pairs g. With one pair this is Cohen's
     kappa; if all people judge all items it is Conger's generalisation; if they do not, a pair counts for as many items
-    as both judged. Which of two is the first does not matter.
+    as both judged. The order of the two does not matter.
 
     Parameters
     ----------
@@ -157,8 +158,8 @@ def krippendorff_alpha(counts: Counts, times: Values | None = None) -> Values:
     r"""Krippendorff's alpha for nominal categories, any number of people, and verdicts that are missing.
 
     :math:`\alpha = 1 - D_o / D_e` with the observed disagreement
-    :math:`D_o = \frac{1}{n} \sum_i \sum_{k \ne l} n_{ik} n_{il} / (r_i - 1)` and the one expected of verdicts dealt
-    out at random, :math:`D_e = \sum_{k \ne l} n_k n_l / (n (n - 1))`. Only items judged by at least two count, n is the
+    :math:`D_o = \frac{1}{n} \sum_i \sum_{k \ne l} n_{ik} n_{il} / (r_i - 1)` and the one expected of randomly assigned
+    verdicts, :math:`D_e = \sum_{k \ne l} n_k n_l / (n (n - 1))`. Only items judged by at least two count, n is the
     number of their verdicts, and :math:`n_k` of these are k.
 
     Parameters
@@ -169,7 +170,7 @@ def krippendorff_alpha(counts: Counts, times: Values | None = None) -> Values:
     Returns
     -------
     (...) float array, at most 1
-        NaN where no item was judged by two people, or all verdicts are the same, so that none could have differed.
+        NaN where no item was judged by two people, or all verdicts are the same, so that no disagreement is expected.
 
     References
     ----------
@@ -190,7 +191,7 @@ def krippendorff_alpha(counts: Counts, times: Values | None = None) -> Values:
 
 
 def _pairs(counts: Counts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(n, c) each: ordered pairs of verdicts on an item that are both k; and all of which the first is k."""
+    """(n, c) each: ordered pairs of verdicts on an item of which both are k, and of which the first is k."""
     counts = counts.astype(np.int64)
     return counts * (counts - 1), counts * (counts.sum(axis=1, keepdims=True) - 1)
 

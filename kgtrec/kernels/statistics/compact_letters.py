@@ -1,4 +1,4 @@
-"""Letters beside means: two share one if, and only if, they are not significantly apart."""
+"""Letters beside means: two share one if, and only if, they do not differ significantly."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 
 def compact_letters(differ: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Groups of things, as few as insertion and absorption find, none of which holds two that differ.
+    """Groups of things, as few as insertion and absorption find, none of which contains two that differ.
 
-    Two things that do not differ share at least one group; no group lies within another.
+    Two things that do not differ share at least one group; no group is a subset of another.
 
     Parameters
     ----------
     differ : (n, n) bool array, symmetric
-        Which pairs are significantly apart; the diagonal is not read.
+        Which pairs differ significantly; the diagonal is not read.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def compact_letters(differ: NDArray[np.bool_]) -> NDArray[np.bool_]:
     groups = np.ones((1, n), np.bool_)
     if n == 0:
         return groups[:0].T
-    # thing by thing: a group that holds it and some that differ from it becomes two, one without it, one without them
+    # thing by thing: a group that contains it and others that differ from it becomes two, without it and without them
     for thing in range(n):
         foes = differ[thing].copy()
         foes[thing] = False
@@ -64,7 +64,7 @@ def compact_letters(differ: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _absorbed(groups: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Without the groups that lie within another."""
+    """Without the groups that are subsets of another."""
     groups = np.unique(groups, axis=0)
     sizes = groups.sum(axis=1)
     shared = groups.astype(np.int32) @ groups.T.astype(np.int32)

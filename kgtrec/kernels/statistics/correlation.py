@@ -1,9 +1,8 @@
-"""How alike two rankings of the same items are: Kendall's tau-b, tau_AP, Spearman's rho and rank-biased overlap.
+"""Similarity of two rankings of the same items: Kendall's tau-b, tau_AP, Spearman's rho and rank-biased overlap.
 
 Every function takes scores, higher is better, with the ranked items along the last axis, and correlates as many pairs
-of score vectors at once as there are. Memory is bounded however many those are. A pair has no correlation, which is
-NaN and left for the caller to tell, where one of the two scores all items alike, where a score is NaN, and where there
-are fewer than two items.
+of score vectors at once as there are, in bounded memory. The correlation is NaN, which the caller has to report,
+where one of the two scores all items equally, where a score is NaN, and where there are fewer than two items.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_CELLS = 1 << 22  # comparisons held at a time
+_CELLS = 1 << 22  # comparisons in memory at a time
 
 _Kernel = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
@@ -25,7 +24,8 @@ def kendall_tau_b(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
     r"""Kendall's tau-b, :math:`(C - D) / \sqrt{(C + D + T_x)(C + D + T_y)}`.
 
     Of all pairs of items, C are in the same order in both, D in opposite order, :math:`T_x` tied in y only and
-    :math:`T_y` tied in x only; so without ties it is the share of like pairs minus that of unlike ones.
+    :math:`T_y` tied in x only; so without ties it is the share of pairs in the same order minus that of pairs in
+    opposite order.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ def kendall_tau_b(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
 def tau_ap(scores: NDArray[Any], reference: NDArray[Any], *, symmetric: bool = False) -> NDArray[np.float64]:
     r"""AP correlation, :math:`\frac{2}{n-1} \sum_{i=2}^{n} \frac{C(i)}{i-1} - 1`: Kendall's tau with weight on the top.
 
-    C(i) is how many of the items above place i of the *ranking by scores* stand above that item in the *reference*
-    too. So the two do not play the same part: places, and with them weights, are those of the ranking that is judged,
-    and the reference only says which order is right. ``symmetric`` gives the mean of both ways round.
+    C(i) is how many of the items above position i of the *ranking by scores* are above that item in the *reference*
+    too. So the two have different roles: positions, and with them weights, are those of the ranking that is judged,
+    and the reference only says which order is right. ``symmetric`` gives the mean of both directions.
 
     With ties it is the expected value when every order of the tied items is equally likely, in the two rankings
     independently; so it stays below 1 for a ranking with ties, also against itself.
@@ -88,7 +88,8 @@ def tau_ap(scores: NDArray[Any], reference: NDArray[Any], *, symmetric: bool = F
 
     Examples
     --------
-    A swap at the top costs more than one at the bottom, and a top item put last costs differently either way round.
+    A swap at the top costs more than one at the bottom, and a top item put last costs differently in the two
+    directions.
 
     >>> reference = np.array([4, 3, 2, 1])
     >>> tau_ap(np.array([[3, 4, 2, 1], [4, 3, 1, 2], [1, 4, 3, 2]]), reference).round(4)
@@ -134,10 +135,10 @@ def rank_biased_overlap(x: NDArray[Any], y: NDArray[Any], p: float = 0.9) -> NDA
     r"""Extrapolated rank-biased overlap, :math:`p^n + \frac{1-p}{p} \sum_{d=1}^{n} \frac{X_d}{d} p^d`.
 
     X_d is how many items the two rankings have in common among their first d. Both rank the same n items, so that the
-    agreement at depth n, which the extrapolation goes on with, is 1. Someone who reads on from each place with
-    probability p sees this agreement on average: the first 10 places have 86% of the weight at p = 0.9.
+    agreement at depth n, which the extrapolation continues with, is 1. A reader who continues after each position with
+    probability p sees this agreement on average: the first 10 positions have 86% of the weight at p = 0.9.
 
-    Unlike the other three it measures likeness, not correlation: 1 for equal orders, but above 0 for reversed ones.
+    Unlike the other three it measures similarity, not correlation: 1 for equal orders, but above 0 for reversed ones.
     With ties it is the expected value when every order of the tied items is equally likely, in the two rankings
     independently; so it stays below 1 for a ranking with ties, also against itself.
 
@@ -173,13 +174,13 @@ def rank_biased_overlap(x: NDArray[Any], y: NDArray[Any], p: float = 0.9) -> NDA
 
 
 def _in_blocks(kernel: _Kernel, x: NDArray[Any], y: NDArray[Any], cells: int) -> NDArray[np.float64]:
-    """``kernel`` of (rows, n) and (rows or 1, n) arrays, so many rows at a time that ``cells`` of each fit."""
+    """``kernel`` of (rows, n) and (rows or 1, n) arrays, as many rows at a time as ``cells`` per row allow."""
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[-1]:
         raise ValueError(f"expected scores of the same items along the last axes, found shapes {x.shape} and {y.shape}")
     shape, n_items = np.broadcast_shapes(x.shape[:-1], y.shape[:-1]), x.shape[-1]
     n_rows = math.prod(shape)
-    # a single vector stays one row, whose comparisons are then made once
+    # a single vector stays one row, so that its comparisons are made once
     left, right = (
         array.reshape(1, n_items)
         if math.prod(array.shape[:-1]) == 1
@@ -196,7 +197,7 @@ def _in_blocks(kernel: _Kernel, x: NDArray[Any], y: NDArray[Any], cells: int) ->
 
 
 def _is_no_ranking(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """(b,) which rows score all alike, or hold NaN."""
+    """(b,) which rows score all items equally, or have NaN."""
     if scores.shape[1] < 2:
         return np.ones(len(scores), np.bool_)
     alike: NDArray[np.bool_] = np.all(scores == scores[:, :1], axis=1) | np.any(np.isnan(scores), axis=1)
@@ -209,11 +210,11 @@ def _tau_b(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64
         (scores[:, first] > scores[:, second]).astype(np.float32) - (scores[:, first] < scores[:, second])
         for scores in (x, y)
     ]
-    # sums of whole numbers, exact in 32 bits up to 2^24 pairs and added up in parts beyond
+    # sums of whole numbers, exact in 32 bits up to 2^24 pairs and added in parts beyond
     kind = np.float32 if len(first) < 1 << 24 else np.float64
     total = np.einsum("bp,bp->b", *np.broadcast_arrays(*signs), dtype=kind).astype(np.float64)
     untied = [np.count_nonzero(sign, axis=1).astype(np.float64) for sign in signs]
-    with np.errstate(invalid="ignore"):  # of no ranking
+    with np.errstate(invalid="ignore"):  # where there is no ranking
         return _within_one(total / np.sqrt(untied[0] * untied[1]))
 
 
@@ -225,7 +226,7 @@ def _rho(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _centred_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(b, n) how many items each is above, less those it is below: twice its mean rank, counted from the middle."""
+    """(b, n) the number of items below each minus the number above it: twice its mean rank, counted from the middle."""
     one, other = scores[:, :, None], scores[:, None, :]
     return np.asarray(np.count_nonzero(one > other, axis=2) - np.count_nonzero(one < other, axis=2), np.float64)
 
@@ -233,15 +234,15 @@ def _centred_ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def _tau_ap(scores: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.float64]:
     n = scores.shape[1]
     above, size = _above_and_size(scores)
-    # of the items strictly above each one, how many the reference has above it too, half of them where it ties
+    # how many of the items strictly above each one are above it in the reference too; a tie there counts a half
     right = (reference[:, :, None] > reference[:, None, :]) + 0.5 * (reference[:, :, None] == reference[:, None, :])
     like = np.einsum("bde,bde->be", *np.broadcast_arrays(scores[:, :, None] > scores[:, None, :], right))
     harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, n + 1))])
-    # a group of g items below a others takes the places a+1 to a+g, each item each of them in turn; the sum over
-    # these places i of 1 / (i-1), where place 1 is left out
+    # a group of g items below a others takes the positions a+1 to a+g, each item each of them equally often; the sum
+    # over these positions i of 1 / (i-1), without position 1
     inverse = harmonic[above + size - 1] - harmonic[np.maximum(above - 1, 0)]
-    # among the items of a group every order is equally likely: half of the k-1 before its k-th place are like, and
-    # the sum over the places of (k-1) / (i-1) is this
+    # among the items of a group every order is equally likely: half of the k-1 before its k-th position agree, and
+    # the sum over the positions of (k-1) / (i-1) is this
     within = np.where(above > 0, size - above * inverse, size - 1)
     return np.asarray(2 / max(n - 1, 1) * np.sum((like * inverse + within / 2) / size, axis=1) - 1, np.float64)
 
@@ -249,7 +250,7 @@ def _tau_ap(scores: NDArray[np.float64], reference: NDArray[np.float64]) -> NDAr
 def _rbo(x: NDArray[np.float64], y: NDArray[np.float64], p: float) -> NDArray[np.float64]:
     n = x.shape[1]
     depth = np.arange(1, n + 1)
-    # an item of a group of g below a others is among the first d in a share (d-a)/g of the orders
+    # an item of a group of g below a others is among the first d in (d-a)/g of the orders
     among = []
     for scores in (x, y):
         above, size = _above_and_size(scores)
@@ -266,5 +267,5 @@ def _above_and_size(scores: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDA
 
 
 def _within_one(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rounding may leave a perfect correlation a bit above 1."""
+    """Rounding may put a perfect correlation slightly above 1."""
     return np.clip(values, -1, 1)

@@ -1,4 +1,4 @@
-"""How one score runs against another: along a line, or along a logarithm."""
+"""How one score depends on another: along a line, or along a logarithm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-_EXACT = 1e-20  # of the squares about the mean: what rounding leaves of a fit without error
+_EXACT = 1e-20  # of the squares about the mean: below it, the error of a fit is rounding only
 
 
 class Fit(NamedTuple):
@@ -22,7 +22,7 @@ class Fit(NamedTuple):
 
 
 def fitted(x: Floats, y: Floats) -> Fit:
-    """A line through points, and how well it would have told each point from the others.
+    """A line through points, and how well each point is predicted from the others.
 
     Parameters
     ----------
@@ -57,20 +57,20 @@ def fitted(x: Floats, y: Floats) -> Fit:
     left_out = errors / np.maximum(1 - 1 / n - centred**2 / spread, 1e-12)
     about = float(((y - y.mean()) ** 2).sum())
     r2 = 1 - float((left_out**2).sum()) / about if about > 0 else float("nan")
-    # three parameters, the variance among them
+    # three parameters, including the variance
     squares = float((errors**2).sum())
     aic = n * math.log(squares / n) + 6 if squares > _EXACT * about else float("nan")
     return Fit(intercept, slope, r2, aic)
 
 
 class WrongPairs(NamedTuple):
-    """Pairs of systems, and how many of them a second score puts the other way round than a first."""
+    """Pairs of systems, and how many of them two scores order differently."""
 
-    pairs: int  # that the first tells apart
-    wrong: int  # that the second turns round
-    tied: int  # that the second does not tell apart
+    pairs: int  # that the first distinguishes
+    wrong: int  # that the second puts in reverse order
+    tied: int  # that the second does not distinguish
     mean_gap: float  # mean difference of the first score over the wrong pairs; 0 if there are none
-    max_gap: float  # the greatest of them
+    max_gap: float  # the greatest such difference
 
 
 def wrong_pairs(first: Floats, second: Floats, counted: NDArray[np.bool_]) -> WrongPairs:

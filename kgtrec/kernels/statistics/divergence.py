@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def kl_divergence(counts: NDArray[np.int64], reference: NDArray[np.int64], *, smoothing: float = 0.0) -> float:
+def kl_divergence(counts: NDArray[np.int64], reference: NDArray[np.int64]) -> float:
     r"""Kullback-Leibler divergence of ``counts`` from ``reference``, :math:`\sum_c p_c \ln (p_c / q_c)`, in nats.
 
     The classes are those that ``reference`` has, unless ``counts`` has more: then those too.
@@ -15,14 +15,11 @@ def kl_divergence(counts: NDArray[np.int64], reference: NDArray[np.int64], *, sm
     ----------
     counts, reference : (n_classes,) int arrays
         Observations per class; p and q are these over their sums.
-    smoothing : float
-        Added to the count of every class in both before dividing. 0 = none, which is exact for a sample of the
-        reference, since then no class has p > 0 and q = 0.
 
     Returns
     -------
     float, nats, >= 0
-        Infinite where ``counts`` has a class that ``reference`` lacks and ``smoothing`` is 0.
+        Infinite where ``counts`` has a class that ``reference`` lacks.
 
     Raises
     ------
@@ -39,7 +36,7 @@ def kl_divergence(counts: NDArray[np.int64], reference: NDArray[np.int64], *, sm
     0.693147
     """
     present = (counts > 0) | (reference > 0)
-    p, q = counts[present] + smoothing, reference[present] + smoothing
+    p, q = counts[present], reference[present]
     if p.sum() == 0 or q.sum() == 0:
         raise ValueError("expected at least one observation on both sides")
     p, q = p / p.sum(), q / q.sum()

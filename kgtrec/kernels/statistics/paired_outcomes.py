@@ -19,7 +19,7 @@ def outcomes(
     Parameters
     ----------
     first, second : (n,) float arrays
-        NaN is neither higher nor lower nor the same. Values that only rounding sets apart are the same.
+        NaN is neither higher nor lower nor the same. Values that differ by rounding only are the same.
     group : (n,) int array
         From 0 to ``size - 1``.
     size : int

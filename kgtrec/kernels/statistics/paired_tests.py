@@ -1,6 +1,6 @@
 """Tests of the difference between systems that scored the same items, for all pairs of systems at once.
 
-Pairs come in the order (0, 1), (0, 2), ..., (1, 2), ...; a difference is the first system's value less the second's.
+Pairs come in the order (0, 1), (0, 2), ..., (1, 2), ...; a difference is the first system's value minus the second's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def differences(value: Floats) -> tuple[Floats, Floats]:
     Parameters
     ----------
     value : (systems, n) float array
-        What each system scored on each item.
+        Each system's score on each item.
 
     Returns
     -------
@@ -61,9 +61,9 @@ def effect_sizes(value: Floats) -> tuple[Floats, Floats]:
     Returns
     -------
     d_z, d_pooled : (pairs,) float arrays
-        :math:`\bar d / s_d`, which the t-test is :math:`\sqrt n` times of, and
-        :math:`\bar d / \sqrt{(s_1^2 + s_2^2) / 2}`, which does not grow as systems agree on what is hard. NaN where
-        what stands below the line is 0.
+        :math:`\bar d / s_d`, of which the t statistic is :math:`\sqrt n` times, and
+        :math:`\bar d / \sqrt{(s_1^2 + s_2^2) / 2}`, which does not grow when systems agree on which items are hard. NaN
+        where the denominator is 0.
 
     References
     ----------
@@ -92,7 +92,7 @@ def _over(mean: Floats, spread: Floats) -> Floats:
 
 
 def _is_flat(difference: Floats, value: Floats) -> NDArray[np.bool_]:
-    """(rows,) whether differences are all the same but for what rounding made of values of that size."""
+    """(rows,) whether differences are all the same, apart from the rounding of values of that size."""
     flat: NDArray[np.bool_] = np.ptp(difference, axis=1) <= 8 * np.finfo(np.float64).eps * np.abs(value).max()
     return flat
 
@@ -100,7 +100,7 @@ def _is_flat(difference: Floats, value: Floats) -> NDArray[np.bool_]:
 def clustered_errors(value: Floats, cluster: NDArray[np.int64]) -> tuple[Floats, int]:
     r"""Standard error of each pair's mean difference when items of one cluster are not independent.
 
-    With :math:`e_i` a difference less the mean of all and G clusters it is
+    With :math:`e_i` a difference minus the mean of all and G clusters it is
     :math:`\sqrt{G / (G - 1) \sum_g (\sum_{i \in g} e_i)^2} / n`, which for clusters of one item is that of the t-test.
 
     Parameters
@@ -112,7 +112,7 @@ def clustered_errors(value: Floats, cluster: NDArray[np.int64]) -> tuple[Floats,
     -------
     error : (pairs,) float array
     n_clusters : int
-        Clusters with an item; the t statistic has one degree of freedom less than that.
+        Clusters with an item; the t statistic has one degree of freedom fewer.
 
     References
     ----------
@@ -144,7 +144,7 @@ def clustered_errors(value: Floats, cluster: NDArray[np.int64]) -> tuple[Floats,
 
 
 def _cancels(sums: Floats, value: Floats, place: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """(rows,) whether sums over clusters, of what is left of the mean, are 0 but for rounding."""
+    """(rows,) whether sums over clusters, of deviations from the mean, are 0 apart from rounding."""
     rounding = 8 * np.finfo(np.float64).eps * np.abs(value).max() * np.bincount(place).max()
     nothing: NDArray[np.bool_] = np.abs(sums).max(axis=1) <= rounding
     return nothing
@@ -177,7 +177,7 @@ def t_test(mean: Floats, error: Floats, freedom: int) -> tuple[Floats, Floats]:
 
 
 def holm(p: Floats) -> Floats:
-    """P-values adjusted for their number, so that those below alpha hold at once at level alpha.
+    """P-values adjusted for their number, so that those below alpha hold together at level alpha.
 
     NaN stays NaN and does not count.
 
@@ -201,16 +201,16 @@ def holm(p: Floats) -> Floats:
 def achieved_significance(value: Floats, cluster: NDArray[np.int64] | None, repeats: int, seed: int) -> Floats:
     r"""Achieved significance level of the paired bootstrap test, for each pair.
 
-    Differences are shifted to mean 0, which makes them obey the null hypothesis; the level is the share of bootstrap
+    Differences are shifted to mean 0, so that the null hypothesis holds; the level is the share of bootstrap
     samples whose studentised mean is at least as far from 0 as that of the data.
 
     Parameters
     ----------
     value : (systems, n) float array
     cluster : (n,) int array, from 0 on, or None
-        What is drawn as one; None: single items.
+        Clusters that are resampled as one; None: single items.
     repeats : int
-        Bootstrap samples; the same ones serve all pairs.
+        Bootstrap samples; the same ones are used for all pairs.
     seed : int
 
     Returns
@@ -244,13 +244,13 @@ def achieved_significance(value: Floats, cluster: NDArray[np.int64] | None, repe
     observed = t_test(differences(value)[0], clustered_errors(value, place)[0], n_clusters - 1)[0]
     beyond = np.zeros(len(first))
     for counts in bootstrap_counts(n_clusters, repeats, seed):
-        # a sample that ties with the data is as far out as the data; rounding must not decide
+        # a sample equal to the data counts as at least as extreme; rounding must not decide
         beyond += (np.abs(_studentised(counts, sums, size)) >= np.abs(observed) * (1 - 1e-12)).sum(axis=0)
     return np.where(np.isnan(observed), np.nan, beyond / repeats)
 
 
 def _studentised(counts: Floats, sums: Floats, size: Floats) -> Floats:
-    """(b, pairs) mean over its cluster-robust error, for samples that hold each cluster ``counts`` times."""
+    """(b, pairs) mean divided by its cluster-robust error, for samples with each cluster ``counts`` times."""
     n_clusters = counts.shape[1]
     items = (counts @ size)[:, None]
     mean = counts @ sums / items
@@ -273,7 +273,7 @@ def randomised_tukey(value: Floats, cluster: NDArray[np.int64] | None, repeats: 
     ----------
     value : (systems, n) float array
     cluster : (n,) int array, from 0 on, or None
-        Items on which names are shuffled alike; None: each item on its own.
+        Items on which names are shuffled together; None: each item separately.
     repeats : int
         Shuffles.
     seed : int
@@ -300,11 +300,11 @@ def randomised_tukey(value: Floats, cluster: NDArray[np.int64] | None, repeats: 
         value = np.array([np.bincount(place, weights=row) for row in value])
     sums = value.sum(axis=1)
     gap = np.abs(sums[first] - sums[second]) / n
-    # a shuffle that ties with the data is as far out as the data: what rounding makes of the sums must not decide
+    # a shuffle equal to the data counts as at least as extreme; rounding of the sums must not decide
     rounding = 64 * np.finfo(np.float64).eps * np.abs(value).sum(axis=1).max() / n
     beyond = np.zeros(len(first))
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
-        shuffled = rng.permuted(value, axis=0).sum(axis=1) / n  # each unit's values on their own
+        shuffled = rng.permuted(value, axis=0).sum(axis=1) / n  # the values of each unit separately
         beyond += (shuffled.max() - shuffled.min()) >= gap - rounding
     return beyond / repeats

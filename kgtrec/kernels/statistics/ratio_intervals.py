@@ -1,4 +1,4 @@
-"""Confidence intervals of quotients of two sums, whose items are drawn in units such as triples or questions."""
+"""Confidence intervals of quotients of two sums, whose items are sampled in units such as triples or questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROUNDING = 64 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """What is drawn together: which items have a part in which unit, once for any number of measures."""
+    """The units of sampling: which items have a part in which unit, once for any number of measures."""
 
     group: NDArray[np.int64]  # (n_items,) the group that each item counts in
     size: int  # how many groups there are
@@ -52,34 +52,34 @@ class Units:
         return cls(group.astype(np.int64), size, item, share, place, parts // width)
 
     def parts(self, items: Floats) -> Floats:
-        """(parts,) what the units' parts add up to."""
+        """(parts,) the sum over the items of each unit's part."""
         sums = np.bincount(self.place, weights=self.share * items[self.item], minlength=len(self.own_group))
         return np.asarray(sums, np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quotients:
-    """Quotients of two sums, with what one set of units tells of their spread over other sets."""
+    """Quotients of two sums, with estimates from one set of units of their spread over other sets."""
 
-    value: Floats  # (size,) NaN where the sum below the line is 0
+    value: Floats  # (size,) NaN where the denominator is 0
     error: Floats  # (size,) standard error; NaN where there are fewer than two units, or no spread
-    effective: Floats  # (size,) effective number of units; NaN where the error is
+    effective: Floats  # (size,) effective number of units; NaN where the error is NaN
 
 
 def quotients(units: Units, above: Floats, below: Floats) -> Quotients:
     r"""Quotients of two sums of each group, with their standard errors and effective numbers of units.
 
     The quotient is :math:`\theta = \sum y / \sum x`. With :math:`e_u = \sum_{i \in u} (y_i - \theta x_i) / \sum x`, the
-    part of unit u in how far :math:`\theta` moves, the squared standard error is :math:`n / (n - 1) \sum_u e_u^2`: the
-    linearised jackknife. The effective number of units is :math:`(\sum_u e_u^2)^2 / \sum_u e_u^4`: so many units with
-    equal parts would leave the variance as uncertain as these do. It is 1 where one unit makes up the whole variance;
-    of n units with normal parts it is n / 3.
+    influence of unit u on :math:`\theta`, the squared standard error is :math:`n / (n - 1) \sum_u e_u^2`: the
+    linearised jackknife. The effective number of units is :math:`(\sum_u e_u^2)^2 / \sum_u e_u^4`: with so many units
+    of equal parts the variance would be as uncertain as with these. It is 1 where one unit makes up the whole variance;
+    for n units with normal parts it is n / 3.
 
     Parameters
     ----------
     units : Units
     above, below : (n_items,) float arrays
-        The items of the sums above and below the line.
+        The items of the sums in the numerator and the denominator.
 
     Returns
     -------
@@ -118,17 +118,17 @@ def quotients(units: Units, above: Floats, below: Floats) -> Quotients:
 def t_interval(found: Quotients, confidence: float, bounds: tuple[float, float]) -> Floats:
     r"""Student's t intervals of quotients, on a scale without bounds.
 
-    The scale is the logit of where the value stands between two finite bounds, the logarithm of its distance from one,
-    or the value itself. Student's t has one degree of freedom less than the effective number of units. Satterthwaite's
-    degrees of freedom are more, :math:`2 / (1 / \mathrm{effective} - 1 / n)`; but units that weigh much also make the
-    estimate skewed, which the fewer degrees make up for (benchmarks/coverage.py measures both).
+    The scale is the logit of the value's position between two finite bounds, the logarithm of its distance from one,
+    or the value itself. Student's t has one degree of freedom fewer than the effective number of units. Satterthwaite's
+    degrees of freedom are more, :math:`2 / (1 / \mathrm{effective} - 1 / n)`; but units of great weight also make the
+    estimate skewed, for which the fewer degrees compensate (benchmarks/coverage.py measures both).
 
     Parameters
     ----------
     found : Quotients
     confidence : float, between 0 and 1
     bounds : (float, float)
-        What the value lies between; infinite where it has no bound.
+        Bounds of the value; infinite where it has none.
 
     Returns
     -------

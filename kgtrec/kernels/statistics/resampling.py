@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-_CELLS = 1 << 21  # counts held at a time, 16 MB
+_CELLS = 1 << 21  # counts in memory at a time, 16 MB
 _KEPT = 1 << 28  # counts kept for further use, a byte each
-_COLUMNS = 16  # that are added up together; always as many, so that the last bit of one does not depend on the others
+_COLUMNS = 16  # that are added up together; a fixed number, so that the last bit of one does not depend on the others
 
 
 def bootstrap_counts(n: int, repeats: int, seed: int) -> Iterator[NDArray[np.float64]]:
@@ -23,7 +23,7 @@ def bootstrap_counts(n: int, repeats: int, seed: int) -> Iterator[NDArray[np.flo
     repeats : int
         Samples.
     seed : int
-        Sample i depends on the seed and i alone, not on how many samples are held at a time.
+        Sample i depends on the seed and i alone, not on how many samples are in memory at a time.
 
     Yields
     ------
@@ -49,12 +49,12 @@ def bootstrap_counts(n: int, repeats: int, seed: int) -> Iterator[NDArray[np.flo
 
 
 class BootstrapSamples:
-    """The samples of :func:`bootstrap_counts` for any number of uses: drawn once where they are not too many to keep.
+    """The samples of :func:`bootstrap_counts` for any number of uses: drawn once if they are few enough to keep.
 
     Parameters
     ----------
     n, repeats, seed : int
-        As there.
+        As for :func:`bootstrap_counts`.
 
     Examples
     --------
@@ -101,12 +101,12 @@ def resampled_quotients(
     size : int
         How many groups there are.
     above, below : k (n,) float arrays each
-        The items of the sums above and below the line.
+        The items of the sums in the numerator and the denominator.
 
     Returns
     -------
     (k, repeats, size) float array
-        NaN where a sample has nothing of a group.
+        NaN where a sample has no item of a group.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def resampled_quotients(
 def percentile_interval(samples: NDArray[np.float64], confidence: float) -> NDArray[np.float64]:
     """(2, ...) the percentile interval of bootstrap values, samples along the first axis.
 
-    Samples without a value (of a small group that none of its members was drawn of) are left out; NaN where all are.
+    Samples without a value (for a small group, none of whose members was drawn) are left out; NaN where all are.
 
     Examples
     --------
@@ -154,6 +154,6 @@ def percentile_interval(samples: NDArray[np.float64], confidence: float) -> NDAr
         interval: NDArray[np.float64] = np.quantile(samples, quantiles, axis=0)
         return interval
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of a column of nothing but NaN, which gives NaN
+        warnings.simplefilter("ignore", RuntimeWarning)  # for a column of only NaN, which gives NaN
         of_those_known: NDArray[np.float64] = np.nanquantile(samples, quantiles, axis=0)
         return of_those_known

@@ -1,7 +1,7 @@
-"""Whether entities are of the kind that a side of a relation takes: by known types, or by where they stand in train.
+"""Whether entities have the type that a side of a relation takes: by known types, or by their triples in train.
 
-A *slot* is one side of one relation. Both functions answer for (entity, slot) pairs: `FITS`, `UNFIT`, or that nothing
-is known of the entity or, where something is known of that, of the slot.
+A *slot* is one side of one relation. Both functions classify (entity, slot) pairs: `FITS`, `UNFIT`, or that nothing
+is known about the entity or, if it is known, about the slot.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def fits_types(
 ) -> NDArray[np.int8]:
     """Whether each entity has one of the types that the slot takes.
 
-    A type that no entity has says nothing of who lacks it, so a slot that takes only such types is unknown.
+    A type that no entity has gives no evidence against an entity, so a slot that takes only such types is unknown.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def fits_types(
 
     Examples
     --------
-    >>> entities = np.array([0, 1]), np.array([0, 1])  # entity 0 is of type 0, entity 1 of type 1, 2 of none
+    >>> entities = np.array([0, 1]), np.array([0, 1])  # entity 0 is of type 0, entity 1 of type 1, 2 of no type
     >>> slots = np.array([0]), np.array([0])  # slot 0 takes type 0
     >>> asked = np.array([0, 1, 2]), np.zeros(3, int)
     >>> fits_types(*asked, types_of_entities=entities, types_of_slots=slots, shape=(3, 1, 2))
@@ -69,11 +69,11 @@ def fits_types(
 def fits_observed(
     entity: Codes, slot: Codes, *, seen: tuple[Codes, Codes], shape: tuple[int, int], share: float = 0.0
 ) -> NDArray[np.int8]:
-    r"""Whether each entity stands in train where those that fill the slot stand too.
+    r"""Whether each entity shares a slot in train with the entities that fill the slot asked about.
 
     Let :math:`F(s)` be the entities that fill slot s in train. Entity e fits s if e fills some slot a for which
-    :math:`|F(a) \cap F(s)| > \text{share} \cdot |F(s)|`. So whoever fills s fits it, and with ``share = 0`` whoever has
-    a slot in common with a single one of those who fill it.
+    :math:`|F(a) \cap F(s)| > \text{share} \cdot |F(s)|`. So every entity that fills s fits it, and with ``share = 0``
+    so does every entity that has a slot in common with one of those.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def fits_observed(
 
     Returns
     -------
-    (n,) int8 array of `FITS`, `UNFIT`, `UNKNOWN_ENTITY` (it is not in train), `UNKNOWN_SLOT` (nobody fills it)
+    (n,) int8 array of `FITS`, `UNFIT`, `UNKNOWN_ENTITY` (it is not in train), `UNKNOWN_SLOT` (no entity fills it)
 
     Examples
     --------
@@ -117,7 +117,7 @@ def _incidence(row: Codes, column: Codes, shape: tuple[int, int]) -> sparse.csr_
 def _answers(
     of_entity: sparse.csr_array, leads_to: sparse.csr_array, is_known: NDArray[np.bool_], entity: Codes, slot: Codes
 ) -> NDArray[np.int8]:
-    """Whether something of each entity leads to its slot, for pairs of any number."""
+    """Whether a path leads from each entity to its slot, for any number of pairs."""
     has_any = (np.diff(of_entity.indptr) > 0)[entity]
     answer = np.where(has_any, UNKNOWN_SLOT, UNKNOWN_ENTITY).astype(np.int8)
     known = np.flatnonzero(has_any & is_known[slot])
@@ -133,7 +133,7 @@ def _answers(
 def _is_joined(
     of_entity: sparse.csr_array, cells: NDArray[np.int64], width: int, entity: Codes, slot: Codes
 ) -> NDArray[np.bool_]:
-    """Those cells of the product of two matrices that the pairs ask for; ``cells`` are the second one's, ascending."""
+    """The cells of the product of two matrices that the pairs need; ``cells`` are the second matrix's, ascending."""
     start = of_entity.indptr.astype(np.int64)
     count = np.diff(start)[entity]
     pair = np.repeat(np.arange(len(entity)), count)

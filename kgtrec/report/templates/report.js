@@ -1,5 +1,5 @@
 "use strict";
-// Tables sort by a click or a key on a heading. Without this script they are as they were written.
+// Tables are sorted by a click or a key on a heading. Without this script they keep their order.
 (() => {
   const text = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
   const said = document.getElementById("said");
@@ -7,7 +7,7 @@
 
   function compared(a, b, sign) {
     if (a.key === undefined) return sign * text.compare(a.text, b.text);
-    if (a.key === "" || b.key === "") return (a.key === "") - (b.key === ""); // the undefined stay last
+    if (a.key === "" || b.key === "") return (a.key === "") - (b.key === ""); // undefined values stay last
     return sign * Math.sign(Number(a.key) - Number(b.key)) || 0;
   }
 

@@ -144,8 +144,7 @@ def test_a_sample_goes_out_comes_back_and_tells_the_quality(
         ["N", "27", "6", "6", "6", "0", "0"],
     ]
     assert lines[4] == (
-        "Drawn from 33 of the pool's 40 triples, those that were settled by then; these are what "
-        '"the pool" stands for here.'
+        'Drawn from 33 of the pool\'s 40 triples, those that had been settled by then; here "the pool" means these.'
     )
     assert lines[7].split()[:4] == ["agreement", "on", "Y", "0.8333"]
     main(["campaign", "sample", campaign, "--report", "--format", "csv"])
@@ -232,7 +231,7 @@ def test_a_sample_is_drawn_once(campaign: str, tmp_path: Path, capsys: pytest.Ca
     )
     assert (out.read_bytes(), kept.read_bytes()) == first
     main([*draw[:-1], "14", "--force"])
-    assert capsys.readouterr().err.startswith("warning: only 6 triples are settled as Y, so the sample holds all of")
+    assert capsys.readouterr().err.startswith("warning: only 6 triples are settled as Y, so the sample has all of")
     assert kept.read_bytes() != first[1]
 
 
@@ -244,7 +243,10 @@ def test_a_sample_is_drawn_once(campaign: str, tmp_path: Path, capsys: pytest.Ca
         (["--report"], "found no expert_sample.tsv, so no sample was drawn; run kgtrec campaign sample --out first"),
         (["--out", "s.csv", "--size", "34"], "expected at least 34 settled triples to draw from, found 6 Y and 27 N"),
         (["--out", "s.csv", "--expert", "xi"], "found nobody called 'xi'; did you mean xia?"),
-        (["--out", "s.txt", "--size", "8"], "expected a name that ends in .csv or .jsonl; nothing is written"),
+        (
+            ["--out", "s.txt", "--size", "8"],
+            "expected a name that ends in .csv, .xlsx, .jsonl or .html; nothing is written",
+        ),
     ],
 )
 def test_user_errors_are_one_line(
@@ -277,7 +279,7 @@ def test_the_states_of_a_campaign_come_in_every_form(campaign: str, capsys: pyte
     """JSON holds all tables; a form for programs has no sentence about what comes next."""
     main(["campaign", "status", campaign, "--format", "json"])
     found = json.loads(capsys.readouterr().out)
-    assert list(found) == ["states", "relations", "annotators"]
+    assert list(found) == ["states", "relations", "annotators", "sides"]
     assert [row["triples"] for row in found["relations"]] == [40, 24, 16]
     assert found["annotators"][0]["judged"] == 40
     main(["campaign", "status", campaign, "--table", "annotators", "--format", "csv"])

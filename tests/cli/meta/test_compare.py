@@ -115,7 +115,7 @@ def test_qrels_alone_have_no_relations(files: list[str], tmp_path: Path, capsys:
     with pytest.raises(SystemExit) as left:
         main(asked)
     assert left.value.code == 2
-    assert "--table relation needs the questions' topics" in capsys.readouterr().err
+    assert "expected --collection together with --table relation" in capsys.readouterr().err
     main([*asked, "--collection", files[0]])
     assert capsys.readouterr().out.startswith("measure,relation,n_items,")
     main(["meta", "compare", qrels, *files[1:], "-m", "AP@5", "--names", str(tmp_path / "names.tsv")])

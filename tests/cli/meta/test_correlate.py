@@ -173,26 +173,32 @@ def test_a_table_on_standard_input(folder: Path, capsys: pytest.CaptureFixture[s
     [
         (["O.csv", "nothere.csv"], "error: nothere.csv: no such file"),
         (["O.csv", "S.csv", "S.csv"], "error: expected FIRST and SECOND, found a third label set, S.csv; kgtrec"),
-        (["all.qrels", "runs"], "error: expected label sets, FIRST and SECOND, found runs, which holds systems; give"),
+        (["all.qrels", "runs"], "error: expected label sets as FIRST and SECOND, found systems: runs; give"),
         (
             ["all.qrels", "--systems", "runs/fair.run", "runs/good.run"],
-            "error: expected label sets, FIRST and SECOND, found runs/good.run, which holds systems; give each of "
-            "them, or their folder, with --systems",
+            "error: expected label sets as FIRST and SECOND, found systems: runs/good.run; give systems, or their "
+            "folder, with --systems",
         ),
-        (["O.csv", "S.csv", "--systems", "runs"], "error: expected no systems beside tables of scores, found runs"),
+        (
+            ["O.csv", "S.csv", "--systems", "runs"],
+            "error: expected no systems together with tables of scores, found runs",
+        ),
         (["semicolons.csv", "S.csv"], "error: semicolons.csv:1: expected a header with a column System, found"),
         (["O.csv", "two\nlines.csv"], "error: two\\nlines.csv: no such file"),
         (["-", "-"], "error: expected standard input (-) once"),
         (["all.qrels"], "error: all.qrels: expected a table of scores, with a column System, or systems to score"),
-        (["O.csv", "--swaps"], "error: --swaps is about two label sets: expected SECOND, found none"),
-        (["O.csv", "S.csv", "--against", "Depth=0"], "error: --against compares FIRST with itself"),
+        (
+            ["O.csv", "--swaps"],
+            "error: expected SECOND together with --swaps, which compares two label sets, found none",
+        ),
+        (["O.csv", "S.csv", "--against", "Depth=0"], "error: expected no second label set together with --against"),
         (["O.csv", "--against", "Depth"], "error: --against: expected COLUMN=LABEL, such as Depth=0, found 'Depth'"),
         (["O.csv", "--against", "Depth=0"], "error: O.csv: expected a key column of the table (none), found 'Depth'"),
         (
             ["all.qrels", "--systems", "runs", "--against", "a=0"],
             "error: --against: expected a table of scores with a column a",
         ),
-        (["O.csv", "S.csv", "--higher", "x", "--lower", "x"], "error: expected x to be better either --higher or"),
+        (["O.csv", "S.csv", "--higher", "x", "--lower", "x"], "error: expected x with either --higher or"),
         (["O.csv", "S.csv", "--name", "a", "--name", "b", "--name", "c"], "error: expected a --name for FIRST and"),
         (["O.csv", "S.csv", "--confidence", "0.9"], "error: resampling ranges need what each system scored"),
         (["O.csv", "S.csv", "-m", "P@5"], "error: expected measures of O.csv, found P@5, which has no scores there"),

@@ -155,7 +155,7 @@ def test_one_system_is_refused(files: list[str], capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as left:
         main(["meta", "power", *files[:2]])
     assert left.value.code == 2
-    assert "expected at least two systems to tell apart, found 1" in capsys.readouterr().err
+    assert "expected at least two systems to distinguish, found 1" in capsys.readouterr().err
 
 
 def test_json_has_no_numbers_that_json_lacks():

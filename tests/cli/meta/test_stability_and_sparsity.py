@@ -66,7 +66,10 @@ def test_stability_takes_qrels_with_a_collection(folder, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--sizes", "a lot"], "expected numbers of triples, shares such as 0.05, or percentages such as 5%, got 'a'"),
+        (
+            ["--sizes", "a lot"],
+            "expected numbers of triples, shares such as 0.05, or percentages such as 5%, found 'a'",
+        ),
         (["--sizes", "0%"], "expected sizes of 1 to 60 test triples"),
     ],
 )
@@ -116,7 +119,7 @@ def test_sparsity_reads_tables(tmp_path, capsys):
     [
         ([], "expected a table of scores, with a column System, or systems to score"),
         (["--systems", "ranks", "--relations", "full"], "expected a label set (depth0, depth10) or a file of shares"),
-        (["--per", "side"], "--per is about qrels: expected --systems to score, found none"),
+        (["--per", "side"], "expected qrels and --systems together with --per, found no systems"),
     ],
 )
 def test_sparsity_refuses_in_one_line(folder, capsys, monkeypatch, options, message):

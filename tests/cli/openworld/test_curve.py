@@ -84,7 +84,7 @@ def test_densities_that_are_no_numbers_are_refused(made: Path, capsys: pytest.Ca
     with pytest.raises(SystemExit) as left:
         main(["openworld", "curve", str(made / "W"), str(made / "ranks"), "--densities", "half"])
     assert left.value.code == 2
-    assert "expected numbers, such as 0.1 0.5 0.9, got 'half'" in capsys.readouterr().err
+    assert "expected numbers, such as 0.1 0.5 0.9, found 'half'" in capsys.readouterr().err
 
 
 def test_a_single_system_has_a_report_without_a_table_of_pairs(made: Path, capsys: pytest.CaptureFixture[str]):
@@ -93,7 +93,7 @@ def test_a_single_system_has_a_report_without_a_table_of_pairs(made: Path, capsy
     options = ["--densities", "0.5", "-m", "micro.MRR", "--out", str(out)]
     main(["openworld", "curve", str(made / "W"), str(system), *options])
     printed, told = capsys.readouterr()
-    assert "There are no pairs to put in the wrong order, as there is one system only." in printed
+    assert "There is only one system, so no pair can be in the wrong order." in printed
     assert told.endswith(f"wrote {out}\n")
     assert (out / "report.html").is_file()
     header = "correlation,density,measure,pairs,told,wrong,tied,mean_gap,max_gap\n"
@@ -139,5 +139,5 @@ def test_a_run_is_refused_as_it_does_not_tell_all_ranks(made: Path, tmp_path: Pa
     with pytest.raises(SystemExit) as left:
         main(["openworld", "curve", str(made / "W"), str(run)])
     assert left.value.code == 2
-    expected = f"{run}: expected answer ranks (NAME.ranks.parquet of kgtrec rank); a run does not tell all ranks\n"
+    expected = f"{run}: expected answer ranks (NAME.ranks.parquet of kgtrec rank); a run does not have all ranks\n"
     assert capsys.readouterr().err == f"error: {expected}"

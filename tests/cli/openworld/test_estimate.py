@@ -97,7 +97,10 @@ def test_a_depth_beyond_all_lists_is_the_whole_lists(files: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("judged.txt", "one.run"), "judged.txt: expected a campaign, whose known answers are the labels, or --labels"),
+        (
+            ("judged.txt", "one.run"),
+            "judged.txt: expected a campaign, whose known answers are the labels, or qrels together with --labels",
+        ),
         (("none.txt", "one.run", "--labels", "labels.txt"), "none.txt: no such file"),
         (("judged.txt", "one.run", "--labels", "none.txt"), "none.txt: no such file"),
         (("judged.txt", "one.run", "--labels", "one.run"), "one.run:1: expected 4 columns (question iter entity grade"),
@@ -105,11 +108,14 @@ def test_a_depth_beyond_all_lists_is_the_whole_lists(files: Path, capsys: pytest
         ((".", "one.run", "--labels", "labels.txt"), ".: expected the folder of a collection"),
         (("judged.txt", "folder", "--labels", "labels.txt"), "folder: expected a folder of NAME.ranks.parquet or NAME"),
         (("-", "-", "--labels", "labels.txt"), "expected standard input (-) once, found it again"),
-        ((*QRELS, "--truth", "known.txt"), "expected every label in the truth, found (q, a) in the labels alone"),
+        ((*QRELS, "--truth", "known.txt"), "expected every label to be in the truth, found (q, a) in the labels only"),
         ((*QRELS[:1], *QRELS[1:3], "--labels", "wrong.txt"), "that are not judged wrong, found (q, x)"),
         ((*QRELS[:1], *QRELS[1:3], "--labels", "no.txt"), "expected labels with at least one answer, found none"),
         ((*QRELS, "-m", "micro.nDCG"), "unknown measure 'micro.nDCG'"),
-        ((*QRELS, "-m", "micro.MR"), "micro.MR: expected a measure that is the mean of what each answer's rank"),
+        (
+            (*QRELS, "-m", "micro.MR"),
+            "micro.MR: expected a measure that is the mean over answers of a function of the rank",
+        ),
         ((*QRELS[:2], "--labels", "labels.txt", "--method", "runs"), "expected two systems for the method 'runs'"),
         (("lone.txt", "one.run", "--labels", "lone.txt"), "expected judgements of candidates that have no label"),
         ((*QRELS, "--out", "o.xlsx"), "--out o.xlsx: expected a name that ends in .txt, .csv, .json"),
@@ -201,7 +207,7 @@ def test_a_campaign_judged_by_half_lets_the_settled_half_stand_for_all(tmp_path,
     runs_in(tmp_path)
     main(["openworld", "estimate", "C", "up.run", "--depth", "6", "--format", "json"])
     out, error = capsys.readouterr()
-    assert "note: 10 of 20 triples are not settled; those that people have settled stand for them, as if" in error
+    assert "note: 10 of 20 triples have no decision; triples decided by people represent them, as if" in error
     assert json.loads(out)["found_missing"] == 5 * 2
     campaign_of(tmp_path / "D", 0)
     assert "expected a settled triple in each stratum" in refused(capsys, "D", "up.run")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from kgtrec.data.arrow import labels_of
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.campaign import judgements as judgements_module
-from kgtrec.formats.campaign.judgements import KEYS, JudgementWriter, append_judgements, read_judgements
+from kgtrec.formats.campaign.judgements import KEYS, JudgementWriter, ReadJudgements, append_judgements, read_judgements
 from kgtrec.formats.output import locks
 from tests.campaign_folders import said
 from tests.campaigns_by_hand import campaign_of
@@ -153,8 +153,8 @@ ALL_KEYS = ", ".join(KEYS)
         (changed(person=""), "expected the name of a person, found an empty one"),
         (changed(time="yesterday"), "expected a time in UTC such as 2026-11-21T20:00:00Z, found 'yesterday'"),
         (changed(time=GOOD["time"] + "\n"), "expected a time in UTC such as 2026-11-21T20:00:00Z, found '2026"),
-        (changed(head="paris", tail="fr"), "expected a triple of the pool, found 'paris capital fr'; is it the"),
-        (changed(head="nowhere"), "expected a triple of the pool, found 'nowhere capital paris'; is it the"),
+        (changed(head="paris", tail="fr"), "expected a triple of the pool, found 'paris capital fr'; are these the"),
+        (changed(head="nowhere"), "expected a triple of the pool, found 'nowhere capital paris'; are these the"),
         (LINE.replace(b'"note": ""', b'"note": "\x01"'), f"expected a JSON object with {ALL_KEYS}, got '{{"),
         (LINE[:20] + b"\x00" + LINE[20:], f"expected a JSON object with {ALL_KEYS}, got '{{"),
     ],
@@ -193,10 +193,10 @@ def test_a_torn_last_line_is_left_out_and_then_moved_aside(cut, alone, tmp_path_
     path = tmp_path_factory.mktemp("store") / "judgements.jsonl"
     before = b"" if alone else LINE + b"\n"
     path.write_bytes(before + LINE[:cut])
-    with pytest.warns(KgtrecWarning, match="the last line is not whole and is left out"):
+    with pytest.warns(KgtrecWarning, match="left out the incomplete last line"):
         assert len(read_judgements(path, POOL)) == (not alone)
     event = events_of((PARIS, "ann", "annotator", "Y", "https://en.wikipedia.org/", ""))
-    with pytest.warns(KgtrecWarning, match=r"the last line was not whole.*judgements.jsonl.torn"):
+    with pytest.warns(KgtrecWarning, match=r"moved its incomplete last line to .*judgements.jsonl.torn"):
         append_judgements(path, POOL, event)
     assert path.read_bytes() == before + LINE.replace(b"}", b"}\n")
     assert path.with_name("judgements.jsonl.torn").read_bytes() == LINE[:cut] + b"\n"
@@ -208,7 +208,7 @@ def test_what_a_crash_may_leave_counts_as_torn(tail, tmp_path):
     """Zeros of blocks that were never written, too."""
     path = tmp_path / "judgements.jsonl"
     path.write_bytes(LINE + b"\n" + tail)
-    with pytest.warns(KgtrecWarning, match="not whole"):
+    with pytest.warns(KgtrecWarning, match="incomplete"):
         assert len(read_judgements(path, POOL)) == 1
 
 
@@ -275,7 +275,7 @@ def test_a_file_that_was_replaced_meanwhile_acknowledges_nothing(tmp_path):
     with JudgementWriter(path) as writer:
         path.replace(tmp_path / "old")
         path.write_bytes(LINE + b"\n")
-        with pytest.raises(KgtrecError, match="another file has taken its place"):
+        with pytest.raises(KgtrecError, match="was replaced by another file"):
             writer.append(POOL, events_of((0, "bob", "annotator", "Y", "", "")))
 
 
@@ -375,3 +375,55 @@ def test_columns_of_the_types_that_the_rest_relies_on(tmp_path):
     read = read_judgements(path, POOL)
     kinds = [column.dtype for column in (read.triple, read.annotator, read.role, read.verdict)]
     assert kinds == [np.int32, np.int32, np.int8, np.int8]
+
+
+@given(
+    batches=st.lists(
+        st.tuples(
+            st.sampled_from(["ours", "others", "ours beside others"]),
+            st.lists(st.tuples(st.integers(0, len(POOL) - 1), st.sampled_from("abc")), min_size=1, max_size=4),
+        ),
+        max_size=12,
+    ),
+    most_recent=st.sampled_from([1, 2, 5, 100]),
+    asks=st.booleans(),
+)
+def test_a_file_that_grows_is_known_as_if_it_were_read_anew(batches, most_recent, asks, tmp_path_factory):
+    """Whoever added the events, in however many parts they are kept, and whether or not somebody asked before."""
+    path = tmp_path_factory.mktemp("growing") / "judgements.jsonl"
+    path.touch()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judgements_module, "_MOST_RECENT", most_recent)
+        held = ReadJudgements(path, POOL)
+        held.update()
+        for nth, (by, pairs) in enumerate(batches):
+            new = events_of(*((triple, person, "annotator", "Y", "", str(nth)) for triple, person in pairs))
+            with JudgementWriter(path) as writer:
+                data = writer.append(POOL, new)
+                if by == "ours beside others":  # a program that takes no lock
+                    with path.open("ab") as stream:
+                        stream.write(LINE + b"\n")
+            held.update() if by == "others" else held.extend(new, data)
+            if asks:
+                held.of("a")
+        whole = read_judgements(path, POOL)
+        for person in ("a", "b", "c", "ann", "nobody"):
+            own = np.array(whole.annotators.decode(whole.annotator).to_pylist()) == person
+            assert said(held.of(person)) == said(whole.take(own.reshape(-1)))
+        for wanted in ([0], [1, 3], range(len(POOL))):
+            rows = np.array(wanted, np.intp)
+            assert said(held.about(rows)) == said(whole.take(np.isin(whole.triple, rows)))
+        assert len(held) == len(whole)
+        assert said(held.events) == said(whole)
+
+
+def test_a_file_that_was_edited_is_read_again(tmp_path):
+    """What somebody took out is out, also of what one person said."""
+    path = tmp_path / "judgements.jsonl"
+    path.write_bytes(LINE + b"\n" + LINE.replace(b'"ann"', b'"bob"') + b"\n")
+    held = ReadJudgements(path, POOL)
+    held.update()
+    assert (len(held.of("ann")), len(held.of("bob"))) == (1, 1)
+    path.write_bytes(LINE.replace(b'"ann"', b'"bob"') + b"\n")
+    held.update()
+    assert (len(held.of("ann")), len(held.of("bob")), len(held)) == (0, 1, 1)

@@ -211,7 +211,7 @@ def test_a_pool_is_replaced_only_on_demand_and_before_it_is_judged(folder, tmp_p
     assert sorted(tree(folder)) == sorted([*FILES, "guidelines.md"])
     assert (folder / "guidelines.md").read_text() == "ask"
     (folder / "judgements.jsonl").write_text("{}\n")
-    with pytest.raises(FormatError, match="expected a campaign that nobody has judged for, found judgements"):
+    with pytest.raises(FormatError, match="expected a campaign without judgements, found some"):
         write_pool(folder, pool, known_answers, force=True)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "pool.tsv").write_text("")

@@ -168,15 +168,15 @@ def test_the_file_of_a_campaign(tmp_path):
     write_tasks_csv(tmp_path / "ann.csv", tasks_for(campaign_of(), "ann"))
     data = (tmp_path / "ann.csv").read_bytes()
     assert data.decode("utf-8-sig").split("\r\n") == [
-        "task,annotator,question,head,relation,tail,head_name,tail_name,search,verdict,source,note",
-        "1,ann,Is this true: Paris | @near | Germany {tail}?,paris,'@near,de,Paris,Germany {tail},Paris @near,,,",
-        "2,ann,Is 'n the capital of Germany {tail}?,de,capital,''n,Germany {tail},''n,Germany {tail} capital,,,",
-        "3,ann,Is berlin the capital of Germany {tail}?,de,capital,berlin,Germany {tail},berlin,"
-        "Germany {tail} capital,,,",
-        "4,ann,Is <script>alert(1)</script> the capital of France?,fr,capital,<script>alert(1)</script>,France,"
-        "<script>alert(1)</script>,France capital,,,",
-        "5,ann,Is =lyon the capital of France?,fr,capital,'=lyon,France,'=lyon,France capital,,,",
-        "6,ann,Is Paris the capital of France?,fr,capital,paris,France,Paris,France capital,,,",
+        "verdict,question,source,note,search,head_name,tail_name,task,annotator,head,relation,tail",
+        ",Is this true: Paris | @near | Germany {tail}?,,,Paris @near,Paris,Germany {tail},1,ann,paris,'@near,de",
+        ",Is 'n the capital of Germany {tail}?,,,Germany {tail} capital,Germany {tail},''n,2,ann,de,capital,''n",
+        ",Is berlin the capital of Germany {tail}?,,,Germany {tail} capital,Germany {tail},berlin,3,ann,de,capital,"
+        "berlin",
+        ",Is <script>alert(1)</script> the capital of France?,,,France capital,France,<script>alert(1)</script>,4,ann,"
+        "fr,capital,<script>alert(1)</script>",
+        ",Is =lyon the capital of France?,,,France capital,France,'=lyon,5,ann,fr,capital,'=lyon",
+        ",Is Paris the capital of France?,,,France capital,France,Paris,6,ann,fr,capital,paris",
         "",
     ]
     assert data.startswith(b"\xef\xbb\xbf")
@@ -273,25 +273,25 @@ def test_what_is_no_task_in_json_is_refused(line, expected, tmp_path):
 
 def test_suffixes_decide(tmp_path):
     """And another one is refused, in writing and reading; no file appears."""
-    with pytest.raises(KgtrecError, match=r"expected a name that ends in \.csv or \.jsonl"):
-        write_tasks(tmp_path / "ann.xlsx", tasks_for(campaign_of(), "ann"))
-    with pytest.raises(FormatError, match=r"ann\.xlsx: expected a name that ends in \.csv, "):
-        read_tasks(written(tmp_path, "ann.xlsx", "x"))
+    with pytest.raises(KgtrecError, match=r"expected a name that ends in \.csv, \.xlsx or \.jsonl"):
+        write_tasks(tmp_path / "ann.xls", tasks_for(campaign_of(), "ann"))
+    with pytest.raises(FormatError, match=r"ann\.xls: expected a name that ends in \.csv, "):
+        read_tasks(written(tmp_path, "ann.xls", "x"))
     with pytest.raises(KgtrecError, match=r"expected text without NUL, found 'a\\x00'; write \.jsonl instead"):
         write_tasks(tmp_path / "ann.csv", tasks_of([(1, "a\0", "r", "b", "", "", "")]))
-    assert [path.name for path in tmp_path.iterdir()] == ["ann.xlsx"]
+    assert [path.name for path in tmp_path.iterdir()] == ["ann.xls"]
 
 
 def test_more_columns_can_be_shown(tmp_path):
-    """Between what is asked and what is to be filled in; reading skips them."""
+    """Behind the question; reading skips them."""
     tasks = tasks_for(campaign_of(), "ann")
     from dataclasses import replace
 
     shown = replace(tasks, shown={"said": labels_of(["=ann: Y"] * 6)})
     write_tasks_csv(tmp_path / "x.csv", shown)
     header, first, *_ = (tmp_path / "x.csv").read_text("utf-8-sig").splitlines()
-    assert header.endswith("search,said,verdict,source,note")
-    assert first.endswith(",'=ann: Y,,,")
+    assert header.startswith("verdict,question,said,source,note,search")
+    assert "?,'=ann: Y,,,Paris @near," in first
     assert read_tasks(tmp_path / "x.csv").not_done == 6
     with pytest.raises(KgtrecError, match="under names of their own, found 'verdict'"):
         write_tasks_csv(tmp_path / "y.csv", replace(tasks, shown={"verdict": labels_of(["Y"] * 6)}))

@@ -68,7 +68,7 @@ def test_a_file_of_somebody_else_is_refused_by_name(tmp_path):
         write_text(tmp_path / "thesis.csv", "ours")
     assert str(caught.value) == (
         f"{tmp_path}/thesis.csv: expected a new name, or a file that kgtrec wrote before, found one that it did not "
-        "write, and that would be lost; choose another name, such as thesis.1.csv, or move the file away"
+        "write, which would be lost; choose another name, such as thesis.1.csv, or move the file away"
     )
     assert tree(tmp_path) == {"thesis.csv": b"mine"}
     (tmp_path / "empty").touch()
@@ -83,7 +83,7 @@ def test_a_file_is_written_again_unless_somebody_has_changed_it(tmp_path):
         assert tree(tmp_path) == {"x": text.encode()}
     write_text(tmp_path / "x", "three")
     (tmp_path / "x").write_text("three, and a note")
-    with pytest.raises(FormatError, match=r"found one that was changed since, and would be lost; .* such as x\.1"):
+    with pytest.raises(FormatError, match=r"found one that was changed since, which would be lost; .* such as x\.1"):
         write_text(tmp_path / "x", "four")
     assert tree(tmp_path) == {"x": b"three, and a note"}
 
@@ -242,7 +242,7 @@ def test_a_record_that_this_user_may_not_write_is_no_obstacle(tmp_path, monkeypa
 
     monkeypatch.setattr(os, "open", refusing(os.open))
     monkeypatch.setattr(Path, "read_bytes", refusing(Path.read_bytes))
-    with pytest.warns(KgtrecWarning, match=rf"{RECORD}: cannot be written \(Permission denied\); x will not be known"):
+    with pytest.warns(KgtrecWarning, match=rf"{RECORD}: cannot be written \(Permission denied\); x will not be"):
         write_text(tmp_path / "x", "one")
     with pytest.raises(FormatError, match="found one that it did not write"):
         write_text(tmp_path / "x", "two")
@@ -705,11 +705,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, marks=() if case in ("a file of ours", "a new folder") else pytest.mark.slow)
-        for case in CASES
-    ],
+    "case", [pytest.param(case, marks=() if case == "a file of ours" else pytest.mark.slow) for case in CASES]
 )
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_stopped_at_any_call_of_the_system_it_is_old_or_new(tmp_path, case):
@@ -752,6 +748,7 @@ def test_stopped_at_any_call_of_the_system_it_is_old_or_new(tmp_path, case):
     assert seen > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_large_folder_is_old_or_new_whenever_it_is_stopped(tmp_path, number):
     """500 files, replaced over and over by a process that is stopped at some moment."""

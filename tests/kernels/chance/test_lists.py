@@ -59,16 +59,6 @@ def test_closed_forms_are_the_moments_over_all_orders(name):
         assert found[1][row] == pytest.approx(np.var(values), rel=1e-10, abs=1e-15), case
 
 
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.integers(1, 7))
-def test_dcg_of_any_gains_has_the_moments_over_all_orders(gains, k):
-    """Every permutation of graded gains."""
-    discount = 1 / np.log2(np.arange(2, len(gains) + 2))
-    values = [np.dot(order[:k], discount[:k]) for order in itertools.permutations(gains)]
-    total, squared = [sum(gains)], [sum(g * g for g in gains)]
-    assert lists.expected_dcg(total, [len(gains)], k)[0] == pytest.approx(np.mean(values), rel=1e-12)
-    assert lists.variance_dcg(total, squared, [len(gains)], k)[0] == pytest.approx(np.var(values), rel=1e-10, abs=1e-14)
-
-
 def test_one_relevant_among_four_by_hand():
     """RR: 25/48; AP is RR; Success@2 is 1/2; nDCG@1 is 1/4."""
     assert lists.expected_reciprocal_best_rank([1], [4])[0] == pytest.approx(25 / 48)

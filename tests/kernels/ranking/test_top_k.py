@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.kernels.ranking import top_k as module
-from kgtrec.kernels.ranking.top_k import top_k
+from kgtrec.kernels.ranking.top_k import RunningTopK, top_k
 
 NONE = np.zeros(0, np.intp)
 
@@ -82,3 +82,27 @@ def test_zeros_of_both_signs_tie():
 def test_no_rows():
     """An empty block gives empty lists."""
     assert len(top_k(np.zeros((0, 3)), 2, NONE, NONE, np.arange(3, dtype=np.int32)).row) == 0
+
+
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    n_rows=st.integers(0, 4),
+    width=st.sampled_from([1, 5, 64, 200]),
+    k=st.integers(1, 60),
+    levels=st.sampled_from([1, 3, 1000]),
+    dtype=st.sampled_from([np.float32, np.float64, np.int16]),
+    n_pieces=st.integers(1, 6),
+)
+def test_pieces_in_any_order_give_the_lists_of_the_whole(seed, n_rows, width, k, levels, dtype, n_pieces):
+    """Columns dealt out to pieces at random, empty ones too; ties at the cut, and rows with few candidates."""
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(-levels, levels, (n_rows, width)).astype(dtype)
+    left_out = rng.random(scores.shape) < rng.choice([0.0, 0.3, 0.97])
+    tie_order = rng.permutation(width).astype(np.int32)
+    running = RunningTopK(n_rows, k, tie_order)
+    piece = rng.integers(0, n_pieces, width)
+    for number in rng.permutation(n_pieces):
+        columns = rng.permutation(np.flatnonzero(piece == number))
+        running.add(scores[:, columns], columns, *np.nonzero(left_out[:, columns]))
+    assert listed(running.best()) == listed(top_k(scores, k, *np.nonzero(left_out), tie_order))

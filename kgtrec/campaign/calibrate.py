@@ -1,0 +1,157 @@
+"""How often each annotator is right, by triples whose verdict is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.data.campaign import Campaign
+from kgtrec.data.frames import Framed
+from kgtrec.data.gold import Gold
+from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES
+from kgtrec.data.table import Column, Table, interval_columns
+from kgtrec.errors import between_0_and_1
+from kgtrec.kernels.sampling.proportions import wilson_interval
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration(Framed):
+    """Verdicts on gold by person and by triple; the last verdict of each person on each triple counts."""
+
+    annotators: tuple[str, ...]  # who has judged any of it, in byte order
+    said: NDArray[np.int64]  # (annotators, 2, 3) triples of known verdict N and Y, by what was said; as in VERDICTS
+    gold: Gold
+    votes: NDArray[np.int64]  # (gold, 3) how many annotators say each of VERDICTS
+    confidence: float
+
+    def __repr__(self) -> str:
+        return f"<Calibration: {self.right.sum():,} of {self.told.sum():,} right, {len(self.annotators)} people>"
+
+    @property
+    def right(self) -> NDArray[np.int64]:
+        """(annotators,) verdicts that are the known one."""
+        return self.said[:, NO, NO] + self.said[:, YES, YES]
+
+    @property
+    def told(self) -> NDArray[np.int64]:
+        """(annotators,) verdicts Y and N; who is unsure is neither right nor wrong."""
+        told: NDArray[np.int64] = self.said[:, :, [NO, YES]].sum(axis=(1, 2))
+        return told
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """(annotators,) share of those that are right, NaN of somebody who has said neither Y nor N."""
+        return self.right / np.where(self.told > 0, self.told, np.nan)
+
+    @property
+    def interval(self) -> NDArray[np.float64]:
+        """(2, annotators) Wilson interval of the share."""
+        return wilson_interval(self.right, self.told, self.confidence)
+
+    def to_table(self) -> pa.Table:
+        """A row per person: annotator, judged, right, wrong, unsure, share, low, high, false_y, false_n.
+
+        ``false_y``: of known N that were called Y; ``false_n``: of known Y that were called N.
+        """
+        low, high = self.interval
+        return pa.table(
+            {
+                "annotator": pa.array(self.annotators, pa.string()),
+                "judged": self.said.sum(axis=(1, 2)),
+                "right": self.right,
+                "wrong": self.told - self.right,
+                "unsure": self.said[:, :, UNSURE].sum(axis=1),
+                "share": self.share,
+                "low": low,
+                "high": high,
+                "false_y": self.said[:, NO, YES],
+                "false_n": self.said[:, YES, NO],
+            }
+        )
+
+    def triples_table(self) -> pa.Table:
+        """A row per gold triple: head, relation, tail, verdict, right, wrong, unsure, share."""
+        triples, known = self.gold.pool.triples, self.gold.verdict.astype(np.intp)
+        right = self.votes[np.arange(len(known)), known]
+        told = self.votes[:, [NO, YES]].sum(axis=1)
+        return pa.table(
+            {
+                "head": triples.entities.decode(triples.head),
+                "relation": triples.relations.decode(triples.relation),
+                "tail": triples.entities.decode(triples.tail),
+                "verdict": pa.array([VERDICTS[verdict] for verdict in known], pa.string()),
+                "right": right,
+                "wrong": told - right,
+                "unsure": self.votes[:, UNSURE],
+                "share": right / np.where(told > 0, told, np.nan),
+            }
+        )
+
+    def tables(self) -> tuple[Table, ...]:
+        """``people``, how often each is right, and ``triples``, those that were judged, most often wrong first."""
+        people, triples = self.to_table(), self.triples_table()
+        counts = (Column("annotator"), *map(Column, ("judged", "right", "wrong", "unsure")))
+        share = (Column("share", form="share", digits=1), *_percent(self.confidence))
+        false = Column("false_y", "N called Y"), Column("false_n", "Y called N")
+        wrong, told = triples.column("wrong").to_numpy(), self.votes.sum(axis=1)
+        judged = np.flatnonzero(told)
+        rows = judged[np.argsort(-wrong[judged], kind="stable")]
+        columns = tuple(Column(name) for name in triples.column_names[:-1])
+        return (
+            Table("people", "", "", people, (*counts, *share, *false)),
+            Table("triples", "", "", triples, columns, rows=rows.tolist()),
+        )
+
+
+def _percent(confidence: float) -> tuple[Column, ...]:
+    return tuple(replace(column, form="share", digits=1) for column in interval_columns(confidence))
+
+
+def calibration(campaign: Campaign, *, confidence: float = 0.95) -> Calibration:
+    """How often each annotator of a campaign is right on its gold, the triples whose verdict is known.
+
+    Of somebody's verdicts on a triple the last one counts. Who says unsure is neither right nor wrong.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    confidence : float, between 0 and 1
+        Of the intervals, Wilson's.
+
+    Returns
+    -------
+    Calibration
+
+    Raises
+    ------
+    KgtrecError
+        If the confidence is out of range.
+
+    References
+    ----------
+    Wilson (1927), Journal of the American Statistical Association 22, 209-212.
+
+    Examples
+    --------
+    See ``kgtrec campaign calibration``.
+    """
+    between_0_and_1("a confidence", confidence)
+    gold = campaign.gold
+    said = gold.judgements.take(gold.judgements.role == ANNOTATOR).latest()
+    people = np.unique(said.annotator)
+    people = people[np.argsort(said.annotators.byte_order[people])]
+    place = np.zeros(len(said.annotators), np.int64)
+    place[people] = np.arange(len(people))
+    cell = (place[said.annotator] * 2 + gold.verdict[said.triple]) * len(VERDICTS) + said.verdict
+    counts = np.bincount(cell, minlength=len(people) * 2 * len(VERDICTS))
+    votes = np.bincount(said.triple * len(VERDICTS) + said.verdict, minlength=len(gold) * len(VERDICTS))
+    return Calibration(
+        tuple(said.annotators[code] for code in people),
+        counts.reshape(len(people), 2, len(VERDICTS)),
+        gold,
+        votes.reshape(len(gold), len(VERDICTS)),
+        confidence,
+    )

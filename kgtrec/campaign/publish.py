@@ -1,0 +1,149 @@
+"""What is published of a campaign: the parts of its folder of qrels, before they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from kgtrec.campaign.decide import decisions_of
+from kgtrec.campaign.qrels import (
+    QrelsReport,
+    deepest_rank,
+    of_topics,
+    question_level,
+    report_qrels,
+    triple_level,
+    with_judgements,
+)
+from kgtrec.campaign.readme import readme_text
+from kgtrec.data.campaign import Campaign
+from kgtrec.data.collection import Collection
+from kgtrec.data.judgements import ROLES
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
+from kgtrec.data.triples import Triples
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.trec.qrels_folders import write_qrels_folder
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Publication:
+    """Qrels of a campaign at every depth of its pool, with what is said of them."""
+
+    questions: Questions
+    by_depth: tuple[Qrels, ...]  # at depth 0, 1, ...; the last one has all
+    report: QrelsReport
+    readme: str
+    record: Mapping[str, Any]  # the report for programs
+    command: Mapping[str, Any]  # what made it, for the manifest of a collection
+    collection: Collection | None = None  # with these questions and the last qrels
+
+    def write(self, folder: PathLike, report_text: str, *, force: bool = False) -> None:
+        """Write the folder, see :func:`kgtrec.formats.trec.qrels_folders.write_qrels_folder`.
+
+        Parameters
+        ----------
+        folder : path
+        report_text : str
+            The report for people.
+        force : bool
+        """
+        write_qrels_folder(
+            folder,
+            self.questions,
+            self.by_depth,
+            readme=self.readme,
+            report_text=report_text,
+            report=self.record,
+            collection=self.collection,
+            command=self.command,
+            force=force,
+        )
+
+
+def publication_of(
+    campaign: Campaign,
+    *,
+    level: Literal["question", "triple"] = "question",
+    depth: int | None = None,
+    base: Collection | None = None,
+    named: Questions | None = None,
+    known: Triples | None = None,
+) -> Publication:
+    """The qrels of a campaign, to be published.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    level : {"question", "triple"}
+        Whether the questions are those that were pooled for, or those that the positive triples make.
+    depth : int, optional
+        Of the pool, down to which triples are used. Default: all.
+    base : Collection, optional
+        Of which a whole collection is to be made.
+    named : Questions, optional
+        With the ids of questions that were not pooled for. Default: those of ``base``.
+    known : Triples, optional
+        Known triples for new questions beside those of ``base``.
+
+    Raises
+    ------
+    KgtrecError
+        If nothing is judged and nothing was known before.
+
+    Examples
+    --------
+    See ``kgtrec campaign qrels``.
+    """
+    pool, known_answers = campaign.pool, campaign.known_answers
+    decisions = decisions_of(campaign)
+    if depth is not None:
+        depth = min(depth, deepest_rank(pool))  # below the pool there is nothing, and no file for it either
+    deepest = deepest_rank(pool) if depth is None else depth
+    depths = range(deepest + 1)
+    collection = None
+    if level == "triple":
+        named = base.questions if named is None and base is not None else named
+        each = [triple_level(pool, known_answers, decisions, at, named=named) for at in depths]
+        questions, by_depth = each[-1][0], [qrels for _, qrels in each]
+        if base is not None:
+            collection = of_topics(base, questions, by_depth[-1], known)
+    elif base is not None:
+        questions = base.questions
+        by_depth = [with_judgements(base, pool, decisions, at).qrels for at in depths]
+        collection = with_judgements(base, pool, decisions, depth)
+    else:
+        questions = pool.questions
+        by_depth = [question_level(pool, known_answers, decisions, at) for at in depths]
+    if len(by_depth[-1]) == 0:
+        raise KgtrecError("nothing is judged and nothing was known before, so there are no qrels yet")
+    report = report_qrels(pool, known_answers, campaign.automatic, decisions, depth, level=level)
+    people = _people(campaign)
+    return Publication(
+        questions,
+        tuple(by_depth),
+        report,
+        readme_text(report, campaign.settings, len(pool.runs), people, is_collection=base is not None),
+        {"collection": _whose(campaign, collection, named if level == "triple" else None)} | report.to_dict(),
+        {"name": "campaign qrels", "level": level, "depth": deepest, "pool": campaign.settings.get("files", {})},
+        collection,
+    )
+
+
+def _whose(campaign: Campaign, collection: Collection | None, named: Questions | None) -> str:
+    """The fingerprint of the collection that the question ids are of; "" where nobody knows whose some are."""
+    if collection is not None:
+        return collection.fingerprint
+    is_own = named is None or bool((named.ids.encode(campaign.pool.questions.ids.labels) >= 0).all())
+    return campaign.known_answers.collection if is_own else ""  # a new id such as head-new0 is in no run
+
+
+def _people(campaign: Campaign) -> dict[str, int]:
+    """How many people have judged in each role."""
+    said = campaign.judgements
+    counts = {name: len(np.unique(said.annotator[said.role == code])) for code, name in enumerate(ROLES)}
+    return {name: count for name, count in counts.items() if count}

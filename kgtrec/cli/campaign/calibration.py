@@ -1,0 +1,37 @@
+"""kgtrec campaign calibration."""
+
+from __future__ import annotations
+
+import click
+
+from kgtrec.cli.options import SHARE
+from kgtrec.cli.output import form_of, output_options, show
+
+TABLES = ("people", "triples")
+
+
+@click.command(name="calibration")
+@click.argument("campaign", type=click.Path())
+@click.option("--confidence", type=SHARE, default=0.95, show_default=True, help="Of the intervals.")
+@output_options(TABLES)
+def command(campaign: str, confidence: float, form: str | None, part: str | None, out: str | None) -> None:
+    """Tell how often each annotator of CAMPAIGN is right on triples whose verdict is known: those of gold.tsv.
+
+    kgtrec campaign init --gold FILE mixes them into annotators' tasks, unmarked. right and wrong count the last verdict
+    of the annotator on each; unsure is neither. share is that of right, with Wilson's interval. Below it stand the gold
+    triples that were judged, most often wrong first: one that most people get wrong may be wrong itself.
+
+    \b
+    kgtrec campaign calibration CAMPAIGN
+    kgtrec campaign calibration CAMPAIGN --table triples --out gold.csv
+    """
+    from kgtrec.campaign.calibrate import calibration
+    from kgtrec.errors import KgtrecError
+    from kgtrec.formats.campaign.folder import read_campaign, require_initialised
+
+    form = form_of(out, form)
+    require_initialised(campaign)
+    read = read_campaign(campaign)
+    if len(read.gold) == 0:
+        raise KgtrecError(f"{campaign}: found no gold; see kgtrec campaign init --gold")
+    show(calibration(read, confidence=confidence), form, out, (part,) if part else None)

@@ -1,0 +1,30 @@
+"""kgtrec data list."""
+
+from __future__ import annotations
+
+import click
+
+from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.data_sets.registry import list_data_sets
+
+
+@click.command(name="list")
+@click.option(
+    "--all",
+    "unconfirmed",
+    is_flag=True,
+    help="Also those whose checksums could not be confirmed, which are not downloaded, with the reason.",
+)
+@output_options()
+def command(unconfirmed: bool, form: str | None, out: str | None) -> None:
+    """List the data sets that can be had by name.
+
+    The counts of entities, relations and triples were confirmed, and so were the checksums that a download is compared
+    with. CSV and JSON also have where a data set comes from, whom to cite, and how it was confirmed. The licence is
+    that of the repository that publishes the files.
+
+    \b
+    kgtrec data list
+    kgtrec data list --all --format json
+    """
+    show(list_data_sets(unconfirmed=unconfirmed), form_of(out, form), out)

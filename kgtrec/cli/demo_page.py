@@ -1,0 +1,38 @@
+"""The campaign of `kgtrec demo` before anybody has judged, for `kgtrec campaign serve --demo`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+import tempfile
+from pathlib import Path
+
+from kgtrec.cli.demo_campaign import POOL_DEPTH, POOLED, start_campaign
+from kgtrec.cli.demo_script import Script
+from kgtrec.cli.demo_world import write_world
+from kgtrec.openworld.family_tree import family_tree, hide_facts
+
+_PEOPLE, _HIDDEN, _DENSITY, _DEPTH, _SEED = 200, 0.3, 0.25, 100, 0  # those of the demo
+
+
+def write_demo_campaign(folder: Path, depth: int = POOL_DEPTH) -> None:
+    """Make the demo's campaign in a new folder, with people of every role and nothing judged; less deep on request."""
+    tree = family_tree(_PEOPLE, _SEED)
+    world = hide_facts(tree.facts, hidden=_HIDDEN, density=_DENSITY, seed=_SEED)
+    target = folder.absolute()
+    with (
+        tempfile.TemporaryDirectory() as work,
+        contextlib.chdir(work),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        write_world(Path("kg"), tree, world, _SEED)
+        script = Script()
+        script.run("questions", "kg/train.tsv", "kg/valid.tsv", "kg/test.tsv", "--out", "sparse")
+        for name in POOLED:
+            script.run(
+                "baseline", name, "sparse", "--out", "sparse-ranks", "--depth", str(_DEPTH), "--run-format", "run"
+            )
+        start_campaign(script, _SEED, depth)
+        shutil.copytree("annotation", target)

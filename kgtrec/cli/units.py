@@ -1,0 +1,194 @@
+"""Ranking by several workers: options, and what kgtrec rank does with the units of a plan."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kgtrec.cli.common import progress, say
+from kgtrec.cli.options import COUNT, MOST_WORKERS, Whole, at_least
+from kgtrec.errors import KgtrecError, counted
+from kgtrec.ranking.executors import PATIENCE
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from kgtrec.data.collection import Collection
+    from kgtrec.ranking.plans import RankPlan
+    from kgtrec.ranking.rank import Progress, Ranked
+    from kgtrec.ranking.tiles import Grid
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Who does the units of a plan."""
+
+    workers: int | None  # processes of this machine
+    scheduler: str | None  # address of a Dask scheduler
+    shards: int
+    patience: int  # seconds
+
+    @property
+    def are_many(self) -> bool:
+        """Whether the work is cut for others."""
+        return self.scheduler is not None or (self.workers or 1) > 1 or self.shards > 1
+
+    def start(self) -> AbstractContextManager[Executor]:
+        """The executor that was asked for."""
+        from kgtrec.ranking.executors import dask_workers, local_workers
+
+        return dask_workers(self.scheduler) if self.scheduler is not None else local_workers(self.workers or 1)
+
+
+def units_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of who does the work, and in which pieces."""
+    options = (
+        click.option("--workers", type=Whole(1, MOST_WORKERS), help="Processes that share the work; default 1."),
+        click.option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Dask scheduler whose workers do the work, such as tcp://host:8786; needs kgtrec[distributed].",
+        ),
+        click.option(
+            "--shards",
+            type=COUNT,
+            default=1,
+            show_default=True,
+            help="Parts of the entities that a unit of work may be; more where few questions meet many entities.",
+        ),
+        click.option("--plan", metavar="DIR", type=click.Path(), help="Write the units of work to DIR, and do none."),
+        click.option(
+            "--unit", type=at_least(0), metavar="N", help="Do unit N of the plan that is given as COLLECTION."
+        ),
+        click.option("--collect", is_flag=True, help="Join the units of the plan that is given as COLLECTION."),
+        click.option(
+            "--patience",
+            type=at_least(1),
+            default=PATIENCE,
+            show_default=True,
+            metavar="SECONDS",
+            help="How long no unit may be done before those under way are given to other workers too.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def require_alone(
+    sources: tuple[str, ...], out: str | None, plan: str | None, unit: int | None, *, collect: bool
+) -> None:
+    """Refuse options that do not go with units of a plan that is there."""
+    if sources or plan is not None or (unit is not None and collect):
+        raise click.UsageError("expected the folder of a plan and --unit or --collect, found more; see the examples")
+    if collect and out is None:
+        raise click.UsageError("expected --out, a folder for the joined results")
+    if unit is not None and out is not None:
+        raise click.UsageError("expected --unit without --out: its result stays in the plan's folder")
+
+
+def write_units(folder: str, grid: Grid, collection: str) -> None:
+    """Write a plan, and say what to do with it."""
+    from kgtrec.ranking.plans import read_plan, write_plan
+
+    write_plan(folder, grid, collection)
+    plan = read_plan(folder)
+    where = shlex.quote(folder)
+    say(
+        f"{folder}: {counted(len(plan), 'unit')}, 0 to {len(plan) - 1}: kgtrec rank {where} --unit N; "
+        f"then kgtrec rank {where} --collect --out OUT"
+    )
+
+
+def do_one(folder: str, unit: int) -> None:
+    """Do a unit of a plan."""
+    from kgtrec.ranking.plans import do_unit, read_plan
+    from kgtrec.ranking.tiles import NanTileError
+
+    plan = read_plan(folder)
+    if unit >= len(plan):
+        raise KgtrecError(f"{folder}: expected a unit from 0 to {len(plan) - 1}, found {unit}")
+    if plan.path(unit).exists():
+        say(f"{folder}: {plan.told(unit)} was done before")
+        return
+    try:
+        do_unit(str(Path(folder).resolve()), unit)
+    except NanTileError as error:
+        block = plan.block(unit // len(plan.shards))
+        raise KgtrecError(
+            f"{folder}: expected numbers as scores, found NaN for the question in row {block.rows[error.row]} of the "
+            f"collection and the model's entity {error.entity}"
+        ) from None
+    say(f"{folder}: did {plan.told(unit)}")
+
+
+def collect_units(folder: str, out: str, run_format: str, units: Units) -> None:
+    """Join the results of a plan; with workers, do first what is left."""
+    from kgtrec.formats.collections import read_collection
+    from kgtrec.ranking.plans import read_plan
+    from kgtrec.ranking.write import written
+
+    plan = read_plan(folder)
+    if not plan.collection_folder:
+        raise KgtrecError(f"{folder}: expected a plan that names its collection, found none; it was made in Python")
+    collection = read_collection(plan.collection_folder)
+    say(written(plan.name, *_write(plan, collection, out, run_format, units)))
+
+
+def write_by_workers(grid: Grid, collection: str, out: str, run_format: str, units: Units) -> tuple[Path, Path | None]:
+    """Rank by units in a folder beside the results, which is removed at the end, and stays if something goes wrong."""
+    from kgtrec.formats.output.outputs import require_file
+    from kgtrec.ranking.plans import read_plan, write_plan
+    from kgtrec.ranking.write import outputs_of
+
+    for path in outputs_of(grid.name, out, run_format)[: 1 + bool(grid.candidates.depth)]:
+        require_file(path, is_named=False)
+    folder = Path(out, f"{grid.name}.units")
+    if (folder / "plan.json").is_file():
+        raise KgtrecError(
+            f"{folder}: expected no units of another time, found some; finish them by kgtrec rank "
+            f"{shlex.quote(str(folder))} --collect --out {shlex.quote(out)} --workers {units.workers or 1}, or remove "
+            "the folder"
+        )
+    write_plan(folder, grid, collection)
+    try:
+        own = units if units.scheduler is not None else replace(units, workers=units.workers or 1)
+        found = _write(read_plan(folder), grid.collection, out, run_format, own)
+    except BaseException:
+        say(
+            f"{folder}: what is done stays there; to go on: kgtrec rank {shlex.quote(str(folder))} --collect --out "
+            f"{shlex.quote(out)} --workers {units.workers or 1}"
+        )
+        raise
+    shutil.rmtree(folder)
+    return found
+
+
+def _write(plan: RankPlan, collection: Collection, out: str, run_format: str, units: Units) -> tuple[Path, Path | None]:
+    from kgtrec.ranking.executors import done_in_order
+    from kgtrec.ranking.plans import collected
+    from kgtrec.ranking.write import write_parts
+
+    def parts(advance: Progress | None) -> Iterator[Ranked]:
+        if units.workers is None and units.scheduler is None:
+            return collected(plan, collection)
+        return done_in_order(plan, collection, units.start, progress=advance, patience=units.patience)
+
+    return write_parts(
+        collection,
+        plan.name,
+        parts,
+        out,
+        n_questions=sum(plan.questions),
+        gives_run=plan.candidates.depth > 0,
+        filtered_by=plan.filtered_by,
+        run_format=run_format,
+        progress=progress,
+    )

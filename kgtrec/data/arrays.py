@@ -1,0 +1,76 @@
+"""Arrays of whatever other programs hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.errors import KgtrecError
+
+
+def as_array(thing: Any, what: str) -> NDArray[Any]:
+    """A numpy array of anything that gives one: torch tensors of any device or type, DLPack, array interface, lists.
+
+    Raises
+    ------
+    KgtrecError
+        If it gives none, or hides some of its values behind a mask.
+    """
+    if isinstance(thing, np.ma.MaskedArray) and np.ma.is_masked(thing):
+        raise KgtrecError(f"{what}: expected an array of numbers, found masked ones; fill them first (filled(-np.inf))")
+    try:
+        if hasattr(thing, "detach"):
+            thing = thing.detach().cpu()
+            if str(getattr(thing, "dtype", "")) in ("torch.bfloat16", "torch.float16"):
+                thing = thing.float()  # exact; numpy has no bfloat16, and halves take it four times as long
+        elif hasattr(thing, "__dlpack__") and not hasattr(thing, "__array__"):
+            thing = np.from_dlpack(thing)
+        return np.asarray(thing)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise KgtrecError(
+            f"{what}: expected something that converts to a numpy array, found {type(thing).__name__}: {error}"
+        ) from None
+
+
+def require_exact(largest: int, smallest: int, what: str) -> None:
+    """Refuse whole numbers that float64 cannot tell apart, as run files and answer ranks hold scores.
+
+    Raises
+    ------
+    KgtrecError
+        If one is beyond 2**53: it could tie with another there, and not in its own type.
+    """
+    if max(largest, -smallest) > 2**53:
+        raise KgtrecError(
+            f"{what}: expected integer scores within +-2**53, found {largest} at most and {smallest} at "
+            "least; convert them to float64 first"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowsByCode:
+    """The rows of a column of codes, by code: finding those of a few codes costs little, however long the column."""
+
+    order: NDArray[np.intp]  # (n,) rows of the column in the order of their codes, those of a code in their own
+    code: NDArray[np.int32]  # (n,) their codes
+
+    @classmethod
+    def of(cls, column: NDArray[np.int32]) -> RowsByCode:
+        """Those of a column.
+
+        Examples
+        --------
+        >>> RowsByCode.of(np.array([7, 5, 7], np.int32)).rows(np.array([7, 6])).tolist()
+        [0, 2]
+        """
+        order = np.argsort(column, kind="stable")
+        return cls(order, column[order])
+
+    def rows(self, codes: NDArray[np.integer]) -> NDArray[np.intp]:
+        """The rows of some codes, which are distinct, code by code."""
+        wanted = codes.astype(self.code.dtype)  # or the whole column would be converted
+        begin, end = np.searchsorted(self.code, wanted), np.searchsorted(self.code, wanted, "right")
+        return np.concatenate([self.order[:0], *(self.order[i:j] for i, j in zip(begin, end, strict=True))])

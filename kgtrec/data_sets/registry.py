@@ -1,0 +1,166 @@
+"""The data sets that can be had by name: their files, where those are, and what they are known by."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kgtrec.data.table import Column, Table
+from kgtrec.data.triples import SPLITS
+from kgtrec.errors import KgtrecError, nearest
+
+#: how the files of a data set are laid out
+LAYOUTS = {
+    "splits": "train.txt, valid.txt and test.txt: head TAB relation TAB tail",
+    "labels": "published labels, for kgtrec campaign import-kgc-sparsity",
+    "ogb": "train.pt, valid.pt and test.pt in split/, and tables of labels in mapping/",
+}
+_REGISTRY = Path(__file__).with_name("registry.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file of a data set, and what it is known by."""
+
+    path: str  # below the data set's folder, with /
+    url: str = ""  # empty: it is unpacked from an archive
+    size: int | None = None  # bytes; None: not confirmed
+    sha256: str = ""  # hex digits; empty: not confirmed
+    git_blob: str = ""  # id of the file in git's tree of the commit in the URL, where there is no SHA-256
+    member: str = ""  # its name in the archive; empty: its path
+    members: tuple[DataFile, ...] = ()  # what is unpacked from it
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A public data set: what is in it, where it comes from, and how that was confirmed."""
+
+    name: str
+    title: str
+    layout: str  # one of LAYOUTS
+    files: tuple[DataFile, ...]
+    source: str  # URL for people
+    citation: str
+    licence: str = ""  # of the repository that publishes the files; empty: not known
+    entities: int | None = None
+    relations: int | None = None
+    triples: Mapping[str, int] = field(default_factory=dict)  # split -> number of triples
+    checked: str = ""  # how sizes, checksums and counts were confirmed, or where counts are stated
+    unconfirmed: str = ""  # why they could not be; such a data set is not downloaded
+
+    @property
+    def size(self) -> int | None:
+        """Bytes to download; None where that is not confirmed."""
+        sizes = [file.size for file in self.files]
+        return None if None in sizes else sum(size or 0 for size in sizes)
+
+    def parts(self) -> Iterator[DataFile]:
+        """The files that are used in the end: those of an archive instead of the archive."""
+        for file in self.files:
+            yield from file.members or (file,)
+
+
+@dataclass(frozen=True, slots=True)
+class DataSets:
+    """Several data sets, as a table."""
+
+    data_sets: tuple[DataSet, ...]
+
+    def tables(self) -> tuple[Table, ...]:
+        """One row per data set."""
+        found = self.data_sets
+        counts = {split: pa.array([each.triples.get(split) for each in found], pa.int64()) for split in SPLITS}
+        data = pa.table(
+            {
+                "name": pa.array([each.name for each in found], pa.string()),
+                "entities": pa.array([each.entities for each in found], pa.int64()),
+                "relations": pa.array([each.relations for each in found], pa.int64()),
+                **counts,
+                "bytes": pa.array([each.size for each in found], pa.int64()),
+                "licence": pa.array([each.licence or None for each in found], pa.string()),
+                "source": pa.array([each.source for each in found], pa.string()),
+                "citation": pa.array([each.citation for each in found], pa.string()),
+                "layout": pa.array([each.layout for each in found], pa.string()),
+                "checked": pa.array([each.checked or None for each in found], pa.string()),
+                "unconfirmed": pa.array([each.unconfirmed or None for each in found], pa.string()),
+            }
+        )
+        numbers = [Column(name, digits=0) for name in ("entities", "relations", *SPLITS, "bytes")]
+        columns = [Column("name", "data set"), *numbers, Column("licence")]
+        if any(each.unconfirmed for each in found):
+            columns.append(Column("unconfirmed", "not listed because"))
+        caption = "Triples of each split; bytes to download; licence of the repository that publishes the files."
+        return (Table("data-sets", "Data sets", caption, data, tuple(columns)),)
+
+
+def data_set(name: str) -> DataSet:
+    """The record of a data set; upper and lower case are the same.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    DataSet
+        Also one that is not confirmed.
+
+    Raises
+    ------
+    KgtrecError
+        If there is none of that name; the message has the nearest names.
+
+    Examples
+    --------
+    >>> found = data_set("FB15k-237")
+    >>> found.entities, dict(found.triples)
+    (14541, {'train': 272115, 'valid': 17535, 'test': 20466})
+    """
+    known = _read()
+    if name.casefold() not in known:
+        raise KgtrecError(
+            f"no data set {name!r}{nearest(name, known)}; there are "
+            + ", ".join(each.name for each in known.values() if not each.unconfirmed)
+        )
+    return known[name.casefold()]
+
+
+def list_data_sets(*, unconfirmed: bool = False) -> DataSets:
+    """The data sets that can be had by name.
+
+    Parameters
+    ----------
+    unconfirmed : bool
+        Whether to list those too whose checksums could not be confirmed, which have to be put in place by hand.
+
+    Returns
+    -------
+    DataSets
+
+    Examples
+    --------
+    >>> [found.name for found in list_data_sets().data_sets][:3]
+    ['fb15k-237', 'wn18rr', 'nations']
+    """
+    return DataSets(tuple(found for found in _read().values() if unconfirmed or not found.unconfirmed))
+
+
+@cache
+def _read() -> Mapping[str, DataSet]:
+    """By name, every data set of the registry, in its order."""
+    found = tomllib.loads(_REGISTRY.read_text(encoding="utf-8"))
+    return {name: _data_set(name, **record) for name, record in found.items()}
+
+
+def _data_set(name: str, *, files: list[dict[str, Any]], **record: Any) -> DataSet:
+    return DataSet(name, files=tuple(_file(**file) for file in files), **record)
+
+
+def _file(*, members: list[dict[str, Any]] | None = None, **record: Any) -> DataFile:
+    return DataFile(**record, members=tuple(DataFile(**member) for member in members or ()))

@@ -1,0 +1,123 @@
+"""HDF5 files, through h5py: arrays that lie in the file itself, and nothing that it points to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.files import PathLike, reading
+
+_FILTERS = ("gzip", "lzf", "szip", None)  # what h5py brings along; others would be loaded from elsewhere
+
+
+@contextmanager
+def opened_hdf5(path: PathLike) -> Iterator[Any]:
+    """A file that is open for reading.
+
+    Raises
+    ------
+    KgtrecError
+        If h5py is not installed.
+    FormatError
+        If there is no such file, or it is damaged or another one.
+    """
+    try:
+        import h5py
+    except ImportError:
+        raise KgtrecError(f"{path}: HDF5 needs h5py, which is not installed here: pip install h5py") from None
+    with reading(path):
+        pass  # what is wrong with the file as such is told in the usual words
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except KgtrecError:
+        raise
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:  # h5py's, of damaged data
+        found = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FormatError(f"expected a whole HDF5 file, found other or damaged data ({found})", path=path) from None
+
+
+def hdf5_dataset(file: Any, name: str, path: PathLike) -> Any:
+    """A data set of numbers, by its path within the file.
+
+    Raises
+    ------
+    FormatError
+        If there is none, if it lies outside of the file, or if it holds something else.
+    """
+    import h5py
+
+    place = file
+    for step in name.split("/"):
+        link = place.get(step, getlink=True) if isinstance(place, h5py.Group) and step in place.keys() else None  # noqa: SIM118
+        if link is None:
+            inside = ", ".join(sorted(file)[:6]) or "nothing"
+            raise FormatError(f"expected a data set {name}, found none; the file holds {inside}", path=path)
+        if not isinstance(link, h5py.HardLink):
+            raise FormatError(
+                f"expected {name} in the file itself, found a link to elsewhere; copy the data into the file", path=path
+            )
+        place = place[step]
+    if not isinstance(place, h5py.Dataset):
+        raise FormatError(f"expected a data set {name}, found a group", path=path)
+    if place.external or place.is_virtual:
+        raise FormatError(f"expected {name} in the file itself, found its data in other files", path=path)
+    if place.dtype.kind not in "fiu":
+        raise FormatError(f"expected numbers in {name}, found {place.dtype}", path=path)
+    if place.compression not in _FILTERS:
+        raise FormatError(f"expected {name} plain or compressed by gzip, found {place.compression}", path=path)
+    return place
+
+
+def hdf5_array(file: Any, name: str, path: PathLike, *, dimensions: int) -> NDArray[Any]:
+    """A data set, read whole.
+
+    Raises
+    ------
+    FormatError
+        As :func:`hdf5_dataset`, or if it has other dimensions.
+    """
+    dataset = hdf5_dataset(file, name, path)
+    if dataset.ndim != dimensions:
+        raise FormatError(f"expected {name} of {dimensions} dimensions, found the shape {dataset.shape}", path=path)
+    try:
+        found: NDArray[Any] = np.asarray(dataset[...])
+    except MemoryError:
+        raise FormatError(f"expected {name} to fit in memory, found the shape {dataset.shape}", path=path) from None
+    return found
+
+
+class Hdf5Matrix:
+    """A matrix in a data set, of which only the rows that are asked for are read.
+
+    Raises
+    ------
+    KgtrecError
+        If h5py is not installed.
+    FormatError
+        If the file is damaged, or has no such matrix of numbers.
+    """
+
+    def __init__(self, path: PathLike, name: str) -> None:
+        self.path, self.name = path, name
+        with opened_hdf5(path) as file:
+            dataset = hdf5_dataset(file, name, path)
+            self.shape: tuple[int, ...] = dataset.shape
+            self.dtype: np.dtype[Any] = dataset.dtype
+        if len(self.shape) != 2:
+            raise FormatError(f"expected {name} of 2 dimensions, found the shape {self.shape}", path=path)
+
+    def __getitem__(self, rows: slice | NDArray[np.intp]) -> NDArray[Any]:
+        with opened_hdf5(self.path) as file:
+            dataset = hdf5_dataset(file, self.name, self.path)
+            if isinstance(rows, slice):
+                found: NDArray[Any] = dataset[rows]
+            else:  # HDF5 reads rows in ascending order, each once
+                ascending, place = np.unique(rows, return_inverse=True)
+                found = dataset[ascending][place]
+        return found

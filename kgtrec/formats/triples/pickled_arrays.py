@@ -1,0 +1,162 @@
+"""Arrays and texts that torch or pickle wrote, read without torch and without running anything.
+
+A pickle is a program that may call anything. Here it can name the few things that NumPy's arrays are made of, and gets
+stand-ins for them, which keep the bytes; anything else is refused.
+"""
+
+from __future__ import annotations
+
+import pickle  # nosec B403 # an Unpickler here finds a few names of NumPy, and refuses every other
+import re
+import zipfile
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.files import PathLike, reading
+
+_MAGIC = 0x1950A86A20F9469CFC6C  # the first pickle of a file of torch before 1.6, which version, system and data follow
+_WHOLE = re.compile(r"[iu][1248]")
+
+
+def read_pickled_arrays(path: PathLike) -> dict[str, NDArray[np.integer[Any]] | list[str]]:
+    """The arrays of whole numbers and the lists of texts in a dict that was saved by ``torch.save`` or ``pickle.dump``.
+
+    Raises
+    ------
+    FormatError
+        If it holds anything else, or is damaged.
+    """
+    try:
+        if zipfile.is_zipfile(path):
+            found = _of_zip(Path(path))
+        else:
+            with reading(path) as stream:
+                found = _of_stream(stream)
+        if not isinstance(found, dict):
+            raise _RefusedError(f"expected a dict, found {type(found).__name__}")
+        return {str(name): _value(str(name), value) for name, value in found.items()}
+    except _RefusedError as error:
+        raise FormatError(str(error), path=path) from None
+    except FormatError:
+        raise
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a damaged pickle raises
+        raise FormatError(
+            f"expected a whole file of torch or pickle, found a damaged one ({error})", path=path
+        ) from None
+
+
+class _RefusedError(KgtrecError):
+    """What is not read."""
+
+
+def _of_zip(path: Path) -> object:
+    with zipfile.ZipFile(path) as file:
+        names = [name for name in file.namelist() if name.rpartition("/")[2] == "data.pkl"]
+        if len(names) != 1:
+            raise _RefusedError("expected a file of torch, found a zip file without data.pkl")
+        with file.open(names[0]) as stream:
+            return _Reader(stream).load()
+
+
+def _of_stream(stream: IO[bytes]) -> object:
+    try:
+        found = _Reader(stream).load()
+        if found == _MAGIC:
+            for _ in range(2):
+                _Reader(stream).load()
+            found = _Reader(stream).load()
+    except EOFError as error:  # which would be taken for that of compressed data
+        raise pickle.UnpicklingError(str(error)) from None
+    return found
+
+
+class _Dtype:
+    """Stands for ``numpy.dtype``."""
+
+    def __init__(self, code: str, *_: object) -> None:
+        self.code, self.order = code, "<"
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.order = state[1]
+
+    def real(self) -> np.dtype[Any]:
+        if not isinstance(self.code, str) or not _WHOLE.fullmatch(self.code) or self.order not in ("<", ">", "|", "="):
+            raise _RefusedError(f"expected arrays of whole numbers, found some of {self.code!r}")
+        return np.dtype(self.order + self.code)
+
+
+class _Array:
+    """Stands for ``numpy.ndarray``."""
+
+    def __init__(self, *_: object) -> None:
+        self.parts: tuple[Any, ...] = ()
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, shape, dtype, is_fortran, data = state
+        self.parts = (data, dtype, shape, "F" if is_fortran else "C")
+
+    def real(self) -> NDArray[Any]:
+        data, dtype, shape, order = self.parts
+        return np.frombuffer(data, dtype.real()).reshape(shape, order=order)
+
+
+def _reconstruct(*_: object) -> _Array:
+    return _Array()
+
+
+def _from_buffer(*parts: Any) -> _Array:
+    array = _Array()
+    array.parts = parts
+    return array
+
+
+def _encode(text: str, coding: str = "") -> bytes:
+    """How bytes are written before protocol 3."""
+    if coding not in ("latin1", "latin-1"):
+        raise _RefusedError(f"expected bytes, found text to be encoded as {coding!r}")
+    return text.encode("latin-1")
+
+
+def _no_bytes(*values: object) -> bytes:
+    """How no bytes at all are written before protocol 3."""
+    if values:
+        raise _RefusedError("expected bytes, found a call that would make some")
+    return b""
+
+
+_STAND_INS = {
+    ("numpy", "ndarray"): _Array,
+    ("numpy", "dtype"): _Dtype,
+    ("_codecs", "encode"): _encode,
+    **{(module, "bytes"): _no_bytes for module in ("__builtin__", "builtins")},
+    **{(f"numpy.{core}.multiarray", "_reconstruct"): _reconstruct for core in ("core", "_core")},
+    **{(f"numpy.{core}.numeric", "_frombuffer"): _from_buffer for core in ("core", "_core")},
+}
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        found = _STAND_INS.get((module_name, global_name))
+        if found is None:
+            raise _RefusedError(
+                f"expected arrays and texts alone, found {module_name}.{global_name}, which may be code; nothing of it "
+                "was run"
+            )
+        return found
+
+    def persistent_load(self, pid: object) -> Any:
+        raise _RefusedError("expected NumPy's arrays, found tensors of torch")
+
+
+def _value(name: str, value: object) -> NDArray[np.integer[Any]] | list[str]:
+    if isinstance(value, _Array):
+        return value.real()
+    if isinstance(value, list) and all(type(each) is str for each in value):
+        return value
+    raise _RefusedError(f"expected an array or a list of texts as {name}, found {type(value).__name__}")

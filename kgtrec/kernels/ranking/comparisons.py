@@ -1,0 +1,176 @@
+"""How a query scores against entities' vectors: by a product, or by a distance.
+
+All in float64. A comparison works on blocks (each query against each entity) and on pairs (each query against one
+entity of its own), where rounding may differ in the last digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+_CACHED = 1 << 16  # numbers in a piece of work that fits a processor's cache
+
+
+class Comparison(Protocol):
+    """A function of a query and an entity's vector, higher is better."""
+
+    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n, m) scores of (n, d) queries against (m, d) entities."""
+        ...
+
+    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n,) scores of (n, d) queries, each against one of (n, d) entities."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The product of both vectors, not beyond ``bound`` on either side.
+
+    Examples
+    --------
+    >>> q, e = np.array([[1.0, 2.0]]), np.array([[3.0, 4.0], [0.0, 1.0]])
+    >>> Product().block(q, e), Product().pairs(q, e[:1])
+    (array([[11.,  2.]]), array([11.]))
+    """
+
+    bound: float = np.inf
+
+    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n, m) scores."""
+        return self._bounded(queries @ entities.T)
+
+    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n,) scores."""
+        return self._bounded(np.einsum("nd,nd->n", queries, entities))
+
+    def _bounded(self, scores: Matrix) -> Matrix:
+        return scores if self.bound == np.inf else np.clip(scores, -self.bound, self.bound)
+
+
+PRODUCT = Product()
+
+
+@dataclass(frozen=True, slots=True)
+class MinusSquares:
+    """Minus the squared Euclidean distance, which orders as the distance does: ``2 q.e - |q|^2 - |e|^2``.
+
+    The query's own part is kept, so that near entities keep their digits when the score is rounded.
+
+    Examples
+    --------
+    >>> MinusSquares().block(np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [3.0, 4.0]]))
+    array([[  0., -25.]])
+    """
+
+    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n, m) scores."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = 2 * (queries @ entities.T)
+            found -= np.einsum("nd,nd->n", queries, queries)[:, None]
+            found -= np.einsum("nd,nd->n", entities, entities)
+        return found
+
+    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n,) scores."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: Matrix = 2 * np.einsum("nd,nd->n", queries, entities)
+            found -= np.einsum("nd,nd->n", queries, queries)
+            found -= np.einsum("nd,nd->n", entities, entities)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class MinusNorm:
+    """Minus the p-norm of the difference.
+
+    Examples
+    --------
+    >>> MinusNorm(1.0).block(np.array([[0.0, 1.0]]), np.array([[3.0, 4.0]]))
+    array([[-6.]])
+    """
+
+    p: float
+
+    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n, m) scores."""
+        if self.p != 1:
+            from scipy.spatial.distance import cdist
+
+            distances: Matrix = cdist(queries, entities, "minkowski", p=self.p)
+            return -distances
+        columns = np.ascontiguousarray(entities.T)  # by dimension, which is faster than cdist
+
+        def difference(points: Matrix, dimension: int, out: Matrix, _: Matrix) -> None:
+            np.subtract(points[:, dimension, None], columns[dimension], out=out)
+            np.abs(out, out=out)
+
+        return _minus_sum(queries, len(entities), len(columns), difference)
+
+    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n,) scores."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            distances: Matrix = np.linalg.norm(queries - entities, ord=self.p, axis=1)
+        return -distances
+
+
+@dataclass(frozen=True, slots=True)
+class MinusModuli:
+    """Minus the sum of the moduli of the difference of complex vectors, real parts in the first half.
+
+    Examples
+    --------
+    >>> MinusModuli().block(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]))
+    array([[-5.]])
+    """
+
+    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n, m) scores."""
+        real, imaginary = (np.ascontiguousarray(part.T) for part in np.split(entities, 2, axis=1))
+        half = len(real)
+
+        def modulus(points: Matrix, dimension: int, out: Matrix, spare: Matrix) -> None:
+            np.subtract(points[:, dimension, None], real[dimension], out=out)
+            np.subtract(points[:, half + dimension, None], imaginary[dimension], out=spare)
+            np.multiply(out, out, out=out)
+            np.multiply(spare, spare, out=spare)
+            np.add(out, spare, out=out)
+            np.sqrt(out, out=out)
+
+        return _minus_sum(queries, len(entities), half, modulus)
+
+    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n,) scores."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            real, imaginary = np.split(queries - entities, 2, axis=1)
+            found: Matrix = -np.sqrt(real * real + imaginary * imaginary).sum(axis=1)
+        return found
+
+
+#: name -> comparison, by which files name it
+COMPARISONS: dict[str, type[Product | MinusSquares | MinusNorm | MinusModuli]] = {
+    "product": Product,
+    "minus-squares": MinusSquares,
+    "minus-norm": MinusNorm,
+    "minus-moduli": MinusModuli,
+}
+
+
+def _minus_sum(points: Matrix, n: int, dimensions: int, term: Callable[[Matrix, int, Matrix, Matrix], None]) -> Matrix:
+    """(points, n) minus the sum over dimensions of what ``term`` writes, a few points at a time that fit the cache."""
+    found = np.zeros((len(points), n))
+    step = max(1, _CACHED // max(n, 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for first in range(0, len(points), step):
+            sums = found[first : first + step]
+            out, spare = np.empty_like(sums), np.empty_like(sums)
+            for dimension in range(dimensions):
+                term(points[first : first + step], dimension, out, spare)
+                np.subtract(sums, out, out=sums)
+    return found

@@ -1,0 +1,552 @@
+"""Ranked lists and ranks of triples, as other programs write them -> answer ranks and a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import Collection
+from kgtrec.data.identity import entity_names, question_text
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import SIDES, only_side
+from kgtrec.data.run import Run
+from kgtrec.data.triples import SPLITS
+from kgtrec.errors import CollectionError, KgtrecError, counted, warn
+from kgtrec.kernels.integer_keys import is_among_sorted
+from kgtrec.ranking.rank import Plan, Ranked, checked_depth, checked_splits, n_others, plan_of
+from kgtrec.systems.kinds import RankedLists, TripleRanks
+
+_SHOWN = 3  # examples in a message
+
+
+def rank_lists(
+    collection: Collection,
+    lists: RankedLists,
+    *,
+    sides: Sequence[str] = SIDES,
+    filtered_by: Sequence[str] = SPLITS,
+    depth: int = 1000,
+    judged: Qrels | None = None,
+) -> Ranked:
+    """The answer ranks and the run of ranked lists; an answer that its list lacks gets bounds.
+
+    An answer that is not in its list stands somewhere below the end: ``above`` counts the listed candidates, ``tied``
+    all others, and ``cut`` is True. Where a list ends in a tie of several, the tie may go on below: entities in it, and
+    those that the list lacks, stand anywhere from its beginning.
+
+    The lists of one question are merged: each answer has its place in the list that was made for it, and the run has
+    the candidates of the longest list.
+
+    Parameters
+    ----------
+    collection : Collection
+    lists : RankedLists
+    sides : sequence of {"head", "tail"}
+        Which questions are asked.
+    filtered_by : sequence of {"train", "valid", "test"}
+        Splits whose known triples are removed from the lists, if they are there, and from the candidates.
+    depth : int
+        Length of the lists in the run; 0 for no run.
+    judged : Qrels, optional
+        Further judged pairs, as for :func:`kgtrec.rank_scores`.
+
+    Returns
+    -------
+    Ranked
+        The scores of the run are minus the number of candidates that stand as high or higher.
+
+    Raises
+    ------
+    CollectionError
+        If no list is for a question of the collection, or none is for a side that is asked; if the lists leave out
+        known answers that ``filtered_by`` keeps; or if two lists for one answer, or for all answers of one question,
+        disagree about the place of an answer.
+
+    Warns
+    -----
+    KgtrecWarning
+        How many questions have no list, how many lists and listed entities the collection lacks, how many questions
+        have lists that contradict each other, and that no list has any of the known answers of a split that is not
+        filtered by.
+
+    Examples
+    --------
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.collection.questions import build_questions
+    >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
+    >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
+    >>> from kgtrec.data.vocabulary import Vocabulary
+    >>> whole = lambda *values: np.array(values, np.int32)
+    >>> lists = RankedLists(
+    ...     "rules", Vocabulary.of(["ann", "jam", "bob"]), Vocabulary.of(["likes"]), is_head=whole(1, 0) == 1,
+    ...     anchor=whole(1, 0), relation=whole(0, 0), answer=whole(0, 1), start=np.array([0, 1, 2]),
+    ...     entity=whole(0, 2), level=np.array([0, 0]))
+    >>> ranks = rank_lists(collection, lists).answer_ranks
+    >>> ranks.above.tolist(), ranks.tied.tolist(), ranks.cut.tolist()
+    ([0, 1], [0, 1], [False, True])
+    """
+    filtered_by, depth = checked_splits(filtered_by), checked_depth(depth)
+    rows = collection.questions.rows_of(sides)
+    require_sides(collection, lists.name, lists.is_head, rows)
+    _require_filter(lists, filtered_by)
+    plan = plan_of(collection, filtered_by, judged).of_questions(rows, len(collection.entities))
+    found = _matched(collection, lists, rows)
+    _warn_of_filtered(collection, lists.name, found, filtered_by)
+    counts = _counts(found, plan, len(collection.entities), len(lists.start) - 1)
+    _warn_of_contradictions(collection, lists.name, found, counts)
+    ranks = _placed(collection, lists.name, found, counts, plan, filtered_by)
+    return Ranked(ranks, _run(collection, lists.name, found, counts, filtered_by, depth) if depth else None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Entries:
+    """The listed entities that the collection has, in lists of its questions; sorted by (list, level)."""
+
+    list: NDArray[np.int64]  # (n,) which list
+    key: NDArray[np.int64]  # (n,) question * n_entities + entity
+    level: NDArray[np.int64]  # (n,)
+    question: NDArray[np.int64]  # (lists,) row of the collection; -1: none of those that are asked
+    answer: NDArray[np.int64]  # (lists,) entity that the list was made for; -1: for all answers
+    is_open: NDArray[np.bool_]  # (n,) in a tie of several at the end of its list, which may go on below
+    priority: NDArray[np.int8]  # (n,) the lowest of a pair's entries counts: in its own list, in one for all, else
+
+    def made_for(self, width: int) -> NDArray[np.int64]:
+        """(lists,) the key of the pair that each list was made for; -1: for all answers."""
+        return np.where(self.answer >= 0, self.question * width + self.answer, -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ListCounts:
+    """Where each entry stands among the candidates that are no answers, and how many of them a list has."""
+
+    is_candidate: NDArray[np.bool_]  # (n,) neither an answer nor filtered
+    is_answer: NDArray[np.bool_]  # (n,)
+    above: NDArray[np.int64]  # (n,) candidates of a better level in its list
+    tied: NDArray[np.int64]  # (n,) other candidates of its level
+    score: NDArray[np.float64]  # (n,) in the order of the list
+    length: NDArray[np.int64]  # (lists,) candidates in it
+    reach: NDArray[np.int64]  # (lists,) those of them that are above all that it lacks
+    longest: NDArray[np.int64]  # (lists,) the list of the same question with the most candidates
+
+
+def require_sides(collection: Collection, name: str, is_head: NDArray[np.bool_], rows: NDArray[np.intp]) -> None:
+    """Refuse predictions of one side, if questions of the other side are asked too.
+
+    Raises
+    ------
+    CollectionError
+        With the side that they are of; ``rows`` are the questions that are asked.
+    """
+    for side, has, asked in zip(
+        SIDES,
+        (is_head.any(), (~is_head).any()),
+        (collection.questions.is_head[rows].any(), (~collection.questions.is_head[rows]).any()),
+        strict=True,
+    ):
+        if asked and not has and len(is_head):
+            other = SIDES[1 - SIDES.index(side)]
+            raise CollectionError(
+                f"{name}: expected predictions of {side}s, found those of {other}s only; {only_side(other)}"
+            )
+
+
+def _require_filter(lists: RankedLists, filtered_by: Sequence[str]) -> None:
+    """Refuse lists that leave out known answers of a split whose known answers are candidates here."""
+    if lists.filtered_by is not None and (lost := [split for split in lists.filtered_by if split not in filtered_by]):
+        raise CollectionError(
+            f"{lists.name}: expected lists with the known answers of {' and '.join(lost)}, found lists filtered "
+            f"by {', '.join(lists.filtered_by)}; their places are unknown. See --filter"
+        )
+
+
+def _warn_of_filtered(collection: Collection, name: str, found: _Entries, filtered_by: Sequence[str]) -> None:
+    """Warn if known answers are candidates and no list has any, which suggests that the program filtered them."""
+    known = collection.known
+    for code, split in enumerate(SPLITS):
+        if split in filtered_by:
+            continue
+        own = known.split == code
+        key = known.question[own].astype(np.int64) * len(collection.entities) + known.entity[own]
+        key = np.unique(key[np.isin(known.question[own], found.question)])
+        if len(key) and not is_among_sorted(found.key, key).any():
+            warn(
+                f"{name}: none of the {len(key):,} known answers of {split} is in any list, as if its program had "
+                f"filtered them, which --filter keeps; if so, ranks are too good"
+            )
+
+
+def _matched(collection: Collection, lists: RankedLists, rows: NDArray[np.intp]) -> _Entries:
+    """The lists in the collection's terms."""
+    names, questions = entity_names(collection), collection.questions
+    entity = names.encode(lists.entities.labels).astype(np.int64)
+    relation = collection.relations.encode(lists.relations.labels)
+    anchor = entity[lists.anchor].astype(np.int32)
+    asked = relation[lists.relation]
+    question = questions.rows(lists.is_head, asked, anchor).astype(np.int64)
+    answer = np.where(lists.answer >= 0, entity[lists.answer], -1)
+    question[(anchor < 0) | (asked < 0) | ((lists.answer >= 0) & (answer < 0))] = -1
+    if len(question) and not (question >= 0).any():
+        own = names[questions.anchor[0]], questions.relations[questions.relation[0]]
+        raise CollectionError(
+            f"{lists.name}: expected lists for the questions of the collection, found none among "
+            f"{counted(len(question), 'list')}, the first being for {_asked(lists, 0)}; the collection has, for "
+            f"example, {question_text(bool(questions.is_head[0]), *own)}; are its labels those of the collection?"
+        )
+    others = np.flatnonzero(question < 0)
+    if len(others):
+        warn(
+            f"{lists.name}: left out {counted(len(others), 'list')} for questions and answers that the collection "
+            f"lacks, such as {_asked(lists, others[0])}"
+        )
+    is_asked = np.zeros(len(questions), np.bool_)
+    is_asked[rows] = True
+    question[(question >= 0) & ~is_asked[question]] = -1
+    of_list = np.repeat(np.arange(len(question)), np.diff(lists.start))
+    code = entity[lists.entity]
+    unknown = np.unique(lists.entity[(code < 0) & (question[of_list] >= 0)])
+    if len(unknown):
+        some = ", ".join(lists.entities.decode(unknown[:_SHOWN]).to_pylist())
+        warn(
+            f"{lists.name}: left out listed entities that the collection lacks, which are no candidates: "
+            f"{len(unknown):,}, such as {some}"
+        )
+    kept = (code >= 0) & (question[of_list] >= 0)
+    without = len(rows) - len(np.unique(question[question >= 0]))
+    if without:
+        warn(
+            f"{lists.name}: no list for {without:,} of {len(rows):,} questions; their answers can have any rank, "
+            "and every measure gets bounds"
+        )
+    of_list, code = of_list[kept], code[kept]
+    key = question[of_list] * len(names) + code
+    made_for = answer[of_list]
+    is_open = _is_open(lists)[kept]
+    priority = np.where(made_for == code, 0, np.where(made_for < 0, 1, 2)) + 3 * is_open
+    return _Entries(of_list, key, lists.level[kept], question, answer, is_open, priority.astype(np.int8))
+
+
+def _asked(lists: RankedLists, row: int) -> str:
+    anchor, relation = lists.entities[lists.anchor[row]], lists.relations[lists.relation[row]]
+    return question_text(bool(lists.is_head[row]), anchor, relation)
+
+
+def _is_open(lists: RankedLists) -> NDArray[np.bool_]:
+    """(n,) which entities are in a tie of several at the end of their list."""
+    last = lists.start[1:] - 1
+    several = np.diff(lists.start) > 1
+    several[several] = lists.level[last[several]] == lists.level[last[several] - 1]
+    length = np.diff(lists.start)
+    end = np.repeat(lists.level[np.maximum(last, 0)] if len(lists.level) else last, length)
+    found: NDArray[np.bool_] = np.repeat(several, length) & (lists.level == end)
+    return found
+
+
+def _counts(found: _Entries, plan: Plan, width: int, n_lists: int) -> _ListCounts:
+    is_answer = is_among_sorted(found.key, plan.placed[plan.is_answer])
+    is_candidate = ~is_among_sorted(found.key, plan.aside)
+    n = len(found.key)
+    new_list = np.r_[True, found.list[1:] != found.list[:-1]][:n]
+    new_level = new_list | np.r_[True, found.level[1:] != found.level[:-1]][:n]
+    before: NDArray[np.int64] = np.cumsum(is_candidate) - is_candidate  # candidates before each entry
+    level = np.cumsum(new_level) - 1  # a number for each level of each list
+    at_level: NDArray[np.int64] = before[new_level][level]
+    at_list: NDArray[np.int64] = before[new_list][np.cumsum(new_list) - 1]
+    above: NDArray[np.int64] = at_level - at_list
+    in_level = np.bincount(level, is_candidate, minlength=1).astype(np.int64)[level] if n else above
+    length = np.bincount(found.list, is_candidate, minlength=n_lists).astype(np.int64)
+    return _ListCounts(
+        is_candidate,
+        is_answer,
+        above,
+        in_level - is_candidate,
+        _scores(above, in_level, found.list, new_level, is_answer),
+        length,
+        length - np.bincount(found.list, is_candidate & found.is_open, minlength=n_lists).astype(np.int64),
+        _longest(found.question, length),
+    )
+
+
+def _scores(
+    above: NDArray[np.int64],
+    in_level: NDArray[np.int64],
+    of_list: NDArray[np.int64],
+    new_level: NDArray[np.bool_],
+    is_answer: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Whole numbers for the levels that hold candidates; those between two of them share the room.
+
+    Levels that hold answers share it evenly, and other ones what is between these: what is filtered does not set apart
+    answers that stand between the same two candidates, each in its own list.
+    """
+    score = -(above + 1).astype(np.float64)
+    between = np.flatnonzero(in_level == 0)
+    if len(between) == 0:
+        return score
+    first = between[new_level[between]]  # of each level
+    level = np.cumsum(new_level[between]) - 1
+    new = np.r_[True, (above[first][1:] != above[first][:-1]) | (of_list[first][1:] != of_list[first][:-1])]
+    room = np.cumsum(new) - 1
+    holds = np.bincount(level, is_answer[between]) > 0
+    before: NDArray[np.int64] = np.cumsum(holds) - holds
+    before -= before[new][room]
+    rooms = np.bincount(room, holds)[room] + 1
+    starts = np.flatnonzero(new | holds | np.r_[True, holds[:-1]])  # of what is between two levels that hold answers
+    several = np.diff(np.r_[starts, len(first)])
+    number = np.arange(len(first)) - np.repeat(starts, several) + 1
+    share = np.where(holds, before + 1, before + number / (np.repeat(several, several) + 1)) / rooms
+    score[between] = -(above[between] + share[level])
+    return score
+
+
+def _longest(question: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.int64]:
+    order = np.lexsort((np.arange(len(question)), -length, question))
+    is_first = np.r_[True, question[order][1:] != question[order][:-1]][: len(order)]
+    longest = np.empty(len(question), np.int64)
+    longest[order] = order[is_first][np.cumsum(is_first) - 1]
+    return longest
+
+
+def _placed(
+    collection: Collection, name: str, found: _Entries, counts: _ListCounts, plan: Plan, filtered_by: tuple[str, ...]
+) -> AnswerRanks:
+    """The row of each placed pair: from the list that was made for it, else from one that holds it, else below."""
+    width = len(collection.entities)
+    question, entity = np.divmod(plan.placed, width)
+    n_other = n_others(plan, len(collection.questions), width)
+    entries = np.flatnonzero(is_among_sorted(found.key, plan.placed))
+    _require_one_place(collection, name, found, counts, entries)
+    # of several lists that end in a tie with an entity, the one with the most of the tie
+    entries = entries[np.lexsort((-counts.tied[entries], found.priority[entries], found.key[entries]))]
+    place = np.searchsorted(found.key[entries], plan.placed)
+    is_listed = np.zeros(len(plan.placed), np.bool_)
+    inside = place < len(entries)
+    is_listed[inside] = found.key[entries][place[inside]] == plan.placed[inside]
+    entry = entries[place[is_listed]]
+
+    above, tied = np.zeros(len(plan.placed), np.int64), n_other.copy()
+    score = np.full(len(plan.placed), -float(width) - 1)
+    above[is_listed], tied[is_listed], score[is_listed] = counts.above[entry], counts.tied[entry], counts.score[entry]
+    # an entity is below the end of each list that could have it: of those that were made for it or for all answers, and
+    # for an entity that no list leaves out, of any list of the question
+    made_for = found.made_for(width)
+    own = np.flatnonzero(made_for >= 0)
+    general = np.flatnonzero((found.answer < 0) & (found.question >= 0))
+    of_question = np.flatnonzero(found.question >= 0)
+    is_candidate = ~is_among_sorted(plan.placed, plan.aside)
+    is_filtered = is_among_sorted(plan.placed, plan.filtered)
+    for lists, keys, wanted, counts_for in (
+        (own, made_for[own], plan.placed, plan.is_answer),
+        (general, found.question[general], question, ~is_filtered),
+        (of_question, found.question[of_question], question, is_candidate),
+    ):
+        order = np.lexsort((counts.reach[lists], keys))  # of a key's lists the last one reaches farthest
+        at = np.searchsorted(keys[order], wanted, side="right") - 1
+        has = ~is_listed & counts_for & (at >= 0)
+        has[has] = keys[order[at[has]]] == wanted[has]
+        above[has] = np.maximum(above[has], counts.reach[lists[order[at[has]]]])
+    # an entity that is listed elsewhere may itself be among the candidates of a list
+    above[~is_listed] = np.minimum(above[~is_listed], n_other[~is_listed])
+    is_bounded = ~is_listed
+    is_bounded[is_listed] = found.is_open[entry]
+    tied[is_bounded] = (n_other - above)[is_bounded]
+    # whatever the list lacks may tie with the entities at its end, and is no further down than they are
+    score[is_bounded & is_listed] = -(above + 1.0)[is_bounded & is_listed]
+    # an entity that alone is missing is the last one, and a tie to which nothing can be added is known
+    several = np.bincount(question[is_bounded], minlength=1) > 1
+    cut = ~is_listed & ((tied > 0) | several[question * ~is_listed])
+    cut[is_listed] = tied[is_listed] > counts.tied[entry]
+    return AnswerRanks.of(
+        name,
+        collection,
+        filtered_by,
+        question=question,
+        entity=entity,
+        answer=plan.is_answer,
+        above=above,
+        tied=tied,
+        n_other=n_other,
+        score=score,
+        cut=cut,
+    )
+
+
+def _require_one_place(
+    collection: Collection, name: str, found: _Entries, counts: _ListCounts, entries: NDArray[np.intp]
+) -> None:
+    """Refuse two lists for the same answer, or for all of a question, where they have an entity at different places."""
+    made_for = found.answer[found.list[entries]]
+    entity = found.key[entries] % len(collection.entities)
+    entries = entries[(made_for < 0) | (made_for == entity)]
+    is_general = found.answer[found.list[entries]] < 0
+    entries = entries[np.lexsort((is_general, found.key[entries]))]
+    one, other = entries[:-1], entries[1:]
+    same = (found.key[one] == found.key[other]) & (
+        (found.answer[found.list[one]] < 0) == (found.answer[found.list[other]] < 0)
+    )
+    differ = counts.above[one] != counts.above[other]
+    differ |= ~found.is_open[one] & ~found.is_open[other] & (counts.tied[one] != counts.tied[other])
+    if len(again := np.flatnonzero(same & differ)):
+        raise CollectionError(
+            f"{name}: expected one place for the {_pair(collection, found.key[one[again[0]]])}, found two different "
+            "ones in lists of the same kind; keep one list for each answer, or one for each question"
+        )
+
+
+def _run(
+    collection: Collection, name: str, found: _Entries, counts: _ListCounts, filtered_by: tuple[str, ...], depth: int
+) -> Run:
+    width = len(collection.entities)
+    is_longest = counts.longest[found.list] == found.list
+    # candidates of the longest list; of each answer the place in the list that was made for it
+    kept = np.flatnonzero((counts.is_candidate & is_longest) | counts.is_answer)
+    kept = kept[np.lexsort((found.priority[kept], found.key[kept]))]
+    kept = kept[np.r_[True, found.key[kept][1:] != found.key[kept][:-1]][: len(kept)]]
+    question, entity = np.divmod(found.key[kept], width)
+    run = Run.of(
+        name,
+        question.astype(np.int32),
+        entity.astype(np.int32),
+        counts.score[kept],
+        collection.questions.ids,
+        collection.entities,
+        collection=collection.fingerprint,
+        filtered_by=filtered_by,
+    )
+    return run.cut(depth)
+
+
+def _warn_of_contradictions(collection: Collection, name: str, found: _Entries, counts: _ListCounts) -> None:
+    """Warn of questions whose lists have candidates that are no answers in different orders."""
+    is_longest = counts.longest == np.arange(len(counts.longest))
+    of_longest = is_longest[found.list]
+    if of_longest.all():
+        return  # one list for each question
+    lead, others = np.flatnonzero(counts.is_candidate & of_longest), np.flatnonzero(counts.is_candidate & ~of_longest)
+    lead = lead[np.argsort(found.key[lead])]
+    place = np.minimum(np.searchsorted(found.key[lead], found.key[others]), max(len(lead) - 1, 0))
+    if len(lead) == 0:
+        return
+    is_there = found.key[lead[place]] == found.key[others]
+    # the longest list may be cut within a tie, and then holds some of its candidates
+    last = np.zeros(len(is_longest), np.int64)
+    np.maximum.at(last, found.list[lead], counts.above[lead])
+    expected = np.where(is_there, counts.above[lead[place]], last[counts.longest[found.list[others]]])
+    wrong = np.unique(found.question[found.list[others[expected != counts.above[others]]]])
+    if len(wrong):
+        some = ", ".join(collection.questions.ids[code] for code in wrong[:_SHOWN])
+        warn(
+            f"{name}: the lists of {counted(len(wrong), 'question')} order candidates differently ({some}), as if ties "
+            "were broken at random; each answer has its place in its own list, and the run follows the longest"
+        )
+
+
+def rank_triples(
+    collection: Collection, ranks: TripleRanks, *, sides: Sequence[str] = SIDES, filtered_by: Sequence[str] = SPLITS
+) -> Ranked:
+    """The answer ranks that another program counted for each test triple.
+
+    Parameters
+    ----------
+    collection : Collection
+    ranks : TripleRanks
+    sides : sequence of {"head", "tail"}
+        Which questions are asked.
+    filtered_by : sequence of {"train", "valid", "test"}
+        What the other program removed from the candidates; if the file has numbers of candidates, they are checked.
+
+    Returns
+    -------
+    Ranked
+        Without a run.
+
+    Raises
+    ------
+    CollectionError
+        If an answer of the collection has no rank, two different ones, or one that cannot be: below more candidates
+        than there are, or among another number of them.
+
+    Warns
+    -----
+    KgtrecWarning
+        How many ranks are of triples that the collection lacks.
+    """
+    filtered_by = checked_splits(filtered_by)
+    rows, width = collection.questions.rows_of(sides), len(collection.entities)
+    require_sides(collection, ranks.name, ranks.is_head, rows)
+    if "test" not in filtered_by:
+        raise KgtrecError(
+            f"{ranks.name}: expected ranks from which other answers are removed, found --filter without test"
+        )
+    plan = plan_of(collection, filtered_by, None).of_questions(rows, width)
+    # the file has ranks of answers only
+    plan = replace(plan, placed=plan.placed[plan.is_answer], is_answer=plan.is_answer[plan.is_answer])
+    names, questions = entity_names(collection), collection.questions
+    code = names.encode(ranks.entities.labels).astype(np.int64)
+    relation = collection.relations.encode(ranks.relations.labels)[ranks.relation]
+    head, tail = code[ranks.head], code[ranks.tail]
+    anchor, answer = np.where(ranks.is_head, tail, head), np.where(ranks.is_head, head, tail)
+    question = questions.rows(ranks.is_head, relation, anchor.astype(np.int32)).astype(np.int64)
+    known = (relation >= 0) & (anchor >= 0) & (answer >= 0) & (question >= 0)
+    if (lost := int(np.count_nonzero(~known))) and known.any():
+        warn(f"{ranks.name}: left out {counted(lost, 'rank')} of triples that the collection lacks")
+    key = np.where(known, question * width + answer, -1)
+    order = np.argsort(key, kind="stable")
+    order = order[key[order] >= 0]
+    key, above, tied = key[order], ranks.above[order], ranks.tied[order]
+    again = np.flatnonzero((key[1:] == key[:-1]) & ((above[1:] != above[:-1]) | (tied[1:] != tied[:-1])))
+    if len(again):
+        raise CollectionError(
+            f"{ranks.name}: expected one rank for {_pair(collection, key[again[0]])}, found two different ones"
+        )
+    lacking = plan.placed[~is_among_sorted(plan.placed, key)]
+    if len(lacking):
+        raise CollectionError(
+            f"{ranks.name}: expected a rank for each of {len(plan.placed):,} answers, found none for {len(lacking):,}, "
+            f"such as {_pair(collection, lacking[0])}; it has {counted(len(known) - len(order), 'rank')} of triples "
+            "that the collection lacks. PyKEEN leaves out test triples with entities that train lacks: build the "
+            "collection with kgtrec questions --like pykeen"
+        )
+    place = np.searchsorted(key, plan.placed)
+    above, tied, n_other = above[place], tied[place], n_others(plan, len(questions), width)
+    said = None if ranks.candidates is None else ranks.candidates[order][place]
+    if said is not None and (wrong := np.flatnonzero(said != n_other + 1)).size:
+        first = wrong[0]
+        raise CollectionError(
+            f"{ranks.name}: expected {_pair(collection, plan.placed[first])} to be ranked among {n_other[first] + 1:,} "
+            f"candidates (filtered by {', '.join(filtered_by)}), found {said[first]:,}, and so for {len(wrong):,} of "
+            f"{len(said):,} answers; was it filtered by other splits? See --filter"
+        )
+    if (wrong := np.flatnonzero((above < 0) | (tied < 0) | (above + tied > n_other))).size:
+        first = wrong[0]
+        raise CollectionError(
+            f"{ranks.name}: expected a rank from 1 to {n_other[first] + 1:,} for "
+            f"{_pair(collection, plan.placed[first])}, found {above[first] + 1:,} to "
+            f"{above[first] + tied[first] + 1:,}; was it filtered by other splits? See --filter"
+        )
+    question, entity = np.divmod(plan.placed, width)
+    # answers of one question in the order of what stands above them, and then of what ties with them
+    found = AnswerRanks.of(
+        ranks.name,
+        collection,
+        filtered_by,
+        question=question,
+        entity=entity,
+        answer=plan.is_answer,
+        above=above,
+        tied=tied,
+        n_other=n_other,
+        score=-(above * (width + 1) + tied).astype(np.float64),
+    )
+    return Ranked(found, None)
+
+
+def _pair(collection: Collection, key: int) -> str:
+    question, entity = divmod(int(key), len(collection.entities))
+    own, names = collection.questions, entity_names(collection)
+    anchor, relation, answer = names[own.anchor[question]], own.relations[own.relation[question]], names[entity]
+    head, tail = (answer, anchor) if own.is_head[question] else (anchor, answer)
+    return f"{SIDES[0] if own.is_head[question] else SIDES[1]} of ({head}, {relation}, {tail})"

@@ -1,0 +1,300 @@
+"""A ranking as a folder of units, which any process that sees the folder can do, in any order.
+
+The folder holds what all units share (``plan.json``, the model's vectors, the order of equal scores), for each block of
+questions its queries and what is counted for them (``blocks/``), and for each unit that is done its counts and lists
+(``done/``). A unit is a block and a shard of the entities. A result takes its name when it is whole on the disk, so
+that what has a name is done; doing it again gives the same numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kgtrec.data.collection import Collection
+from kgtrec.errors import CollectionError, FormatError, KgtrecError, counted
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.json_text import read_json
+from kgtrec.formats.numpy_files import archived_arrays, mapped_array
+from kgtrec.formats.output.outputs import writing_folder
+from kgtrec.kernels.ranking.comparisons import COMPARISONS
+from kgtrec.kernels.ranking.panels import Vectors
+from kgtrec.kernels.ranking.top_k import TopK
+from kgtrec.ranking.rank import Ranked
+from kgtrec.ranking.tiles import (
+    Block,
+    Candidates,
+    Counted,
+    Grid,
+    NanTileError,
+    Tiling,
+    count_tile,
+    differ,
+    merged,
+    nan_error,
+    own_scores,
+    ranked,
+)
+
+FORMAT = "rank plan"
+PLAN, BLOCKS, DONE = "plan.json", "blocks", "done"
+BY = "kgtrec rank --plan"
+_SHOWN = 5  # units in a message
+_PAIRS = ("placed_row", "placed_entity", "is_answer", "aside_row", "aside_entity", "out_row", "out_entity")
+_COUNTS = ("above", "tied", "used", "found")
+_LISTS = ("lengths", "entity", "score")
+
+
+def write_plan(folder: PathLike, grid: Grid, collection: PathLike = "") -> None:
+    """Write the units of a ranking.
+
+    A model's vectors in a ``.npy`` file that is mapped stay where they are; others are written into the folder.
+
+    Parameters
+    ----------
+    folder : path
+        Absent or empty.
+    grid : Grid
+    collection : path
+        Where the collection is, for who joins the results.
+
+    Raises
+    ------
+    FormatError
+        If there is something else in the folder, or it cannot be written.
+    """
+    candidates, vectors = grid.candidates, grid.candidates.vectors
+    with writing_folder(folder, by=BY, force=False) as new:
+        (new / BLOCKS).mkdir()
+        places = {}
+        for name, array in (("E", vectors.E), ("b", vectors.b)):
+            if array is None:
+                continue
+            if isinstance(array, np.memmap) and _is_whole_file(array):
+                places[name] = str(Path(str(array.filename)).resolve())
+            else:
+                places[name] = f"{name}.npy"
+                np.save(new / places[name], array)
+        np.save(new / "entity.npy", candidates.entity)
+        np.save(new / "tie_order.npy", candidates.tie_order)
+        for number in range(len(grid)):
+            block = grid.block(number)
+            arrays = {name: getattr(block, name) for name in _PAIRS} | {"rows": block.rows}
+            arrays["is_answer"] = block.is_answer.astype(np.uint8)
+            if block.queries is not None:
+                arrays["queries"] = block.queries
+            np.savez(new / BLOCKS / f"{number}.npz", **arrays)
+        kind, found = next(
+            (name, vectors.comparison) for name, each in COMPARISONS.items() if isinstance(vectors.comparison, each)
+        )
+        about = {
+            "format": FORMAT,
+            "version": 1,
+            "name": grid.name,
+            "collection": grid.collection.fingerprint,
+            "collection_folder": os.fspath(Path(collection).resolve()) if collection else "",
+            "filtered_by": list(grid.filtered_by),
+            "depth": candidates.depth,
+            "vectors": places,
+            "comparison": {"kind": kind} | {name: str(value) for name, value in asdict(found).items()},
+            "tiling": asdict(grid.tiling),
+            "questions": [grid.n_questions(number) for number in range(len(grid))],
+        }
+        (new / PLAN).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    Path(folder, DONE).mkdir()
+
+
+def _is_whole_file(array: np.memmap[Any, Any]) -> bool:
+    """Whether a memory map is all of a .npy file, so that mapping the file gives it again."""
+    path = Path(str(array.filename))
+    if not isinstance(array.base, mmap.mmap) or path.suffix != ".npy":
+        return False  # a part of a map has the map as its base
+    again = mapped_array(path)
+    return again.shape == array.shape and again.dtype == array.dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankPlan:
+    """The units of a ranking, in a folder."""
+
+    folder: Path
+    name: str  # of the system
+    collection: str  # fingerprint
+    collection_folder: str  # where it was; "": unknown
+    filtered_by: tuple[str, ...]
+    candidates: Candidates
+    tiling: Tiling
+    questions: tuple[int, ...]  # how many each block has
+    shards: tuple[tuple[int, int], ...]
+
+    def __len__(self) -> int:
+        """How many units there are."""
+        return len(self.questions) * len(self.shards)
+
+    def block(self, number: int) -> Block:
+        """A block of questions.
+
+        Raises
+        ------
+        FormatError
+            If its file is damaged.
+        """
+        path = self.folder / BLOCKS / f"{number}.npz"
+        arrays = archived_arrays(path, ("rows", *_PAIRS), ("queries",))
+        arrays["is_answer"] = arrays["is_answer"].astype(np.bool_)
+        return Block(arrays["rows"], arrays.get("queries"), *(arrays[name] for name in _PAIRS))
+
+    def path(self, unit: int) -> Path:
+        """The file of a unit's result."""
+        return self.folder / DONE / f"{unit}.npz"
+
+    def left(self) -> list[int]:
+        """The units that are not done."""
+        done = {path.name for path in (self.folder / DONE).glob("*.npz")}
+        return [unit for unit in range(len(self)) if f"{unit}.npz" not in done]
+
+    def told(self, unit: int) -> str:
+        """A unit and its questions, for messages."""
+        block, shard = divmod(unit, len(self.shards))
+        ids = self.block(block).rows
+        first, last = self.shards[shard]
+        entities = "" if len(self.shards) == 1 else f" with entities {first:,} to {last - 1:,}"
+        return f"unit {unit} ({counted(len(ids), 'question')}, rows {ids[0]} to {ids[-1]}{entities})"
+
+
+def read_plan(folder: PathLike) -> RankPlan:
+    """The plan in a folder that :func:`write_plan` wrote.
+
+    Raises
+    ------
+    FormatError
+        If it is none, or damaged.
+    """
+    path = Path(folder, PLAN)
+    if not path.is_file():
+        raise FormatError("expected a plan of kgtrec rank --plan, found none", path=folder)
+    about = read_json(path)
+    try:
+        if about["format"] != FORMAT or about["version"] != 1:
+            raise KeyError("format")
+        comparison = dict(about["comparison"])
+        kind = COMPARISONS[comparison.pop("kind")]
+        vectors, depth = dict(about["vectors"]), int(about["depth"])
+        tiling = Tiling(**about["tiling"])
+        questions = tuple(map(int, about["questions"]))
+        made = kind(**{key: float(value) for key, value in comparison.items()})
+        name, fingerprint, place = (str(about[key]) for key in ("name", "collection", "collection_folder"))
+        filtered_by = tuple(map(str, about["filtered_by"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FormatError(f"expected a plan of kgtrec rank --plan, found another ({error!r})", path=path) from None
+    own = Path(folder)
+    E, b = (mapped_array(own / vectors[name]) if name in vectors else None for name in ("E", "b"))
+    entity, tie_order = (mapped_array(own / f"{name}.npy") for name in ("entity", "tie_order"))
+    if E is None or E.ndim != 2 or (b is not None and b.shape != (len(E),)) or len(entity) < len(E):
+        raise FormatError("expected vectors of as many entities as the plan has, found others", path=folder)
+    candidates = Candidates(Vectors(E, b, made), entity, tie_order, depth)
+    shards = tuple(tiling.shards(len(entity)))
+    return RankPlan(own, name, fingerprint, place, filtered_by, candidates, tiling, questions, shards)
+
+
+@lru_cache(maxsize=4)
+def _plan_of_process(folder: str, _: int) -> RankPlan:
+    return read_plan(folder)
+
+
+def do_unit(folder: str, unit: int) -> None:
+    """Do one unit, unless it is done; what executors are given.
+
+    Raises
+    ------
+    FormatError
+        If the plan is damaged, or has no such unit.
+    NanTileError
+        If a score is NaN.
+    OSError
+        If the result cannot be written; nothing is there under its name then.
+    """
+    plan = _plan_of_process(folder, Path(folder, PLAN).stat().st_mtime_ns)
+    if not 0 <= unit < len(plan):
+        raise FormatError(f"expected a unit from 0 to {len(plan) - 1}, found {unit}", path=folder)
+    path = plan.path(unit)
+    if path.exists():
+        return
+    number, shard = divmod(unit, len(plan.shards))
+    block = plan.block(number)
+    found = count_tile(plan.candidates, block, plan.shards[shard], plan.tiling)
+    arrays = {name: getattr(found, name) for name in _COUNTS}
+    if found.best is not None:
+        lengths = np.bincount(found.best.row, minlength=len(block)).astype(np.int32)
+        arrays |= {"lengths": lengths, "entity": found.best.entity.astype(np.int32), "score": found.best.score}
+    draft = path.with_name(f".{unit}.{secrets.token_hex(8)}")
+    try:
+        with draft.open("wb") as stream:
+            np.savez(stream, **arrays)
+            stream.flush()
+            os.fsync(stream.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def collected(plan: RankPlan, collection: Collection) -> Iterator[Ranked]:
+    """The results of all units, block by block.
+
+    Blocks in which a pair's score alone was not that of its panel are counted again, here.
+
+    Raises
+    ------
+    CollectionError
+        If the collection is not the plan's.
+    KgtrecError
+        If a unit is not done.
+    FormatError
+        If a result is damaged.
+    """
+    if plan.collection != collection.fingerprint:
+        raise CollectionError(
+            f"{plan.folder}: expected the collection {plan.collection} of the plan, found {collection.fingerprint}"
+        )
+    if left := plan.left():
+        some = ", ".join(map(str, left[:_SHOWN])) + (", ..." if len(left) > _SHOWN else "")
+        raise KgtrecError(
+            f"{plan.folder}: expected all {len(plan):,} units done, found {len(left):,} that are not: {some}; "
+            "kgtrec rank --unit N does one, and --collect with --workers does them all"
+        )
+    for number in range(len(plan.questions)):
+        yield collected_block(plan, collection, number)
+
+
+def collected_block(plan: RankPlan, collection: Collection, number: int) -> Ranked:
+    """One of them, whose units are done."""
+    block, candidates = plan.block(number), plan.candidates
+    first = number * len(plan.shards)
+    parts = [_result(plan, unit) for unit in range(first, first + len(plan.shards))]
+    own = own_scores(parts)
+    try:
+        if differ(parts, own):
+            parts = [count_tile(candidates, block, shard, plan.tiling, own) for shard in plan.shards]
+    except NanTileError as error:
+        raise nan_error(collection, candidates, block, error) from None
+    return ranked(collection, plan.name, plan.filtered_by, candidates, block, merged(candidates, block, parts))
+
+
+def _result(plan: RankPlan, unit: int) -> Counted:
+    has_lists = plan.candidates.depth > 0
+    arrays = archived_arrays(plan.path(unit), (*_COUNTS, *_LISTS) if has_lists else _COUNTS, ())
+    best = None
+    if has_lists:
+        row = np.repeat(np.arange(len(arrays["lengths"])), arrays["lengths"])
+        best = TopK(row, arrays["entity"].astype(np.intp), arrays["score"])
+    above, tied, used, found = (arrays[name] for name in _COUNTS)
+    return Counted(above, tied, used, found, best)

@@ -1,0 +1,284 @@
+"""Whatever a system gives -> answer ranks and a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.identity import ordered_labels
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import SIDES
+from kgtrec.data.triples import SPLITS
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError, kind_of
+from kgtrec.ranking.lists import rank_lists, rank_triples, require_sides
+from kgtrec.ranking.rank import (
+    Progress,
+    Ranked,
+    checked_depth,
+    checked_splits,
+    joined,
+    plan_of,
+    ranked_blocks,
+    require_collection,
+)
+from kgtrec.ranking.tiles import Grid, Tiling
+from kgtrec.systems.kinds import (
+    Block,
+    CollectionFactors,
+    CollectionLists,
+    Factors,
+    RankedLists,
+    ScoreBlocks,
+    Scorer,
+    Scoring,
+    SystemOutput,
+    TripleRanks,
+)
+from kgtrec.systems.mapping import Unknown, placed_in, score_blocks
+
+
+def rank_model(
+    collection: Collection,
+    score_tails: Scoring | None,
+    score_heads: Scoring | None,
+    *,
+    entities: Vocabulary | Sequence[str] | Mapping[str, int],
+    relations: Vocabulary | Sequence[str] | Mapping[str, int],
+    name: str = "system",
+    sides: Sequence[str] = SIDES,
+    unknown_entities: Unknown = "error",
+    filtered_by: Sequence[str] = SPLITS,
+    depth: int = 1000,
+    judged: Qrels | None = None,
+    block: int | None = None,
+    progress: Progress | None = None,
+) -> Ranked:
+    """The exact ranks and the run of any trained model: two functions that score all entities in its own numbers.
+
+    Parameters
+    ----------
+    collection : Collection
+    score_tails : callable
+        ``score_tails(heads, relations)``: (n,) int64 arrays of the model's numbers to an (n, model's entities) block of
+        scores, higher is better; a numpy array, or a torch tensor, which is ranked on its device. None: the model
+        cannot.
+    score_heads : callable
+        ``score_heads(tails, relations)``, likewise.
+    entities, relations : Vocabulary, sequence of str, or mapping of str to int
+        The model's labels in the order of its numbers, or each one's number, as PyKEEN's ``entity_to_id``.
+    name : str
+        The system's name, which becomes the run tag.
+    sides : sequence of {"head", "tail"}
+        Which questions are asked.
+    unknown_entities : {"error", "last"}
+        What becomes of entities that the model has not seen, see :func:`kgtrec.systems.mapping.mapped`.
+    filtered_by, depth, judged, progress
+        As for :func:`kgtrec.rank_scores`.
+    block : int, optional
+        Questions that are scored at a time. Default: as many as fit 64 MiB of scores.
+
+    Returns
+    -------
+    Ranked
+
+    Raises
+    ------
+    CollectionError
+        If the model lacks entities or relations of the collection.
+    KgtrecError
+        If a block has the wrong shape, or a score is NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.collection.questions import build_questions
+    >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
+    >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
+    >>> E, R = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.6], [0.2, 0.9]]), np.array([[1.0, 1.0]])
+    >>> ranked = rank_model(
+    ...     collection, lambda heads, relations: E[heads] * R[relations] @ E.T,
+    ...     lambda tails, relations: E[tails] * R[relations] @ E.T,
+    ...     entities=["ann", "bob", "jam", "tea"], relations=["likes"], name="distmult", depth=0)
+    >>> ranked.answer_ranks.above.tolist(), ranked.answer_ranks.n_other.tolist()
+    ([2, 1], [2, 2])
+    """
+    scorer = Scorer(
+        name, ordered_labels(entities, "entities"), ordered_labels(relations, "relations"), score_tails, score_heads
+    )
+    return rank_system(
+        collection,
+        scorer,
+        sides=sides,
+        unknown_entities=unknown_entities,
+        filtered_by=filtered_by,
+        depth=depth,
+        judged=judged,
+        block=block,
+        progress=progress,
+    )
+
+
+def rank_system(collection: Collection, system: SystemOutput, *, depth: int = 1000, **options: Any) -> Ranked:
+    """The answer ranks and the run of whatever :func:`kgtrec.systems.read_system` gives.
+
+    Parameters
+    ----------
+    collection : Collection
+    system : Scorer, Factors, CollectionFactors, ScoreBlocks, RankedLists, CollectionLists or TripleRanks
+    depth : int
+        Length of the lists in the run; 0 for no run. Ranks of triples give no run.
+    **options
+        As for :func:`ranked_parts`.
+
+    Returns
+    -------
+    Ranked
+    """
+    return joined(list(ranked_parts(collection, system, depth=depth, **options)))
+
+
+def require_fit(
+    collection: Collection, system: SystemOutput, *, sides: Sequence[str] = SIDES, unknown_entities: Unknown = "error"
+) -> None:
+    """Refuse a system whose questions or entities are not those of a collection, before anything is ranked.
+
+    Raises
+    ------
+    KgtrecError
+        What ranking it would raise about its labels.
+    """
+    if isinstance(system, ScoreBlocks):
+        system.blocks(collection, None)
+    elif isinstance(system, CollectionFactors):
+        placed_in(system.factors(collection), collection, sides=sides, unknown=unknown_entities)
+    elif isinstance(system, Scorer | Factors):
+        placed_in(system, collection, sides=sides, unknown=unknown_entities)
+    elif isinstance(system, CollectionLists):
+        system.lists(collection)
+    else:
+        require_sides(collection, system.name, system.is_head, collection.questions.rows_of(sides))
+
+
+def grid_of(
+    collection: Collection,
+    system: SystemOutput,
+    *,
+    sides: Sequence[str] = SIDES,
+    unknown_entities: Unknown = "error",
+    filtered_by: Sequence[str] = SPLITS,
+    depth: int = 1000,
+    judged: Qrels | None = None,
+    block: int | None = None,
+    n_shards: int = 1,
+) -> Grid:
+    """A factorised model's ranking, cut into tiles; parameters as for :func:`ranked_parts`.
+
+    Raises
+    ------
+    KgtrecError
+        If the system is none whose scores can be computed in any cut; or what :func:`require_fit` raises.
+    """
+    require_collection(collection)
+    if isinstance(system, CollectionFactors):
+        system = system.factors(collection)
+    if not isinstance(system, Factors):
+        raise KgtrecError(
+            f"{system.name}: expected a factorised model for several workers or shards, such as an .npz archive, "
+            f"found {system.kind}; rank it without --workers, --shards and --plan"
+        )
+    filtered_by = checked_splits(filtered_by)
+    return Grid(
+        collection,
+        system,
+        placed_in(system, collection, sides=sides, unknown=unknown_entities),
+        plan_of(collection, filtered_by, judged),
+        Tiling.of(len(system.E), block, n_shards),
+        filtered_by,
+        checked_depth(depth),
+    )
+
+
+def ranked_parts(
+    collection: Collection,
+    system: SystemOutput,
+    *,
+    sides: Sequence[str] = SIDES,
+    unknown_entities: Unknown = "error",
+    filtered_by: Sequence[str] = SPLITS,
+    depth: int = 1000,
+    judged: Qrels | None = None,
+    block: int | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Ranked]:
+    """:func:`rank_system` part by part, for runs that are written as they come.
+
+    Parameters
+    ----------
+    sides : sequence of {"head", "tail"}
+        Which questions are asked.
+    unknown_entities : {"error", "last"}
+        What becomes of entities that a model has not seen, see :func:`kgtrec.systems.mapping.mapped`.
+    filtered_by, depth, judged, progress
+        As for :func:`kgtrec.rank_scores`.
+    block : int, optional
+        Questions that are scored at a time.
+    """
+    require_collection(collection)
+    if not isinstance(system, SystemOutput):
+        raise KgtrecError(
+            "expected a system, of kgtrec.read_system or of a framework's own function such as pykeen_system, found "
+            f"{kind_of(system)}"
+        )
+    if isinstance(system, CollectionLists):
+        system = system.lists(collection)
+    if isinstance(system, CollectionFactors):
+        system = system.factors(collection)
+    if isinstance(system, RankedLists | TripleRanks):
+        if isinstance(system, RankedLists):
+            found = rank_lists(collection, system, sides=sides, filtered_by=filtered_by, depth=depth, judged=judged)
+        elif judged is not None:
+            raise KgtrecError(f"{system.name}: expected scores to rank judged pairs by, found ranks of triples alone")
+        else:
+            found = rank_triples(collection, system, sides=sides, filtered_by=filtered_by)
+        yield found
+        if progress is not None:
+            progress(len(collection.questions.rows_of(sides)))
+        return
+    blocks: Iterator[Block]
+    if isinstance(system, Factors):
+        grid = grid_of(
+            collection,
+            system,
+            sides=sides,
+            unknown_entities=unknown_entities,
+            filtered_by=filtered_by,
+            depth=depth,
+            judged=judged,
+            block=block,
+        )
+        for number, part in enumerate(grid.in_turn()):
+            yield part
+            if progress is not None:
+                progress(grid.n_questions(number))
+        if len(grid):
+            return
+        blocks = iter(())
+    elif isinstance(system, ScoreBlocks):
+        blocks = system.blocks(collection, block)
+    else:
+        blocks = score_blocks(system, collection, sides=sides, unknown=unknown_entities, block=block)
+    yield from ranked_blocks(
+        collection,
+        blocks,
+        questions=collection,
+        entities=collection,
+        name=system.name,
+        filtered_by=filtered_by,
+        depth=depth,
+        judged=judged,
+        sides=sides,
+        progress=progress,
+    )

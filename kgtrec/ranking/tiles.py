@@ -1,0 +1,413 @@
+"""Ranking a factorised model by tiles: blocks of questions x shards of entities, each counted on its own.
+
+A tile gives counts and lists; counts add up over the shards, and lists merge. The entities of a tile are scored a
+panel at a time (:mod:`kgtrec.kernels.ranking.panels`), and a block of questions is the same in every cut, so that the
+answer ranks and the run are the same for any number of shards and in whatever order tiles are done: those of
+:func:`kgtrec.rank_scores` on the whole matrix of these scores.
+
+An answer's own score is needed before anything can be counted against it, and only one shard has it. Each tile takes
+it from the pair alone (:func:`kgtrec.kernels.ranking.panels.pair_scores`), which differs from the panel's in one of
+some hundred million; the shard that has the entity says what the panel's is, and where they differ the block is counted
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import Collection
+from kgtrec.data.run import Run
+from kgtrec.errors import KgtrecError, whole_number
+from kgtrec.kernels.integer_keys import is_among_sorted
+from kgtrec.kernels.ranking.answer_ranks import NanScoreError, count_against, refuse_nan
+from kgtrec.kernels.ranking.panels import PANEL, Vectors, pair_scores, scores_of, wide
+from kgtrec.kernels.ranking.top_k import RunningTopK, TopK
+from kgtrec.ranking.rank import Plan, Ranked, nan_score, pairs_of
+from kgtrec.systems.kinds import Factors, Scoring
+from kgtrec.systems.mapping import Mapped
+
+_TILE_BYTES = 64 << 20  # scores that are computed at a time
+_LEAST_ROWS = 256  # questions in a block: fewer make the product slow
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """How the work is cut.
+
+    Scores may depend on ``rows`` and ``panel``, since a product of another shape may round in another way, and on
+    nothing else here.
+    """
+
+    rows: int  # questions in a block
+    width: int  # entities that are scored at a time
+    n_shards: int = 1
+    panel: int = PANEL  # entities in a panel
+
+    @classmethod
+    def of(cls, n_entities: int, rows: int | None = None, n_shards: int = 1) -> Tiling:
+        """As many questions in a block as make 64 MiB of scores of all entities, or 256 and fewer entities at a time.
+
+        Examples
+        --------
+        >>> Tiling.of(14_541), Tiling.of(2_500_604)
+        (Tiling(rows=1092, width=15360, n_shards=1, panel=1024), Tiling(rows=256, width=65536, n_shards=1, panel=1024))
+        """
+        panels = max(1, -(-n_entities // PANEL))
+        if rows is None:
+            rows = max(_TILE_BYTES // (4 * panels * PANEL), _LEAST_ROWS)
+        rows = whole_number("block", rows, 1)
+        at_once = max(1, min(_TILE_BYTES // (4 * rows * PANEL), panels))
+        return cls(rows, at_once * PANEL, whole_number("shards", n_shards, 1))
+
+    def shards(self, n_entities: int) -> list[tuple[int, int]]:
+        """Where each shard begins and ends, at the ends of panels; no more than there are panels."""
+        n_panels = -(-n_entities // self.panel)
+        ends = np.linspace(0, n_panels, min(self.n_shards, max(n_panels, 1)) + 1).round().astype(int) * self.panel
+        return [(int(first), int(min(last, n_entities))) for first, last in pairwise(ends)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """What all tiles share: a model's vectors, and which of its entities are ranked.
+
+    Entities go by the model's numbers; those that it does not know follow its own, and score minus infinity.
+    """
+
+    vectors: Vectors
+    entity: NDArray[np.int64]  # (n,) row in the collection's entities; -1: the collection lacks it
+    tie_order: NDArray[np.int32]  # (n,) order among equal scores, the highest first
+    depth: int  # of the lists; 0: none
+
+    def __len__(self) -> int:
+        return len(self.entity)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Some questions of one side, and what is counted for them; entities by the model's numbers.
+
+    Pairs go by the question's place in the block and the entity. Those that are placed are in the order of the
+    collection's entities, the others in that of the model's.
+    """
+
+    rows: NDArray[np.intp]  # (n,) the questions, as rows of the collection
+    queries: NDArray[np.float64] | None  # (n, d); None: the model cannot be asked, and all candidates tie
+    placed_row: NDArray[np.intp]  # (p,) pairs that are counted against
+    placed_entity: NDArray[np.intp]  # (p,)
+    is_answer: NDArray[np.bool_]  # (p,)
+    aside_row: NDArray[np.intp]  # (a,) pairs that are not counted
+    aside_entity: NDArray[np.intp]  # (a,)
+    out_row: NDArray[np.intp]  # (o,) pairs that are no candidates of the lists
+    out_entity: NDArray[np.intp]  # (o,)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """What one tile gives."""
+
+    above: NDArray[np.int64]  # (p,) entities of the shard that score higher
+    tied: NDArray[np.int64]  # (p,) those that score the same, itself included unless it is aside
+    used: NDArray[np.float32]  # (p,) the own score that was counted against
+    found: NDArray[np.float32]  # (p,) the own score in the shard; NaN: another shard has the entity
+    best: TopK | None  # lists of the shard's entities, by the model's numbers
+
+
+class NanTileError(ValueError):
+    """A score is NaN: of the row of a block, and of the entity by the model's number."""
+
+    def __init__(self, row: int, entity: int) -> None:
+        super().__init__(row, entity)
+        self.row, self.entity = row, entity
+
+
+def count_tile(
+    candidates: Candidates,
+    block: Block,
+    shard: tuple[int, int],
+    tiling: Tiling,
+    own: NDArray[np.float32] | None = None,
+    running: RunningTopK | None = None,
+) -> Counted:
+    """Count and list the entities of a shard for a block of questions.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    block : Block
+    shard : pair of int
+        Where it begins, at the beginning of a panel, and ends.
+    tiling : Tiling
+    own : (p,) float32 array, optional
+        Own scores of the block's pairs. Default: as they are when each is scored alone, or as they are in the tile if
+        all entities are scored at once.
+    running : RunningTopK, optional
+        Lists to go on with, which are then not in the result.
+
+    Raises
+    ------
+    NanTileError
+        If the score of a candidate is NaN.
+    """
+    (first, last), width = shard, tiling.width
+    at_once = (first, last) == (0, len(candidates)) and last <= width
+    if own is None and not at_once:
+        own = _own_scores(candidates, block)
+    above, tied = (np.zeros(len(block.placed_row), np.int64) for _ in range(2))
+    found = np.full(len(block.placed_row), np.nan, np.float32)
+    lists = running
+    if lists is None and candidates.depth:
+        lists = RunningTopK(len(block), candidates.depth, candidates.tie_order)
+    buffer = np.empty((len(block), min(width, max(last - first, 1))), np.float32)
+    for start in range(first, last, width):
+        end = min(start + width, last)
+        entity = start + np.flatnonzero(candidates.entity[start:end] >= 0)
+        scores = buffer[:, : end - start]
+        _score(candidates.vectors, block.queries, start, end, scores, tiling.panel)
+        if len(entity) < end - start:
+            scores = scores[:, entity - start]
+        try:
+            refuse_nan(scores)
+        except NanScoreError as error:
+            raise NanTileError(error.row, int(entity[error.entity])) from None
+        column = np.searchsorted(entity, block.placed_entity)
+        inside = np.flatnonzero((block.placed_entity >= start) & (block.placed_entity < end))
+        found[inside] = scores[block.placed_row[inside], column[inside]]
+        aside = _within(block.aside_entity, start, end)
+        counted = count_against(
+            scores,
+            block.placed_row,
+            found if own is None else own,
+            block.aside_row[aside],
+            np.searchsorted(entity, block.aside_entity[aside]),
+        )
+        above += counted[0]
+        tied += counted[1]
+        if lists is not None:
+            out = _within(block.out_entity, start, end)
+            lists.add(scores, entity, block.out_row[out], np.searchsorted(entity, block.out_entity[out]))
+    best = None if lists is None or lists is running else lists.best()
+    return Counted(above, tied, found if own is None else own, found, best)
+
+
+def count_block(candidates: Candidates, block: Block, tiling: Tiling) -> Counted:
+    """:func:`count_tile` for all shards of a block, here, with the own scores that the panels have."""
+    parts, best = _in_one_go(candidates, block, tiling, None)
+    own = own_scores(parts)
+    if differ(parts, own):
+        parts, best = _in_one_go(candidates, block, tiling, own)
+    above, tied = (np.sum([getattr(part, name) for part in parts], axis=0) for name in ("above", "tied"))
+    return Counted(above, tied, own, own, best)
+
+
+def _in_one_go(
+    candidates: Candidates, block: Block, tiling: Tiling, own: NDArray[np.float32] | None
+) -> tuple[list[Counted], TopK | None]:
+    """The counts of all shards of a block, and their lists together."""
+    running = RunningTopK(len(block), candidates.depth, candidates.tie_order) if candidates.depth else None
+    shards = tiling.shards(len(candidates))
+    parts = [count_tile(candidates, block, shard, tiling, own, running) for shard in shards]
+    return parts, None if running is None else running.best()
+
+
+def own_scores(parts: Sequence[Counted]) -> NDArray[np.float32]:
+    """(p,) own scores of a block's pairs, each from the shard that has the entity."""
+    own = np.full_like(parts[0].found, np.nan)
+    for part in parts:
+        np.copyto(own, part.found, where=~np.isnan(part.found))
+    return own
+
+
+def differ(parts: Sequence[Counted], own: NDArray[np.float32]) -> bool:
+    """Whether one of a block's tiles was counted against other own scores."""
+    return any(not np.array_equal(part.used, own) for part in parts)
+
+
+def merged(candidates: Candidates, block: Block, parts: Sequence[Counted]) -> Counted:
+    """All shards of a block as one."""
+    if len(parts) == 1:
+        return parts[0]
+    best = None
+    if candidates.depth:
+        running = RunningTopK(len(block), candidates.depth, candidates.tie_order)
+        running.merge(*(part.best for part in parts if part.best is not None))
+        best = running.best()
+    own = own_scores(parts)
+    above, tied = (np.sum([getattr(part, name) for part in parts], axis=0) for name in ("above", "tied"))
+    return Counted(above, tied, own, own, best)
+
+
+def _within(entity: NDArray[np.intp], first: int, last: int) -> NDArray[np.intp]:
+    return np.flatnonzero((entity >= first) & (entity < last))
+
+
+def _score(
+    vectors: Vectors, queries: NDArray[np.float64] | None, first: int, last: int, out: NDArray[np.float32], panel: int
+) -> None:
+    """Scores of entities from ``first`` up to ``last``; of those that the model does not know minus infinity."""
+    n_known = 0 if queries is None else max(0, min(last, len(vectors)) - first)
+    out[:, n_known:] = -np.inf
+    if queries is not None and n_known:
+        scores_of(vectors, queries, first, first + n_known, out[:, :n_known], panel=panel)
+
+
+def _own_scores(candidates: Candidates, block: Block) -> NDArray[np.float32]:
+    own = np.full(len(block.placed_row), -np.inf, np.float32)
+    if block.queries is not None:
+        known = np.flatnonzero(block.placed_entity < len(candidates.vectors))
+        queries = block.queries[block.placed_row[known]]
+        own[known] = pair_scores(candidates.vectors, queries, block.placed_entity[known])
+    return own
+
+
+def ranked(
+    collection: Collection,
+    name: str,
+    filtered_by: tuple[str, ...],
+    candidates: Candidates,
+    block: Block,
+    found: Counted,
+) -> Ranked:
+    """What the counts of a block say, in the collection's terms."""
+    row, entity = block.placed_row, candidates.entity[block.placed_entity]
+    width = len(candidates)
+    counts_itself = ~is_among_sorted(row * width + block.placed_entity, block.aside_row * width + block.aside_entity)
+    n_aside = np.bincount(block.aside_row, minlength=len(block))[row]
+    ranks = AnswerRanks.of(
+        name,
+        collection,
+        filtered_by,
+        question=block.rows[row],
+        entity=entity,
+        answer=block.is_answer,
+        above=found.above,
+        tied=found.tied - counts_itself,
+        n_other=len(collection.entities) - n_aside - counts_itself,
+        score=found.used,
+    )
+    if found.best is None:
+        return Ranked(ranks, None)
+    run = Run(
+        name,
+        block.rows[found.best.row].astype(np.int32),
+        candidates.entity[found.best.entity].astype(np.int32),
+        found.best.score.astype(np.float64),
+        collection.questions.ids,
+        collection.entities,
+        collection.fingerprint,
+        filtered_by,
+    )
+    return Ranked(ranks, run)
+
+
+def nan_error(collection: Collection, candidates: Candidates, block: Block, error: NanTileError) -> KgtrecError:
+    """What to tell of a score that is NaN."""
+    entity = collection.entities[int(candidates.entity[error.entity])]
+    return nan_score(collection.questions.ids[block.rows[error.row]], entity)
+
+
+class Grid:
+    """The blocks of a collection's questions for a model, and what their counts say.
+
+    Parameters
+    ----------
+    collection : Collection
+    factors : Factors
+    places : Mapped
+        Where the collection's questions and entities are in the model's numbers.
+    plan : Plan
+    tiling : Tiling
+    filtered_by : tuple of str
+    depth : int
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        factors: Factors,
+        places: Mapped,
+        plan: Plan,
+        tiling: Tiling,
+        filtered_by: tuple[str, ...],
+        depth: int,
+    ) -> None:
+        self.name, self.collection, self.tiling, self.filtered_by = factors.name, collection, tiling, filtered_by
+        self._factors, self._places, self._plan = factors, places, plan
+        n_known, unknown = len(factors.E), np.flatnonzero(places.entity < 0)
+        self._number = places.entity.astype(np.intp)  # (entities,) the model's number of each of the collection's
+        self._number[unknown] = n_known + np.arange(len(unknown))
+        entity = np.full(n_known + len(unknown), -1, np.int64)
+        entity[self._number] = np.arange(len(self._number))
+        tie_order = np.full(len(entity), -1, np.int32)
+        tie_order[self._number] = collection.entities.byte_order
+        vectors = Vectors(factors.E, factors.b, factors.comparison)
+        self.candidates = Candidates(vectors, entity, tie_order, min(depth, len(self._number)))
+
+    @cached_property
+    def _blocks(self) -> list[tuple[NDArray[np.intp], Scoring | None]]:
+        """Places in the asked questions of each block, and what makes its queries."""
+        places, factors = self._places, self._factors
+        is_head, found = self.collection.questions.is_head[places.rows], []
+        for own, queries in (
+            (is_head & places.can_ask, factors.head_queries),
+            (~is_head & places.can_ask, factors.tail_queries),
+            (~places.can_ask, None),
+        ):
+            asked = np.flatnonzero(own)
+            step = self.tiling.rows
+            found += [(asked[first : first + step], queries) for first in range(0, len(asked), step)]
+        return found
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def n_questions(self, number: int) -> int:
+        """How many questions a block has."""
+        return len(self._blocks[number][0])
+
+    def block(self, number: int) -> Block:
+        """One of them, with its queries."""
+        own, queries = self._blocks[number]
+        rows, width = self._places.rows[own], len(self.collection.entities)
+
+        def pairs(keys: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+            _, row, entity = pairs_of(keys, rows, width)
+            numbers = self._number[entity]
+            order = np.lexsort((numbers, row))
+            return row[order], numbers[order]
+
+        placed, row, entity = pairs_of(self._plan.placed, rows, width)
+        with np.errstate(over="ignore", invalid="ignore"):
+            made = None if queries is None else wide(queries(self._places.anchor[own], self._places.relation[own]))
+        return Block(
+            rows,
+            made,
+            row,
+            self._number[entity],
+            self._plan.is_answer[placed],
+            *pairs(self._plan.aside),
+            *pairs(self._plan.filtered if self.candidates.depth else self._plan.filtered[:0]),
+        )
+
+    def ranked(self, block: Block, found: Counted) -> Ranked:
+        """What the counts of a block say, in the collection's terms."""
+        return ranked(self.collection, self.name, self.filtered_by, self.candidates, block, found)
+
+    def in_turn(self) -> Iterator[Ranked]:
+        """All blocks, one after the other."""
+        for number in range(len(self)):
+            block = self.block(number)
+            try:
+                found = count_block(self.candidates, block, self.tiling)
+            except NanTileError as error:
+                raise nan_error(self.collection, self.candidates, block, error) from None
+            yield self.ranked(block, found)

@@ -1,0 +1,362 @@
+"""The page as a WSGI application: who may ask for what, and what every answer carries.
+
+``ROUTES`` lists every address with the roles that may ask for it; there are no others. To add pages of a role, add rows
+that name the functions which answer, and the role's first address to ``STARTS``. Such a function is called when the
+person has one of the roles and, for a form, sent it from this page. It finds what the person may know in :func:`look`
+and what all requests share in :func:`house`, and answers with :func:`page`, :func:`back` or :func:`refusal`. The tests
+try every row with every role.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, g, make_response, redirect, render_template, request
+from werkzeug.exceptions import HTTPException
+
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.files import PathLike
+from kgtrec.serve.auth import Gate, Limit, Session, is_own_origin
+from kgtrec.serve.desk import Desk, Look
+from kgtrec.serve.giving import FULL
+from kgtrec.serve.manager_figures import Figures
+from kgtrec.serve.rendering import prepare
+from kgtrec.serve.state import LONGEST_SESSION, State, key_of
+from kgtrec.serve.views import ROLE_PAGES
+
+LARGEST_BODY = 1 << 20  # bytes
+_MOST_PARTS = 2_000  # of a multipart body, which no page here sends
+_BYTES = 20_000  # of a body that count as one more request
+_LONGEST_TOKEN = 100
+_FILES = {
+    "judge.css": "text/css",
+    "manager.css": "text/css",
+    "judge.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+_WHY = {  # what people are told
+    400: "The request could not be understood.",
+    401: "You are not signed in. Open your personal link, or ask for a new one.",
+    403: "This page is not for you, or the form was not sent from it. Go back, load it again and try once more.",
+    404: "There is no such page.",
+    405: "There is no such page.",
+    409: "The tasks of this campaign have changed since the page was loaded. Load it again.",
+    413: "That was too long. Shorten the note and try again.",
+    421: "This server is not called by that name.",
+    429: "Too many requests. Wait a moment and try again.",
+    500: "Something went wrong on the server. Nothing was stored. Try again, and tell who manages the campaign.",
+    503: "The campaign cannot be read at the moment. Nothing was stored. Try again, and tell who manages the campaign.",
+    507: "The disk of the server is full. Nothing was stored. What you typed is still on your page; "
+    "tell who manages the campaign, and try again later.",
+}
+
+PUBLIC: frozenset[str] = frozenset()  # roles of a route that asks for none
+EVERY = frozenset(("annotator", "adjudicator", "expert", "manager"))
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An address, and who may ask for it."""
+
+    rule: str
+    methods: tuple[str, ...]
+    roles: frozenset[str]  # one of them is enough; PUBLIC: nobody has to be signed in
+    answer: str  # the function that answers, as module.function below kgtrec.serve
+    role: str = ""  # the one of ROLE_PAGES whose page it is, which the function is told
+
+
+def _judging(role: str, path: str) -> tuple[Route, ...]:
+    """The addresses of a role in which people judge."""
+    own = frozenset((role,))
+    return (
+        Route(path, ("GET",), own, "judging.next_question", role),
+        Route(f"{path}/<int:number>", ("GET", "POST"), own, "judging.question", role),
+        Route(f"{path}/verdicts", ("GET",), own, "judging.verdicts", role),
+        Route(f"{path}/seen", ("POST",), own, "judging.seen", role),
+    )
+
+
+def _managing(path: str, answer: str, *methods: str) -> Route:
+    """An address of those who manage, below /manage."""
+    return Route(f"/manage{path}", ("GET", *methods), frozenset(("manager",)), answer)
+
+
+ROUTES = (
+    Route("/static/<name>", ("GET",), PUBLIC, "app.static"),
+    Route("/in/<token>", ("GET",), PUBLIC, "app.come_in"),
+    Route("/", ("GET",), EVERY, "app.home"),
+    Route("/out", ("POST",), EVERY, "app.go_out"),
+    Route("/guidelines", ("GET", "POST"), EVERY, "judging.guidelines"),
+    *(route for role, pages in ROLE_PAGES.items() for route in _judging(role, pages.path)),
+    _managing("", "manager.dashboard"),
+    _managing("/people", "manager.people", "POST"),
+    _managing("/templates", "manager.templates"),
+    _managing("/template", "manager.template", "POST"),
+    _managing("/downloads", "manager.downloads"),
+    _managing("/downloads/qrels", "manager.qrels"),
+    _managing("/downloads/campaign", "manager.campaign"),
+    _managing("/downloads/agreement", "manager.agreement"),
+)
+#: role -> where its work begins, and what the link there is called
+STARTS = {role: (pages.path, pages.start) for role, pages in ROLE_PAGES.items()} | {"manager": ("/manage", "Dashboard")}
+
+
+@dataclass(slots=True)
+class House:
+    """What the requests of one application share."""
+
+    desk: Desk
+    state: State
+    gate: Gate
+    url: str  # scheme, host and port, under which people know the server
+    hosts: frozenset[str]  # the names by which it may be called
+    cookie: str
+    requests: Limit  # of each person
+    entries: Limit  # right links, of each person
+    tries: Limit  # wrong links, of each address
+    figures: Figures  # what managers see
+
+    @property
+    def is_https(self) -> bool:
+        return self.url.startswith("https://")
+
+
+def create_app(
+    folder: PathLike,
+    url: str = "http://127.0.0.1:8765",
+    *,
+    aliases: Sequence[str] = (),
+    burst: int = 100,
+    per_second: float = 10.0,
+) -> Flask:
+    """The page of a campaign.
+
+    Parameters
+    ----------
+    folder : path
+        Of the campaign.
+    url : str
+        Under which people reach it, without a path. Requests for other hosts, and forms of other origins, are refused.
+    aliases : sequence of str
+        Other names of the host, with port, such as ``localhost:8765``.
+    burst, per_second : int, float
+        How many requests one person may send at once, and then each second. A large form counts as several.
+
+    Raises
+    ------
+    FormatError
+        If it is not the folder of a campaign, or nobody can judge in it yet.
+    KgtrecError
+        If the address is none.
+    """
+    house = _house(folder, url, aliases, burst, per_second)
+    app = Flask("kgtrec.serve", static_folder=None)
+    app.config.update(MAX_CONTENT_LENGTH=LARGEST_BODY, MAX_FORM_MEMORY_SIZE=LARGEST_BODY, MAX_FORM_PARTS=_MOST_PARTS)
+    app.url_map.merge_slashes = False
+    prepare(app.jinja_env)
+    app.jinja_env.globals.update(ROLE_PAGES=ROLE_PAGES, STARTS=STARTS)
+    app.extensions["kgtrec"] = house
+    for route in ROUTES:
+        app.add_url_rule(
+            route.rule, route.rule, _guarded(route, house), methods=list(route.methods), provide_automatic_options=False
+        )
+
+    @app.before_request
+    def check_host() -> Response | None:
+        g.house, g.session, g.look, g.form_token = house, None, None, ""
+        return None if request.headers.get("Host", "").lower() in house.hosts else refusal(421)
+
+    @app.after_request
+    def add_headers(response: Response) -> Response:
+        for name, value in _HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    @app.errorhandler(Exception)
+    def tell_error(error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            return refusal(error.code or 500)
+        if getattr(error, "errno", None) in FULL or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            return refusal(507)
+        logging.getLogger("kgtrec.serve").error("%s %s", request.method, request.endpoint, exc_info=error)
+        return refusal(503 if isinstance(error, KgtrecError | sqlite3.Error) else 500)
+
+    return app
+
+
+def _house(folder: PathLike, url: str, aliases: Sequence[str], burst: int, per_second: float) -> House:
+    parts = urlsplit(url)
+    rest = parts.path.strip("/"), parts.query, parts.fragment, parts.username
+    if parts.scheme not in ("http", "https") or not parts.hostname or any(rest):
+        raise KgtrecError(f"expected an address such as https://judge.example.org, without a path, found {url!r}")
+    own = f"{parts.scheme}://{parts.netloc.lower()}"
+    desk, state = Desk(folder), State(folder)
+    return House(
+        desk,
+        state,
+        Gate(state, key_of(folder)),
+        own,
+        frozenset((parts.netloc.lower(), *aliases)),
+        "__Host-kgtrec" if parts.scheme == "https" else f"kgtrec-{parts.port or 80}",
+        Limit(burst, per_second),
+        Limit(20, 1 / 6),
+        Limit(10, 1 / 6),
+        Figures(desk, state),
+    )
+
+
+def _guarded(route: Route, house: House) -> Callable[..., Any]:
+    """What answers a route, behind all that has to be right before."""
+    module, function = route.answer.split(".")
+    about = {"role": route.role} if route.role else {}
+
+    def answer(**values: Any) -> Any:
+        if route.roles is PUBLIC:
+            return call(**values)
+        g.session = house.gate.session_of(request.cookies.get(house.cookie))
+        if g.session is not None:
+            g.look = house.desk.look(g.session.person)
+            g.form_token = house.gate.token_of(g.session)
+        return _refused(route, house) or call(**values)
+
+    def call(**values: Any) -> Any:
+        return getattr(import_module(f"kgtrec.serve.{module}"), function)(**about, **values)
+
+    return answer
+
+
+def _refused(route: Route, house: House) -> Response | None:
+    session = cast("Session | None", g.session)
+    if session is None or not look().roles:
+        return _without_cookie(refusal(401))
+    if not house.requests.allows(session.person, 1 + (request.content_length or 0) // _BYTES):
+        return refusal(429)
+    if request.method == "POST":
+        origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
+        known = {house.url, *(f"{urlsplit(house.url).scheme}://{host}" for host in house.hosts)}
+        is_own = origin in known or is_own_origin(origin, site, house.url)
+        if not is_own or not house.gate.is_token_of(session, request.form.get("token", "")):
+            return refusal(403)
+    return None if look().roles & route.roles else refusal(403)
+
+
+def refusal(status: int, message: str = "") -> Response:
+    """An answer that says what is wrong, as a page or, to a script, as JSON."""
+    text = message or _WHY.get(status, _WHY[500 if status >= 500 else 400])
+    if wants_json():
+        response = make_response({"say": text}, status)
+    else:
+        response = make_response(render_template("refusal.html", status=status, message=text), status)
+    if status == 429:
+        response.headers["Retry-After"] = "6"
+    return response
+
+
+def wants_json() -> bool:
+    """Whether a script asks, and no browser on its way to a page."""
+    return request.headers.get("Accept", "").startswith("application/json")
+
+
+def house() -> House:
+    """What the requests share."""
+    return cast("House", g.house)
+
+
+def look() -> Look:
+    """What the person who asks may know."""
+    return cast("Look", g.look)
+
+
+def back(address: str) -> Response:
+    """To another page, after a form."""
+    return make_response(redirect(address, 303))
+
+
+def static(name: str) -> Response:
+    """A style sheet, a script or a picture; there are no others."""
+    from importlib.resources import files
+
+    if name not in _FILES:
+        return refusal(404)
+    response = Response(
+        files("kgtrec.serve").joinpath("static", name).read_bytes(), content_type=f"{_FILES[name]}; charset=utf-8"
+    )
+    response.headers["Cache-Control"] = "no-cache"
+    response.add_etag()
+    response.make_conditional(request)
+    return response
+
+
+def come_in(token: str) -> Response:
+    """A personal link, exchanged for a cookie.
+
+    The answer is a page that goes on by itself, and no redirect: browsers send a ``SameSite=Strict`` cookie with no
+    redirect that follows a link in somebody's mail.
+    """
+    own, address = house(), request.remote_addr or ""
+    if not own.tries.allows(address, 0):
+        return refusal(429)
+    person = own.gate.person_of(token) if len(token) <= _LONGEST_TOKEN else None
+    if person is None or not own.desk.look(person).roles:
+        own.tries.allows(address)
+        return refusal(403, "This link is not valid any more, or not complete. Ask for a new one.")
+    if not own.entries.allows(person):
+        return refusal(429)
+    cookie = own.gate.sign_in(token)
+    response = make_response(render_template("welcome.html", person=person))
+    response.set_cookie(
+        own.cookie,
+        cookie or "",
+        max_age=int(LONGEST_SESSION),
+        path="/",
+        secure=own.is_https,
+        httponly=True,
+        samesite="Strict",
+    )
+    return response
+
+
+def home() -> Response:
+    """Where the work of a person begins."""
+    starts = [STARTS[role][0] for role in sorted(look().roles & STARTS.keys(), key=list(STARTS).index)]
+    return back(starts[0]) if len(starts) == 1 else page("home.html")
+
+
+def go_out() -> Response:
+    """Sign out."""
+    house().gate.sign_out(g.session)
+    g.look = None
+    return _without_cookie(make_response(render_template("refusal.html", status=200, message="You are signed out.")))
+
+
+def _without_cookie(response: Response) -> Response:
+    """Take away a cookie that came: a browser that follows a link of another site keeps back one that is right."""
+    own = house()
+    if own.cookie in request.cookies:
+        response.delete_cookie(own.cookie, path="/", secure=own.is_https, httponly=True, samesite="Strict")
+    return response
+
+
+def page(template: str, status: int = 200, **values: Any) -> Response:
+    """A page of somebody who is signed in."""
+    return make_response(render_template(template, person=g.session.person, roles=look().roles, **values), status)

@@ -1,0 +1,438 @@
+"""A campaign held open for the threads of a server: each looks at it as it is now, and stores through its rules."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.campaign.adjudicate import Sides, queue_of, sides_of
+from kgtrec.campaign.assign import groups_of
+from kgtrec.campaign.decide import judged_in_another_role
+from kgtrec.campaign.gold import (
+    asked_judgements,
+    asked_triples,
+    given_to_annotators,
+    homes_of_gold,
+    known_to_tell,
+    same_questions,
+)
+from kgtrec.campaign.store import OpenCampaign
+from kgtrec.campaign.verdict_rules import Refusal, roles_of
+from kgtrec.data.campaign import Campaign
+from kgtrec.data.gold import Gold
+from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import ADJUDICATOR, EXPERT, ROLES, VERDICTS, Judgements
+from kgtrec.data.label_hashes import label_hashes, triple_keys
+from kgtrec.data.pool import Pool
+from kgtrec.data.qrels import Qrels
+from kgtrec.data.questions import Questions
+from kgtrec.data.triples import Triples
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
+from kgtrec.formats.campaign.folder import read_text
+from kgtrec.formats.files import FileState, PathLike
+from kgtrec.formats.output.folders import EXPERT_SAMPLE, GUIDELINES
+from kgtrec.formats.output.locks import campaign_lock
+from kgtrec.kernels.sampling.random_order import mixed
+
+_NOTHING = np.zeros(0, np.int32)
+_SPARE = np.uint64(11)  # bits of a hash that a script's numbers have no room for
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A verdict as one person gave it."""
+
+    verdict: str  # one of VERDICTS
+    source: str
+    note: str
+    time: str = ""  # when, as judgements hold it
+
+    @property
+    def said(self) -> tuple[str, str, str]:
+        """What it says; when it was said does not matter."""
+        return self.verdict, self.source, self.note
+
+    @property
+    def digest(self) -> str:
+        """By which a form tells what it showed."""
+        return hashlib.sha256(json.dumps(self.said).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, eq=False)
+class Theirs:
+    """What is one person's to judge, question by question."""
+
+    row: NDArray[np.int32]  # (m,) row in the triples of Numbers
+    question: NDArray[np.int32]  # (m,) on whose page it is, row in the questions of Numbers
+
+    @cached_property
+    def questions(self) -> NDArray[np.int32]:
+        """Each question once, in the order in which they come."""
+        found, first = np.unique(self.question, return_index=True)
+        return found[np.argsort(first)]
+
+    def followed_by(self, row: NDArray[np.int32], question: NDArray[np.int32]) -> Theirs:
+        """With more after it."""
+        if not len(row):
+            return self
+        return Theirs(np.concatenate([self.row, row]), np.concatenate([self.question, question]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """What pages need of a pool, gold and assignments, worked out once.
+
+    With n triples and q questions in the pool, gold triples are rows from n on, and their questions rows from q on
+    unless the pool asks them too, as in :class:`kgtrec.campaign.gold.Given`. A page names triples and questions by
+    hashes of their labels, which tell no place in the pool and nothing of gold.
+    """
+
+    of: Campaign  # its pool, automatic triples, assignments and gold
+    triples: Triples  # (n + g,)
+    group: NDArray[np.int32]  # (n + g,) per triple the question with whose triples it is judged
+    is_automatic: NDArray[np.bool_]  # (n + g,)
+    task: NDArray[np.int64]  # (n + g,) number of each triple
+    question: NDArray[np.int64]  # (q + h,) number of each question
+    by_task: NDArray[np.intp]  # (n + g,) rows of the triples in the order of their numbers
+    given: Mapping[str, Theirs]  # person -> what is theirs to judge as an annotator, in their order
+    known: Qrels  # answers to the pool's questions that pages may tell
+
+    @classmethod
+    def of_campaign(cls, campaign: Campaign) -> Numbers:
+        """The numbers of a campaign's pool."""
+        pool, gold = campaign.pool, campaign.gold.pool
+        triples, same = asked_triples(campaign), same_questions(campaign).astype(np.int32)
+        group = groups_of(pool, campaign.automatic, seed=campaign.assignment_seed)
+        is_automatic = np.append(campaign.automatic.is_automatic, np.zeros(len(gold), np.bool_))
+        task = page_numbers(triples)
+        given = given_to_annotators(campaign)
+        asked = given.take(~is_automatic[given.triple])
+        order = np.argsort(asked.annotator, kind="stable")
+        codes, start = np.unique(asked.annotator[order], return_index=True)
+        names = campaign.assignments.annotators.decode(codes).to_pylist()
+        row, question = asked.triple[order].astype(np.int32), same[asked.question[order]]
+        theirs = map(Theirs, np.split(row, start[1:]), np.split(question, start[1:]))
+        return cls(
+            campaign,
+            triples,
+            np.append(group, same[homes_of_gold(campaign)]),
+            is_automatic,
+            task,
+            np.append(_question_numbers(pool.questions), _question_numbers(gold.questions)),
+            np.argsort(task),
+            dict(zip(names, theirs, strict=bool(names))),
+            known_to_tell(campaign, given),
+        )
+
+    def is_for(self, campaign: Campaign) -> bool:
+        """Whether a campaign has the same pool, groups, assignments and gold."""
+        own = self.of
+        names = "pool", "automatic", "assignments"
+        is_same = all(getattr(own, name) is getattr(campaign, name) for name in names)
+        is_same = is_same and own.gold.pool is campaign.gold.pool and own.gold_share == campaign.gold_share
+        return is_same and own.assignment_seed == campaign.assignment_seed
+
+    def asked(self, question: int) -> tuple[Questions, int]:
+        """Where a question is: among the pool's or gold's, and its row there."""
+        n = len(self.of.pool.questions)
+        return (self.of.pool.questions, question) if question < n else (self.of.gold.pool.questions, question - n)
+
+    def theirs(self, rows: NDArray[np.int32]) -> Theirs:
+        """Triples for whoever judges whole groups."""
+        return Theirs(rows, self.group[rows])
+
+
+def _question_numbers(asked: Questions) -> NDArray[np.int64]:
+    relation, anchor = label_hashes(asked.relations)[asked.relation], label_hashes(asked.entities)[asked.anchor]
+    return (mixed(relation, anchor, asked.is_head.astype(np.uint64)) >> _SPARE).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """What one person may know of a campaign, as it is now: all but what others have said."""
+
+    person: str
+    campaign: Campaign  # its judgements are those of the person alone; without gold
+    judgements: Judgements  # the person's, on gold too; triples are rows of the numbers'
+    numbers: Numbers
+    edition: str  # of the pool, in which forms are filled in
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """Those in which the person is active."""
+        own = roles_of(self.campaign.people).get(self.person, {})
+        return frozenset(role for role, is_active in own.items() if is_active)
+
+    def row_of(self, task: int) -> int | None:
+        """Row in the triples of ``numbers`` of a task; None where there is none of that number."""
+        own = self.numbers
+        place = int(np.searchsorted(own.task, task, sorter=own.by_task))
+        row = int(own.by_task[place]) if place < len(own.by_task) else -1
+        return row if row >= 0 and own.task[row] == task else None
+
+    def said(self, role: str, rows: NDArray[np.integer] | Sequence[int]) -> dict[int, list[Words]]:
+        """Row of a triple, of those asked for -> what the person has said of it in a role, oldest first."""
+        events = self.judgements
+        events = events.take((events.role == ROLES.index(role)) & np.isin(events.triple, rows))
+        found: dict[int, list[Words]] = {}
+        texts = (events.source.to_pylist(), events.note.to_pylist(), events.time.to_pylist())
+        for triple, verdict, *rest in zip(events.triple.tolist(), events.verdict.tolist(), *texts, strict=True):
+            found.setdefault(triple, []).append(Words(VERDICTS[verdict], *rest))
+        return found
+
+
+class _Order:
+    """Verdicts that a thread waits for, until they are stored or refused."""
+
+    def __init__(self, rows: Sequence[Incoming]) -> None:
+        self.rows = rows
+        self.people = {row.person for row in rows}
+        self.refused: tuple[Refusal, ...] = ()
+        self.error: BaseException | None = None
+        self.is_done = False
+
+    def numbered(self, nth: int) -> list[Incoming]:
+        """The rows with places that no other order has."""
+        return [replace(row, place=f"{nth}: {row.place}") for row in self.rows]
+
+    def own(self, nth: int, refused: Sequence[Refusal]) -> tuple[Refusal, ...]:
+        """Those of this order, as it was numbered, with their own places."""
+        begin = f"{nth}: "
+        theirs = [one for one in refused if one.place.startswith(begin)]
+        return tuple(replace(one, place=one.place.removeprefix(begin)) for one in theirs)
+
+
+class Desk:
+    """The folder of a campaign, open for several threads, of which one at a time uses it.
+
+    What other programs change in the folder is seen at the next look.
+
+    Parameters
+    ----------
+    folder : path
+
+    Raises
+    ------
+    FormatError
+        If it is not the folder of a campaign, or nobody can judge in it yet.
+
+    Examples
+    --------
+    Store a verdict, and look at what its person has said::
+
+        desk = Desk("campaign")
+        desk.store([Incoming("page", "ann", "Y", 17, source="https://en.wikipedia.org/wiki/Paris")])
+        desk.look("ann").said("annotator", [16])
+    """
+
+    def __init__(self, folder: PathLike) -> None:
+        self.folder = Path(folder)
+        self._opened = OpenCampaign(folder)
+        self._lock = threading.RLock()
+        self._queue = threading.Lock()
+        self._waiting: list[_Order] = []  # in the order in which they came
+        self._guidelines: tuple[FileState | None, str] = (None, "")
+        self._sample: tuple[FileState | None, Pool | None, NDArray[np.int32]] = (None, None, _NOTHING)
+        self._numbers = Numbers.of_campaign(self._opened.campaign_of(""))
+
+    def look(self, person: str) -> Look:
+        """What somebody may know of the campaign as it is now.
+
+        Raises
+        ------
+        FormatError
+            If somebody has left the folder in a state that cannot be read.
+        """
+        with self._lock:
+            campaign = self._opened.campaign_of(person)
+            numbers, said = self._numbering(campaign), asked_judgements(campaign)
+            return Look(person, replace(campaign, gold=Gold.none()), said, numbers, edition_of(campaign))
+
+    def campaign(self) -> Campaign:
+        """All that the folder holds now: for those who may see everybody's verdicts.
+
+        Raises
+        ------
+        FormatError
+            As :meth:`look`.
+        """
+        with self._lock:
+            return self._opened.campaign
+
+    def queue(self, look: Look) -> NDArray[np.int32]:
+        """(m,) rows of the pool's triples that wait for an adjudicator: :func:`kgtrec.campaign.adjudicate.queue_of`.
+
+        Raises
+        ------
+        KgtrecError
+            If the person is no adjudicator, or the pool is not that of the look any more.
+        FormatError
+            As :meth:`look`.
+        """
+        with self._lock:
+            self._require_adjudicator(look)
+            return queue_of(look.campaign, look.person, state=self._opened.states()).astype(np.int32)
+
+    def conflicts(self, look: Look) -> NDArray[np.int32]:
+        """(m,) rows of the pool's triples that wait for an adjudicator, or that the person has decided.
+
+        Both are of one moment: what is decided after the look stays among them.
+
+        Raises
+        ------
+        KgtrecError
+            As :meth:`queue`.
+        FormatError
+            As :meth:`look`.
+        """
+        with self._lock:
+            own = self._opened.campaign_of(look.person).judgements
+            return np.union1d(self.queue(look), own.triple[own.role == ADJUDICATOR]).astype(np.int32)
+
+    def sides(self, look: Look, rows: NDArray[np.integer]) -> Sides:
+        """What annotators have said of triples that an adjudicator may see, without names: no others are taken.
+
+        These are the ones of :meth:`conflicts`.
+
+        Raises
+        ------
+        KgtrecError
+            As :meth:`queue`.
+        FormatError
+            As :meth:`look`.
+        """
+        with self._lock:
+            if not np.isin(rows, self.conflicts(look)).all():
+                raise KgtrecError(f"{look.person!r} may not see what others have said of some of these triples")
+            return sides_of(self._opened.campaign_about(rows), rows)
+
+    def _require_adjudicator(self, look: Look) -> None:
+        """Of the pool as it is now, or rows would mean other triples."""
+        if ROLES[ADJUDICATOR] not in look.roles:
+            raise KgtrecError(f"expected an active adjudicator, found {look.person!r}")
+        if edition_of(self._opened.campaign_of(look.person)) != look.edition:
+            raise KgtrecError(f"{self.folder}: the pool was replaced meanwhile; try again")
+
+    def sample(self, look: Look) -> NDArray[np.int32]:
+        """(m,) rows of the pool's triples that an expert should judge again; none if no sample was drawn.
+
+        Those of expert_sample.tsv, without their labels, and without what the person has judged in another role.
+
+        Raises
+        ------
+        FormatError
+            If the file is malformed, or of another pool.
+        """
+        path, pool = self.folder / EXPERT_SAMPLE, look.campaign.pool
+        with self._lock:
+            state = FileState.of(path)
+            known, of, rows = self._sample
+            if of is not pool or state != known or (state is not None and not state.is_old):
+                rows = read_expert_sample(self.folder, pool).triple if is_drawn(self.folder) else _NOTHING
+                self._sample = state, pool, rows
+        return rows[~judged_in_another_role(look.campaign.judgements, look.person, rows, role=EXPERT)]
+
+    @contextmanager
+    def changing(self) -> Iterator[Campaign]:
+        """All that the folder holds, which nobody else changes until the block ends; nobody is served meanwhile.
+
+        Raises
+        ------
+        FormatError
+            As :meth:`look`.
+        """
+        with self._lock, campaign_lock(self.folder):
+            yield self._opened.campaign
+
+    def store(self, rows: Sequence[Incoming]) -> tuple[Refusal, ...]:
+        """Store those verdicts that the rules let in; they are on the disk when this returns.
+
+        What several threads ask for while the disk is busy is stored together by the next write.
+
+        Returns
+        -------
+        tuple of Refusal
+            Those that were not let in, in their order.
+
+        Raises
+        ------
+        OSError
+            If the disk is full or fails; nothing is stored then.
+        FormatError
+            As :meth:`look`.
+        """
+        order = _Order(rows)
+        with self._queue:
+            self._waiting.append(order)
+        while not order.is_done:
+            with self._lock:  # whoever has it stores for all who wait, perhaps also for this thread
+                if not order.is_done:
+                    self._store(self._next_batch())
+        if order.error is not None:
+            raise order.error
+        return order.refused
+
+    def _next_batch(self) -> list[_Order]:
+        """Those who wait longest, each person once: what one person says twice depends on the order."""
+        batch: list[_Order] = []
+        people: set[str | None] = set()
+        with self._queue:
+            for order in self._waiting:
+                if people.isdisjoint(order.people):
+                    batch.append(order)
+                people |= order.people
+            self._waiting = [order for order in self._waiting if order not in batch]
+        return batch
+
+    def _store(self, batch: Sequence[_Order]) -> None:
+        rows = [row for nth, order in enumerate(batch) for row in order.numbered(nth)]
+        try:
+            accepted = self._opened.store(rows, keep_going=True)
+            for nth, order in enumerate(batch):
+                order.refused = order.own(nth, accepted.refused)
+        except BaseException as error:
+            for order in batch:
+                order.error = error
+        finally:
+            for order in batch:
+                order.is_done = True
+
+    def guidelines(self) -> str:
+        """The guidelines as they are now, Markdown; empty where there are none."""
+        path = self.folder / GUIDELINES
+        with self._lock:
+            state = FileState.of(path)
+            if state is None:
+                return ""
+            if state != self._guidelines[0] or not state.is_old:
+                try:
+                    self._guidelines = state, read_text(path)
+                except FormatError:
+                    self._guidelines = state, ""
+            return self._guidelines[1]
+
+    def _numbering(self, campaign: Campaign) -> Numbers:
+        if not self._numbers.is_for(campaign):
+            self._numbers = Numbers.of_campaign(campaign)
+        return self._numbers
+
+
+def page_numbers(triples: Triples) -> NDArray[np.int64]:
+    """(n,) by which pages name triples: hashes of their labels."""
+    return (triple_keys(triples) >> _SPARE).astype(np.int64)
+
+
+def edition_of(campaign: Campaign) -> str:
+    """A text that changes with the pool of a campaign, and with nothing else."""
+    files = json.dumps(campaign.settings.get("files"), sort_keys=True)
+    return hashlib.sha256(files.encode()).hexdigest()[:16]

@@ -1,0 +1,144 @@
+"""A verdict from a page: held against what the page showed, and stored by the campaign's rules."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgtrec.campaign.verdict_rules import wrong_state
+from kgtrec.data.decisions import STATES
+from kgtrec.data.incoming import Incoming
+from kgtrec.data.judgements import VERDICTS
+from kgtrec.serve.desk import Desk, Look, Words
+
+STORED, UNCHANGED, CONFLICT, REFUSED, GONE = "stored", "unchanged", "conflict", "refused", "gone"
+_SETTLED = {wrong_state(state) for state in range(len(STATES))} - {""}  # what accept tells of what waits no more
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the kinds of errors of a disk without room
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What somebody has filled in for a task, as it came."""
+
+    task: int  # number on the page, see kgtrec.serve.desk.Numbers
+    verdict: str
+    source: str = ""
+    note: str = ""
+    before: str = ""  # digest of what the page showed as their last words, empty for none
+
+    @property
+    def words(self) -> Words:
+        """What it says, with line breaks as files have them."""
+        note = self.note.replace("\r\n", "\n").replace("\r", "\n").strip()
+        return Words(self.verdict, self.source.strip(), note)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of it."""
+
+    task: int
+    kind: str  # STORED, UNCHANGED, CONFLICT, REFUSED, or GONE: there is nothing to say of the task any more
+    now: Words | None = None  # what the person's last words on the task are
+    message: str = ""  # why it was refused
+
+    @property
+    def is_good(self) -> bool:
+        """Whether what was given is stored, now or before."""
+        return self.kind in (STORED, UNCHANGED)
+
+
+def give(desk: Desk, look: Look, role: str, given: Sequence[Given]) -> tuple[list[Outcome], Look]:
+    """Store what somebody has filled in; whoever sees this return can rely on what it says.
+
+    What was said before, word for word, is stored already. What differs from it takes its place, as a new event, if it
+    is what the page showed; otherwise nothing is stored, since the person has said something else meanwhile, on another
+    page or in a file: the outcome tells what.
+
+    Parameters
+    ----------
+    desk : Desk
+    look : Look
+        At what there was before, by the person who has filled it in.
+    role : str
+    given : sequence of Given
+        Of different tasks, which the person was shown.
+
+    Returns
+    -------
+    list of Outcome
+        One for each, in their order.
+    Look
+        At what there is now.
+
+    Raises
+    ------
+    OSError
+        If the disk is full or fails; nothing is stored then.
+    """
+    person = look.person
+    last = _last_words(look, role, given)
+    outcomes: dict[int, Outcome] = {}
+    rows: dict[str, Given] = {}
+    incoming = []
+    for one in given:
+        now = last.get(one.task)
+        if now is not None and Given(one.task, *now.said).words.said == one.words.said:
+            outcomes[one.task] = Outcome(one.task, UNCHANGED, now)
+        elif now is not None and one.before != now.digest:
+            outcomes[one.task] = Outcome(one.task, CONFLICT, now)
+        elif one.verdict not in VERDICTS:
+            outcomes[one.task] = Outcome(one.task, REFUSED, now, "no answer was chosen")
+        else:
+            place = f"task {one.task}"
+            rows[place] = one
+            words = one.words
+            head, relation, tail = _labels(look, one.task)
+            incoming.append(
+                Incoming(
+                    place,
+                    person,
+                    words.verdict,
+                    head=head,
+                    relation=relation,
+                    tail=tail,
+                    source=words.source,
+                    note=words.note,
+                    role=role,
+                    before=None if now is None else now.said,
+                )
+            )
+    if incoming:
+        refusals = desk.store(incoming)
+        look = desk.look(person)
+        after = _last_words(look, role, given)
+        refused = {refusal.place: refusal.message for refusal in refusals}
+        for place, one in rows.items():
+            now = after.get(one.task)
+            if place not in refused:
+                outcomes[one.task] = Outcome(one.task, STORED, now)
+            elif now is not None and now != last.get(one.task):  # another program was faster
+                outcomes[one.task] = Outcome(one.task, CONFLICT, now)
+            else:
+                kind = GONE if refused[place] in _SETTLED else REFUSED
+                outcomes[one.task] = Outcome(one.task, kind, now, refused[place])
+    return [outcomes[one.task] for one in given], look
+
+
+def _last_words(look: Look, role: str, given: Sequence[Given]) -> dict[int, Words]:
+    """Task, of those given -> what the person has said of it last."""
+    task_of = {look.row_of(one.task): one.task for one in given}
+    said = look.said(role, [row for row in task_of if row is not None])
+    return {task_of[row]: words[-1] for row, words in said.items()}
+
+
+def _labels(look: Look, task: int) -> tuple[str, str, str]:
+    triples = look.numbers.triples.take(np.array([look.row_of(task)], np.intp))
+    return (
+        triples.entities[triples.head[0]],
+        triples.relations[triples.relation[0]],
+        triples.entities[triples.tail[0]],
+    )

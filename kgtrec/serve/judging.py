@@ -1,0 +1,240 @@
+"""What people who judge ask for: guidelines, one question at a time, and what they have said.
+
+Annotators, adjudicators and experts have the same pages, each under the address of its
+:data:`kgtrec.serve.views.ROLE_PAGES`; which questions are there is told by :func:`kgtrec.serve.views.work_of`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from flask import Response, g, make_response, request
+
+from kgtrec.data.judgements import VERDICTS
+from kgtrec.serve.app import back, house, look, page, refusal, wants_json
+from kgtrec.serve.giving import CONFLICT, GONE, REFUSED, STORED, Given, Outcome, give
+from kgtrec.serve.rendering import markdown
+from kgtrec.serve.state import View
+from kgtrec.serve.views import PAGE, ROLE_PAGES, Work, now_utc, work_of
+
+_LONGEST_VIEW = 3600.0  # seconds
+_LONGEST_TEXT = 200  # characters to look for
+
+
+def guidelines() -> Response:
+    """The guidelines; who has read them says so once."""
+    text, person = house().desk.guidelines(), g.session.person
+    digest = _digest(text)
+    if request.method == "POST":
+        house().state.set_read(person, digest)
+        return back("/")
+    return page("guidelines.html", text=markdown(text), is_new=not house().state.has_read(person, digest))
+
+
+def next_question(role: str) -> Response:
+    """To the first question with something to do, after the guidelines."""
+    text = house().desk.guidelines()
+    if text.strip() and not house().state.has_read(g.session.person, _digest(text)):
+        return back("/guidelines")
+    work = _work(role)
+    number = work.next_question()
+    if number is None:
+        progress = work.progress(now_utc())
+        numbers = {"n_stored": _counted("stored"), "n_gone": _counted("gone")}
+        return page("done.html", pages=work.pages, progress=progress, **numbers)
+    told = "&".join(f"{name}={_counted(name)}" for name in ("stored", "gone") if _counted(name))
+    return back(f"{work.pages.path}/{number}" + (f"?{told}" if told else ""))
+
+
+def question(role: str, number: int) -> Response:
+    """A question with its candidates, and the verdicts that somebody gives."""
+    work = _work(role)
+    tasks = work.tasks(number)
+    if request.method == "GET":
+        return _question(work, number, again=_counted("again"), n_stored=_counted("stored"), n_gone=_counted("gone"))
+    form = request.form
+    if form.get("edition", "") != look().edition:
+        return refusal(409)
+    name = next((name for name in ("undo", "only") if name in form), "")
+    if name:
+        task = _number(form[name])
+        if task not in tasks:
+            return _gone(work, number, task)
+        return _undo(role, number, task) if name == "undo" else _answer(role, number, [_given(task)])
+    shown = [_number(name.removeprefix("before-")) for name in form if name.startswith("before-")]
+    given = [_given(task) for task in dict.fromkeys([*tasks, *shown]) if task is not None]
+    is_empty = [not (one.verdict or one.note.strip() or form.get(f"source-{one.task}", "").strip()) for one in given]
+    given = [one for one, empty in zip(given, is_empty, strict=True) if not empty]
+    theirs = [one for one in given if one.task in tasks]
+    return _answer(role, number, theirs, n_gone=len(given) - len(theirs))
+
+
+def verdicts(role: str) -> Response:
+    """What somebody has said, to look through and to correct."""
+    verdict = request.args.get("verdict", "")
+    verdict = verdict if verdict in VERDICTS else ""
+    text = request.args.get("text", "")[:_LONGEST_TEXT].strip()
+    found = _work(role).verdicts(verdict, text)
+    n_pages = max(-(-len(found) // PAGE), 1)
+    nth = min(max(_counted("page"), 1), n_pages)
+    return page(
+        "verdicts.html",
+        pages=ROLE_PAGES[role],
+        verdicts=found[(nth - 1) * PAGE : nth * PAGE],
+        n_found=len(found),
+        nth=nth,
+        n_pages=n_pages,
+        verdict=verdict,
+        text=text,
+    )
+
+
+def seen(role: str) -> Response:
+    """How long somebody has looked at a task, by what the browser tells."""
+    task = _number(request.form.get("task", ""))
+    if task is None or not _work(role).has_task(task):
+        return refusal(404)
+    seconds = _real(request.form.get("seconds", ""))
+    opened = _number(request.form.get("opened", "0"))
+    if seconds is None or opened is None:
+        return refusal(400)
+    own = house().state
+    with suppress(sqlite3.Error):  # may be lost
+        own.add_view(View(g.session.person, role, task, own.clock(), min(seconds, _LONGEST_VIEW), min(opened, 1000)))
+    return make_response("", 204)
+
+
+def _work(role: str) -> Work:
+    """What the person who asks has to do in a role, as it is now."""
+    return work_of(house().desk, look(), role)
+
+
+def _question(
+    work: Work,
+    number: int,
+    status: int = 200,
+    *,
+    again: int = 0,
+    n_stored: int = 0,
+    n_gone: int = 0,
+    outcomes: Sequence[Outcome] = (),
+    typed: Mapping[int, Given] | None = None,
+) -> Response:
+    shown = work.page(number)
+    if shown is None:
+        return _gone(work, number)
+    return page(
+        "question.html",
+        status,
+        pages=work.pages,
+        question=shown,
+        progress=work.progress(now_utc()),
+        edition=look().edition,
+        again=again,
+        n_stored=n_stored,
+        n_gone=n_gone,
+        outcomes={outcome.task: outcome for outcome in outcomes},
+        typed=typed or {},
+    )
+
+
+def _gone(work: Work, number: int, task: int | None = None) -> Response:
+    """That a task is not the person's: not any more, or it never was, or there is none of that number."""
+    if wants_json() and task is not None:
+        return make_response(_as_json(work, number, [Outcome(task, GONE)]), 404)
+    return page("refusal.html", 404, message=work.pages.gone)
+
+
+def _answer(role: str, number: int, given: Sequence[Given], *, n_gone: int = 0) -> Response:
+    """Store verdicts, and tell a browser what became of them; ``n_gone`` others were no longer the person's."""
+    outcomes, g.look = give(house().desk, look(), role, given)
+    work = _work(role)
+    n_gone += sum(outcome.kind == GONE for outcome in outcomes)
+    kinds = {outcome.kind for outcome in outcomes}
+    status = 409 if CONFLICT in kinds else 422 if REFUSED in kinds else 404 if GONE in kinds else 200
+    if wants_json():
+        return make_response(_as_json(work, number, outcomes), status)
+    if kinds & {CONFLICT, REFUSED}:
+        typed = {one.task: one for one, out in zip(given, outcomes, strict=True) if not out.is_good}
+        return _question(work, number, status, n_gone=n_gone, outcomes=outcomes, typed=typed)
+    told = f"stored={sum(outcome.kind == STORED for outcome in outcomes)}" + (f"&gone={n_gone}" if n_gone else "")
+    first = work.first_open(number)
+    if first is not None:
+        return back(f"{work.pages.path}/{number}?{told}#task-{first}")
+    following = work.next_question(number)
+    return back(f"{work.pages.path}{f'/{following}' if following else ''}?{told}")
+
+
+def _as_json(work: Work, number: int, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    progress = work.progress(now_utc())
+    row_of = {outcome.task: look().row_of(outcome.task) for outcome in outcomes}
+    said = look().said(work.role, [row for row in row_of.values() if row is not None])
+    found = []
+    for outcome in outcomes:
+        now = outcome.now
+        words = {} if now is None else {"verdict": now.verdict, "source": now.source, "note": now.note}
+        found.append(
+            {
+                "task": outcome.task,
+                "kind": outcome.kind,
+                "message": work.pages.gone if outcome.kind == GONE else outcome.message,
+                "digest": "" if now is None else now.digest,
+                "answer": "" if now is None else work.pages.answers[now.verdict],
+                "can_undo": len(said.get(row_of[outcome.task] or 0, ())) > 1,
+                **words,
+            }
+        )
+    return {
+        "outcomes": found,
+        "done": progress.done,
+        "left": progress.left,
+        "pace": progress.pace,
+        "break": progress.needs_break,
+        "next": work.next_question(number),
+    }
+
+
+def _undo(role: str, number: int, task: int) -> Response:
+    """Back to what somebody has said before; a first verdict stays until another one takes its place."""
+    row = look().row_of(task)
+    said = [] if row is None else look().said(role, [row]).get(row, [])
+    if not said:
+        return refusal(404)
+    if len(said) == 1:
+        answer = ROLE_PAGES[role].answers[said[0].verdict]
+        address = f"{ROLE_PAGES[role].path}/{number}?again={task}#task-{task}"
+        return make_response({"outcomes": [], "again": task, "answer": answer}) if wants_json() else back(address)
+    return _answer(role, number, [Given(task, *said[-2].said, before=request.form.get(f"before-{task}", ""))])
+
+
+def _given(task: int) -> Given:
+    """What a form says of a task; the link of the question stands for one that is not there."""
+    form = request.form
+    verdict = form.get(f"verdict-{task}", "")
+    source = form.get(f"source-{task}", "").strip()
+    if not source and verdict in VERDICTS[:2]:
+        source = form.get("source", "").strip()
+    return Given(task, verdict, source, form.get(f"note-{task}", ""), form.get(f"before-{task}", ""))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _counted(name: str) -> int:
+    """A number of the address, 0 where there is none."""
+    return _number(request.args.get(name, "")) or 0
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 16 else None
+
+
+def _real(text: str) -> float | None:
+    whole, _, rest = text.partition(".")
+    is_number = _number(whole) is not None and (not rest or _number(rest[:9]) is not None)
+    return float(f"{whole}.{rest[:9] or 0}") if is_number else None

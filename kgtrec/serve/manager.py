@@ -1,0 +1,461 @@
+"""What those who manage a campaign ask for: how far it is, its people, its templates, and what it gives.
+
+They see everybody's verdicts and judge nothing. Changes go through the functions of the commands, under the lock of
+the campaign.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, TypeVar, cast
+
+import numpy as np
+from flask import Response, g, make_response, request
+from numpy.typing import NDArray
+from werkzeug.wsgi import wrap_file
+
+from kgtrec.campaign.people import LONGEST_NAME, change_people, changed_people
+from kgtrec.campaign.qrels import LEVELS
+from kgtrec.campaign.sharing import share_out
+from kgtrec.campaign.tasks import draft_template, readable
+from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, People
+from kgtrec.data.judgements import ANNOTATOR
+from kgtrec.data.table import Table
+from kgtrec.data.templates import check_template
+from kgtrec.errors import KgtrecError, counted, one_of
+from kgtrec.formats.campaign.folder import read_people, read_templates, write_templates
+from kgtrec.formats.output.folders import PEOPLE, TEMPLATES
+from kgtrec.formats.output.locks import campaign_lock
+from kgtrec.report.cells import is_number_column, table_cells
+from kgtrec.serve.app import house, look, page, refusal
+from kgtrec.serve.aside import aside
+from kgtrec.serve.links import active_roles, new_link
+from kgtrec.serve.manager_downloads import ARCHIVE, agreement_csv, folder_archive, qrels_archive, safe_name
+from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST, is_large
+from kgtrec.serve.views import phrased
+
+PER = ("", "relation", "pair")
+_RELATIONS = 100  # on a page of the list
+_PREVIEWED = 5  # triples
+_LONGEST_TEMPLATE = 2_000  # characters
+_LONGEST_WORDS = 200
+_Found = TypeVar("_Found")
+_MAKING = threading.Lock()  # of one download at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table as a page shows it."""
+
+    head: tuple[str, ...]
+    is_number: tuple[bool, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """Somebody, in the list of people."""
+
+    name: str
+    roles: tuple[tuple[str, bool], ...]  # and whether they are active in it
+    has_link: bool
+    to_do: int  # open tasks
+
+    @property
+    def is_active(self) -> bool:
+        """Whether in any role."""
+        return any(active for _, active in self.roles)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A relation, in the list of templates."""
+
+    relation: str
+    name: str  # its words
+    triples: int  # for people to judge
+    template: str
+    is_draft: bool  # so that people are asked in general words
+
+
+def grid(table: Table) -> Grid:
+    """A result's table with its numbers as a report shows them, intervals beside their values.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> grid(Table("t", "", "", pa.table({"person": ["ann"], "verdicts": [1200]}))).rows
+    (('ann', '1,200'),)
+    """
+    wide = table.wide
+    rows = [tuple(" ".join(filter(None, (cell.text, cell.interval))) for cell in row) for row in table_cells(table)]
+    head = tuple((column.label or column.name).replace("_", " ").strip() for column in wide.columns)
+    return Grid(head, tuple(is_number_column(wide, column) for column in wide.columns), tuple(rows))
+
+
+def dashboard() -> Response:
+    """How far the campaign is, how well and how fast people judge."""
+    found = house().figures.overview()
+    if found is None:
+        return page("manager_waiting.html")
+    tables = {table.key: grid(table) for table in found.progress.tables()}
+    agreement, gold = found.agreement, found.calibration
+    return page(
+        "manager_dashboard.html",
+        found=found,
+        tables=tables,
+        agreement=None if agreement is None else grid(agreement.tables()[0]),
+        agreement_about="" if agreement is None else agreement.tables()[0].caption,
+        pairs=None if (pairs := found.pairs_table()) is None else grid(pairs),
+        n_pairs=0 if found.pairs is None else len(found.pairs.pairs),
+        calibration=None if gold is None else grid(gold.tables()[0]),
+        time=grid(found.time_table()),
+        hosts=grid(found.hosts_table()),
+        bars=_bars(found.hours, found.at),
+        said_at=_moment(found.at),
+        last=None if found.last is None else _moment(found.last),
+        done_at=None if found.pace.done_at is None else _moment(found.pace.done_at)[:10],
+        settled=int(found.progress.verdicts.sum()),
+        n_triples=int(found.progress.states.sum()),
+        constants={"hours": HOURS, "days": RECENT_DAYS, "too_fast": TOO_FAST, "few": FEW_QUESTIONS},
+    )
+
+
+def people() -> Response:
+    """Who takes part: somebody comes, leaves or is back, their links, and the tasks of those who have left."""
+    if request.method == "GET":
+        return _people()
+    form = request.form
+    try:
+        one_of("something to do among", action := form.get("action", ""), _PEOPLE_ACTIONS)
+        done, link = _PEOPLE_ACTIONS[action]()
+    except KgtrecError as error:
+        return _people(422, error=str(error), typed=form)
+    return _people(done=done, link=link)
+
+
+def templates() -> Response:
+    """The relations, and by which sentences people are asked about them."""
+    words = request.args.get("text", "")[:_LONGEST_WORDS].strip()
+    found = _relations(look().campaign)
+    if words:
+        folded = words.casefold()
+        found = [one for one in found if folded in f"{one.relation}\n{one.name}\n{one.template}".casefold()]
+    n_pages = max(-(-len(found) // _RELATIONS), 1)
+    nth = min(max(_whole(request.args.get("page", ""), 1), 1), n_pages)
+    shown = found[(nth - 1) * _RELATIONS : nth * _RELATIONS]
+    return page("manager_templates.html", relations=shown, n_found=len(found), nth=nth, n_pages=n_pages, text=words)
+
+
+def template() -> Response:
+    """One relation's template, to edit, with a preview on triples of the pool."""
+    campaign = look().campaign
+    values = request.form if request.method == "POST" else request.args
+    relation = values.get("relation", "")
+    rows = _some_triples(campaign, relation)
+    if rows is None:
+        return refusal(404)
+    own = campaign.templates.get(relation, "")
+    if request.method == "GET":
+        return _template(campaign, relation, rows, typed=own or draft_template(relation), before=own)
+    typed, before = values.get("template", "").strip(), values.get("before", "")
+    try:
+        if len(typed) > _LONGEST_TEMPLATE:
+            raise KgtrecError(f"expected a template of at most {_LONGEST_TEMPLATE:,} characters, got {len(typed):,}")
+        check_template(typed)
+        now = set_template(house().desk.folder, relation, typed, before) if "save" in values else before
+    except KgtrecError as error:
+        return _template(campaign, relation, rows, 422, typed=typed, before=before, error=str(error))
+    if now is None:
+        return _template(campaign, relation, rows, typed=typed, before=typed, done="Stored.")
+    if now != before:
+        return _template(campaign, relation, rows, 409, typed=typed, before=now, other=now or "no template")
+    return _template(campaign, relation, rows, typed=typed, before=before)
+
+
+def set_template(folder: str | os.PathLike[str], relation: str, template: str, before: str) -> str | None:
+    """Store a relation's template, if it still is what somebody saw who edited it.
+
+    Parameters
+    ----------
+    folder : path
+        Of the campaign.
+    relation, template : str
+    before : str
+        The template that they saw; empty for none.
+
+    Returns
+    -------
+    str or None
+        What the template is now, if it is neither of both, and nothing was stored; else None.
+
+    Raises
+    ------
+    KgtrecError
+        If it cannot be filled in.
+    """
+    check_template(template)
+    with campaign_lock(folder):
+        known = read_templates(Path(folder, TEMPLATES))
+        now = known.get(relation, "")
+        if now == template:
+            return None
+        if now != before:
+            return now
+        write_templates(folder, known | {relation: template})
+        return None
+
+
+def downloads() -> Response:
+    """What can be taken away."""
+    return page("manager_downloads.html", levels=LEVELS, error="")
+
+
+def qrels() -> Response:
+    """The qrels as an archive."""
+    level = request.args.get("level", LEVELS[0])
+    if level not in LEVELS:
+        return refusal(404)
+    name, folder = f"{_own_name()}-qrels", house().desk.folder
+
+    def made() -> IO[bytes]:
+        with tempfile.TemporaryDirectory(prefix="kgtrec-") as place:
+            _made(qrels_archive, folder, level, name, place)
+            return Path(place, ARCHIVE).open("rb")  # which stays when its name goes
+
+    return _download(made, f"{name}.zip")
+
+
+def campaign() -> Response:
+    """The folder as an archive."""
+    name, folder = _own_name(), house().desk.folder
+    return _download(lambda: folder_archive(folder, name), f"{name}.zip")
+
+
+def agreement() -> Response:
+    """The figures of agreement as CSV."""
+    per = request.args.get("per", "")
+    if per not in PER:
+        return refusal(404)
+    folder, name = house().desk.folder, "-".join(filter(None, (_own_name(), "agreement", per)))
+    return _download(lambda: _made(agreement_csv, folder, per or None), f"{name}.csv")
+
+
+def _made(function: Callable[..., _Found], *values: Any) -> _Found:
+    """What is computed from all of a campaign: aside where it takes long."""
+    return aside(function, *values) if is_large(look().campaign) else function(*values)
+
+
+def _people(
+    status: int = 200,
+    *,
+    error: str = "",
+    typed: Mapping[str, str] | None = None,
+    done: Sequence[str] = (),
+    link: tuple[str, str] | None = None,
+) -> Response:
+    progress = house().figures.progress()
+    own = read_people(Path(house().desk.folder, PEOPLE))
+    to_do = dict(zip(progress.annotators, progress.to_do.tolist(), strict=True))
+    linked = {name for name, _ in house().state.links()}
+    return page(
+        "manager_people.html",
+        status,
+        participants=[
+            Participant(name, roles, name in linked, to_do.get(name, 0)) for name, roles in _roles(own).items()
+        ],
+        person_roles=PERSON_ROLES,
+        progress=progress,
+        loads=grid(_loads(progress.tables()[2])),
+        error=error,
+        typed=typed or {},
+        done=done,
+        link=link,
+        longest=LONGEST_NAME,
+        most=MOST_PER_TRIPLE,
+    )
+
+
+def _loads(table: Table) -> Table:
+    names = ("annotator", "active", "assigned", "judged", "to_do")
+    return replace(table, columns=tuple(column for column in table.columns if column.name in names))
+
+
+def _roles(people: People) -> dict[str, tuple[tuple[str, bool], ...]]:
+    """Everybody -> their roles and whether they are active in them, in the order of the file."""
+    found: dict[str, tuple[tuple[str, bool], ...]] = {}
+    names = people.names.decode(people.person).to_pylist()
+    for name, role, active in zip(names, people.role.tolist(), people.is_active.tolist(), strict=True):
+        found[name] = (*found.get(name, ()), (PERSON_ROLES[role], active))
+    return found
+
+
+_Done = tuple[list[str], tuple[str, str] | None]  # what was done, and a person with a new link
+
+
+def _add() -> _Done:
+    """Somebody comes, or is back; who has no link is given one."""
+    name = request.form.get("name", "").strip()
+    one_of("a role of", chosen := request.form.get("role", ""), PERSON_ROLES)
+    role = PERSON_ROLES.index(chosen)
+    done = change_people(house().desk.folder, {role: [name]}) or [f"{name} is {chosen} already"]
+    has_link = any(name == person for person, _ in house().state.links())
+    if role == ANNOTATOR:
+        done.append("share out the open triples below, so that annotators who are new get tasks")
+    return done, None if has_link else (name, _linked(name))
+
+
+def _leave() -> _Done:
+    """Somebody takes part no more."""
+    name = _not_oneself()
+    return change_people(house().desk.folder, {}, [name]) or [f"{name} had left already"], None
+
+
+def _hand_over() -> _Done:
+    """Somebody takes part no more, and their open tasks go to others."""
+    name = _not_oneself()
+    with house().desk.changing() as campaign:
+        people, done = changed_people(campaign.people, {}, [name])
+        share_out(house().desk.folder, campaign, people=people)
+    return [*done, "open tasks of those who have left went to others"], None
+
+
+def _not_oneself() -> str:
+    """The name in the form, which is not that of the manager who sends it."""
+    name = request.form.get("name", "")
+    if name == g.session.person:
+        raise KgtrecError("expected another manager, or kgtrec campaign init --left, to take you out, found yourself")
+    return name
+
+
+def _share() -> _Done:
+    """The open triples are shared out anew."""
+    per_triple = _whole(request.form.get("per_triple", ""), 0)
+    if not 1 <= per_triple <= MOST_PER_TRIPLE:
+        raise KgtrecError(
+            f"expected 1 to {MOST_PER_TRIPLE} annotators per triple, got {request.form.get('per_triple', '')!r}"
+        )
+    with house().desk.changing() as campaign:
+        changed = share_out(
+            house().desk.folder, campaign, per_triple=None if per_triple == campaign.per_triple else per_triple
+        )
+    before, now = len(campaign.assignments), len(changed.assignments)
+    return [f"shared out: {counted(now, 'task')}, judged ones included; {before:,} before"], None
+
+
+def _link() -> _Done:
+    """Somebody gets a new link, and the former one is void."""
+    name = request.form.get("name", "")
+    return [f"{name} has a new link; the former one is void"], (name, _linked(name))
+
+
+_PEOPLE_ACTIONS = {"add": _add, "leave": _leave, "hand_over": _hand_over, "share": _share, "link": _link}
+
+
+def _linked(name: str) -> str:
+    own = house()
+    return new_link(own.gate, own.url, name, active_roles(read_people(Path(own.desk.folder, PEOPLE))))
+
+
+def _relations(campaign: Campaign) -> list[Asked]:
+    """The relations that people are asked about, in byte order."""
+    triples = campaign.pool.triples
+    counts = np.bincount(triples.relation[~campaign.automatic.is_automatic], minlength=len(triples.relations))
+    rows = np.unique(triples.relation)
+    found = []
+    for label, n in zip(triples.relations.decode(rows).to_pylist(), counts[rows].tolist(), strict=True):
+        draft = draft_template(label)
+        own = campaign.templates.get(label, draft)
+        found.append(Asked(label, readable(label), n, own, own == draft))
+    return sorted(found, key=lambda one: one.relation.encode())
+
+
+def _some_triples(campaign: Campaign, relation: str) -> NDArray[np.int32] | None:
+    """Rows of a few triples of a relation, from all over the pool; None if the pool has none."""
+    triples = campaign.pool.triples
+    code = int(triples.relations.encode([relation])[0])
+    rows = np.flatnonzero(triples.relation == code) if code >= 0 else np.zeros(0, np.intp)
+    if not len(rows):
+        return None
+    for_people = rows[~campaign.automatic.is_automatic[rows]]
+    rows = for_people if len(for_people) else rows
+    chosen = rows[np.unique(np.linspace(0, len(rows) - 1, _PREVIEWED).astype(np.intp))]
+    return chosen.astype(np.int32)
+
+
+def _template(
+    campaign: Campaign,
+    relation: str,
+    rows: NDArray[np.int32],
+    status: int = 200,
+    *,
+    typed: str,
+    before: str,
+    error: str = "",
+    other: str = "",
+    done: str = "",
+) -> Response:
+    tried, triples = replace(campaign, templates={**campaign.templates, relation: typed}), campaign.pool.triples
+    previewed = [] if error else phrased(tried, triples.take(rows.astype(np.intp)))
+    return page(
+        "manager_template.html",
+        status,
+        relation=relation,
+        name=readable(relation),
+        previewed=previewed,
+        typed=typed,
+        before=before,
+        error=error,
+        other=other,
+        done=done,
+        longest=_LONGEST_TEMPLATE,
+    )
+
+
+def _download(make: Callable[[], str | IO[bytes]], name: str) -> Response:
+    """A file to be kept; one is made at a time, so that those who judge do not wait."""
+    if not _MAKING.acquire(blocking=False):
+        return refusal(429, "Another download is being made. Wait a moment and try again.")
+    try:
+        made = make()
+    except KgtrecError as error:
+        return page("manager_downloads.html", 422, levels=LEVELS, error=str(error))
+    finally:
+        _MAKING.release()
+    if isinstance(made, str):
+        response = make_response(made.encode())
+        response.content_type = "text/csv; charset=utf-8"
+    else:
+        size = made.seek(0, os.SEEK_END)
+        made.seek(0)
+        response = Response(
+            cast("Any", wrap_file(request.environ, made)), mimetype="application/zip", direct_passthrough=True
+        )
+        response.content_length = size
+    response.headers["Content-Disposition"] = f'attachment; filename="{safe_name(name)}"'
+    return response
+
+
+def _own_name() -> str:
+    return safe_name(house().desk.folder.absolute().name)
+
+
+def _bars(hours: NDArray[np.int64], now: float) -> list[tuple[str, int, int]]:
+    """Of each hour its beginning, its verdicts, and the height of its bar in hundredths."""
+    most, start = max(int(hours.max()), 1), int(now // 3600) - len(hours) + 1
+    return [(_moment((start + place) * 3600.0), n, -(-100 * n // most)) for place, n in enumerate(hours.tolist())]
+
+
+def _moment(seconds: float) -> str:
+    """A time for people to read, UTC; of one that lies too far ahead a far one."""
+    return datetime.fromtimestamp(min(seconds, 32_503_680_000), UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _whole(text: str, otherwise: int) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else otherwise

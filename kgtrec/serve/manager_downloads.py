@@ -1,0 +1,148 @@
+"""What who manages a campaign takes away: qrels, the folder, agreement. Nothing is written in the folder for it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Literal, NamedTuple, cast
+
+import pyarrow as pa
+
+from kgtrec.campaign.agreement import campaign_agreement
+from kgtrec.campaign.publish import publication_of
+from kgtrec.formats.campaign.folder import read_campaign
+from kgtrec.formats.campaign.tasks import guarded
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.output.folders import CAMPAIGN_FILES
+from kgtrec.formats.output.locks import campaign_lock
+from kgtrec.formats.output.record import RECORD
+from kgtrec.report.records import table_csv
+from kgtrec.report.show import shown
+
+ARCHIVE = "made.zip"
+_BLOCK = 1 << 20  # bytes that are in memory at a time
+_LEVEL = 3  # of compression: judgements shrink to a tenth by any
+_TIME = (1980, 1, 1, 0, 0, 0)  # of every file in an archive, so that equal contents give equal bytes
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 60  # characters
+
+
+class Part(NamedTuple):
+    """A file to be put into an archive."""
+
+    name: str
+    stream: IO[bytes]
+    size: int  # bytes of it that belong there
+
+
+def safe_name(text: str) -> str:
+    r"""A name for a file that is downloaded, whatever a folder is called: ASCII letters, digits, dots and dashes.
+
+    Examples
+    --------
+    >>> safe_name('a"; x=1\r\nSet-Cookie: y'), safe_name("../.."), safe_name("my campaign")
+    ('a-x-1-Set-Cookie-y', 'campaign', 'my-campaign')
+    """
+    return _NOT_IN_NAMES.sub("-", text)[:_LONGEST_NAME].strip(".-") or "campaign"
+
+
+def folder_archive(folder: PathLike, name: str) -> IO[bytes]:
+    """The files of a campaign's folder as a ZIP archive, as they are at one moment; not those of its page.
+
+    The lock is held only until all files are open. What is added to the judgements later is left out; other files are
+    never changed in place by kgtrec.
+
+    Parameters
+    ----------
+    folder : path
+    name : str
+        Of the folder in the archive.
+
+    Returns
+    -------
+    binary stream
+        A temporary file without a name, at its beginning.
+
+    Raises
+    ------
+    OSError
+        If there is no room for it.
+    """
+    with ExitStack() as opened:
+        with campaign_lock(folder):
+            parts = []
+            for own in (*CAMPAIGN_FILES, RECORD):
+                path = Path(folder, own)
+                if path.is_file():
+                    stream = opened.enter_context(path.open("rb"))
+                    found = os.fstat(stream.fileno())
+                    if stat.S_ISREG(found.st_mode):
+                        parts.append(Part(own, stream, found.st_size))
+        made = cast("IO[bytes]", tempfile.TemporaryFile(prefix="kgtrec-"))  # noqa: SIM115  # whoever sends it closes it
+        try:
+            _fill(made, name, parts)
+            made.seek(0)
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+
+def qrels_archive(folder: PathLike, level: Literal["question", "triple"], name: str, target: PathLike) -> None:
+    """The folder that ``kgtrec campaign qrels --level LEVEL`` writes, as a ZIP archive.
+
+    Parameters
+    ----------
+    folder : path
+        Of the campaign.
+    level : {"question", "triple"}
+    name : str
+        Of the folder in the archive.
+    target : path
+        Folder in which the archive is made, as ``made.zip``.
+
+    Raises
+    ------
+    KgtrecError
+        As :func:`kgtrec.campaign.publish.publication_of`; if a label cannot be written in a TREC file.
+    OSError
+        If there is no room for it.
+    """
+    made = publication_of(read_campaign(folder), level=level)
+    own = Path(target, "qrels")
+    made.write(own, shown(made.report, "table"))
+    with ExitStack() as opened:
+        paths = sorted(path for path in own.iterdir() if path.is_file())
+        streams = [(path, opened.enter_context(path.open("rb"))) for path in paths]
+        archive = opened.enter_context(Path(target, ARCHIVE).open("wb"))
+        _fill(archive, name, [Part(path.name, stream, path.stat().st_size) for path, stream in streams])
+
+
+def agreement_csv(folder: PathLike, per: Literal["relation", "pair"] | None) -> str:
+    """What ``kgtrec campaign agreement --per PER --format csv`` prints, with labels that no spreadsheet runs."""
+    data = campaign_agreement(read_campaign(folder), per=per, tells=False).tables()[0].data
+    for place, field in enumerate(data.schema):
+        if pa.types.is_string(field.type):
+            texts = data.column(place).combine_chunks().dictionary_encode()
+            safe = pa.array([guarded(text) for text in texts.dictionary.to_pylist()], pa.string())
+            data = data.set_column(place, field.name, safe.take(texts.indices))
+    return table_csv(data)
+
+
+def _fill(stream: IO[bytes], name: str, parts: Iterable[Part]) -> None:
+    """Write a ZIP archive with a folder of that name."""
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+        for part in parts:
+            about = zipfile.ZipInfo(f"{name}/{part.name}", _TIME)
+            about.compress_type, about.external_attr, about.file_size = zipfile.ZIP_DEFLATED, 0o644 << 16, part.size
+            with archive.open(about, "w") as target:
+                left = part.size
+                while left and (data := part.stream.read(min(left, _BLOCK))):
+                    target.write(data)
+                    left -= len(data)

@@ -1,0 +1,379 @@
+"""What who manages a campaign sees of it: pure functions from everybody's verdicts and view times to figures.
+
+Each figure that a command shows is made by the verb of that command. :class:`Figures` keeps the last ones, since they
+take seconds where there are many verdicts.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kgtrec.campaign.agreement import AgreementReport, campaign_agreement
+from kgtrec.campaign.calibrate import Calibration, calibration
+from kgtrec.campaign.store import POOL_FILES
+from kgtrec.campaign.track import CampaignProgress, track
+from kgtrec.campaign.verdict_rules import hosts_of
+from kgtrec.data.arrow import arrow_of, labels_of
+from kgtrec.data.arrow import compute as pc
+from kgtrec.data.campaign import Campaign
+from kgtrec.data.judgements import ANNOTATOR, ROLES, UNSURE, Judgements
+from kgtrec.data.table import Column, Table
+from kgtrec.formats.campaign.folder import EDITED, read_campaign
+from kgtrec.formats.files import FileState, PathLike
+from kgtrec.formats.output.folders import JUDGEMENTS
+from kgtrec.serve.aside import aside
+from kgtrec.serve.desk import Desk, Numbers
+from kgtrec.serve.state import State, view_totals
+from kgtrec.serve.views import moments
+
+HOURS = 48  # that the chart shows
+RECENT_DAYS = 7  # from which the pace is told
+FEW_QUESTIONS = 10  # with fewer in common nothing is said of a pair
+TOO_FAST = 5.0  # seconds
+MOST_HOSTS = 20
+_HOUR, _DAY = 3600, 86_400  # seconds
+_FILES = (*POOL_FILES, *EDITED, JUDGEMENTS)
+_OLDEST = 600.0  # seconds after which figures are made anew in any case: they tell of the last days
+_PATIENCE = 2.0  # seconds to wait for figures that are being made
+_LARGE = 50_000  # triples and tasks
+_SHARE = 0.05  # of the time that figures may take, so that those who judge do not notice
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pace:
+    """How fast annotators work: triples that somebody judged for the first time."""
+
+    recent: int  # in the last RECENT_DAYS
+    days: float  # that these are of; less where the campaign is younger
+    left: int  # tasks of those who are active
+    now: float  # seconds since 1970
+
+    @property
+    def per_day(self) -> float:
+        """Tasks a day."""
+        return self.recent / self.days if self.recent else 0.0
+
+    @property
+    def done_at(self) -> float | None:
+        """When nothing is left at this pace, seconds since 1970; None where that cannot be told."""
+        return self.now + self.left / self.per_day * _DAY if self.recent and self.left else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overview:
+    """The figures of the dashboard."""
+
+    at: float  # when they were made, seconds since 1970
+    seconds: float  # that it took
+    progress: CampaignProgress
+    agreement: AgreementReport | None  # None: no triple was judged by two annotators
+    pairs: AgreementReport | None  # the same for each two annotators
+    calibration: Calibration | None  # None: there is no gold
+    hours: NDArray[np.int64]  # (HOURS,) verdicts in each of the last hours, the last one not over
+    last: float | None  # when the last verdict was given
+    pace: Pace
+    time: pa.Table  # person, verdicts with a time, their median in seconds, those too fast
+    hosts: pa.Table  # host, verdicts, share
+    n_verdicts: int  # that count, of annotators
+
+    @property
+    def low_pairs(self) -> NDArray[np.intp]:
+        """(m,) rows of ``pairs`` that agree unusually little, the least first.
+
+        Those with :data:`FEW_QUESTIONS` in common whose interval of raw agreement lies below that of all.
+        """
+        if self.agreement is None or self.pairs is None or self.pairs.high is None:
+            return np.zeros(0, np.intp)
+        column = self.pairs.statistics.index("raw")
+        raw, high = self.pairs.values[:, column], self.pairs.high[:, column]
+        low = np.flatnonzero((self.pairs.questions >= FEW_QUESTIONS) & (high < self.agreement.value("raw")))
+        return low[np.argsort(raw[low], kind="stable")]
+
+    def time_table(self) -> Table:
+        """Active time for each verdict by person."""
+        columns = (
+            Column("annotator"),
+            Column("verdicts", "with a time"),
+            Column("median", "median seconds", digits=1),
+            Column("too_fast", "too fast"),
+        )
+        return Table("time", "", "", self.time, columns)
+
+    def hosts_table(self) -> Table:
+        """Verdicts by the host of their link, most first."""
+        columns = Column("host"), Column("verdicts"), Column("share", form="share", digits=1)
+        return Table("hosts", "", "", self.hosts, columns)
+
+    def pairs_table(self) -> Table | None:
+        """The pairs of :attr:`low_pairs`; None where no two have judged a triple."""
+        pairs = self.pairs
+        if pairs is None or pairs.low is None or pairs.high is None:
+            return None
+        column = pairs.statistics.index("raw")
+        ends = {"raw": pairs.values[:, column], "low": pairs.low[:, column], "high": pairs.high[:, column]}
+        data = pa.table(dict(pairs.groups) | {"triples": pairs.triples, "questions": pairs.questions} | ends)
+        columns = (
+            Column("annotator"),
+            Column("other", "and"),
+            Column("triples"),
+            Column("questions"),
+            Column("raw", "raw agreement", form="share", digits=1, low="low", high="high"),
+        )
+        return Table("pairs", "", "", data, columns, rows=self.low_pairs.tolist())
+
+
+def overview(campaign: Campaign, numbers: Numbers, seen: Sequence[tuple[str, int, float, int]], now: float) -> Overview:
+    """All figures of a campaign.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        With everybody's verdicts.
+    numbers : Numbers
+        Of that campaign.
+    seen : sequence of tuple
+        Person, task, seconds and opened sources of annotators, see :meth:`kgtrec.serve.state.State.view_totals`.
+    now : float, seconds since 1970
+    """
+    start = time.perf_counter()
+    progress = track(campaign)
+    judgements = campaign.judgements
+    own = judgements.take(judgements.role == ANNOTATOR)
+    latest = own.latest()
+    is_shared = bool(np.any(np.bincount(latest.triple, minlength=1) > 1))
+    when = moments(judgements.time)
+    return Overview(
+        at=now,
+        progress=progress,
+        agreement=campaign_agreement(campaign, tells=False) if is_shared else None,
+        pairs=campaign_agreement(campaign, per="pair", tells=False) if is_shared else None,
+        calibration=calibration(campaign) if len(campaign.gold) else None,
+        hours=per_hour(when, now),
+        last=float(when.max()) if len(when) else None,
+        pace=pace_of(own, int(progress.to_do.sum()), now),
+        time=time_of(latest, numbers, seen),
+        hosts=sources_by_host(latest),
+        n_verdicts=len(latest),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def per_hour(moments: NDArray[np.int64], now: float, hours: int = HOURS) -> NDArray[np.int64]:
+    """(hours,) how many moments lie in each of the last hours of the clock, the present one last.
+
+    Parameters
+    ----------
+    moments : (n,) int array, seconds since 1970
+    now : float, seconds since 1970
+    hours : int
+
+    Examples
+    --------
+    >>> per_hour(np.array([0, 3599, 3600, 9000]), now=9001.0, hours=3)
+    array([2, 1, 1])
+    """
+    place = moments // _HOUR - int(now // _HOUR) + hours - 1
+    found: NDArray[np.int64] = np.bincount(place[(place >= 0) & (place < hours)], minlength=hours).astype(np.int64)
+    return found
+
+
+def pace_of(events: Judgements, left: int, now: float) -> Pace:
+    """How fast annotators judge what they had not judged before; corrections do not count.
+
+    Parameters
+    ----------
+    events : Judgements
+        Of annotators, oldest first.
+    left : int
+        Tasks that wait for annotators.
+    now : float, seconds since 1970
+    """
+    key = events.annotator.astype(np.int64) * (int(events.triple.max(initial=0)) + 1) + events.triple
+    _, first = np.unique(key, return_index=True)
+    when = moments(events.time.take(arrow_of(first)))
+    begin = float(when.min()) if len(when) else now
+    days = min(max((now - begin) / _DAY, 1 / 24), RECENT_DAYS)
+    return Pace(int(np.count_nonzero((when > now - days * _DAY - 1) & (when <= now))), days, left, now)
+
+
+def time_of(latest: Judgements, numbers: Numbers, seen: Sequence[tuple[str, int, float, int]]) -> pa.Table:
+    """Per person with view times: verdicts that have one, the median of their seconds, and those that were too fast.
+
+    Too fast is a Y or N on a triple that was in front of the person for less than :data:`TOO_FAST` seconds, if they
+    opened no source for any candidate of the question. Verdicts of people without a script have no time.
+
+    Parameters
+    ----------
+    latest : Judgements
+        The last verdict of each annotator on each triple.
+    numbers : Numbers
+    seen : sequence of tuple
+        Likewise.
+    """
+    names, tasks, seconds, opened = (list(column) for column in zip(*seen, strict=True)) if seen else ([], [], [], [])
+    n = len(numbers.group)
+    person = latest.annotators.encode(labels_of(names)).astype(np.int64)
+    task, order = np.array(tasks, np.int64), np.argsort(numbers.task[:n])
+    place = np.minimum(np.searchsorted(numbers.task[:n], task, sorter=order), n - 1)
+    row = order[place]
+    known = (person >= 0) & (numbers.task[row] == task)
+    person, row = person[known], row[known]
+    spent, pages = np.array(seconds, np.float64)[known], np.array(opened, np.int64)[known]
+
+    n_questions = int(numbers.group.max(initial=0)) + 1
+    with_page = np.unique((person * n_questions + numbers.group[row])[pages > 0])
+    judge = latest.annotator.astype(np.int64)
+    key, viewed = judge * n + latest.triple, person * n + row
+    by_view = np.argsort(viewed)
+    at = np.minimum(np.searchsorted(viewed, key, sorter=by_view), max(len(viewed) - 1, 0))
+    is_timed = viewed[by_view[at]] == key if len(viewed) else np.zeros(len(key), np.bool_)
+    judge, triple, verdict = judge[is_timed], latest.triple[is_timed], latest.verdict[is_timed]
+    taken = spent[by_view[at[is_timed]]]
+    has_page = np.isin(judge * n_questions + numbers.group[triple], with_page)
+    is_fast = (taken < TOO_FAST) & ~has_page & (verdict != UNSURE)
+
+    people, inverse = np.unique(judge, return_inverse=True)
+    by_name = np.argsort(latest.annotators.byte_order[people])
+    n_timed = np.bincount(inverse, minlength=len(people))
+    return pa.table(
+        {
+            "annotator": latest.annotators.decode(people[by_name]),
+            "verdicts": n_timed[by_name],
+            "median": _medians(inverse, taken, n_timed)[by_name],
+            "too_fast": np.bincount(inverse[is_fast], minlength=len(people))[by_name],
+        }
+    )
+
+
+def _medians(group: NDArray[np.intp], values: NDArray[np.float64], sizes: NDArray[np.intp]) -> NDArray[np.float64]:
+    """(m,) median of the values of each group, none of them empty."""
+    ordered = np.append(values[np.lexsort((values, group))], 0.0)
+    start = np.cumsum(sizes) - sizes
+    found: NDArray[np.float64] = (ordered[start + (sizes - 1) // 2] + ordered[start + sizes // 2]) / 2
+    return found
+
+
+def sources_by_host(latest: Judgements) -> pa.Table:
+    """Verdicts by the host of their link: host, verdicts and their share of those with a link, most first."""
+    hosts = hosts_of(latest.source)
+    counted = pc.value_counts(hosts.filter(pc.not_equal(hosts, "")))
+    names, counts = (pc.struct_field(counted, place) for place in ("values", "counts"))
+    found = np.asarray(counts.to_numpy(zero_copy_only=False), np.int64)
+    order = np.lexsort((np.array([name.encode() for name in names.to_pylist()], object), -found))[:MOST_HOSTS]
+    return pa.table(
+        {
+            "host": names.take(arrow_of(order)),
+            "verdicts": found[order],
+            "share": found[order] / max(int(found.sum()), 1),
+        }
+    )
+
+
+def overview_of(folder: PathLike, now: float) -> Overview:
+    """All figures of the campaign in a folder, see :func:`overview`."""
+    campaign = read_campaign(folder)
+    return overview(campaign, Numbers.of_campaign(campaign), view_totals(folder, ROLES[ANNOTATOR]), now)
+
+
+def is_large(campaign: Campaign) -> bool:
+    """Whether what concerns all of a campaign takes so long that verdicts would wait for it."""
+    return len(campaign.pool) + len(campaign.assignments) > _LARGE
+
+
+class Figures:
+    """The last figures of a campaign, made anew when it has changed, one at a time.
+
+    While it changes all the time, figures stay until twenty times as long has gone as they took. Those of a large
+    campaign are made in a process of their own.
+
+    Parameters
+    ----------
+    desk : Desk
+    state : State
+    clock : callable, optional
+        Seconds since 1970. Default: the time.
+    """
+
+    def __init__(self, desk: Desk, state: State, clock: Callable[[], float] = time.time) -> None:
+        self.desk, self.state, self.clock = desk, state, clock
+        self.share, self.patience = _SHARE, _PATIENCE
+        self._last: Overview | None = None
+        self._key: object = None
+        self._error: BaseException | None = None
+        self._progress: tuple[object, CampaignProgress] | None = None
+        self._lock = threading.Lock()
+        self._making: threading.Event | None = None  # set when what is being made is ready
+
+    def progress(self) -> CampaignProgress:
+        """How far the campaign is now."""
+        key = self._state_of_files()
+        last = self._progress
+        if last is None or key is None or last[0] != key:
+            last = key, track(self.desk.campaign())
+            self._progress = last
+        return last[1]
+
+    def overview(self) -> Overview | None:
+        """The figures, as they are now or were shortly before; None while the first ones are being made.
+
+        Raises
+        ------
+        KgtrecError, OSError
+            If they cannot be made.
+        """
+        last = self._last
+        if last is not None and self._is_good(last):
+            return last
+        with self._lock:
+            making = self._making
+            if making is None:
+                making = self._making = threading.Event()
+                threading.Thread(target=self._make, args=(making,), daemon=True).start()
+        if last is None or last.seconds < self.patience:
+            making.wait(self.patience)
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        return self._last
+
+    def _make(self, ready: threading.Event) -> None:
+        try:
+            key, start = self._whole_state(), time.perf_counter()
+            made = aside if is_large(self.desk.look("").campaign) else _here
+            found = made(overview_of, self.desk.folder, self.clock())
+            self._last, self._key = replace(found, seconds=time.perf_counter() - start), key
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._making = None
+            ready.set()
+
+    def _is_good(self, last: Overview) -> bool:
+        """Whether figures can be shown again."""
+        age = self.clock() - last.at
+        if age > _OLDEST:
+            return False
+        key = self._whole_state()
+        return (key is not None and key == self._key) or age < last.seconds / self.share
+
+    def _whole_state(self) -> object:
+        files = self._state_of_files()
+        return None if files is None else (files, self.state.n_views())
+
+    def _state_of_files(self) -> object:
+        """By which a campaign's contents can be told from later ones; None while they may just be changing."""
+        states = tuple(FileState.of(Path(self.desk.folder, name)) for name in _FILES)
+        return states if all(state is None or state.is_old for state in states) else None
+
+
+def _here(function: Callable[..., Overview], *values: Any) -> Overview:
+    return function(*values)

@@ -1,0 +1,335 @@
+"""A person's tasks as one HTML file: the page where people judge, without a server and without a network.
+
+Its pages come from the templates of the server, rendered once with ``[[name]]`` wherever a text of a task stands, and
+its script fills them in. So the file grows by what is asked, and not by the page around it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from importlib.resources import files
+from string import ascii_uppercase
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from jinja2 import ChoiceLoader, DictLoader, Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from kgtrec.campaign.assign import own_order
+from kgtrec.campaign.gold import known_to_tell, same_questions
+from kgtrec.campaign.tasks import names_of, phrase_triples
+from kgtrec.campaign.verdict_rules import link_patterns, wrong_source
+from kgtrec.data.arrow import arrow_of
+from kgtrec.data.arrow import compute as pc
+from kgtrec.data.campaign import Campaign
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, ROLES, VERDICTS
+from kgtrec.data.label_hashes import check_numbers
+from kgtrec.data.questions import Questions
+from kgtrec.data.tasks import Tasks
+from kgtrec.data.triples import Triples
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.serve.desk import edition_of, page_numbers
+from kgtrec.serve.rendering import markdown, prepare
+from kgtrec.serve.views import BLANK, PAGE, ROLE_PAGES, RolePages, searches
+
+_WORDS = "verdict", "source", "note"
+_SIDE = {"letter": "[[LETTER]]", "answer": "[[answer]]", "source": "[[side_source]]", "note": "[[side_note]]"}
+_TEXTS = "head", "relation", "tail", "question", "search", *_WORDS
+
+
+def tasks_file(campaign: Campaign, tasks: Tasks, *, person: str, role: str = "annotator", guidelines: str = "") -> str:
+    """Tasks as a page that keeps verdicts in the browser and gives them as a file that ``campaign import`` reads.
+
+    The page cannot load, send or frame anything, and runs only its own script: its content security policy, with the
+    hashes of style and script, forbids everything else.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        From which answers known before, sources and names are taken, and nothing else.
+    tasks : Tasks
+        Of one person, see :func:`kgtrec.campaign.tasks.tasks_for`. The candidates of one question are shown together,
+        in the person's own order (:func:`kgtrec.campaign.assign.own_order`), which tells nothing.
+    person : str
+    role : str
+        One of ``ROLE_PAGES``.
+    guidelines : str
+        Markdown.
+
+    Returns
+    -------
+    str
+        The same tasks give the same text.
+    """
+    pages = replace(ROLE_PAGES[role], path=f"#{ROLE_PAGES[role].path}", links=campaign.links(role))
+    style, *scripts = (_static(name) for name in ("judge.css", "judge.js", "file.js"))
+    hashes = " ".join(map(_hash, scripts))
+    values = {
+        "ROOT": "#",
+        "ROLE_PAGES": {role: pages},
+        "STARTS": {role: (pages.path, pages.start)},
+        "roles": (role,),
+        "person": person,
+    }
+    data = _data(campaign, tasks, person, role) | {
+        "person": person,
+        "role": role,
+        "edition": edition_of(campaign),
+        "home": pages.path,
+        "answers": dict(pages.answers),
+        "page": PAGE,
+        "read": hashlib.sha256(guidelines.encode()).hexdigest()[:16],
+    }
+    page = (
+        _environment()
+        .get_template("file.html")
+        .render(
+            **values,
+            policy=f"default-src 'none'; style-src {_hash(style)}; script-src {hashes}; img-src data:; "
+            "base-uri 'none'; form-action 'none'",
+            style=_as_it_is(style),
+            scripts=[_as_it_is(script) for script in scripts],
+            parts=_parts(role, pages, data["edition"], guidelines, is_empty=len(tasks) == 0),
+            data=_as_it_is(_embedded(data)),
+        )
+    )
+    return f"{page}\n"
+
+
+def _parts(role: str, pages: RolePages, edition: str, guidelines: str, *, is_empty: bool) -> dict[str, Markup]:
+    """Each page of the file, with the places for texts in double brackets."""
+    environment = _environment({"base.html": "{% block main %}{% endblock %}"})
+    environment.tests["link"] = lambda text: True  # the script takes care of what is none
+    environment.filters["length"] = lambda those: (
+        _Number(len(those), "[[n_known]]") if isinstance(those, _Some) else len(those)
+    )
+    pages = replace(pages, answers=_Answers(pages.answers))
+    head, tail = (
+        {"name": f"[[{name}_name]]", "label": f"[[{name}_label]]", "text": f"[[{name}_text]]"}
+        for name in ("head", "tail")
+    )
+    words = {"verdict": "[[verdict]]", "source": "[[source]]", "note": "[[note]]", "time": "[[time]]"}
+    given: dict[str, dict[str, Any]] = {
+        "file_guidelines.html": {"text": markdown(guidelines), "is_new": True},
+        "question.html": {
+            "question": {
+                "number": "[[number]]",
+                "title": "[[title]]",
+                "candidates": [
+                    {
+                        "task": "[[task]]",
+                        "question": "[[question]]",
+                        "head": head,
+                        "tail": tail,
+                        "last": None,
+                        "digest": "",
+                        "sides": [_SIDE] if role == ROLES[ADJUDICATOR] else [],
+                    }
+                ],
+                "known": _Some([{"name": "[[known_name]]", "label": "[[known_label]]"}]),
+                "searches": [{"host": "[[host]]", "url": "[[url]]"}],
+                "link": "",
+                "links": ["[[link]]"],
+                "previous": "[[previous]]",
+                "next": "[[next]]",
+            },
+            "progress": {"done": "[[done]]", "left": "[[left]]", "pace": "", "needs_break": False},
+            "edition": edition,
+            "again": "",
+            "typed": {},
+            "outcomes": {},
+        },
+        "verdicts.html": {
+            "verdicts": [{"task": "[[task]]", "question": "[[question]]", "number": "[[number]]", "words": words}],
+            "n_found": "[[n_found]]",
+            "nth": _Number(2, "[[nth]]"),
+            "n_pages": _Number(3, "[[n_pages]]"),
+            "verdict": "",
+            "text": "",
+        },
+        "file_done.html": {"progress": {"done": 0 if is_empty else 1}},
+    }
+    no_form = dict.fromkeys(["form_token"], "")  # a file sends no forms
+    return {
+        name.removeprefix("file_").removesuffix(".html"): _as_it_is(
+            environment.get_template(name).render(pages=pages, g=no_form, n_stored=0, n_gone=0, **values)
+        )
+        for name, values in given.items()
+    }
+
+
+def _as_it_is(text: str) -> Markup:
+    """Our own files, what templates have escaped, and data in which nothing ends a script."""
+    return Markup(text)  # noqa: S704  # nosec B704 # not what anybody gave
+
+
+class _Answers(dict[str, str]):
+    """The names of answers, and a place for that of one which is not known yet."""
+
+    def __missing__(self, key: str) -> str:
+        return "[[answer]]"
+
+
+class _Number(int):
+    """A number to a template's conditions, which shows a place for another one."""
+
+    place: str
+
+    def __new__(cls, number: int, place: str) -> _Number:
+        made = super().__new__(cls, number)
+        made.place = place
+        return made
+
+    def __str__(self) -> str:
+        return self.place
+
+
+class _Some(list[Any]):
+    """One that stands for several."""
+
+
+def _environment(own: Mapping[str, str] | None = None) -> Environment:
+    """The templates of the page, with some in the place of others."""
+
+    def source(name: str) -> str:
+        return files("kgtrec.serve").joinpath("templates", name).read_text(encoding="utf-8")
+
+    environment = Environment(
+        loader=ChoiceLoader([DictLoader(own or {}), FunctionLoader(source)]), autoescape=True, undefined=StrictUndefined
+    )
+    prepare(environment)
+    return environment
+
+
+def _static(name: str) -> str:
+    return files("kgtrec.serve").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _embedded(data: Mapping[str, Any]) -> str:
+    """JSON in which nothing ends a script, begins a comment, or breaks a line."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _data(campaign: Campaign, tasks: Tasks, person: str, role: str) -> dict[str, Any]:
+    """What the script fills into the pages."""
+    asked = same_questions(campaign)[tasks.question_number]
+    numbers, first, place = np.unique(asked, return_index=True, return_inverse=True)
+    questions = numbers[np.argsort(first)]
+    turn = np.argsort(np.argsort(first))[place]  # of each task: which question of the file it belongs to
+    own = own_order(Triples.of_columns(tasks.head, tasks.relation, tasks.tail), person, seed=campaign.assignment_seed)
+    order = own[np.argsort(turn[own], kind="stable")]
+    start = np.searchsorted(turn[order], np.arange(len(questions)))
+    of = {name: getattr(tasks, name).take(arrow_of(order)) for name in _TEXTS}
+    known, n_known = _known(campaign, questions)
+    entities, codes = Vocabulary.encoding(pa.concat_arrays([of["head"], of["tail"], known]))
+    relations, relation = Vocabulary.encoding(of["relation"])
+    head, tail, others = np.split(codes, [len(tasks), 2 * len(tasks)])
+    triples = Triples(head, relation, tail, entities, relations)
+    columns = {
+        "task": page_numbers(triples).tolist(),
+        "number": check_numbers(triples).tolist(),
+        "question": of["question"].to_pylist(),
+        "head": head.tolist(),
+        "relation": relation.tolist(),
+        "tail": tail.tolist(),
+    }
+    cards: list[dict[str, Any]] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    said = zip(*(of[name].to_pylist() for name in _WORDS), strict=True)
+    for card, words in zip(cards, said, strict=True):
+        if words[0]:
+            card["before"] = dict(zip(_WORDS, words, strict=True))
+    for card, sides in zip(cards, _sides(tasks, order), strict=bool(tasks.shown)):
+        card["sides"] = sides
+    names = names_of(entities, np.arange(len(entities), dtype=np.int32), campaign.names).to_pylist()
+    about = zip(
+        _titles(campaign, questions),
+        of["search"].take(arrow_of(start)).to_pylist(),
+        np.split(others, np.cumsum(n_known)[:-1]),
+        np.split(np.arange(len(tasks)), start[1:]),
+        strict=bool(len(questions)),
+    )
+    return {
+        "missing": {verdict: wrong_source(verdict, "", str, campaign.links(role)) for verdict in VERDICTS},
+        "rules": link_patterns(campaign.sources),
+        "searches": [[one.host, one.url] for one in searches(campaign.sources, "")],
+        "entities": [
+            [label, name, f"{name}: {campaign.descriptions[label]}"]
+            if label in campaign.descriptions
+            else [label, name][: 1 + (name != label)]
+            for label, name in zip(entities, names, strict=True)
+        ],
+        "relations": list(relations),
+        "questions": [
+            {"title": title, "search": search, "known": own.tolist(), "cards": [cards[row] for row in rows]}
+            for title, search, own, rows in about
+        ],
+    }
+
+
+def _sides(tasks: Tasks, order: NDArray[np.intp]) -> Iterator[list[dict[str, str]]]:
+    """What annotators have said of each task, for an adjudicator; none in other roles."""
+    n_sides = len(tasks.shown) // len(_WORDS)
+    names = [[f"{name}_{nth}" for name in _WORDS] for nth in range(1, 1 + n_sides)]
+    texts = [[tasks.shown[name].take(arrow_of(order)).to_pylist() for name in of] for of in names]
+    answers = ROLE_PAGES[ROLES[ANNOTATOR]].answers
+    columns = (zip(*of, strict=True) for of in texts)
+    for row in zip(*columns, strict=True):
+        yield [
+            {
+                "LETTER": letter,
+                "letter": letter.lower(),
+                "answer": answers[verdict],
+                "side_source": source,
+                "side_note": note,
+            }
+            for letter, (verdict, source, note) in zip(ascii_uppercase, row, strict=False)
+            if verdict
+        ]
+
+
+def _titles(campaign: Campaign, rows: NDArray[np.integer]) -> list[str]:
+    """(q,) questions of the pool, and behind them of gold, in words, with a blank for the candidates."""
+    own, others = campaign.pool.questions, campaign.gold.pool.questions
+    is_own = rows < len(own)
+    parts = [_asked(own, rows[is_own]), _asked(others, rows[~is_own] - len(own))]
+    columns = [pa.concat_arrays(list(pair)) for pair in zip(*parts, strict=True)]
+    titles = phrase_triples(Triples.of_columns(*columns), campaign.templates, campaign.names)
+    place = np.empty(len(rows), np.intp)
+    place[np.concatenate([np.flatnonzero(is_own), np.flatnonzero(~is_own)])] = np.arange(len(rows))
+    found: list[str] = titles.take(arrow_of(place)).to_pylist()
+    return found
+
+
+def _asked(questions: Questions, rows: NDArray[np.integer]) -> tuple[pa.StringArray, pa.StringArray, pa.StringArray]:
+    """Head, relation and tail of questions, a blank where the candidates stand."""
+    anchor = questions.entities.decode(questions.anchor[rows])
+    is_head, blank = pa.array(questions.is_head[rows]), pa.scalar(BLANK)
+    relation = questions.relations.decode(questions.relation[rows])
+    return pc.if_else(is_head, blank, anchor), relation, pc.if_else(is_head, anchor, blank)
+
+
+def _known(campaign: Campaign, rows: NDArray[np.integer]) -> tuple[pa.StringArray, NDArray[np.intp]]:
+    """Labels of answers known before, those of one question after the other; and how many each question has."""
+    known = known_to_tell(campaign)
+    first, last = (np.searchsorted(known.question, rows, side) for side in ("left", "right"))
+    n_known = last - first
+    place = np.repeat(first - np.append(0, np.cumsum(n_known)[:-1]), n_known) + np.arange(n_known.sum())
+    labels = known.entities.decode(known.entity[place])
+    names = names_of(known.entities, known.entity[place], campaign.names)
+    of = pa.array(np.repeat(np.arange(len(rows)), n_known))
+    table = pa.table({"of": of, "name": names, "label": labels})
+    order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names])
+    return labels.take(order), n_known

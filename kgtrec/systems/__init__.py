@@ -1,0 +1,16 @@
+"""Other programs' models and files, as what :mod:`kgtrec.ranking` ranks: one module a framework."""
+
+from __future__ import annotations
+
+from kgtrec.lazy import offer
+
+__all__ = offer(
+    __name__,
+    {
+        "systems.registry": ("adapters", "read_system"),
+        "systems.adapter": ("Given",),
+        "systems.kinds": ("Scorer", "Factors", "ScoreBlocks", "RankedLists", "CollectionLists", "TripleRanks"),
+        "systems.pykeen": ("pykeen_system",),
+        "systems.torchkge": ("torchkge_system",),
+    },
+)

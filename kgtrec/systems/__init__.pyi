@@ -1,0 +1,11 @@
+from kgtrec.systems.adapter import Given as Given
+from kgtrec.systems.kinds import CollectionLists as CollectionLists
+from kgtrec.systems.kinds import Factors as Factors
+from kgtrec.systems.kinds import RankedLists as RankedLists
+from kgtrec.systems.kinds import ScoreBlocks as ScoreBlocks
+from kgtrec.systems.kinds import Scorer as Scorer
+from kgtrec.systems.kinds import TripleRanks as TripleRanks
+from kgtrec.systems.pykeen import pykeen_system as pykeen_system
+from kgtrec.systems.registry import adapters as adapters
+from kgtrec.systems.registry import read_system as read_system
+from kgtrec.systems.torchkge import torchkge_system as torchkge_system

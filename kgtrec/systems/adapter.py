@@ -1,0 +1,35 @@
+"""What every module of this folder offers: how a framework's files are recognised and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kgtrec.systems.kinds import SystemOutput
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a person says about a source beside its path; each adapter takes what it needs."""
+
+    #: labels of entities in the order of their numbers; of a source that has names, each label with its name
+    entities: Path | None = None
+    relations: Path | None = None  # the same of relations
+    topics: Path | None = None  # questions in the order of a matrix's rows
+    data: Path | None = None  # the framework's own folder of the data set, with its ids or its test triples in order
+    trust: bool = False  # whether files that run code when they are read may be read
+    device: str | None = None  # where a model computes, such as "cuda"; None: where it was saved for, or the processor
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """One kind of source."""
+
+    name: str  # what --from takes
+    title: str  # the framework, with the version that was tried
+    reads: str  # what the path leads to
+    gives: str  # "scores", "factors", "ranked lists" or "ranks"
+    needs: str  # packages and options; "" where there are none
+    recognises: Callable[[Path], bool]  # by what lies in it; opens at most the first lines, and runs nothing
+    read: Callable[[Path, Given], SystemOutput]

@@ -1,0 +1,144 @@
+"""What a system can give: scores on request, factors, files of scores, ranked lists, or ranks of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.collection import Collection
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.kernels.ranking.comparisons import PRODUCT, Comparison
+
+#: (n,) anchors and (n,) relations, in the system's own numbers, to its (n, entities) scores: numpy, or torch on any
+#: device
+Scoring = Callable[[NDArray[np.int64], NDArray[np.int64]], Any]
+#: rows of the collection's questions and their scores, columns as in the collection
+Block = tuple[NDArray[np.intp], Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scorer:
+    """A model that scores all of its entities for the questions that it is asked, in its own numbers."""
+
+    name: str
+    entities: Vocabulary  # labels by number, which is the order of the columns of its scores
+    relations: Vocabulary  # labels by number
+    score_tails: Scoring | None  # heads, relations -> scores of each entity as tail; None: it cannot
+    score_heads: Scoring | None  # tails, relations -> scores of each entity as head; None: it cannot
+    kind: str = "a model"  # what it is, in words
+    work_per_score: int = 1  # numbers that the model holds at a time to get one score, which bounds a block
+    remarks: tuple[str, ...] = ()  # what a person should know of its ranks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelationVectors:
+    """What makes queries of anchors: the vectors of relations, and the score that they are for."""
+
+    score: str  # one of kgtrec.systems.formulas.FORMULAS
+    R: NDArray[Any]  # (relations, k), twice as many with reciprocals
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    has_reciprocals: bool = False  # heads are predicted as tails of relations that follow the others
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Factors:
+    """A model that compares a query with each entity's vector, in its own numbers; by default ``query @ E.T + b``.
+
+    Scores are computed in float64 and rounded once, to float32.
+    """
+
+    name: str
+    entities: Vocabulary  # labels by number, which is the row of E
+    relations: Vocabulary  # labels by number
+    E: NDArray[Any]  # (entities, d) of any float type; may be a memory map
+    b: NDArray[Any] | None  # (entities,)
+    tail_queries: Scoring | None  # heads, relations -> (n, d) queries; None: it cannot
+    head_queries: Scoring | None  # tails, relations -> (n, d) queries; None: it cannot
+    comparison: Comparison = PRODUCT
+    kind: str = "a factorised model"
+    remarks: tuple[str, ...] = ()
+    relation_vectors: RelationVectors | None = None  # from which queries are made; None: in another way
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CollectionFactors:
+    """Factors that have queries for the questions of a collection alone, which are only known with it."""
+
+    name: str
+    factors: Callable[[Collection], Factors]
+    kind: str = "a factorised model"
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreBlocks:
+    """Scores that come in the order of the collection, such as those of a file that names its questions."""
+
+    name: str
+    #: the collection and how many questions a block may hold -> blocks of all questions, in the collection's order
+    blocks: Callable[[Collection, int | None], Iterator[Block]]
+    kind: str = "scores"
+    remarks: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, blocks: Iterator[Block]) -> ScoreBlocks:
+        """Blocks that are there already, of whatever size."""
+        return cls(name, lambda collection, block: blocks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedLists:
+    """Lists of entities, best first, each for one question; what a list lacks stands somewhere below its end.
+
+    A question may have several lists: systems that rank for each test triple leave out its other answers, so that
+    the lists of one question differ by its answers alone, and in how far they reach.
+    """
+
+    name: str
+    entities: Vocabulary  # labels in the file
+    relations: Vocabulary  # labels in the file
+    is_head: NDArray[np.bool_]  # (lists,) True: the head is asked for
+    anchor: NDArray[np.int32]  # (lists,) row in entities
+    relation: NDArray[np.int32]  # (lists,) row in relations
+    answer: NDArray[np.int32]  # (lists,) row in entities: the one answer that the list was made for; -1: for all
+    start: NDArray[np.int64]  # (lists + 1,) where each list begins in `entity`
+    entity: NDArray[np.int32]  # (n,) row in entities, best first, each once in a list
+    level: NDArray[np.int64]  # (n,) ascending in a list; entities of one level tie
+    kind: str = "ranked lists"
+    remarks: tuple[str, ...] = ()
+    filtered_by: tuple[str, ...] | None = None  # splits whose known triples the lists leave out; None: unknown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CollectionLists:
+    """Ranked lists with the ids of a collection, which are only known with it."""
+
+    name: str
+    lists: Callable[[Collection], RankedLists]
+    kind: str = "ranked lists"
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TripleRanks:
+    """The rank of each test triple on either side, other answers removed, as another program counted them."""
+
+    name: str
+    entities: Vocabulary
+    relations: Vocabulary
+    is_head: NDArray[np.bool_]  # (n,) True: the head is asked for
+    head: NDArray[np.int32]  # (n,) row in entities
+    relation: NDArray[np.int32]  # (n,) row in relations
+    tail: NDArray[np.int32]  # (n,) row in entities
+    above: NDArray[np.int64]  # (n,) candidates that score higher
+    tied: NDArray[np.int64]  # (n,) other candidates that score the same
+    candidates: NDArray[np.int64] | None = None  # (n,) how many, the answer included; None: the file does not say
+    kind: str = "ranks of test triples"
+    remarks: tuple[str, ...] = ()
+
+
+SystemOutput = Scorer | Factors | CollectionFactors | ScoreBlocks | RankedLists | CollectionLists | TripleRanks

@@ -1,0 +1,366 @@
+"""LibKGE: a checkpoint of training, or the ranks of examples in a trace."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.files import reading
+from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES
+from kgtrec.systems import formulas
+from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.kinds import Factors, Scorer, Scoring, TripleRanks
+from kgtrec.systems.numbered_labels import labels_beside
+from kgtrec.systems.torch_files import load_tensors, load_trusted, torch_of
+
+_CONFIG_CLASS = "kge.config.Config"
+_CHECKPOINT = re.compile(r"checkpoint_(best|[0-9]{5})\.pt")
+_TRACE = "trace.yaml"
+_RECIPROCAL = "reciprocal_relations_model"
+_PRODUCTS = {
+    "DistMult": formulas.distmult,
+    "ComplEx": formulas.complex_product,
+    "Rescal": formulas.rescal,
+    "CP": formulas.canonical_polyadic,
+}
+_LOOKED_AT = 1 << 20  # bytes of a file that are looked at to recognise it
+
+
+def _read_checkpoint(path: Path, given: Given) -> Factors | Scorer:
+    source = _checkpoint_in(path)
+    checkpoint = load_tensors(source, "a checkpoint of LibKGE", stand_ins=(_CONFIG_CLASS,))
+    state, options = _parts(source, checkpoint)
+    name = _name(path, source)
+    entities, relations = _labels(source, checkpoint, given)
+    found = _formula(source, state, options, len(entities), len(relations))
+    if found is None:
+        return _through_package(source, options, given, name, entities, relations)
+    formula, kind = found
+    return formula.factors(name, entities, relations, kind)
+
+
+def _checkpoint_in(path: Path) -> Path:
+    """The checkpoint itself; in a folder the best one, else the last one."""
+    if path.is_file():
+        return path
+    found = sorted(file for file in path.iterdir() if _CHECKPOINT.fullmatch(file.name))
+    if not found:
+        raise FormatError("expected checkpoint_best.pt or another checkpoint of LibKGE, found none", path=path)
+    return found[-1]  # "best" is after all numbers
+
+
+def _name(path: Path, source: Path) -> str:
+    if path.is_dir() or _CHECKPOINT.fullmatch(source.name):
+        return source.resolve().parent.name
+    return source.stem
+
+
+def _parts(path: Path, checkpoint: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The model's tensors, and the settings."""
+    model = checkpoint.get("model") if isinstance(checkpoint, dict) else None
+    state = model[0] if isinstance(model, tuple | list) and model else None
+    options = getattr(checkpoint.get("config"), "options", None) if isinstance(checkpoint, dict) else None
+    if not isinstance(state, dict) or not isinstance(options, dict) or not isinstance(options.get("model"), str):
+        raise FormatError("expected a checkpoint of LibKGE with model and config, found something else", path=path)
+    return state, options
+
+
+def _formula(
+    path: Path, state: dict[str, Any], options: dict[str, Any], n_entities: int, n_relations: int
+) -> tuple[formulas.Formula, str] | None:
+    """How the model's score is computed, if that is known here, and what the model is in words."""
+    model = options["model"]
+    is_reciprocal = _option(options, model, "class_name") == "ReciprocalRelationsModel"
+    own = _section(options, model, "base_model") if is_reciprocal else _section(options, model)
+    kind = own.get("type", model) if is_reciprocal else model
+    if not isinstance(kind, str):
+        return None
+    class_name = _option(options, kind, "class_name")
+    l_norm = own.get("l_norm", _option(options, kind, "l_norm"))
+    if class_name not in _PRODUCTS and not (class_name == "TransE" and isinstance(l_norm, int | float) and l_norm > 0):
+        return None
+    E, R = (_embeddings(state, what) for what in ("entity", "relation"))
+    if E is None or R is None:
+        return None
+    expected = n_relations * (2 if is_reciprocal else 1)
+    for rows, count, what in ((E, n_entities, "entities"), (R, expected, "relations")):
+        if len(rows) != count:
+            reciprocal = " (two for each, since it has reciprocal relations)" if is_reciprocal and rows is R else ""
+            raise FormatError(
+                f"expected embeddings of {count:,} {what}{reciprocal}, as the labels are, found {len(rows):,}; are "
+                "they the labels of this model's data set?",
+                path=path,
+            )
+    _require_dimensions(path, class_name, E, R)
+    if class_name in _PRODUCTS:
+        formula: formulas.Formula = _PRODUCTS[class_name](E, R)
+    elif l_norm == 2:
+        formula = formulas.squared_distance(E, R)
+    else:
+        formula = formulas.minus_distance(E, R, float(l_norm))
+    if is_reciprocal:
+        formula = formulas.with_reciprocals(formula)
+    return formula, f"a LibKGE model ({kind}{', with reciprocal relations' if is_reciprocal else ''})"
+
+
+def _section(options: dict[str, Any], *keys: str) -> dict[str, Any]:
+    for key in keys:
+        found = options.get(key)
+        options = found if isinstance(found, dict) else {}
+    return options
+
+
+def _option(options: dict[str, Any], model: str, key: str) -> Any:
+    return _section(options, model).get(key)
+
+
+def _embeddings(state: dict[str, Any], what: str) -> NDArray[Any] | None:
+    """The rows of a lookup embedder, under the names of any release; None where the model has another embedder."""
+    for base in ("_", "_base_model._"):
+        for own in ("_embeddings", "embeddings"):
+            tensor = state.get(f"{base}{what}_embedder.{own}.weight")
+            if tensor is not None:
+                others = {
+                    key
+                    for key in state
+                    if key.startswith(f"{base}{what}_embedder.") and not key.endswith("embeddings.weight")
+                }
+                if others or getattr(tensor, "ndim", 0) != 2 or not tensor.is_floating_point():
+                    return None
+                found: NDArray[Any] = tensor.double().numpy()
+                return found
+    return None
+
+
+def _require_dimensions(path: Path, model: str, E: NDArray[Any], R: NDArray[Any]) -> None:
+    d, found = E.shape[1], R.shape[1]
+    expected = d * d if model == "Rescal" else d // 2 if model == "CP" else d
+    if found != expected or (d % 2 and model in ("ComplEx", "CP")):
+        raise FormatError(
+            f"expected relations of {expected} numbers each beside entities of {d}, as {model} has them, found "
+            f"relations of {found}",
+            path=path,
+        )
+
+
+def _labels(path: Path, checkpoint: Any, given: Given) -> tuple[Vocabulary, Vocabulary]:
+    """Those that the user names; else those of a packaged model; else those of the data set's folder."""
+    dataset = checkpoint.get("dataset")
+    meta = dataset.get("meta") if isinstance(dataset, dict) else None
+    found = []
+    for what, key, own, name in (
+        ("entities", "entity_ids", given.entities, LIBKGE_DICTIONARIES[0]),
+        ("relations", "relation_ids", given.relations, LIBKGE_DICTIONARIES[1]),
+    ):
+        packaged = meta.get(key) if isinstance(meta, dict) else None
+        if own is None and given.data is None and isinstance(packaged, list):
+            if not all(isinstance(label, str) for label in packaged):
+                raise FormatError(f"expected labels in {key}, found other values", path=path)
+            try:
+                found.append(Vocabulary.of(packaged))
+            except KgtrecError as error:
+                raise FormatError(str(error), path=path) from None
+        else:
+            found.append(labels_beside(path, own, (given.data, path.parent), (name,), what))
+    return found[0], found[1]
+
+
+def _through_package(
+    path: Path, options: dict[str, Any], given: Given, name: str, entities: Vocabulary, relations: Vocabulary
+) -> Scorer:
+    """Any other model, as LibKGE itself scores."""
+    what = f"a LibKGE model {options['model']}"
+    try:
+        from kge.config import Config
+        from kge.dataset import Dataset
+        from kge.model import KgeModel
+    except ImportError:
+        raise FormatError(
+            f"expected {', '.join(_PRODUCTS)} or TransE with its own embeddings, found {options['model']!r}, which is "
+            "read through the package kge of LibKGE, not installed here; rank it where LibKGE is, or rank its scores "
+            "in Python (kgtrec.rank_model)",
+            path=path,
+        ) from None
+    torch = torch_of(what)
+    checkpoint = load_trusted(path, what, given)
+    checkpoint["file"], checkpoint["folder"] = str(path), str(path.parent)
+    config = Config.create_from(checkpoint)
+    if given.device is not None:
+        config.set("job.device", given.device)
+    dataset = Dataset.create(config, preload_data=False, folder=None if given.data is None else str(given.data))
+    model = KgeModel.create_from(checkpoint, dataset)
+    model.eval()
+
+    def scoring(score: Any, *, anchor_first: bool) -> Scoring | None:
+        def scores(anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> Any:
+            place = next(model.parameters()).device
+            columns = [torch.as_tensor(each, dtype=torch.long, device=place) for each in (anchor, relation)]
+            with torch.inference_mode():
+                return score(*(columns if anchor_first else columns[::-1]))
+
+        try:
+            scores(np.zeros(1, np.int64), np.zeros(1, np.int64))
+        except Exception:  # models such as ConvE refuse a side by a bare Exception
+            return None
+        return scores
+
+    return Scorer(
+        name,
+        entities,
+        relations,
+        scoring(model.score_sp, anchor_first=True),
+        scoring(model.score_po, anchor_first=False),
+        f"{what}, scored by LibKGE",
+        512,
+    )
+
+
+def _read_trace(path: Path, given: Given) -> TripleRanks:
+    source = path / _TRACE if path.is_dir() else path
+    with reading(source) as stream:
+        lines = pa.array(stream.read().split(b"\n"), pa.binary())
+    try:
+        lines = pc.cast(lines, pa.string())
+    except pa.ArrowInvalid:
+        raise FormatError("expected UTF-8 text, found other bytes", path=source) from None
+    number = np.arange(1, len(lines) + 1)
+    is_example = pc.match_substring_regex(lines, r"[{ ]event: example_rank[,}]")
+    is_test = pc.match_substring_regex(lines, r"[{ ]split: test[,}]")
+    kept = pc.and_(is_example, is_test).to_numpy(zero_copy_only=False)
+    if not kept.any():
+        n_other = pc.sum(is_example).as_py() or 0
+        raise FormatError(
+            "expected ranks of test triples (event: example_rank, split: test), found "
+            + (f"{n_other:,} of other splits" if n_other else "none")
+            + "; have LibKGE write them: kge test FOLDER --eval.trace_level example",
+            path=source,
+        )
+    lines, number = lines.filter(pa.array(kept)), number[kept]
+    remarks = [
+        "LibKGE gives one rank, in the middle of the scores that torch.isclose takes for equal; its ties are lost"
+    ]
+    # the last evaluation of the file
+    jobs = _texts(source, lines, number, "job_id", "[^,}]+")
+    epochs = _texts(source, lines, number, "epoch", "[^,}]+")
+    evaluation = pc.binary_join_element_wise(jobs, epochs, " ")
+    last = evaluation[-1]
+    same = pc.equal(evaluation, last).to_numpy(zero_copy_only=False)
+    if not same.all():
+        n_before = pc.count_distinct(evaluation).as_py() - 1
+        remarks.append(f"the file has {n_before} earlier evaluations of test triples; the last one is taken")
+        lines, number = lines.filter(pa.array(same)), number[same]
+    filters = _texts(source, lines, number, "filter_splits", r"\[[^\]]*\]")
+    splits = sorted(set(re.findall("[a-z]+", filters[0].as_py())))
+    if "test" not in splits or pc.count_distinct(filters).as_py() != 1:
+        raise FormatError(
+            f"expected ranks filtered by the same splits, test among them, found filter_splits {filters[0].as_py()}",
+            path=source,
+            line=int(number[0]),
+        )
+    if splits != ["test", "train", "valid"]:
+        remarks.append(f"ranks are filtered by {', '.join(splits)} alone, so name the same with --filter")
+    entities, relations = (
+        labels_beside(source, own, (given.data, source.parent), (name,), what)
+        for what, own, name in (
+            ("entities", given.entities, LIBKGE_DICTIONARIES[0]),
+            ("relations", given.relations, LIBKGE_DICTIONARIES[1]),
+        )
+    )
+    task = _texts(source, lines, number, "task", "sp|po")
+    columns = {
+        key: _numbers(source, lines, number, key, bound)
+        for key, bound in (("s", len(entities)), ("p", len(relations)), ("o", len(entities)))
+    }
+    rank = _numbers(source, lines, number, "rank_filtered", None)
+    if (wrong := np.flatnonzero(rank < 1)).size:
+        raise FormatError("expected a rank from 1 on, found 0", path=source, line=int(number[wrong[0]]))
+    return TripleRanks(
+        source.resolve().parent.name,
+        entities,
+        relations,
+        pc.equal(task, "po").to_numpy(zero_copy_only=False),
+        columns["s"].astype(np.int32),
+        columns["p"].astype(np.int32),
+        columns["o"].astype(np.int32),
+        rank - 1,
+        np.zeros(len(rank), np.int64),
+        kind="ranks that LibKGE traced",
+        remarks=tuple(remarks),
+    )
+
+
+def _texts(path: Path, lines: pa.StringArray, number: NDArray[np.int64], key: str, value: str) -> pa.StringArray:
+    """The value of a key in each line, as it is written."""
+    found = pc.struct_field(pc.extract_regex(lines, rf"[{{ ]{key}: (?P<value>{value})[,}}]"), "value")
+    if found.null_count:
+        row = pc.index(pc.is_null(found), True).as_py()
+        raise FormatError(f"expected {key} in each rank of an example, found none", path=path, line=int(number[row]))
+    return found
+
+
+def _numbers(
+    path: Path, lines: pa.StringArray, number: NDArray[np.int64], key: str, bound: int | None
+) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = pc.cast(_texts(path, lines, number, key, "[0-9]{1,18}"), pa.int64()).to_numpy()
+    if bound is not None and (wrong := np.flatnonzero(found >= bound)).size:
+        raise FormatError(
+            f"expected {key} from 0 to {bound - 1}, as there are labels, found {found[wrong[0]]}",
+            path=path,
+            line=int(number[wrong[0]]),
+        )
+    return found
+
+
+def _is_checkpoint(path: Path) -> bool:
+    if path.is_dir():
+        found = sorted(file for file in path.iterdir() if _CHECKPOINT.fullmatch(file.name))
+        return bool(found) and _is_checkpoint(found[-1])
+    if not path.is_file() or path.suffix.lower() != ".pt":
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inside = next((name for name in archive.namelist() if name.endswith("data.pkl")), None)
+            if inside is None:
+                return False
+            with archive.open(inside) as stream:
+                return b"kge.config" in stream.read()
+    except (zipfile.BadZipFile, OSError, RuntimeError, ValueError):
+        with path.open("rb") as stream:  # the format of torch before 1.6
+            return b"kge.config" in stream.read(_LOOKED_AT)
+
+
+def _is_trace(path: Path) -> bool:
+    if path.is_dir():
+        return (path / _TRACE).is_file() and not any(_CHECKPOINT.fullmatch(file.name) for file in path.iterdir())
+    return path.is_file() and path.name == _TRACE
+
+
+ADAPTERS = (
+    Adapter(
+        "libkge",
+        "LibKGE 0.1",
+        "checkpoint_*.pt, a packaged model, or the folder of a training; entity_ids.del and relation_ids.del in --data",
+        "factors",
+        "torch; kge and --trust for models other than DistMult, ComplEx, RESCAL, CP and TransE",
+        _is_checkpoint,
+        _read_checkpoint,
+    ),
+    Adapter(
+        "libkge-trace",
+        "LibKGE 0.1",
+        f"{_TRACE} with ranks of examples; entity_ids.del and relation_ids.del in --data",
+        "ranks",
+        "",
+        _is_trace,
+        _read_trace,
+    ),
+)

@@ -1,0 +1,240 @@
+"""The collection's questions and entities in a system's own numbers, by label; what has none is an error or last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.arrays import as_array, require_exact
+from kgtrec.data.collection import Collection
+from kgtrec.data.frames import is_frame
+from kgtrec.data.identity import entity_names
+from kgtrec.data.questions import SIDES, checked_sides, only_side
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
+from kgtrec.systems.kinds import Block, Factors, Scorer, Scoring
+
+Unknown = Literal["error", "last"]
+UNKNOWN: tuple[Unknown, ...] = ("error", "last")
+_BLOCK_BYTES = 64 << 20  # scores in a block
+_WORK_BYTES = 512 << 20  # numbers that a model holds while it computes a block, on a processor
+_SHOWN = 3  # examples in a message
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mapped:
+    """Where each question and entity of a collection is in a system's own numbers."""
+
+    rows: NDArray[np.intp]  # (n,) the questions of the sides that are asked, as rows of the collection
+    anchor: NDArray[np.int64]  # (n,) of each of them; -1: unknown to the system
+    relation: NDArray[np.int64]  # (n,) of each of them; -1: unknown to the system
+    entity: NDArray[np.int64]  # (entities,) of each of the collection's; -1: unknown to the system
+
+    @property
+    def can_ask(self) -> NDArray[np.bool_]:
+        """(n,) whether the system knows the anchor and the relation of each question."""
+        return (self.anchor >= 0) & (self.relation >= 0)
+
+
+def mapped(
+    collection: Collection,
+    entities: Vocabulary,
+    relations: Vocabulary,
+    *,
+    sides: Sequence[str] = SIDES,
+    unknown: Unknown = "error",
+    where: str = "the system",
+) -> Mapped:
+    """Find the questions and entities of a collection among the labels of a system.
+
+    Parameters
+    ----------
+    collection : Collection
+    entities, relations : Vocabulary
+        The system's labels, by number.
+    sides : sequence of {"head", "tail"}
+        Which questions are asked.
+    unknown : {"error", "last"}
+        What becomes of entities that the system has not seen, and of questions about them: an error, or they rank
+        last and tie; a question that cannot be asked has all candidates tied.
+    where : str
+        The system, for messages.
+
+    Raises
+    ------
+    CollectionError
+        If an entity or a relation that is needed is unknown to the system; with ``"last"`` only if it knows none.
+
+    Warns
+    -----
+    KgtrecWarning
+        How many entities rank last, how many questions cannot be asked, and how many entities of the system the
+        collection lacks: they are no candidates.
+
+    Examples
+    --------
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.collection.questions import build_questions
+    >>> train = Triples.of([("ann", "likes", "tea"), ("bob", "likes", "jam")])
+    >>> collection = build_questions(train, Triples.of([]), Triples.of([("ann", "likes", "jam")]))
+    >>> found = mapped(collection, Vocabulary.of(["ann", "bob", "jam", "tea"]), Vocabulary.of(["likes"]))
+    >>> found.anchor.tolist(), found.entity.tolist()
+    ([2, 0], [0, 3, 1, 2])
+    """
+    one_of("unknown_entities to be one of", unknown, UNKNOWN)
+    questions, names = collection.questions, entity_names(collection)
+    rows = questions.rows_of(sides)
+    entity = entities.encode(names.labels).astype(np.int64)
+    relation = relations.encode(collection.relations.labels).astype(np.int64)
+    found = Mapped(rows, entity[questions.anchor[rows]], relation[questions.relation[rows]], entity)
+
+    told: list[str] = []
+    new = np.flatnonzero(entity < 0)
+    if len(new):
+        told.append(_lacking(len(new), len(entity), "entities", names.decode(new[:_SHOWN])))
+    asked = np.unique(questions.relation[rows])
+    new_relations = asked[relation[asked] < 0]
+    if len(new_relations):
+        labels = collection.relations.decode(new_relations[:_SHOWN])
+        told.append(_lacking(len(new_relations), len(asked), "relations", labels))
+    extra = np.flatnonzero(names.encode(entities.labels) < 0)
+    more = (
+        f"; it knows {len(extra):,} entities that the collection lacks, such as "
+        f"{', '.join(entities.decode(extra[:_SHOWN]).to_pylist())}"
+        if len(extra)
+        else ""
+    )
+    if not told:
+        if len(extra):
+            warn(f"{where}: {len(extra):,} of its entities are not in the collection and are no candidates")
+        return found
+    lost = int(np.count_nonzero(~found.can_ask))
+    text = f"{where}: {' and '.join(told)}{more}; {lost:,} of {len(rows):,} questions cannot be asked"
+    if len(new) == len(entity) or (len(new_relations) == len(asked) and len(asked)):
+        raise CollectionError(text + "; are its labels those of the collection, and not numbers or names?")
+    if unknown == "error":
+        raise CollectionError(
+            text + "; --unknown-entities last (unknown_entities='last' in Python) ranks them last, or build the "
+            "collection without them (kgtrec questions --unseen-entities drop --unseen-relations drop)"
+        )
+    warn(text + "; what it does not know ranks last")
+    return found
+
+
+def placed_in(
+    system: Scorer | Factors, collection: Collection, *, sides: Sequence[str] = SIDES, unknown: Unknown = "error"
+) -> Mapped:
+    """Where the questions and entities of a collection are in a model's numbers.
+
+    Parameters
+    ----------
+    system : Scorer or Factors
+    collection : Collection
+    sides, unknown
+        As for :func:`mapped`.
+
+    Raises
+    ------
+    CollectionError
+        If labels are unknown to the system.
+    KgtrecError
+        If the system cannot answer a side.
+    """
+    if isinstance(system, Factors):
+        answers = system.head_queries, system.tail_queries
+    else:
+        answers = system.score_heads, system.score_tails
+    able = [side for side, scoring in zip(SIDES, answers, strict=True) if scoring]
+    if lacking := [side for side in checked_sides(sides) if side not in able]:
+        raise KgtrecError(
+            f"{system.name}: expected a model that predicts {lacking[0]}s, found one that predicts "
+            + (f"{able[0]}s only; {only_side(able[0])}" if able else "neither heads nor tails")
+        )
+    return mapped(collection, system.entities, system.relations, sides=sides, unknown=unknown, where=system.name)
+
+
+def score_blocks(
+    scorer: Scorer,
+    collection: Collection,
+    *,
+    sides: Sequence[str] = SIDES,
+    unknown: Unknown = "error",
+    block: int | None = None,
+) -> Iterator[Block]:
+    """Blocks of (question rows, scores) of a model, columns in the collection's order.
+
+    The scores stay where the model computed them, on a GPU for example.
+
+    Parameters
+    ----------
+    scorer : Scorer
+    collection : Collection
+    sides, unknown
+        As for :func:`placed_in`, which is asked at once.
+    block : int, optional
+        Questions per block. Default: as many as fit 64 MiB of scores and 512 MiB of what the model computes with.
+    """
+    block = None if block is None else whole_number("block", block, 1)
+    return _blocks(scorer, collection, placed_in(scorer, collection, sides=sides, unknown=unknown), block)
+
+
+def _blocks(scorer: Scorer, collection: Collection, places: Mapped, block: int | None) -> Iterator[Block]:
+    is_head = collection.questions.is_head[places.rows]
+    arranged = _arranger(scorer, places.entity)
+    n = len(scorer.entities)
+    fits = min(_BLOCK_BYTES // max(4 * n, 1), _WORK_BYTES // max(4 * n * scorer.work_per_score, 1))
+    step = max(1, fits if block is None else block)
+    known = places.can_ask
+    for scoring, asked in ((scorer.score_heads, is_head), (scorer.score_tails, ~is_head)):
+        own = np.flatnonzero(asked & known)
+        for first in range(0, len(own), step):
+            part = own[first : first + step]
+            score = cast("Scoring", scoring)  # score_blocks refuses a side without one
+            yield places.rows[part], arranged(score(places.anchor[part], places.relation[part]))
+    lost = places.rows[~known]
+    for first in range(0, len(lost), step):
+        part = lost[first : first + step]
+        yield part, np.full((len(part), len(places.entity)), -np.inf, np.float32)
+
+
+def _arranger(scorer: Scorer, entity: NDArray[np.int64]) -> Callable[[Any], Any]:
+    """What puts a block's columns into the order of the collection; unknown entities get minus infinity."""
+    n = len(scorer.entities)
+    unknown = np.flatnonzero(entity < 0)
+    column = np.maximum(entity, 0)
+    is_in_order = len(unknown) == 0 and np.array_equal(column, np.arange(n))
+
+    def arranged(scores: Any) -> Any:
+        if is_frame(scores):
+            raise KgtrecError(
+                f"{scorer.name}: expected scores as an array, in the order of the entities, found a data frame; give "
+                "frame.to_numpy() if its columns are in that order"
+            )
+        if not hasattr(scores, "detach"):  # all but torch's: lists, arrays that cannot be changed
+            scores = as_array(scores, f"{scorer.name}: scores")
+        shape = tuple(scores.shape)
+        if len(shape) != 2 or shape[1] != n:
+            raise KgtrecError(
+                f"{scorer.name}: expected scores of {n:,} entities for each question, found a block of shape "
+                f"{' x '.join(map(str, shape)) or 'a single number'}"
+            )
+        if is_in_order:
+            return scores
+        taken = scores[:, column]  # a copy, by torch as by numpy
+        if len(unknown):
+            if any(kind in str(taken.dtype) for kind in ("int", "bool")):  # which have no minus infinity
+                if "64" in str(taken.dtype) and len(taken):
+                    require_exact(int(taken.max()), int(taken.min()), scorer.name)
+                taken = taken.astype(np.float64) if isinstance(taken, np.ndarray) else taken.double()
+            taken[:, unknown] = -np.inf
+        return taken
+
+    return arranged
+
+
+def _lacking(count: int, of: int, noun: str, examples: Any) -> str:
+    return f"{count:,} of the collection's {of:,} {noun} are unknown to it, such as {', '.join(examples.to_pylist())}"

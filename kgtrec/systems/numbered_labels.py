@@ -1,0 +1,80 @@
+"""Labels of a system's entities and relations, in the order of their numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.files import reading
+from kgtrec.formats.score_matrix import read_label_lines
+from kgtrec.formats.triples.ids import read_numbered_labels
+
+_NUMBERED = re.compile(rb"[0-9]+\t[^\t\r\n]+")
+
+
+def labels_in(path: Path) -> Vocabulary:
+    r"""Labels of a file: ``number TAB label`` lines in any order, or one label per line in the order of the numbers.
+
+    Raises
+    ------
+    FormatError
+        If a label or a number is repeated, or a number is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "entities.dict")
+    >>> _ = path.write_text("1\tbob\n0\tann\n")
+    >>> list(labels_in(path))
+    ['ann', 'bob']
+    """
+    with reading(path) as stream:
+        first = stream.readline().rstrip(b"\r\n")
+    return read_numbered_labels(path) if _NUMBERED.fullmatch(first) else read_label_lines(path)
+
+
+def labels_beside(
+    source: Path, given: Path | None, folders: Iterable[Path | None], names: Iterable[str], what: str
+) -> Vocabulary:
+    """The labels that the user named, or those in the first file of these names in one of the folders.
+
+    Raises
+    ------
+    FormatError
+        If there is none.
+    """
+    if given is not None:
+        return labels_in(given)
+    names = list(names)
+    for folder in folders:
+        found = [] if folder is None else [folder / name for name in names if (folder / name).is_file()]
+        if found:
+            return labels_in(found[0])
+    raise FormatError(
+        f"expected the labels of its {what} in {' or '.join(names)} beside it, found no such file; name the folder of "
+        f"the data set with --data, or the file with --{what}",
+        path=source,
+    )
+
+
+def require_labels(
+    labels: Vocabulary,
+    expected: int,
+    what: str,
+    way_out: str = "are they those of this model's data set?",
+    *,
+    path: Path | None = None,
+) -> None:
+    """Refuse labels that are not as many as the entities, or relations, of a model.
+
+    Raises
+    ------
+    KgtrecError
+        With both numbers and the way out; of a file or a folder a FormatError that names it.
+    """
+    if len(labels) != expected:
+        message = f"expected labels for the {expected:,} {what} of the model, found {len(labels):,}; {way_out}"
+        raise KgtrecError(message) if path is None else FormatError(message, path=path)

@@ -1,0 +1,137 @@
+"""OGB: submissions to WikiKG90Mv2, the ten best tails of each question."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.arrow import arrow_of, labels_of
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError
+from kgtrec.formats.numpy_files import archived_arrays, mapped_matrix
+from kgtrec.formats.score_matrix import read_label_lines
+from kgtrec.formats.trec.runs import default_name
+from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.kinds import RankedLists
+
+_ARRAY = "t_pred_top10"
+#: in the names of the submission and of its questions; otherwise the valid split
+_QUESTIONS = ("test-dev", "test-challenge")
+_MOST = np.iinfo(np.int32).max
+
+
+def _read(path: Path, given: Given) -> RankedLists:
+    best = archived_arrays(path, [_ARRAY], [])[_ARRAY]
+    if best.ndim != 2 or best.dtype.kind not in "iu" or best.size == 0:
+        raise FormatError(
+            f"expected {_ARRAY} as numbers of entities, questions x 10, found {best.dtype} of shape "
+            f"{' x '.join(map(str, best.shape)) or 'a single number'}",
+            path=path,
+        )
+    asked = _asked(path, given)
+    if len(asked) != len(best):
+        raise FormatError(
+            f"expected tails for each of {len(asked):,} questions, found them for {len(best):,}; --data gives the "
+            "questions of the submission",
+            path=path,
+        )
+    is_listed = best >= 0  # negative numbers are padding
+    of_list = np.repeat(np.arange(len(best)), is_listed.sum(axis=1))
+    entity = _whole(best[is_listed], path)
+    order = np.lexsort((entity, of_list))
+    again = np.flatnonzero((np.diff(entity[order]) == 0) & (np.diff(of_list[order]) == 0))
+    if len(again):
+        place = order[again[0] + 1]
+        raise FormatError(
+            f"expected each entity once in a row, found {entity[place]} more than once in row {of_list[place]}",
+            path=path,
+        )
+    n = len(best)
+    entities, code = _labelled(np.concatenate([asked[:, 0], entity]), given.entities, "entities", path)
+    relations, relation = _labelled(asked[:, 1], given.relations, "relations", path)
+    length = is_listed.sum(axis=1)
+    start = np.concatenate([[0], np.cumsum(length)])
+    return RankedLists(
+        default_name(path.with_suffix("")),
+        entities,
+        relations,
+        np.zeros(n, np.bool_),
+        code[:n],
+        relation,
+        np.full(n, -1, np.int32),
+        start,
+        code[n:],
+        np.arange(len(entity)) - np.repeat(start[:-1], length),
+        f"a submission to OGB's WikiKG90Mv2, tails of {n:,} questions",
+    )
+
+
+def _asked(path: Path, given: Given) -> NDArray[np.int64]:
+    """(n, 2) number of head and relation of each question."""
+    split = next((name for name in _QUESTIONS if name in path.name), "val")
+    if given.data is None:
+        raise FormatError(
+            f"expected --data, the heads and relations of the questions ({split}_hr.npy, or the folder with it: "
+            "processed/ of WikiKG90Mv2), found none; a submission has tails alone",
+            path=path,
+        )
+    file = given.data / f"{split}_hr.npy" if given.data.is_dir() else given.data
+    found = mapped_matrix(file)
+    if found.shape[1] not in (2, 3) or found.dtype.kind not in "iu":
+        raise FormatError(
+            f"expected whole numbers of heads and relations, n x 2, found {found.dtype} of shape "
+            f"{found.shape[0]} x {found.shape[1]}",
+            path=file,
+        )
+    return _whole(np.asarray(found[:, :2]), file)
+
+
+def _whole(numbers: NDArray[Any], path: Path) -> NDArray[np.int64]:
+    if numbers.size and (numbers.min() < 0 or numbers.max() > _MOST):
+        raise FormatError(f"expected numbers from 0 to {_MOST:,}, found {numbers.min()} to {numbers.max()}", path=path)
+    return numbers.astype(np.int64)
+
+
+def _labelled(
+    numbers: NDArray[np.int64], labels: Path | None, what: str, path: Path
+) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """The labels of the numbers that occur, and the place of each among them."""
+    distinct, code = np.unique(numbers, return_inverse=True)
+    if labels is None:
+        return Vocabulary(labels_of([str(number) for number in distinct.tolist()])), code.astype(np.int32)
+    known = read_label_lines(labels)
+    if distinct[-1] >= len(known):
+        raise FormatError(
+            f"expected numbers below {len(known):,}, of which {labels} has labels, found {distinct[-1]} among the "
+            f"{what}",
+            path=path,
+        )
+    return Vocabulary(known.labels.take(arrow_of(distinct))), code.astype(np.int32)
+
+
+def is_submission(path: Path) -> bool:
+    """Whether a path leads to an archive with a submission."""
+    if path.suffix.lower() != ".npz" or not path.is_file():
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return f"{_ARRAY}.npy" in archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False
+
+
+ADAPTERS = (
+    Adapter(
+        "ogb",
+        "OGB's WikiKG90Mv2",
+        f"t_pred_wikikg90m-v2_*.npz of save_test_submission, with {_ARRAY}, questions x 10",
+        "ranked lists",
+        "--data with the questions (val_hr.npy, test-dev_hr.npy or test-challenge_hr.npy); --sides tail",
+        is_submission,
+        _read,
+    ),
+)

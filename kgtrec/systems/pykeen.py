@@ -1,0 +1,213 @@
+"""PyKEEN: the folder of ``save_to_directory``, or a model with its triples factory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.identity import ordered_labels
+from kgtrec.data.questions import SIDES
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.csv_text import csv_rows, csv_text
+from kgtrec.systems.adapter import Adapter, Given
+from kgtrec.systems.kinds import Scorer, Scoring, TripleRanks
+from kgtrec.systems.numbered_labels import require_labels
+from kgtrec.systems.torch_files import load_trusted, require_device, torch_of
+
+if TYPE_CHECKING:
+    from pykeen.models import Model
+
+_MODEL = "trained_model.pkl"
+_LABELS = "training_triples"
+_PACKAGES = "torch pykeen"
+
+
+def pykeen_system(model: Model, factory: Any = None, *, name: str | None = None, device: str | None = None) -> Scorer:
+    """A trained PyKEEN model as a system that :func:`kgtrec.ranking.rank_system` ranks.
+
+    Heads of a model with inverse triples are predicted by their inverse relations, as PyKEEN itself does.
+
+    Parameters
+    ----------
+    model : pykeen.models.Model
+    factory : TriplesFactory, or pair of labels
+        What the numbers stand for: ``result.training`` of a pipeline, or ``(entity_to_id, relation_to_id)``, each a
+        mapping or labels in order.
+    name : str, optional
+        Default: the model's class, in lower case.
+    device : str, optional
+        Where scores are computed. Default: where the model is.
+
+    Raises
+    ------
+    KgtrecError
+        If it is no PyKEEN model, the factory has other entities or relations, or the device is not there.
+    """
+    torch = torch_of("a PyKEEN model", _PACKAGES)
+    if not hasattr(model, "predict_t"):
+        raise KgtrecError(f"expected a PyKEEN model, such as result.model, found {type(model).__name__}")
+    require_device(device)
+    entities, relations = _labels_of(factory)
+    way_out = "give the factory that it was trained with (result.training)"
+    require_labels(entities, model.num_entities, "entities", way_out)
+    require_labels(relations, n_relations_of(model), "relations", way_out)
+    if device is not None:
+        model = model.to(device)
+    model.eval()
+
+    def scoring(predict: Any, *, anchor_first: bool) -> Scoring:
+        def scores(anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> Any:
+            columns = (anchor, relation) if anchor_first else (relation, anchor)
+            batch = torch.as_tensor(np.stack(columns, axis=1), dtype=torch.long, device=model.device)
+            with torch.inference_mode():
+                found = predict(batch)
+            # some interactions give one row for all questions of a batch of one
+            return found.reshape(len(anchor), -1)
+
+        return scores
+
+    kind = type(model).__name__
+    return Scorer(
+        kind.lower() if name is None else name,
+        entities,
+        relations,
+        scoring(model.predict_t, anchor_first=True),
+        scoring(model.predict_h, anchor_first=False),
+        f"a PyKEEN model ({kind}{', with inverse triples' if model.use_inverse_triples else ''})",
+        _work_per_score(model),
+    )
+
+
+def pykeen_ranks(evaluator: Any, mapped_triples: Any, factory: Any, *, name: str = "pykeen") -> TripleRanks:
+    """The ranks that PyKEEN's own evaluator counted: above is optimistic - 1, tied is pessimistic - optimistic.
+
+    Parameters
+    ----------
+    evaluator : pykeen.evaluation.RankBasedEvaluator
+        Made with ``clear_on_finalize=False``, after its ``evaluate``.
+    mapped_triples : (n, 3) tensor
+        What it evaluated: ``factory.mapped_triples`` of the test triples.
+    factory : TriplesFactory, or pair of labels
+        What the numbers stand for, as for :func:`pykeen_system`.
+    name : str
+        The system's name.
+
+    Raises
+    ------
+    KgtrecError
+        If the evaluator has no ranks, or those of other triples.
+    """
+    entities, relations = _labels_of(factory)
+    triples = np.asarray(mapped_triples.cpu()).astype(np.int64)
+    ranks, candidates = getattr(evaluator, "ranks", None) or {}, getattr(evaluator, "num_candidates", None) or {}
+    sides = [side for side in SIDES if (side, "optimistic") in ranks]
+    if not sides:
+        raise KgtrecError(
+            "expected an evaluator that keeps its ranks, found none in it; make it with clear_on_finalize=False "
+            "(RankBasedEvaluator(clear_on_finalize=False)) and evaluate once"
+        )
+    best: list[Any] = []
+    worst: list[Any] = []
+    among: list[Any] = []
+    for side in sides:
+        for parts, into in ((ranks[side, "optimistic"], best), (ranks[side, "pessimistic"], worst)):
+            into.append(np.concatenate(parts))
+        among.append(np.concatenate(candidates[side]))
+        if len(best[-1]) != len(triples):
+            raise KgtrecError(
+                f"expected the ranks of {len(triples):,} triples, found those of {len(best[-1]):,} for the {side}s; "
+                "give the mapped triples that were evaluated, in one evaluation"
+            )
+    optimistic, pessimistic = (np.rint(np.concatenate(each)).astype(np.int64) for each in (best, worst))
+    head, relation, tail = (np.tile(column.astype(np.int32), len(sides)) for column in triples.T)
+    return TripleRanks(
+        name,
+        entities,
+        relations,
+        np.repeat(np.array([side == SIDES[0] for side in sides]), len(triples)),
+        head,
+        relation,
+        tail,
+        optimistic - 1,
+        pessimistic - optimistic,
+        np.rint(np.concatenate(among)).astype(np.int64),
+        "ranks of PyKEEN's evaluator",
+    )
+
+
+def _labels_of(factory: Any) -> tuple[Vocabulary, Vocabulary]:
+    """Labels of entities and of relations, each in the order of their numbers."""
+    if hasattr(factory, "entity_to_id") and hasattr(factory, "relation_to_id"):
+        factory = factory.entity_to_id, factory.relation_to_id
+    if isinstance(factory, tuple | list) and len(factory) == 2:
+        return ordered_labels(factory[0], "entities"), ordered_labels(factory[1], "relations")
+    raise KgtrecError(
+        "expected the triples factory of the model's training (result.training), or (entity_to_id, relation_to_id), "
+        f"found {type(factory).__name__}"
+        + ("; a CoreTriplesFactory has numbers only, give both mappings" if hasattr(factory, "mapped_triples") else "")
+    )
+
+
+def n_relations_of(model: Model) -> int:
+    """How many relations a model has, without the inverse ones that PyKEEN makes."""
+    return int(getattr(model, "num_real_relations", model.num_relations))
+
+
+def _work_per_score(model: Model) -> int:
+    """About how many numbers a model holds to score one entity: its longest representation, twice over."""
+    shapes = [each.shape for each in getattr(model, "entity_representations", ()) if getattr(each, "shape", ())]
+    return 2 * max((int(np.prod(shape)) for shape in shapes), default=128)
+
+
+def _read(path: Path, given: Given) -> Scorer:
+    labels = path / _LABELS
+    numbered = tuple(_labels(labels / f"{what}_to_id.tsv.gz") for what in ("entity", "relation"))
+    model = load_trusted(path / _MODEL, "a PyKEEN model", given, _PACKAGES)
+    if not hasattr(model, "predict_t"):
+        raise FormatError(f"expected a PyKEEN model, found {type(model).__name__}", path=path / _MODEL)
+    return pykeen_system(model, numbered, name=path.resolve().name, device=given.device)
+
+
+def _labels(path: Path) -> Vocabulary:
+    """Labels by number, of a table with columns ``id`` and ``label``."""
+    if not path.is_file():
+        raise FormatError(
+            "expected the labels that PyKEEN's save_to_directory writes, found no such file; save with "
+            "save_training=True, or rank the model in Python (kgtrec.systems.pykeen.pykeen_system)",
+            path=path,
+        )
+    rows = csv_rows(str(path), csv_text(path, "labels of PyKEEN"), "\t")
+    _, head = next(rows, (1, []))
+    if sorted(head) != ["id", "label"]:
+        raise FormatError(f"expected columns id and label, found {', '.join(head) or 'nothing'}", path=path, line=1)
+    at_id, at_label = head.index("id"), head.index("label")
+    labels: list[str] = []
+    for line, row in rows:
+        if len(row) != 2 or row[at_id] != str(len(labels)):
+            raise FormatError(
+                f"expected the numbers 0, 1, ... and a label each, here {len(labels)}, found {row!r}",
+                path=path,
+                line=line,
+            )
+        labels.append(row[at_label])
+    try:
+        return Vocabulary.of(labels)
+    except KgtrecError as error:
+        raise FormatError(str(error), path=path) from None
+
+
+ADAPTERS = (
+    Adapter(
+        "pykeen",
+        "PyKEEN 1.11",
+        f"the folder of result.save_to_directory: {_MODEL} and {_LABELS}/",
+        "scores",
+        "torch, pykeen; --trust",
+        lambda path: (path / _MODEL).is_file(),
+        _read,
+    ),
+)

@@ -1,0 +1,90 @@
+"""TorchKGE: a model with its knowledge graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgtrec.data.identity import ordered_labels
+from kgtrec.errors import KgtrecError
+from kgtrec.systems.kinds import Scorer, Scoring
+from kgtrec.systems.numbered_labels import require_labels
+from kgtrec.systems.torch_files import torch_of
+
+if TYPE_CHECKING:
+    from torchkge.data_structures import KnowledgeGraph
+    from torchkge.models.interfaces import Model
+
+
+def torchkge_system(model: Model, kg: KnowledgeGraph, *, name: str | None = None, device: str | None = None) -> Scorer:
+    """A trained TorchKGE model as a system that :func:`kgtrec.ranking.rank_system` ranks.
+
+    Parameters
+    ----------
+    model : torchkge.models.interfaces.Model
+    kg : torchkge.data_structures.KnowledgeGraph
+        That of the training, or any other with its ``ent2ix`` and ``rel2ix``.
+    name : str, optional
+        Default: the model's class, in lower case.
+    device : str, optional
+        Where scores are computed. Default: where the model is.
+
+    Raises
+    ------
+    KgtrecError
+        If the knowledge graph has other entities or relations than the model.
+    """
+    torch = torch_of("a TorchKGE model")
+    if not hasattr(model, "inference_prepare_candidates"):
+        raise KgtrecError(f"expected a TorchKGE model, found {type(model).__name__}")
+    if not all(hasattr(kg, each) for each in ("ent2ix", "rel2ix")):
+        raise KgtrecError(
+            f"expected the knowledge graph of the model's training, with ent2ix and rel2ix, found {type(kg).__name__}"
+        )
+    entities, relations = (
+        ordered_labels({str(label): number for label, number in numbers.items()}, what)
+        for numbers, what in ((kg.ent2ix, "entities"), (kg.rel2ix, "relations"))
+    )
+    way_out = "give the knowledge graph that it was trained with"
+    require_labels(entities, model.n_ent, "entities", way_out)
+    require_labels(relations, model.n_rel, "relations", way_out)
+    if device is not None:
+        model = model.to(device)
+    model.eval()
+    if hasattr(model, "evaluated_projections"):
+        model.evaluated_projections = False  # those of an earlier ranking may be of other weights
+
+    def scoring(*, tails: bool) -> Scoring:
+        def scores(anchor: NDArray[np.int64], relation: NDArray[np.int64]) -> Any:
+            place = next(model.parameters()).device
+            number = torch.as_tensor(anchor, dtype=torch.long, device=place)
+            kind = torch.as_tensor(relation, dtype=torch.long, device=place)
+            with torch.inference_mode():
+                # the entity that is asked for is not looked at: the anchor stands in for it
+                head, tail, embedded, candidates = model.inference_prepare_candidates(
+                    number, number, kind, entities=True
+                )
+                if tails:
+                    return model.inference_scoring_function(head, candidates, embedded)
+                return model.inference_scoring_function(candidates, tail, embedded)
+
+        return scores
+
+    kind = type(model).__name__
+    return Scorer(
+        kind.lower().removesuffix("model") if name is None else name,
+        entities,
+        relations,
+        scoring(tails=True),
+        scoring(tails=False),
+        f"a TorchKGE model ({kind})",
+        _work_per_score(model),
+    )
+
+
+def _work_per_score(model: Model) -> int:
+    """About how many numbers a model holds to score one entity: candidates are repeated for each question."""
+    sizes = [getattr(model, each, None) for each in ("emb_dim", "ent_emb_dim", "rel_emb_dim")]
+    return 4 * max((size for size in sizes if isinstance(size, int)), default=128)

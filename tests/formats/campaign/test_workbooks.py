@@ -1,0 +1,516 @@
+"""Workbooks of tasks: what a spreadsheet program does with them, and what nobody may do with us."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
+
+import openpyxl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kgtrec.campaign import accept, tasks_for, tasks_for_adjudicator
+from kgtrec.cli import main
+from kgtrec.data.arrow import labels_of
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.campaign import workbooks
+from kgtrec.formats.campaign.folder import read_campaign
+from kgtrec.formats.campaign.tasks import read_tasks, write_tasks, write_tasks_csv, write_tasks_xlsx
+from kgtrec.formats.campaign.workbooks import escaped, rows_of_workbook, unescaped
+from tests.campaign_folders import folder_of
+from tests.campaigns_by_hand import campaign_of
+from tests.formats.campaign.test_tasks import cells, rows_of, tasks_of
+
+NOW = "2026-11-22T08:00:00Z"
+WIKI = "https://en.wikipedia.org/wiki/Paris"
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_RELATIONS, _TARGET = "xl/_rels/workbook.xml.rels", r'Target="/?(xl/)?worksheets/sheet1.xml"'
+TASKS = tasks_of([(7, "de", "capital", "berlin", "Y", WIKI, "seen"), (8, "de", "capital", "=lyon", "", "", "")])
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    write_tasks_xlsx(tmp_path / "ann.xlsx", TASKS)
+    return tmp_path / "ann.xlsx"
+
+
+def changed(path: Path, **parts: bytes | None) -> Path:
+    """The workbook with some parts replaced, added, or (None) taken out; ``__`` in a name stands for a slash."""
+    with zipfile.ZipFile(path) as old:
+        found = {name: old.read(name) for name in old.namelist()}
+    found |= {name.replace("__", "/"): data for name, data in parts.items()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, data in found.items():
+            if data is not None:
+                new.writestr(name, data)
+    return path
+
+
+def sheet_of(path: Path) -> bytes:
+    with zipfile.ZipFile(path) as archive:
+        return archive.read("xl/worksheets/sheet1.xml")
+
+
+def with_sheet(path: Path, old: str, new: str) -> Path:
+    """The workbook with its sheet's XML edited."""
+    text = sheet_of(path).decode()
+    assert re.search(old, text), text
+    return changed(path, **{"xl/worksheets/sheet1.xml": re.sub(old, lambda _: new, text, count=1).encode()})
+
+
+def filled_in(path: Path, edits) -> None:
+    """What somebody does in a spreadsheet program: it reads all, and writes all anew, with shared strings."""
+    book = openpyxl.load_workbook(path)
+    names = [cell.value for cell in book["tasks"][1]]
+    for (row, name), value in edits.items():
+        cell = book["tasks"].cell(row, names.index(name) + 1)
+        cell.value = value
+        if isinstance(value, str):
+            cell.data_type = "s"
+    book.save(path)
+
+
+# --- out and back
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), cells, cells, cells, st.just("Y"), cells, cells), min_size=1))
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_a_workbook_holds_every_text_to_the_letter(tmp_path_factory: pytest.TempPathFactory, rows):
+    """And says what a CSV file of the same tasks says."""
+    folder = tmp_path_factory.mktemp("books")
+    tasks = tasks_of(rows)
+    write_tasks(folder / "ann.xlsx", tasks)
+    write_tasks(folder / "ann.csv", tasks)
+    expected = rows_of(read_tasks(folder / "ann.csv"))
+    assert rows_of(read_tasks(folder / "ann.xlsx")) == expected
+    assert [row[:4] for row in expected] == [row[:4] for row in rows]
+
+
+@given(cells | st.text("_x04AfF1\x00\x1f\r\n\ufffe"))
+def test_escaping_is_undone_exactly(text: str):
+    """Control characters, and what looks like an escape itself."""
+    assert unescaped(escaped(text)) == text
+    assert not re.search("[\x00-\x08\x0b-\x1f\ufffe\uffff]", escaped(text))
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["Y", "N", "unsure", "yes", ""]), st.sampled_from(["", WIKI]), cells).filter(
+            lambda row: row[0] in ("unsure", "") or row[1]
+        ),
+        min_size=6,
+        max_size=6,
+    )
+)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+def test_a_workbook_that_was_filled_in_is_stored_as_a_csv_file_is(tmp_path_factory: pytest.TempPathFactory, said):
+    """Exported, filled in by another program, imported: the same judgements.jsonl, byte for byte."""
+    said = [
+        (verdict, source, re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\r]", "", note)) for verdict, source, note in said
+    ]
+    stored = {}
+    for form in ("csv", "xlsx"):
+        folder = tmp_path_factory.mktemp(form)
+        campaign = folder_of(campaign_of(), folder / "campaign")
+        out = folder / f"ann.{form}"
+        if form == "xlsx":
+            main(["campaign", "export", str(campaign), "--annotator", "ann", "--out", str(out)])
+            edits = {
+                (row, name): text
+                for row, texts in enumerate(said, 2)
+                for name, text in zip(("verdict", "source", "note"), texts, strict=True)
+            }
+            filled_in(out, {place: escaped(text) or None for place, text in edits.items()})
+        else:
+            columns = (labels_of(list(column)) for column in zip(*said, strict=True))
+            tasks = tasks_for(read_campaign(campaign), "ann")
+            write_tasks_csv(out, replace(tasks, **dict(zip(("verdict", "source", "note"), columns, strict=True))))
+        main(["campaign", "import", str(campaign), str(out), "--time", NOW])
+        stored[form] = (campaign / "judgements.jsonl").read_bytes()
+    assert stored["xlsx"] == stored["csv"]
+
+
+def test_what_a_program_reads_of_it(book: Path):
+    """Texts all of them, verdict first with a list to choose from, a heading that stays, links that open."""
+    sheet = openpyxl.load_workbook(book)["tasks"]
+    heading = [cell.value for cell in sheet[1]]
+    assert heading[:4] == ["verdict", "question", "source", "note"]
+    for row in sheet.iter_rows(min_row=2):
+        assert all(cell.data_type in "sn" and (cell.value is None or isinstance(cell.value, str)) for cell in row)
+        assert all(cell.number_format == "@" for cell in row)
+    assert sheet.cell(3, heading.index("tail") + 1).value == "=lyon"
+    assert sheet.freeze_panes == "B2"
+    (choice,) = sheet.data_validations.dataValidation
+    assert (choice.type, choice.formula1, str(choice.sqref)) == ("list", '"Y,N,unsure"', "A2:A3")
+    links = [cell for row in sheet.iter_rows() for cell in row if cell.hyperlink]
+    assert [(cell.coordinate, cell.hyperlink.target) for cell in links] == [("C2", WIKI)]
+    assert sheet.auto_filter.ref == "A1:L3"
+
+
+def test_a_line_stands_above_each_question(tmp_path: Path):
+    """Its candidates are together below it."""
+    write_tasks_xlsx(tmp_path / "ann.xlsx", tasks_for(campaign_of(), "ann"))
+    sheet = openpyxl.load_workbook(tmp_path / "ann.xlsx")["tasks"]
+    lines = [sheet.cell(row, 2).border.top for row in range(2, 8)]
+    assert [line is not None and line.style == "thin" for line in lines] == [True, True, False, True, False, False]
+    assert [sheet.cell(row, 5).value for row in (3, 4)] == ["Germany {tail} capital"] * 2
+
+
+def test_an_adjudicator_sees_links_that_open(tmp_path: Path):
+    """Beside each side's verdict; a text that is no https link stays one."""
+    events = [(1, "ann", "annotator", "Y", WIKI, ""), (1, "bob", "annotator", "N", f"{WIKI}#2", "=1+1")]
+    write_tasks(tmp_path / "eve.xlsx", tasks_for_adjudicator(campaign_of(events), "eve"))
+    sheet = openpyxl.load_workbook(tmp_path / "eve.xlsx")["tasks"]
+    names = [cell.value for cell in sheet[1]]
+    assert names[2:8] == ["verdict_1", "source_1", "note_1", "verdict_2", "source_2", "note_2"]
+    assert [cell.hyperlink.target for cell in sheet[2] if cell.hyperlink] == [f"{WIKI}#2", WIKI]
+    assert sheet.cell(2, 5).value == "=1+1"
+    assert sheet.cell(2, 5).data_type == "s"
+
+
+def test_equal_tasks_are_equal_bytes(tmp_path: Path):
+    for name in ("a.xlsx", "b.xlsx"):
+        write_tasks_xlsx(tmp_path / name, TASKS)
+    assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
+
+
+def test_there_is_no_place_for_links_where_none_is_asked_for(tmp_path: Path):
+    """In both forms for spreadsheets, and only as long as none was given."""
+    made = campaign_of([(0, "ann", "annotator", "Y", WIKI, "")])
+    made = replace(made, settings={"seed": 0, "links": {"annotator": "none"}})
+    for form in ("csv", "xlsx"):
+        write_tasks(tmp_path / f"ann.{form}", tasks_for(made, "ann"))
+        write_tasks(tmp_path / f"all.{form}", tasks_for(made, "ann", everything=True))
+        assert read_tasks(tmp_path / f"all.{form}").incoming[0].source == WIKI
+    assert "source" not in (tmp_path / "ann.csv").read_text("utf-8-sig").splitlines()[0]
+    assert "source" not in [cell.text for cell in next(iter(rows_of_workbook(tmp_path / "ann.xlsx"))).cells.values()]
+
+
+def test_no_tasks_are_a_workbook_too(tmp_path: Path):
+    none = replace(tasks_for(campaign_of(), "ann", first=1))
+    empty = tasks_for(campaign_of([(row, "ann", "annotator", "unsure", "", "") for row in range(6)]), "ann")
+    assert (len(none), len(empty)) == (1, 0)
+    write_tasks(tmp_path / "ann.xlsx", empty)
+    assert read_tasks(tmp_path / "ann.xlsx").incoming == []
+
+
+def test_a_text_that_no_cell_holds_is_not_cut(tmp_path: Path):
+    """32,767 characters do; nothing is written of one more."""
+    write_tasks_xlsx(tmp_path / "a.xlsx", tasks_of([(1, "a" * 32767, "r", "b", "Y", "", "")]))
+    assert len(read_tasks(tmp_path / "a.xlsx").incoming[0].head) == 32767
+    with pytest.raises(KgtrecError, match=r"at most 32,767 characters, got one of 32,768: .*; write \.csv or \.jsonl"):
+        write_tasks_xlsx(tmp_path / "b.xlsx", tasks_of([(1, "a" * 32768, "r", "b", "Y", "", "")]))
+    assert not (tmp_path / "b.xlsx").exists()
+
+
+def test_more_tasks_than_rows_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(workbooks, "MOST_ROWS", 2)
+    with pytest.raises(KgtrecError, match="expected at most 1 tasks in a workbook, got 2; write"):
+        write_tasks_xlsx(tmp_path / "b.xlsx", TASKS)
+
+
+def test_without_openpyxl_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Before anything is written; reading needs no more than Python."""
+    write_tasks_xlsx(tmp_path / "a.xlsx", TASKS)
+    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
+    with pytest.raises(KgtrecError, match=r'expected openpyxl to write workbooks with; pip install "kgtrec\[xlsx\]"'):
+        write_tasks(tmp_path / "b.xlsx", TASKS)
+    assert not (tmp_path / "b.xlsx").exists()
+    assert len(read_tasks(tmp_path / "a.xlsx").incoming) == 1
+
+
+# --- what programs make of it
+
+
+def test_numbers_and_truth_values_are_taken_as_they_are_shown(book: Path):
+    """A task number that became 7.0, a label that became a number, a note that became TRUE."""
+    filled_in(book, {(2, "task"): 7.0, (3, "task"): 8, (2, "head"): 2024, (2, "note"): True, (3, "verdict"): "No"})
+    first, second = read_tasks(book).incoming
+    assert (first.task, first.head, first.note) == (7, "2024", "TRUE")
+    assert (second.task, second.verdict) == (8, "N")
+
+
+@pytest.mark.parametrize("name", ["verdict", "source", "note", "head", "task"])
+@pytest.mark.parametrize(
+    "value", [datetime(2026, 5, 1, tzinfo=UTC).replace(tzinfo=None), time(10, 30), timedelta(hours=30)]
+)
+def test_a_date_that_was_made_of_a_text_is_refused(book: Path, name: str, value):
+    """With row and column; what was typed cannot be known."""
+    filled_in(book, {(2, name): value})
+    with pytest.raises(
+        FormatError, match=rf"ann\.xlsx:2: expected text as {name}, found a date that the program made of"
+    ):
+        read_tasks(book)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_date"),
+    [
+        ("yyyy-mm-dd", True),
+        ("[h]:mm", True),
+        ("0.00", False),
+        ("General", False),
+        ("@", False),
+        ('0 "days"', False),
+        ("[Red]0", False),
+        ("0\\h", False),
+        ("#,##0_ ;[Red]-#,##0", False),
+    ],
+)
+def test_a_number_is_a_date_by_what_its_format_shows(book: Path, code: str, is_date: bool):
+    """Not by words in quotes, colours or escaped signs."""
+    made = openpyxl.load_workbook(book)
+    cell = made["tasks"]["D2"]
+    cell.value = 45000
+    cell.number_format = code
+    made.save(book)
+    if is_date:
+        with pytest.raises(FormatError, match="found a date"):
+            read_tasks(book)
+    else:
+        assert read_tasks(book).incoming[0].note == "45000"
+
+
+def test_columns_of_ones_own_are_skipped(book: Path):
+    """Whatever they hold, with a heading or without; so are empty rows, and another order of columns does no harm."""
+    made = openpyxl.load_workbook(book)
+    sheet = made["tasks"]
+    sheet.insert_cols(1)
+    sheet["A1"] = "my colour"
+    sheet["A2"] = "=1+1"
+    sheet["Z2"] = "=NOW()"
+    sheet["B9"] = " "
+    made.save(book)
+    assert rows_of(read_tasks(book)) == [(7, "de", "capital", "berlin", "Y", WIKI, "seen")]
+
+
+def test_the_sheet_of_tasks_is_found_among_others(book: Path):
+    """By its name; a sheet alone may be called anything."""
+    made = openpyxl.load_workbook(book)
+    made.create_sheet("notes", 0)["A1"] = "mine"
+    made.save(book)
+    assert len(read_tasks(book).incoming) == 1
+    del made["notes"]
+    made["tasks"].title = "Tabelle1"
+    made.save(book)
+    assert len(read_tasks(book).incoming) == 1
+    made.create_sheet("other")
+    made.save(book)
+    with pytest.raises(FormatError, match="expected a workbook with a sheet called 'tasks', found 'Tabelle1', 'other'"):
+        read_tasks(book)
+
+
+def test_what_was_typed_in_parts_is_one_text(book: Path):
+    """Letters of several looks, and how to pronounce them."""
+    runs = "<is><r><rPr><b/></rPr><t>se</t></r><r><t>en _x0041_</t></r><rPh sb='0' eb='1'><t>SEEN</t></rPh></is>"
+    with_sheet(book, "<is><t>seen</t></is>", runs)
+    assert read_tasks(book).incoming[0].note == "seen A"
+
+
+def test_texts_that_cells_share_keep_what_looks_like_an_escape(book: Path):
+    """As Excel writes them; openpyxl would drop a part."""
+    shared = f'<sst xmlns="{MAIN}"><si><t>_x005F_x0041_ x005F_</t></si></sst>'
+    rels = b"xl/_rels/workbook.xml.rels"
+    with zipfile.ZipFile(book) as archive:
+        text = archive.read(rels.decode()).decode()
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings"
+    text = text.replace("</Relationships>", f'<Relationship Id="s" Type="{kind}" Target="shared.xml"/></Relationships>')
+    with_sheet(book, r't="inlineStr"><is><t>seen</t></is>', 't="s"><v>0</v>')
+    changed(book, **{"xl/shared.xml": shared.encode(), rels.decode(): text.encode()})
+    assert read_tasks(book).incoming[0].note == "_x0041_ x005F_"
+
+
+# --- hostile workbooks
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(FormatError) as caught:
+        read_tasks(path)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["verdict", "source", "note", "head", "relation", "tail", "task", "annotator"])
+@pytest.mark.parametrize("value", ['=HYPERLINK("https://evil.example","Y")', "#N/A"])
+def test_formulas_and_errors_are_refused(book: Path, name: str, value: str):
+    """In every column that is read, whatever value the program had worked out."""
+    made = openpyxl.load_workbook(book)
+    names = [cell.value for cell in made["tasks"][1]]
+    made["tasks"].cell(3, names.index(name) + 1).value = value
+    made.save(book)
+    assert (
+        f"ann.xlsx:3: expected text as {name}, found {'a formula' if value[0] == '=' else 'the error #N/A'}"
+        in refusal(book)
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "what"),
+    [
+        ("xl/vbaProject.bin", "macros"),
+        ("xl/macrosheets/sheet1.xml", "macros"),
+        ("xl/externalLinks/externalLink1.xml", "links to other workbooks"),
+        ("xl/embeddings/oleObject1.bin", "embedded files"),
+        ("xl/activeX/activeX1.xml", "controls"),
+        ("xl/connections.xml", "connections to data elsewhere"),
+        ("XL/VBAPROJECT.BIN", "macros"),
+    ],
+)
+def test_what_is_more_than_cells_is_refused(book: Path, part: str, what: str):
+    assert f"expected a workbook with cells alone, found {what} ('{part}')" in refusal(changed(book, **{part: b"x"}))
+
+
+def test_merged_cells_are_refused(book: Path):
+    """They would leave tasks without the verdict that their first cell seems to give them."""
+    made = openpyxl.load_workbook(book)
+    made["tasks"].merge_cells("A2:A3")
+    made.save(book)
+    assert "expected a workbook with no merged cells, found A2:A3" in refusal(book)
+
+
+def test_a_bomb_is_not_unpacked(book: Path):
+    """Neither one part of many bytes, nor many parts."""
+    size = (1 << 28) + 1
+    with zipfile.ZipFile(book, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("xl/big.xml", "w") as stream:
+        for _ in range(size >> 20):
+            stream.write(bytes(1 << 20))
+    assert book.stat().st_size < 1 << 20
+    assert "at most 256 MiB when unpacked, found 256 MiB" in refusal(book)
+
+
+def test_many_parts_are_refused(book: Path):
+    assert "expected a workbook with at most 2,000 parts" in refusal(
+        changed(book, **{f"xl/{n}": b"" for n in range(2000)})
+    )
+
+
+def test_a_part_that_is_there_twice_is_refused(book: Path):
+    """Programs take one or the other."""
+    with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(book, "a") as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", sheet_of(book))
+    assert "parts of different names" in refusal(book)
+
+
+@pytest.mark.parametrize("part", ["xl/workbook.xml", "xl/worksheets/sheet1.xml", "xl/styles.xml", "_rels/.rels"])
+def test_document_types_are_refused(book: Path, part: str):
+    """So no entity is ever expanded or fetched, in whichever encoding the part is."""
+    with zipfile.ZipFile(book) as archive:
+        text = re.sub(r"<\?xml[^>]*\?>", "", archive.read(part).decode())
+    bomb = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>' + text
+    for data in (bomb.encode(), b"\xff\xfe" + bomb.encode("utf-16-le")):
+        assert "expected a workbook with XML without document types" in refusal(changed(book, **{part: data}))
+
+
+def test_deep_elements_are_refused(book: Path):
+    deep = "<a>" * 100_000 + "</a>" * 100_000
+    assert "XML of at most 64 levels" in refusal(with_sheet(book, "</sheetData>", deep + "</sheetData>"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (r'<row r="2">', '<row r="1">', "rows in their order, found row '1' after row 1"),
+        (r'<row r="2">', '<row r="99999999">', "rows in their order, found row '99999999'"),
+        (r'<row r="2">', '<row r="-1">', "rows in their order"),
+        (r'<c r="B2"', '<c r="B3"', "cells of row 2, found 'B3'"),
+        (r'<c r="B2"', '<c r="A2"', "cells in their order, found 'A2'"),
+        (r'<c r="B2"', '<c r="ZZZZ2"', "cells of row 2"),
+        (
+            r't="inlineStr"><is><t>seen</t></is>',
+            't="s"><v>999999</v>',
+            "texts that are there, found text '999999' in row 2",
+        ),
+        (r't="inlineStr"><is><t>seen</t></is>', 't="s"><v>-1</v>', "texts that are there"),
+        (r"</sheetData>", "", "found another file or a damaged one"),
+    ],
+)
+def test_a_sheet_that_no_program_writes_is_refused(book: Path, old: str, new: str, message: str):
+    assert message in refusal(with_sheet(book, old, new))
+
+
+def test_what_is_no_workbook_is_refused(tmp_path: Path, book: Path):
+    """Another file, a damaged one, an older or a protected workbook, one with no sheet or an empty one."""
+    data = book.read_bytes()
+    for wrong in (b"", b"verdict,task\n", data[: len(data) // 2], b"PK\x03\x04" + bytes(100)):
+        book.write_bytes(wrong)
+        assert "expected an Excel workbook (.xlsx), found another file or a damaged one" in refusal(book)
+    book.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512))
+    assert "found an older one or one with a password" in refusal(book)
+    book.write_bytes(data)
+    assert "expected a workbook with the part 'xl/worksheets/sheet1.xml', found none" in refusal(
+        changed(book, **{"xl/worksheets/sheet1.xml": None})
+    )
+    book.write_bytes(data)
+    assert "with a list of sheets, found none" in refusal(
+        changed(book, **{"_rels/.rels": b'<Relationships xmlns="x"></Relationships>'})
+    )
+    made = openpyxl.Workbook()
+    made.save(book)
+    assert "found an empty sheet" in refusal(book)
+
+
+def test_a_sheet_elsewhere_is_not_fetched(book: Path):
+    """Relations to what is outside of the file lead nowhere."""
+    with zipfile.ZipFile(book) as archive:
+        text = archive.read(_RELATIONS).decode()
+    outside = re.sub(
+        r'Target="/?(xl/)?worksheets/sheet1.xml"', 'Target="https://evil.example/s.xml" TargetMode="External"', text
+    )
+    assert outside != text
+    assert "a sheet called 'tasks', found none" in refusal(
+        changed(book, **{"xl/_rels/workbook.xml.rels": outside.encode()})
+    )
+
+
+def test_a_place_outside_of_the_archive_is_none(book: Path):
+    with zipfile.ZipFile(book) as archive:
+        text = archive.read(_RELATIONS).decode()
+    outside = re.sub(_TARGET, 'Target="../../../../etc/passwd"', text)
+    assert "with the part 'etc/passwd', found none" in refusal(
+        changed(book, **{"xl/_rels/workbook.xml.rels": outside.encode()})
+    )
+
+
+def test_an_encrypted_part_is_refused(book: Path):
+    """Its flag alone is looked at by ZIP readers."""
+    data = bytearray(book.read_bytes())
+    place = data.index(b"PK\x01\x02")
+    while place >= 0:
+        data[place + 8] |= 1
+        place = data.find(b"PK\x01\x02", place + 1)
+    book.write_bytes(bytes(data))
+    assert "found another file or a damaged one" in refusal(book)
+
+
+def test_a_workbook_goes_through_the_checks_of_every_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """A wrong verdict is refused with its row, by import and by adjudicate."""
+    campaign = folder_of(campaign_of(), tmp_path / "campaign")
+    main(["campaign", "export", str(campaign), "--annotator", "ann", "--format", "xlsx", "--out", str(tmp_path / "x")])
+    (tmp_path / "x").rename(tmp_path / "ann.xlsx")
+    filled_in(tmp_path / "ann.xlsx", {(4, "verdict"): "maybe", (5, "verdict"): "N", (5, "source"): "http://x.org"})
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as left:
+        main(["campaign", "import", str(campaign), str(tmp_path / "ann.xlsx")])
+    assert left.value.code == 2
+    told = capsys.readouterr().err
+    assert f"{tmp_path}/ann.xlsx:4: expected one of N, Y, unsure, found 'maybe'" in told
+    assert f"{tmp_path}/ann.xlsx:5: expected a link that begins with https://" in told
+    assert (campaign / "judgements.jsonl").read_bytes() == b""
+    assert accept(read_campaign(campaign), [], time=NOW).refused == ()
+
+
+def test_a_compressed_workbook_is_read_to_its_limit(book: Path, monkeypatch: pytest.MonkeyPatch):
+    import gzip
+
+    packed = book.with_name("ann.xlsx.gz")
+    packed.write_bytes(gzip.compress(book.read_bytes()))
+    assert len(read_tasks(packed).incoming) == 1
+    monkeypatch.setattr(workbooks, "_MOST_BYTES", 1 << 10)
+    assert "expected a workbook of at most" in refusal(packed)
+    assert io.BytesIO(book.read_bytes()).getbuffer().nbytes > 1 << 10

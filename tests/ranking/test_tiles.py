@@ -1,0 +1,188 @@
+"""Ranking by tiles: the same as ranking the whole matrix, whatever the cut."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.kernels.ranking import panels
+from kgtrec.kernels.ranking.comparisons import PRODUCT, MinusModuli, MinusNorm, MinusSquares, Product
+from kgtrec.ranking import tiles
+from kgtrec.ranking.rank import joined, plan_of, rank_scores
+from kgtrec.ranking.system import rank_system
+from kgtrec.ranking.tiles import Grid, Tiling, count_block, count_tile, differ, merged, own_scores
+from kgtrec.systems.kinds import Factors
+from kgtrec.systems.mapping import placed_in
+from tests.collections_by_hand import collection_of
+
+COMPARISONS = {
+    "product": PRODUCT,
+    "bounded": Product(2.0),
+    "squares": MinusSquares(),
+    "norm-1": MinusNorm(1.0),
+    "norm-3": MinusNorm(3.0),
+    "moduli": MinusModuli(),
+}
+SPLITS = ("train", "valid", "test")
+
+
+def world(rng, n_questions, n_entities):
+    """A collection with answers, judged pairs and known triples at random."""
+    pairs = [(q, e) for q in range(n_questions) for e in range(n_entities)]
+    grades = {pair: int(rng.integers(0, 2)) for pair in pairs if rng.random() < 0.2}
+    grades |= {(q, int(rng.integers(n_entities))): 1 for q in range(n_questions)}
+    known = {(*pair, int(rng.integers(3))) for pair in pairs if rng.random() < 0.1}
+    return collection_of(n_questions, n_entities, grades, known)
+
+
+def model(rng, collection, comparison, n_unknown=0, n_extra=0, dtype=np.float32):
+    """Factors with few levels, so that scores tie; without some of the collection's entities, with some others."""
+    anchors = set(collection.questions.anchor.tolist())
+    own = [label for code, label in enumerate(collection.entities) if code in anchors]
+    rest = [label for code, label in enumerate(collection.entities) if code not in anchors]
+    labels = own + rest[min(n_unknown, len(rest)) :] + [f"other{number}" for number in range(n_extra)]
+    labels = [labels[place] for place in rng.permutation(len(labels))]
+    E = rng.integers(-2, 3, (len(labels), 4)).astype(dtype)
+    b = rng.integers(-1, 2, len(labels)).astype(dtype) if rng.random() < 0.5 else None
+    R = rng.normal(size=(1, 4)).round(1)
+    queries = [lambda anchor, relation, sign=sign: E[anchor] * R[relation] * sign for sign in (1, -1)]
+    return Factors("made", Vocabulary.of(labels), collection.relations, E, b, *queries, comparison)
+
+
+def quietly(call, *arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)
+        return call(*arguments, **options)
+
+
+def grid_of(collection, factors, tiling, depth, filtered_by=SPLITS):
+    places = quietly(placed_in, factors, collection, unknown="last")
+    return Grid(collection, factors, places, plan_of(collection, filtered_by, None), tiling, filtered_by, depth)
+
+
+def whole_matrix(grid, collection, factors):
+    """The scores of all blocks in one matrix, in the collection's order, computed panel by panel."""
+    scores = np.full((len(collection.questions), len(collection.entities)), -np.inf, np.float32)
+    own = factors.entities.encode(collection.entities.labels)
+    for number in range(len(grid)):
+        block = grid.block(number)
+        if block.queries is not None:
+            found = panels.scores_of(grid.candidates.vectors, block.queries, panel=grid.tiling.panel)
+            scores[np.ix_(block.rows, np.flatnonzero(own >= 0))] = found[:, own[own >= 0]]
+    return scores
+
+
+def columns(ranked):
+    ranks = {
+        name: getattr(ranked.answer_ranks, name).tolist()
+        for name in ranked.answer_ranks.__slots__[:8]
+        if name != "name"
+    }
+    run = ranked.run
+    return ranks, None if run is None else [getattr(run, name).tolist() for name in ("question", "entity", "score")]
+
+
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    comparison=st.sampled_from(sorted(COMPARISONS)),
+    sizes=st.tuples(st.integers(1, 7), st.integers(2, 40)),
+    cut=st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(1, 6)),
+    depth=st.sampled_from([0, 1, 3, 100]),
+    n_unknown=st.integers(0, 3),
+    n_extra=st.integers(0, 3),
+)
+def test_any_cut_gives_what_the_whole_matrix_gives(seed, comparison, sizes, cut, depth, n_unknown, n_extra):
+    """Ties, entities that the model lacks, others that the collection lacks; shards counted in any order."""
+    rng = np.random.default_rng(seed)
+    collection = world(rng, min(sizes), sizes[1])
+    factors = model(rng, collection, COMPARISONS[comparison], n_unknown, n_extra)
+    rows, n_panels, n_shards = cut
+    filtered_by = SPLITS[: rng.integers(0, 4)]
+    tiling = Tiling(rows, 4 * n_panels, n_shards, panel=4)
+    grid = grid_of(collection, factors, tiling, depth, filtered_by)
+    parts = []
+    for number in rng.permutation(len(grid)):
+        block, shards = grid.block(int(number)), tiling.shards(len(grid.candidates))
+        counted = {}
+        for place in rng.permutation(len(shards)):
+            counted[place] = count_tile(grid.candidates, block, shards[place], tiling)
+        own = own_scores([counted[place] for place in range(len(shards))])
+        for place, part in counted.items():
+            if differ([part], own):
+                counted[place] = count_tile(grid.candidates, block, shards[place], tiling, own)
+        counts = merged(grid.candidates, block, [counted[place] for place in range(len(shards))])
+        parts.append(grid.ranked(block, counts))
+    found = joined(parts)
+    scores = whole_matrix(grid, collection, factors)
+    expected = rank_scores(
+        collection, scores, questions=collection, entities=collection, depth=depth, filtered_by=filtered_by
+    )
+    assert columns(found) == columns(expected)
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 2**32), wrong=st.sampled_from([0.1, 0.5, 1.0]), n_shards=st.integers(1, 4))
+def test_own_scores_that_differ_alone_are_counted_again(seed, wrong, n_shards):
+    """Where a pair's score alone is not that of its panel, the panel's counts."""
+    rng = np.random.default_rng(seed)
+    collection = world(rng, 5, 30)
+    factors = model(rng, collection, PRODUCT)
+    right = panels.pair_scores
+
+    def often_wrong(*arguments):
+        found = right(*arguments)
+        return np.where(rng.random(len(found)) < wrong, np.nextafter(found, np.float32(np.inf)), found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        expected = [*grid_of(collection, factors, Tiling(3, 32, panel=4), 5).in_turn()]
+        patch.setattr(tiles, "pair_scores", often_wrong)
+        found = [*grid_of(collection, factors, Tiling(3, 4, n_shards, panel=4), 5).in_turn()]
+    assert columns(joined(found)) == columns(joined(expected))
+
+
+@pytest.mark.parametrize("comparison", sorted(COMPARISONS))
+@settings(deadline=None)
+@given(seed=st.integers(0, 2**32), dtype=st.sampled_from([np.float16, np.float32, np.float64]))
+def test_a_pair_alone_scores_as_in_its_panel(comparison, seed, dtype):
+    """But for the last digit of float32, in one of some hundred million."""
+    rng = np.random.default_rng(seed)
+    E, queries = rng.normal(size=(20, 6)).astype(dtype), rng.normal(size=(5, 6))
+    vectors = panels.Vectors(E, rng.normal(size=20), COMPARISONS[comparison])
+    row, entity = np.repeat(np.arange(5), 20), np.tile(np.arange(20), 5)
+    alone = panels.pair_scores(vectors, queries[row], entity)
+    np.testing.assert_allclose(alone, panels.scores_of(vectors, queries)[row, entity], rtol=1e-5, atol=1e-6)
+
+
+def test_nan_is_told_with_its_question_and_entity():
+    rng = np.random.default_rng(0)
+    collection = world(rng, 4, 12)
+    factors = model(rng, collection, PRODUCT)
+    E = factors.E.copy()
+    E[factors.entities.encode(["e7"])[0]] = np.nan
+    queries = [lambda anchor, relation: np.ones((len(anchor), 4))] * 2
+    broken = Factors("made", factors.entities, factors.relations, E, None, *queries)
+    with pytest.raises(KgtrecError, match=r"found NaN for question '[a-z]+0', entity 'e7'"):
+        rank_system(collection, broken)
+
+
+def test_shards_begin_and_end_with_panels_and_hold_all():
+    """Also where there are fewer panels than shards, or no entity at all."""
+    assert Tiling(256, 1024, 3).shards(10_000) == [(0, 3072), (3072, 7168), (7168, 10_000)]
+    assert Tiling(256, 1024, 8).shards(1500) == [(0, 1024), (1024, 1500)]
+    assert Tiling(256, 1024, 8).shards(0) == [(0, 0)]
+
+
+def test_a_block_is_counted_once_where_all_entities_are_scored_at_once(monkeypatch):
+    """Then own scores are those of the block, and no pair is scored alone."""
+    rng = np.random.default_rng(1)
+    collection = world(rng, 4, 12)
+    grid = grid_of(collection, model(rng, collection, PRODUCT), Tiling.of(12), 3)
+    monkeypatch.setattr(tiles, "pair_scores", None)
+    assert all(len(count_block(grid.candidates, grid.block(n), grid.tiling).above) for n in range(len(grid)))

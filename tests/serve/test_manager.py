@@ -1,0 +1,781 @@
+"""The pages of those who manage: figures, people, templates, downloads, and what attackers put into them."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+import threading
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtrec.campaign.accept import accept
+from kgtrec.campaign.agreement import campaign_agreement
+from kgtrec.campaign.calibrate import calibration
+from kgtrec.campaign.track import track
+from kgtrec.campaign.verdict_rules import host_of, hosts_of
+from kgtrec.cli import main
+from kgtrec.data.arrow import labels_of
+from kgtrec.data.gold import Gold
+from kgtrec.data.incoming import Incoming
+from kgtrec.errors import KgtrecError
+from kgtrec.formats.campaign.folder import read_campaign, read_people, read_templates
+from kgtrec.formats.campaign.gold import write_gold
+from kgtrec.formats.output.folders import CAMPAIGN_FILES, GOLD_JUDGEMENTS, PEOPLE, SERVE_FILES, TEMPLATES
+from kgtrec.formats.output.locks import campaign_lock
+from kgtrec.report.cells import MINUS
+from kgtrec.report.show import table_text
+from kgtrec.serve import manager_figures
+from kgtrec.serve.desk import Numbers
+from kgtrec.serve.manager import grid, set_template
+from kgtrec.serve.manager_downloads import folder_archive, safe_name
+from kgtrec.serve.manager_figures import HOURS, TOO_FAST, Figures, overview, pace_of, per_hour, time_of
+from kgtrec.serve.state import View, view_totals
+from tests.campaign_folders import folder_of
+from tests.judged_pools import judgements_of
+from tests.serve.conftest import URL, WIKI, Browser, Page, campaign_with_roles
+
+EVENTS = [
+    *((triple, "bob", "annotator", "N", WIKI, "") for triple in range(6)),
+    (1, "ann", "annotator", "N", "https://bnf.fr/x", ""),
+    (2, "ann", "annotator", "unsure", "", "no page about it"),
+    (3, "ann", "annotator", "Y", WIKI, ""),
+]
+HOSTILE = ("<script>alert(1)</script>", "{{7*7}}", "{0.__class__}", "../../etc", "=1+1", '"><img src=x>', "ann'; --")
+MANAGE = "/manage/people"
+
+
+@pytest.fixture
+def judged(make: Callable[..., Page]) -> Page:
+    """A page of a campaign with verdicts, whose figures are made anew whenever it has changed."""
+    made = make(EVENTS)
+    made.app.extensions["kgtrec"].figures.share = np.inf
+    return made
+
+
+def act(browser: Browser, action: str, **fields: Any) -> Any:
+    """Send one of the forms of the people's page."""
+    return posted(browser, MANAGE, action=action, **fields)
+
+
+def raw(browser: Browser, path: str) -> Any:
+    """An answer as it is."""
+    return browser.get(path).response
+
+
+def posted(browser: Browser, path: str, **fields: str) -> Any:
+    """A form whose field names have underscores."""
+    data = {"token": browser.token(MANAGE)} | fields
+    return browser.client.post(path, base_url=URL, data=data, headers={"Origin": URL}, buffered=True)
+
+
+def shown(text: str) -> str:
+    """The text of a page without markup."""
+    return html.unescape(re.sub(r"<[^>]*>", " ", text))
+
+
+# --- figures
+
+
+def test_the_dashboard_shows_what_the_commands_print(judged: Page, capsys: pytest.CaptureFixture[str]):
+    """Each row of status and agreement is on it, with the same numbers."""
+    text = re.sub(r"\s+", " ", shown(judged.browser("max").get("/manage").text))
+    campaign = read_campaign(judged.folder)
+    tables = (*track(campaign).tables()[1:], campaign_agreement(campaign, tells=False).tables()[0])
+    for table in tables:
+        for row in grid(table).rows:
+            assert " ".join(row) in text
+        printed = table_text(table).replace("-", MINUS).replace(",", "")
+        for row in grid(table).rows:
+            assert all(cell.replace("-", MINUS).replace(",", "") in printed for cell in row)
+    main(["campaign", "status", str(judged.folder), "--per", "side"])
+    assert re.search(r"^tail +6 ", capsys.readouterr().out, re.MULTILINE)
+    assert "Wait for an adjudicator 2" in text
+    assert "Verdicts left for annotators 2" in text
+
+
+def test_of_what_is_seen_a_manager_sees_all_and_stores_nothing(judged: Page):
+    """Looking at every page changes no file."""
+    browser = judged.browser("max")
+    before = {path.name: path.read_bytes() for path in judged.folder.iterdir() if path.name not in SERVE_FILES}
+    for path in ("/manage", MANAGE, "/manage/templates", "/manage/template?relation=capital", "/manage/downloads"):
+        assert browser.get(path).status_code == 200
+    for path in ("qrels", "campaign", "agreement"):
+        assert raw(browser, f"/manage/downloads/{path}").status_code == 200
+    after = {path.name: path.read_bytes() for path in judged.folder.iterdir() if path.name not in SERVE_FILES}
+    assert after == before
+
+
+def test_a_manager_judges_nothing(judged: Page):
+    """Neither the pages nor the forms of those who judge answer."""
+    browser = judged.browser("max")
+    for path in ("/question", "/question/1", "/question/verdicts"):
+        assert browser.get(path).status_code == 403
+    assert posted(browser, "/question/1", edition="x").status_code == 403
+
+
+def test_figures_follow_the_campaign(judged: Page):
+    """A verdict that somebody gives is in them at the next look."""
+    browser = judged.browser("max")
+    assert "Wait for an adjudicator 2" in re.sub(r"\s+", " ", shown(browser.get("/manage").text))
+    ann = judged.browser("ann")
+    assert ann.judge(1, verdict_6="Y", source=WIKI).status_code == 303
+    assert "Wait for an adjudicator 3" in re.sub(r"\s+", " ", shown(browser.get("/manage").text))
+
+
+def test_figures_are_kept_while_nothing_changes_and_for_a_while_when_much_does(make: Callable[..., Page]):
+    """They take at most a twentieth of the time, and ten minutes is the longest."""
+    page = make(EVENTS)
+    house = page.app.extensions["kgtrec"]
+    now = 1e9
+    figures = Figures(house.desk, house.state, clock=lambda: now)
+    first = figures.overview()
+    now += 500
+    house.state.add_view(View("ann", "annotator", 1, now, 1.0, 0))
+    assert figures.overview() is not first  # long enough ago, and there is something new
+    second = figures.overview()
+    house.state.add_view(View("ann", "annotator", 1, now, 1.0, 0))
+    figures.share = second.seconds / 60  # as if a twentieth were a minute
+    now += 59
+    assert figures.overview() is second
+    now += 2
+    third = figures.overview()
+    assert third is not second
+    now += 601
+    assert figures.overview() is not third
+
+
+def test_whoever_asks_while_figures_are_made_gets_the_former_ones(
+    make: Callable[..., Page], monkeypatch: pytest.MonkeyPatch
+):
+    """Or is asked to wait where there are none; one thread at a time is busy with them, and no request waits long."""
+    page = make(EVENTS)
+    house = page.app.extensions["kgtrec"]
+    figures = house.figures
+    figures.share, figures.patience = np.inf, 0.05
+    go, calls = threading.Event(), []
+
+    def slow(*values: Any) -> Any:
+        calls.append(values)
+        assert go.wait(10)
+        return made_before(*values)
+
+    made_before = manager_figures.overview_of
+    monkeypatch.setattr(manager_figures, "overview_of", slow)
+    browser = page.browser("max")
+    waiting = browser.get("/manage").text
+    assert "The figures are being made" in waiting
+    assert 'href="/manage">Show them' in waiting
+    assert figures.overview() is None
+    go.set()
+    first = until(figures.overview)
+    assert len(calls) == 1
+    go.clear()
+    house.state.add_view(View("ann", "annotator", 1, 0.0, 1.0, 0))
+    assert figures.overview() is first
+    assert page.browser("ann").judge(1, verdict_6="Y", source=WIKI).status_code == 303  # meanwhile
+    go.set()
+    until(lambda: figures.overview() is not first)
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """What a condition gives once it is true."""
+    import time
+
+    deadline = time.monotonic() + 10
+    while not (found := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return found
+
+
+def test_figures_of_a_large_campaign_are_made_in_another_process(judged: Page, monkeypatch: pytest.MonkeyPatch):
+    """They are the same, and so are downloads."""
+    browser = judged.browser("max")
+    figures = judged.app.extensions["kgtrec"].figures
+    small = re.sub("Figures of .*", "", shown(browser.get("/manage").text))
+    table, qrels = (raw(browser, f"/manage/downloads/{what}").data for what in ("agreement", "qrels"))
+    monkeypatch.setattr(manager_figures, "_LARGE", 0)
+    figures._last, figures.patience = None, 60.0
+    assert re.sub("Figures of .*", "", shown(browser.get("/manage").text)) == small
+    assert raw(browser, "/manage/downloads/agreement").data == table
+    assert raw(browser, "/manage/downloads/qrels").data == qrels
+
+
+def test_figures_that_cannot_be_made_are_an_error_and_no_lasting_one(
+    judged: Page, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    """503, and the next look has them."""
+    browser = judged.browser("max")
+
+    def wrong(*_: Any) -> Any:
+        raise KgtrecError("cannot be read")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(manager_figures, "overview_of", wrong)
+        assert browser.get("/manage").status_code == 503
+    assert browser.get("/manage").status_code == 200
+
+
+@given(st.lists(st.integers(0, 400_000), max_size=50), st.integers(300_000, 400_000))
+def test_verdicts_per_hour_are_counts_by_the_clock(seconds: list[int], now: int):
+    """Against a loop."""
+    expected = [sum(s // 3600 == now // 3600 - HOURS + 1 + place for s in seconds) for place in range(HOURS)]
+    assert per_hour(np.array(seconds, np.int64), now).tolist() == expected
+
+
+def test_the_pace_counts_first_verdicts_of_the_last_days():
+    """Two tasks in two days, one of them corrected: one a day, so that four take four days."""
+    events = judgements_of([(0, "ann", "annotator", "N"), (0, "ann", "annotator", "Y"), (1, "ann", "annotator", "N")])
+    events = replace(events, time=labels_of(["1970-01-02T00:00:00Z", "1970-01-03T00:00:00Z", "1970-01-03T00:00:00Z"]))
+    pace = pace_of(events, 4, now=3 * 86400.0)
+    assert (pace.recent, pace.days, pace.per_day, pace.done_at) == (2, 2.0, 1.0, 7 * 86400.0)
+    assert pace_of(events, 4, now=60 * 86400.0).done_at is None
+    assert pace_of(events, 0, now=3 * 86400.0).done_at is None
+
+
+def test_too_fast_is_what_no_source_was_opened_for():
+    """Of the question, for any candidate; unsure is never too fast, and what was not timed is not counted."""
+    campaign = campaign_with_roles([event for event in EVENTS if event[1] == "bob"])
+    numbers = Numbers.of_campaign(campaign)
+    task = numbers.task.tolist()  # the first triple is alone, then two and three of one question
+    seen = [
+        ("bob", task[0], TOO_FAST - 0.1, 0),
+        ("bob", task[1], 1.0, 0),
+        ("bob", task[2], 20.0, 1),
+        ("bob", task[3], TOO_FAST, 0),
+        ("nobody", task[4], 1.0, 0),
+        ("bob", 12345, 1.0, 0),
+    ]
+    assert time_of(campaign.judgements, numbers, seen).to_pylist() == [
+        {"annotator": "bob", "verdicts": 4, "median": (TOO_FAST + TOO_FAST - 0.1) / 2, "too_fast": 1}
+    ]
+    unsure = replace(campaign.judgements, verdict=np.full(6, 2, np.int8))
+    assert time_of(unsure, numbers, seen)["too_fast"].to_pylist() == [0]
+    assert time_of(campaign.judgements, numbers, []).num_rows == 0
+
+
+def test_view_times_come_from_the_state(judged: Page):
+    """Two looks at a task are one time."""
+    task = judged.numbers.tasks[0]
+    for _ in range(2):
+        judged.state.add_view(View("bob", "annotator", task, 0.0, 1.5, 0))
+    assert view_totals(judged.folder, "annotator") == [("bob", task, 3.0, 0)]
+    assert view_totals(judged.folder, "expert") == []
+    assert re.search(r"bob\s+1\s+3\.0\s+1\s", shown(judged.browser("max").get("/manage").text))
+
+
+def test_figures_do_without_the_state(tmp_path: Path):
+    """It may be lost, and is not made by looking."""
+    assert view_totals(tmp_path, "annotator") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(
+    st.lists(
+        st.from_regex(r"[hH]ttps://[A-Za-z0-9.]{0,9}([/?#][a-z/?#]{0,5})?", fullmatch=True)
+        | st.sampled_from(["", "http://x.org/", "https://", "javascript:alert(1)", " https://x.org"]),
+        max_size=8,
+    )
+)
+def test_hosts_of_links_are_the_host_of_each(links: list[str]):
+    """Also of texts that are no links."""
+    assert hosts_of(labels_of(links)).to_pylist() == [host_of(link) for link in links]
+
+
+def test_sources_are_counted_by_host(judged: Page):
+    """The last verdicts of annotators with a link: seven of one host, one of another."""
+    text = re.sub(r"\s+", " ", shown(judged.browser("max").get("/manage").text))
+    assert "en.wikipedia.org 7 87.5%" in text
+    assert "bnf.fr 1 12.5%" in text
+
+
+def pair_events(n_questions: int, agrees: bool) -> list[tuple[int, str, str, str]]:
+    """ann and bob agree on everything; cleo agrees with nobody, or with all."""
+    rows = [(triple, name, "annotator", "N") for triple in range(n_questions) for name in ("ann", "bob")]
+    return [*rows, *((triple, "cleo", "annotator", "N" if agrees else "Y") for triple in range(n_questions))]
+
+
+@pytest.mark.parametrize(("n", "agrees", "expected"), [(12, False, 2), (12, True, 0), (9, False, 0)])
+def test_pairs_that_agree_unusually_little(n: int, agrees: bool, expected: int):
+    """The two pairs with who agrees with nobody; of few questions nothing is said."""
+    from tests.campaign.test_track import campaign_of
+    from tests.judged_pools import pool_of
+
+    campaign = campaign_of([])
+    pool = pool_of([1] * n)
+    automatic = replace(campaign.automatic, rule=np.full(n, -1, np.int8))
+    campaign = replace(campaign, pool=pool, automatic=automatic, judgements=judgements_of(pair_events(n, agrees)))
+    none = replace(campaign.assignments, annotator=np.zeros(0, np.int32), triple=np.zeros(0, np.int32))
+    campaign = replace(campaign, assignments=none)
+    found = overview(campaign, Numbers.of_campaign(campaign), [], now=0.0)
+    table = found.pairs_table()
+    assert table is not None
+    assert [row[:2] for row in grid(table).rows] == [("ann", "cleo"), ("bob", "cleo")][:expected]
+
+
+def test_calibration_is_that_of_the_command(judged: Page):
+    """Each person's hits on gold with their interval."""
+    write_gold(judged.folder, Gold.of([("de", "capital", "paris", "N", "Berlin is")]))
+    campaign = read_campaign(judged.folder)
+    row = Incoming("x", "ann", "N", head="de", relation="capital", tail="paris", source=WIKI)
+    accepted = accept(campaign, [row], time="2026-11-22T08:00:00Z", unassigned=True)
+    assert len(accepted.gold) == 1
+    from kgtrec.formats.campaign.judgements import append_judgements
+
+    append_judgements(judged.folder / GOLD_JUDGEMENTS, campaign.gold.pool, accepted.gold)
+    text = re.sub(r"\s+", " ", shown(judged.browser("max").get("/manage").text))
+    for row in grid(calibration(read_campaign(judged.folder)).tables()[0]).rows:
+        assert " ".join(row) in text
+
+
+def test_a_campaign_without_a_verdict_has_a_dashboard(make: Callable[..., Page]):
+    """Which says so, and divides by nothing."""
+    text = shown(make().browser("max").get("/manage").text)
+    for words in ("Nobody has judged yet.", "cannot be told", "No verdict has a link yet", "no view times yet"):
+        assert words in text
+
+
+# --- people
+
+
+def test_somebody_is_added_with_a_link_that_works(judged: Page):
+    """It is shown once, and the list has the name."""
+    browser = judged.browser("max")
+    answer = act(browser, "add", name="cleo", role="annotator")
+    assert "cleo is now annotator" in answer.text
+    link = re.search(r'value="(https://[^"]*/in/[\w-]{43})"', answer.text)
+    assert link
+    assert judged.browser().get(link[1].removeprefix(URL)).status_code == 200
+    assert "cleo\tannotator\tyes" in (judged.folder / PEOPLE).read_text()
+    assert "/in/" not in browser.get(MANAGE).text
+    assert "/in/" not in act(browser, "add", name="cleo", role="annotator").text
+
+
+def test_a_new_link_voids_the_former_one_at_once(judged: Page):
+    """And the session that it began; the new one is shown once."""
+    ann, former, browser = judged.browser("ann"), judged.link_of("bob"), judged.browser("max")
+    link = re.search(r'value="(https://[^"]*/in/[\w-]{43})"', act(browser, "link", name="bob").text)
+    assert link
+    assert judged.browser().get(former).status_code == 403
+    assert judged.browser().get(link[1].removeprefix(URL)).status_code == 200
+    assert ann.get("/question").status_code == 303
+    act(browser, "link", name="ann")
+    assert ann.get("/question").status_code == 401
+    assert "/in/" not in browser.get(MANAGE).text
+
+
+def test_who_has_left_is_out_and_can_be_back(judged: Page):
+    """At the next request; tasks and verdicts stay."""
+    ann, browser = judged.browser("ann"), judged.browser("max")
+    assert "ann has left as annotator" in act(browser, "leave", name="ann").text
+    assert ann.get("/question").status_code == 401
+    assert "Back as annotator" in browser.get(MANAGE).text
+    assert "ann is back as annotator" in act(browser, "add", name="ann", role="annotator").text
+    assert judged.browser("ann").get("/question").status_code == 303
+    assert len(judged.events()) == len(EVENTS)
+
+
+def test_open_tasks_of_who_has_left_go_to_others_as_by_assign(judged: Page, tmp_path: Path):
+    """The files are those of init --left and assign."""
+    import shutil
+
+    browser = judged.browser("max")
+    act(browser, "add", name="cleo", role="annotator")
+    by_command = tmp_path / "by-command"
+    shutil.copytree(judged.folder, by_command, ignore=shutil.ignore_patterns("serve.*"))
+    main(["campaign", "init", str(by_command), "--left", "ann"])
+    main(["campaign", "assign", str(by_command)])
+    answer = act(browser, "hand_over", name="ann")
+    assert answer.status_code == 200
+    for name in ("people.tsv", "assignments.tsv", "campaign.json"):
+        assert (judged.folder / name).read_text() == (by_command / name).read_text()
+
+
+def test_sharing_out_is_that_of_assign(judged: Page, tmp_path: Path):
+    """With another number of annotators per triple, too."""
+    import shutil
+
+    browser = judged.browser("max")
+    act(browser, "add", name="cleo", role="annotator")
+    by_command = tmp_path / "by-command"
+    shutil.copytree(judged.folder, by_command, ignore=shutil.ignore_patterns("serve.*"))
+    main(["campaign", "assign", str(by_command), "--per-triple", "3"])
+    assert act(browser, "share", per_triple="3").status_code == 200
+    for name in ("assignments.tsv", "campaign.json"):
+        assert (judged.folder / name).read_text() == (by_command / name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("action", "fields", "message"),
+    [
+        ("add", {"name": "a\nb", "role": "annotator"}, "expected a name without white space around it, of one line"),
+        ("add", {"name": "two  blanks", "role": "annotator"}, "expected a name without white space around it"),
+        ("add", {"name": "", "role": "annotator"}, "expected a name"),
+        ("add", {"name": "x" * 201, "role": "annotator"}, "expected a name of at most 200 characters, got 201"),
+        ("add", {"name": "cleo", "role": "admin"}, "expected a role of annotator, adjudicator, expert, manager"),
+        ("add", {"name": "max", "role": "annotator"}, "expected a manager, who sees all verdicts, to judge nothing"),
+        ("add", {"name": "ann", "role": "manager"}, "expected a manager, who sees all verdicts, to judge nothing"),
+        ("leave", {"name": "nobody"}, "expected somebody of people.tsv who has left, got 'nobody'"),
+        ("leave", {"name": "max"}, "expected another manager"),
+        ("hand_over", {"name": "max"}, "expected another manager"),
+        ("hand_over", {"name": "ann"}, "expected at least 2 active annotators"),
+        ("link", {"name": "gone"}, "expected somebody who takes part, found 'gone'"),
+        ("link", {"name": "../ann"}, "expected somebody who takes part, found '../ann'"),
+        ("share", {"per_triple": "0"}, "expected 1 to 100 annotators per triple, got '0'"),
+        ("share", {"per_triple": "9"}, "expected at least 9 active annotators"),
+        ("share", {"per_triple": "x"}, "expected 1 to 100 annotators per triple, got 'x'"),
+        ("drop", {}, "expected something to do among add, leave, hand_over, share, link, found 'drop'"),
+    ],
+    ids=[
+        "two lines",
+        "blanks",
+        "empty",
+        "long",
+        "no role",
+        "manager judges",
+        "annotator manages",
+        "nobody leaves",
+        "oneself leaves",
+        "oneself hands over",
+        "too few are left",
+        "link of who has left",
+        "link of a path",
+        "none per triple",
+        "too many per triple",
+        "no number",
+        "no action",
+    ],
+)
+def test_what_cannot_be_done_is_said_in_the_form(judged: Page, action: str, fields: dict[str, str], message: str):
+    """With what was typed, and nothing is changed."""
+    browser = judged.browser("max")
+    before = {path.name: path.read_bytes() for path in judged.folder.iterdir() if path.name not in SERVE_FILES}
+    links = judged.state.links()
+    answer = posted(browser, MANAGE, action=action, **fields)
+    assert answer.status_code == 422
+    assert message in html.unescape(answer.text)
+    if action == "add" and "\n" not in fields["name"]:
+        assert f'value="{fields["name"]}"' in answer.text
+    after = {path.name: path.read_bytes() for path in judged.folder.iterdir() if path.name not in SERVE_FILES}
+    assert after == before
+    assert judged.state.links() == links
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_text_wherever_they_stand(judged: Page, name: str):
+    """On every page of a manager, and in the table that a spreadsheet opens."""
+    browser = judged.browser("max")
+    assert act(browser, "add", name=name, role="annotator").status_code == 200
+    for path in ("/manage", MANAGE):
+        text = browser.get(path).text
+        assert html.escape(name).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in text
+        assert "<script>alert" not in text
+        assert "<img" not in text
+        assert ">49<" not in text
+    assert act(browser, "link", name=name).status_code == 200
+    assert act(browser, "leave", name=name).status_code == 200
+
+
+def test_a_form_of_a_manager_needs_its_token_and_its_origin(judged: Page):
+    """Each of them; and nothing is changed."""
+    browser = judged.browser("max")
+    token, before = browser.token(MANAGE), (judged.folder / PEOPLE).read_bytes()
+    fields = {"action": "add", "name": "cleo", "role": "manager", "relation": "capital", "save": "yes"}
+    for path in (MANAGE, "/manage/template"):
+        for data, origin in (({}, URL), ({"token": "x"}, URL), ({"token": token}, "https://evil.example.org")):
+            answer = browser.client.post(path, base_url=URL, data=fields | data, headers={"Origin": origin})
+            assert answer.status_code == 403
+    assert (judged.folder / PEOPLE).read_bytes() == before
+
+
+def test_changes_wait_for_another_program_that_changes_the_campaign(judged: Page):
+    """Under its lock, like those of the commands."""
+    browser = judged.browser("max")
+    token = browser.token(MANAGE)
+    done = threading.Event()
+
+    def add() -> None:
+        browser.post(MANAGE, token=token, action="add", name="cleo", role="annotator")
+        done.set()
+
+    with campaign_lock(judged.folder):
+        thread = threading.Thread(target=add)
+        thread.start()
+        assert not done.wait(0.3)
+    thread.join(10)
+    assert done.is_set()
+    assert "cleo" in list(read_people(judged.folder / PEOPLE).names)
+
+
+# --- templates
+
+
+def test_a_template_is_shown_on_triples_of_the_pool_and_stored(judged: Page):
+    """A preview stores nothing; what is stored is asked at the next page."""
+    browser, path = judged.browser("max"), "/manage/template"
+    before = (judged.folder / TEMPLATES).read_text()
+    fields = {"relation": "capital", "template": "Does {head} have {tail} as capital?"}
+    known = browser.hidden(f"{path}?relation=capital", "before")
+    answer = posted(browser, path, **fields, before=known, preview="yes")
+    assert "Does France have Paris as capital?" in answer.text
+    assert (judged.folder / TEMPLATES).read_text() == before
+    assert "Stored." in posted(browser, path, **fields, before=known, save="yes").text
+    assert read_templates(judged.folder / TEMPLATES)["capital"] == fields["template"]
+    assert "Does France have" in judged.browser("ann").get("/question/1").text
+    assert "Stored." in posted(browser, path, **fields, before=known, save="yes").text  # sent twice
+    assert "in general words" in browser.get("/manage/templates?text=near").text
+    assert "capital" not in shown(browser.get("/manage/templates?text=near").text)
+
+
+def test_a_template_that_somebody_edited_meanwhile_is_a_conflict(judged: Page):
+    """Both are shown, nothing is stored, and storing again is possible."""
+    browser, path = judged.browser("max"), "/manage/template"
+    known = browser.hidden(f"{path}?relation=capital", "before")
+    (judged.folder / TEMPLATES).write_text("relation\ttemplate\ncapital\tIs <b>{tail}</b> its capital, {head}?\n")
+    fields = {"relation": "capital", "template": "Mine: {head}, {tail}?", "save": "yes"}
+    answer = posted(browser, path, **fields, before=known)
+    assert answer.status_code == 409
+    assert "Is &lt;b&gt;{tail}&lt;/b&gt; its capital, {head}?" in answer.text
+    assert "Mine: {head}, {tail}?" in answer.text
+    assert "Mine" not in (judged.folder / TEMPLATES).read_text()
+    now = html.unescape(re.findall('name="before" value="([^"]*)"', answer.text)[0])
+    assert posted(browser, path, **fields, before=now).status_code == 200
+    assert read_templates(judged.folder / TEMPLATES)["capital"] == "Mine: {head}, {tail}?"
+
+
+def test_another_relation_that_was_edited_meanwhile_is_no_conflict(judged: Page):
+    """And stays as it is."""
+    browser, path = judged.browser("max"), "/manage/template"
+    known = browser.hidden(f"{path}?relation=capital", "before")
+    assert set_template(judged.folder, "@near", "Is {head} near {tail}?", "") is None
+    assert (
+        posted(browser, path, relation="capital", template="{head} {tail}?", before=known, save="yes").status_code
+        == 200
+    )
+    assert read_templates(judged.folder / TEMPLATES) == {"capital": "{head} {tail}?", "@near": "Is {head} near {tail}?"}
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("Is {head} it?", "expected a template with {head} and {tail}, found no {tail}"),
+        ("{head.__class__} {head} {tail}", "expected nothing but {head} and {tail} in braces"),
+        ("{{7*7}} {head} {tail}", "expected nothing but {head} and {tail} in braces"),
+        ("{head} {tail} {0}", "expected nothing but {head} and {tail} in braces"),
+        ("{head}\n{tail}", "expected a template of one line of text"),
+        ("", "found no {head} and no {tail}"),
+        ("{head}{tail}" + "x" * 2_000, "expected a template of at most 2,000 characters"),
+    ],
+    ids=["no tail", "attribute", "expression", "number", "two lines", "empty", "long"],
+)
+@pytest.mark.parametrize("button", ["save", "preview"])
+def test_a_template_that_cannot_be_filled_in_is_refused(judged: Page, template: str, message: str, button: str):
+    """In the form, with what was typed; nothing is stored."""
+    browser, before = judged.browser("max"), (judged.folder / TEMPLATES).read_text()
+    fields = {"relation": "capital", "template": template, button: "yes"}
+    answer = posted(browser, "/manage/template", **fields)
+    assert answer.status_code == 422
+    assert message in html.unescape(answer.text)
+    assert template in html.unescape(answer.text)
+    assert (judged.folder / TEMPLATES).read_text() == before
+
+
+def test_markup_in_a_template_is_text(judged: Page):
+    """In the list, in the preview and on the annotators' page."""
+    template = "<script>alert(1)</script> {head} = {tail} % if"
+    browser = judged.browser("max")
+    known = browser.hidden("/manage/template?relation=capital", "before")
+    fields = {"relation": "capital", "template": template, "before": known, "save": "yes"}
+    assert posted(browser, "/manage/template", **fields).status_code == 200
+    for person, path in (
+        ("max", "/manage/templates"),
+        ("max", "/manage/template?relation=capital"),
+        ("ann", "/question/1"),
+    ):
+        text = judged.browser(person).get(path).text
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+        assert "<script>alert" not in text
+
+
+@pytest.mark.parametrize("relation", ["", "nothing", "../capital", "{{7*7}}", "capital\t"])
+def test_a_relation_that_is_not_of_the_pool_has_no_template(judged: Page, relation: str):
+    """Whatever it is called."""
+    browser = judged.browser("max")
+    answer = browser.client.get("/manage/template", base_url=URL, query_string={"relation": relation})
+    assert answer.status_code == 404
+    fields = {"relation": relation, "template": "{head} {tail}", "save": "yes"}
+    assert posted(browser, "/manage/template", **fields).status_code == 404
+
+
+# --- downloads
+
+
+def test_the_qrels_are_those_of_the_command(judged: Page, tmp_path: Path):
+    """File by file, byte by byte, at either level; the folder has nothing new."""
+    browser, before = judged.browser("max"), sorted(path.name for path in judged.folder.iterdir())
+    for level in ("question", "triple"):
+        out = tmp_path / level
+        main(["campaign", "qrels", str(judged.folder), "--out", str(out), "--level", level])
+        answer = raw(browser, f"/manage/downloads/qrels?level={level}")
+        assert answer.headers["Content-Disposition"] == 'attachment; filename="campaign-qrels.zip"'
+        assert int(answer.headers["Content-Length"]) == len(answer.data)
+        archive = zipfile.ZipFile(io.BytesIO(answer.data))
+        assert {name: archive.read(name) for name in archive.namelist()} == {
+            f"campaign-qrels/{path.name}": path.read_bytes() for path in out.iterdir()
+        }
+        assert raw(browser, f"/manage/downloads/qrels?level={level}").data == answer.data
+    assert sorted(path.name for path in judged.folder.iterdir()) == before
+    assert raw(browser, "/manage/downloads/qrels?level=../../x").status_code == 404
+
+
+def test_qrels_of_nothing_are_refused_kindly(tmp_path: Path, make: Callable[..., Page]):
+    """The page says why."""
+    made = make()
+    (made.folder / "seeds.txt").write_text("")
+    import hashlib
+    import json
+
+    settings = json.loads((made.folder / "campaign.json").read_text())
+    settings["files"]["seeds.txt"] = hashlib.sha256(b"").hexdigest()
+    (made.folder / "campaign.json").write_text(json.dumps(settings))
+    answer = raw(made.browser("max"), "/manage/downloads/qrels")
+    assert answer.status_code == 422
+    assert "nothing is judged and nothing was known before" in answer.text
+
+
+def test_the_folder_as_an_archive_is_a_campaign_without_what_is_secret(judged: Page, tmp_path: Path):
+    """kgtrec reads it; no link, no key, no other file of the folder is in it."""
+    (judged.folder / "secret.txt").write_text("private")
+    (judged.folder / "serve.sqlite-journal").write_text("private")
+    answer = raw(judged.browser("max"), "/manage/downloads/campaign")
+    archive = zipfile.ZipFile(io.BytesIO(answer.data))
+    names = {name.removeprefix("campaign/") for name in archive.namelist()}
+    assert names == {name for name in (*CAMPAIGN_FILES, ".kgtrec") if (judged.folder / name).exists()}
+    assert not names & {*SERVE_FILES, "secret.txt"}
+    archive.extractall(tmp_path / "taken")  # our own
+    taken = read_campaign(tmp_path / "taken" / "campaign")
+    assert len(taken.judgements) == len(EVENTS)
+    main(["check", str(tmp_path / "taken" / "campaign")])
+
+
+def test_what_is_added_while_an_archive_is_made_is_left_out_whole(judged: Page, monkeypatch: pytest.MonkeyPatch):
+    """Judgements end with the last line that was there when it began."""
+    before = (judged.folder / "judgements.jsonl").read_bytes()
+    make = zipfile.ZipFile.open
+
+    def slow(self: zipfile.ZipFile, name: Any, *rest: Any, **options: Any) -> Any:
+        with (judged.folder / "judgements.jsonl").open("ab") as stream:
+            stream.write(b"half a li")
+        return make(self, name, *rest, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(zipfile.ZipFile, "open", slow)
+        stream = folder_archive(judged.folder, "x")
+    with stream:
+        assert zipfile.ZipFile(stream).read("x/judgements.jsonl") == before
+
+
+@pytest.mark.parametrize("per", ["", "relation", "pair"])
+def test_agreement_is_that_of_the_command(judged: Page, capsys: pytest.CaptureFixture[str], per: str):
+    """The same text."""
+    main(["campaign", "agreement", str(judged.folder), "--format", "csv", *(["--per", per] if per else [])])
+    printed = capsys.readouterr().out
+    answer = raw(judged.browser("max"), f"/manage/downloads/agreement?per={per}")
+    if per == "relation":
+        printed = printed.replace("@near", "'@near")  # which a spreadsheet would take for a formula
+    assert answer.text == printed
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    name = "-".join(filter(None, ("campaign-agreement", per)))
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}.csv"'
+
+
+def test_no_name_is_a_formula_in_a_table(make: Callable[..., Page]):
+    """An apostrophe stands before what a spreadsheet would run."""
+    events = [(triple, who, "annotator", "N", WIKI, "") for triple in range(6) for who in ("ann", "=cmd|' /C calc'!A0")]
+    made = make(events)
+    with (made.folder / PEOPLE).open("a") as stream:
+        stream.write("=cmd|' /C calc'!A0\tannotator\tno\n")
+    rows = list(csv.DictReader(io.StringIO(raw(made.browser("max"), "/manage/downloads/agreement?per=pair").text)))
+    assert {row["annotator"] for row in rows} == {"'=cmd|' /C calc'!A0"}
+
+
+@given(st.text(max_size=80))
+def test_the_name_of_a_download_is_plain(text: str):
+    """Nothing in it ends a header, leaves a folder or hides a file."""
+    assert re.fullmatch(r"[A-Za-z0-9_-]([A-Za-z0-9._-]*[A-Za-z0-9_])?", safe_name(text))
+
+
+@pytest.mark.parametrize("folder", ['a"; filename="x.exe', "a\r\nSet-Cookie: y=1", "...", "知识", "a\u202eb.exe"])
+def test_a_folder_of_any_name_gives_a_header_of_one_line(tmp_path: Path, folder: str):
+    """Also where it is called like a header."""
+    from kgtrec.serve.app import create_app
+
+    made = folder_of(campaign_with_roles(EVENTS), tmp_path / folder)
+    browser = Page(made, create_app(made, URL)).browser("max")
+    header = raw(browser, "/manage/downloads/agreement").headers["Content-Disposition"]
+    assert re.fullmatch(r'attachment; filename="[A-Za-z0-9._-]+\.csv"', header)
+    assert "Set-Cookie" not in raw(browser, "/manage/downloads/agreement").headers
+
+
+def test_one_download_is_made_at_a_time(judged: Page):
+    """Another one is told to wait."""
+    from kgtrec.serve import manager
+
+    browser = judged.browser("max")
+    with manager._MAKING:
+        assert raw(browser, "/manage/downloads/qrels").status_code == 429
+    assert raw(browser, "/manage/downloads/qrels").status_code == 200
+
+
+def test_a_full_disk_leaves_nothing(judged: Page, monkeypatch: pytest.MonkeyPatch):
+    """507, and the next download works."""
+    import errno
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    browser = judged.browser("max")
+    with monkeypatch.context() as patched:
+        patched.setattr("kgtrec.serve.manager_downloads._fill", full)
+        assert raw(browser, "/manage/downloads/campaign").status_code == 507
+    assert raw(browser, "/manage/downloads/campaign").status_code == 200
+
+
+def test_a_change_on_a_full_disk_changes_nothing(judged: Page, monkeypatch: pytest.MonkeyPatch):
+    """Who was added is not in the list, and no file is half written."""
+    import errno
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    browser = judged.browser("max")
+    before = {path.name for path in judged.folder.iterdir()}
+    with monkeypatch.context() as patched, suppress(KgtrecError):
+        patched.setattr("kgtrec.formats.output.outputs._install_file", full)
+        assert act(browser, "add", name="cleo", role="annotator").status_code == 507
+    assert "cleo" not in list(read_people(judged.folder / PEOPLE).names)
+    assert {path.name for path in judged.folder.iterdir()} == before
+
+
+def test_a_table_is_shown_as_a_report_shows_it():
+    """Counts with separators, intervals beside values, headings without underscores."""
+    from kgtrec.data.table import Column, Table
+
+    data = pa.table({"person_name": ["ann"], "raw": [0.5], "low": [0.25], "high": [0.75], "n": [1234]})
+    columns = Column("person_name"), Column("raw", form="share", digits=1, low="low", high="high"), Column("n")
+    found = grid(Table("t", "", "", data, columns))
+    assert found.head == ("person name", "raw", "n")
+    assert found.rows == (("ann", "50.0% [25.0%, 75.0%]", "1,234"),)
+    assert found.is_number == (False, True, True)

@@ -1,0 +1,147 @@
+"""Factor folders: written, read, converted from other sources, and ranked as these are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgtrec.cli import main
+from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.factor_folders import FactorFolder, read_factor_folder, write_factor_folder
+from kgtrec.ranking.system import rank_system
+from kgtrec.systems import read_system
+from kgtrec.systems.formulas import FORMULAS, formula_of
+from kgtrec.systems.kinds import RelationVectors
+from tests.ranking.test_tiles import columns, world
+from tests.trees import tree
+
+PARAMETERS = {"transe": {"p": 1.0}, "simple": {"bound": 20.0}}
+WIDTH = {"rescal": 16, "rotate": 2, "cp": 2}  # numbers of a relation, beside entities of four
+
+
+def folder_of(rng, collection, score, *, reciprocal=False, dtype=np.float32):
+    names = Vocabulary.of([collection.entities[code] for code in rng.permutation(len(collection.entities))])
+    n_relations = len(collection.relations) * (1 + reciprocal)
+    E, R = rng.normal(size=(len(names), 4)), rng.normal(size=(n_relations, WIDTH.get(score, 4)))
+    arrays = E.astype(dtype), rng.normal(size=len(names)).astype(dtype), R.astype(dtype)
+    return FactorFolder(score, PARAMETERS.get(score, {}), reciprocal, names, collection.relations, *arrays)
+
+
+@pytest.mark.parametrize("score", sorted(FORMULAS))
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 2**32), reciprocal=st.booleans(), dtype=st.sampled_from([np.float16, np.float32, np.float64])
+)
+def test_a_folder_is_ranked_as_its_formula(score, seed, reciprocal, dtype):
+    """The vectors that were written, whatever their type, mapped and not read at once."""
+    rng = np.random.default_rng(seed)
+    collection = world(rng, 5, 12)
+    made = folder_of(rng, collection, score, reciprocal=reciprocal, dtype=dtype)
+    with TemporaryDirectory() as name:
+        write_factor_folder(Path(name, "model"), made)
+        system = read_system(Path(name, "model"))
+        assert isinstance(system.E, np.memmap)
+        assert system.E.dtype == dtype
+        found = columns(rank_system(collection, system, depth=5))
+    vectors = RelationVectors(score, made.R, made.parameters, reciprocal)
+    formula = formula_of(made.E, vectors).factors("model", made.entities, made.relations, "")
+    object.__setattr__(formula, "b", made.b)
+    assert found == columns(rank_system(collection, formula, depth=5))
+
+
+def test_an_archive_becomes_a_folder_and_ranks_to_the_same_bytes(tmp_path, monkeypatch, capsys):
+    """And the folder again, which has vectors of questions."""
+    from kgtrec.formats.collections import write_collection
+
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    collection = world(rng, 6, 20)
+    write_collection("C", collection)
+    questions = collection.questions
+    np.savez(
+        "model.npz",
+        E=rng.normal(size=(20, 3)).astype(np.float16),
+        Q=rng.normal(size=(len(questions), 3)),
+        b=rng.normal(size=20),
+        questions=np.stack([questions.is_head, questions.relation, questions.anchor], axis=1).astype(int),
+    )
+    for name, labels in (("entities", collection.entities), ("relations", collection.relations)):
+        Path(f"{name}.txt").write_text("".join(f"{label}\n" for label in labels))
+    main(["convert", "model.npz", "folders/model", "--to", "factors"])
+    assert "folders/model: query, 20 entities x 3 numbers (float16)" in capsys.readouterr().err
+    main(["rank", "C", "model.npz", "--out", "one"])
+    main(["rank", "C", "folders/model", "--out", "two"])
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+    main(["rank", "C", "folders/model", "--out", "three", "--workers", "2"])
+    assert tree(tmp_path / "one") == tree(tmp_path / "three")
+
+
+@pytest.mark.parametrize("score", ["complex", "transe", "simple"])
+def test_a_folder_becomes_a_folder(tmp_path, score):
+    """Whatever is made of vectors by a known formula: arrays, labels and parameters stay."""
+    rng = np.random.default_rng(3)
+    collection = world(rng, 4, 9)
+    write_factor_folder(tmp_path / "one", folder_of(rng, collection, score, reciprocal=True))
+    main(["convert", str(tmp_path / "one"), str(tmp_path / "two"), "--to", "factors"])
+    one, two = (read_factor_folder(tmp_path / name) for name in ("one", "two"))
+    assert (one.score, one.parameters, one.has_reciprocals) == (two.score, two.parameters, two.has_reciprocals)
+    for name in ("E", "b", "R"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    assert list(one.entities) == list(two.entities)
+
+
+def test_a_matrix_becomes_none(tmp_path, capsys):
+    np.save(tmp_path / "m.npy", np.zeros((2, 2)))
+    with pytest.raises(SystemExit):
+        main(["convert", str(tmp_path / "m.npy"), str(tmp_path / "out"), "--to", "factors"])
+    assert (
+        "expected a model that is made of vectors, such as an .npz archive, found a score matrix"
+        in capsys.readouterr().err
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def _about(**changed):
+    return lambda folder: (folder / "factors.json").write_text(
+        json.dumps({"format": "factors", "version": 1, "score": "distmult"} | changed)
+    )
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (_about(format="other"), 'expected {"format": "factors"'),
+        (_about(version=2), 'expected {"format": "factors"'),
+        (_about(score="transformer"), "expected a score among"),
+        (_about(score=3), "expected a score by name"),
+        (_about(reciprocal="yes"), "reciprocal as true or false"),
+        (_about(p=1.0), "expected no parameters for the score 'distmult', found p"),
+        (_about(p="one"), "expected a number as p, found 'one'"),
+        (_about(score="transe"), "expected p for the score 'transe', found none"),
+        (_about(reciprocal=True), "expected two rows for each relation in R.npy, 2, found shape"),
+        (_about(score="rescal"), "expected vectors that the score 'rescal' takes, found others"),
+        (_about(score="query"), "expected questions.npy for the score 'query', found no such file"),
+        (lambda folder: (folder / "R.npy").unlink(), "expected R.npy for the score 'distmult', found no such file"),
+        (lambda folder: (folder / "E.npy").unlink(), "expected E.npy for the score 'distmult', found no such file"),
+        (lambda folder: np.save(folder / "E.npy", np.zeros((3, 4))), "one row for each entity in E.npy, 9, found"),
+        (lambda folder: np.save(folder / "b.npy", np.zeros((9, 1))), "one number for each entity in b.npy, 9, found"),
+        (lambda folder: np.save(folder / "E.npy", np.array([["a"]] * 9)), "expected numbers"),
+        (lambda folder: (folder / "E.npy").write_bytes(b"\x93NUMPY"), "E.npy"),
+        (lambda folder: (folder / "entities.txt").unlink(), "entities.txt"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_does_not_fit_is_refused(tmp_path, spoil, told):
+    rng = np.random.default_rng(4)
+    write_factor_folder(tmp_path / "model", folder_of(rng, world(rng, 4, 9), "distmult"))
+    spoil(tmp_path / "model")
+    with pytest.raises((FormatError, KgtrecError)) as caught:
+        read_system(tmp_path / "model")
+    assert told in str(caught.value)
