@@ -18,7 +18,7 @@ if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # the same examples each time, for whoever wants to know whether all is well; other ones each time, to find what is not
-settings.register_profile("quick", deadline=None, max_examples=20, derandomize=True)
+settings.register_profile("quick", deadline=None, max_examples=10, derandomize=True)
 settings.register_profile("few", parent=settings.get_profile("quick"), max_examples=5)
 settings.register_profile("thorough", deadline=None, max_examples=60, print_blob=True)
 settings.load_profile("quick")

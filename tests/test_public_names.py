@@ -43,6 +43,7 @@ def test_the_top_level_is_the_main_job():
     assert set(SUBJECTS) <= set(kgtrec.__all__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first", ["import kgtrec.campaign.accept", "import kgtrec.campaign", "import kgtrec.campaign.store"]
 )

@@ -16,6 +16,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.openworld.family_tree import family_tree, hide_facts
 from kgtrec.ranking.rank import rank_scores
+from tests.examples import examples
 
 SYSTEMS = [name for name, record in BASELINES.items() if not record.is_control]
 
@@ -147,7 +148,7 @@ def test_controls_know_nothing():
 
 @pytest.mark.parametrize("name", BASELINES)
 @given(graph=GRAPHS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_scores_are_numbers_and_the_same_again_in_any_block(name, graph):
     """No NaN, whatever the graph; a question's scores are the same bits alone and among others."""
     asked = everything_asked(graph)
@@ -208,6 +209,7 @@ def test_repeated_train_facts_count_once():
         assert np.array_equal(once, twice)
 
 
+@pytest.mark.slow
 def test_on_the_family_tree_rules_are_nearly_right_and_popularity_is_not():
     """The world is made of rules: mined ones rank the true answers first, popularity knows little of kin."""
     world = hide_facts(family_tree(120).facts)

@@ -17,6 +17,7 @@ from kgtrec.data.judgements import ROLES, VERDICTS, Judgements
 from kgtrec.data.pool import Pool
 from kgtrec.data.questions import Questions
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
+from tests.examples import examples
 from tests.judged_pools import judgements_of, pool_of
 
 
@@ -139,7 +140,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(EVENTS, st.booleans())
 def test_every_pair_of_verdicts_is_counted(events, leave_out):
     """Raw, specific agreement and prevalence as a loop over triples and pairs of people finds them."""
@@ -358,6 +359,7 @@ def closed_form(
     }
 
 
+@pytest.mark.slow
 def test_two_noisy_annotators_are_as_far_apart_as_theory_says():
     """Means over 200 simulated campaigns of 3,000 triples are within 4 standard errors of the closed forms."""
     n, repeats = 3000, 200
@@ -374,6 +376,7 @@ def test_two_noisy_annotators_are_as_far_apart_as_theory_says():
     assert (np.abs(found.mean(axis=0) - expected) < 4 * error).all()
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_closed_form_as_often_as_they_say():
     """95% intervals of 200 campaigns of 400 triples: between 90 and 98.5% of them, for each statistic."""
     pool = pool_of([2] * 200)

@@ -181,6 +181,7 @@ def test_published_labels_check_as_ok_with_a_note(data, tmp_path, capsys):
     assert "note: 64 of 12,634 events would not be accepted now; they were published elsewhere" in notes[0]
 
 
+@pytest.mark.slow
 def test_many_events_are_checked_in_seconds():
     """400,000, of which some are wrong; a loop over each rule for each of them would take far longer."""
     n = 400_000

@@ -22,6 +22,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.report.show import shown
+from tests.examples import examples
 
 N_QUESTIONS, N_ENTITIES, DEPTH = 3, 8, 3
 NAMES = ("w", "x", "y", "z")
@@ -59,7 +60,7 @@ def judged_pools(draw: st.DrawFn):
     return pool, Decisions(np.full(len(pairs), AGREED, np.int8), verdict), known_answers, runs
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(judged_pools())
 def test_leaving_out_is_evaluating_without_what_only_they_brought_in(world):
     """Scores are those of evaluate on qrels of the pool of the others; tau is scipy's."""
@@ -114,7 +115,7 @@ def test_contributions_are_counted_in_triples(world):
     assert (found.systems, found.scores.shape, found.left_out.scores.shape) == ((), (0, 2), (5, 0, 2))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(judged_pools())
 def test_every_table_has_its_rows(world):
     """Text, CSV and JSON come out of the same tables."""

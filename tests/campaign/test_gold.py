@@ -32,6 +32,7 @@ from kgtrec.formats.campaign.gold import read_gold, write_gold
 from kgtrec.kernels.sampling.proportions import wilson_interval
 from tests.campaign_folders import folder_of, people_of, said
 from tests.campaigns_by_hand import campaign_of
+from tests.examples import examples
 from tests.judged_pools import judgements_of, pool_of
 from tests.trees import tree
 
@@ -137,7 +138,7 @@ def test_what_is_given_is_given_for_good(campaign: Campaign, data: st.DataObject
     assert everything.verdict.to_pylist() == ["Y" if row in done else "" for row in triples]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 10**6))
 def test_gold_is_anywhere_in_the_order(seed: int):
     """Not at the ends, and with each person elsewhere: over seeds its mean place is the middle."""

@@ -44,6 +44,7 @@ from kgtrec.formats.campaign.parts import read_part
 from kgtrec.formats.campaign.pools import read_settings
 from tests.campaign_folders import folder_of, people_of, said
 from tests.campaigns_by_hand import ROWS, campaign_of
+from tests.examples import examples
 from tests.judged_pools import judgements_of
 
 NOW = "2026-11-22T08:00:00Z"
@@ -221,7 +222,7 @@ steps = st.tuples(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     events=st.lists(st.sampled_from([*CONFLICT, (1, "bob", "annotator", "unsure", "", "é\n")]), unique=True),
     automatic=st.sampled_from([(), (5,)]),
@@ -258,7 +259,7 @@ signs = st.sampled_from('/"\\aé\u2028') | st.characters(exclude_categories=("Cs
 texts = st.text(signs, min_size=1, max_size=4)
 
 
-@settings(max_examples=3 * settings.default.max_examples, deadline=None)
+@settings(max_examples=examples(3) * settings.default.max_examples, deadline=None)
 @given(
     labels=st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=6, unique=True),
     spelling=st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=8),
@@ -460,7 +461,7 @@ def test_an_edit_within_the_same_tick_of_the_clock_is_seen(tmp_path):
     assert said(held.campaign.judgements) == said(read_campaign(folder).judgements)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.lists(good | incoming, max_size=4), max_size=5), st.integers(1, 3))
 def test_whatever_was_stored_passes_the_check(batches, per_triple):
     """The rules are the same; also where the number of annotators per triple was another one then."""
@@ -496,7 +497,7 @@ def test_a_name_that_is_no_text_is_left_to_the_reader_of_all(tmp_path):
 steps = st.tuples(st.sampled_from(["held", "other", "edit", "fewer"]), st.integers(1, 6), st.sampled_from(VERDICTS))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(history=st.lists(steps, max_size=8), seed=st.integers(0, 1))
 def test_the_states_of_triples_are_kept_up_to_date(history, seed, tmp_path_factory):
     """By this program's verdicts, another one's, an edit of the file, and another number of annotators per triple."""

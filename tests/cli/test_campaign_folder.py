@@ -179,6 +179,7 @@ def test_judgements_without_people_are_not_passed_over(
     main(["campaign", "status", str(folder)])
 
 
+@pytest.mark.slow
 def test_two_programs_that_add_somebody_lose_nobody(folder: Path):
     """Each waits until the other has written."""
     main(["campaign", "init", str(folder), *PEOPLE])

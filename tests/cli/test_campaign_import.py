@@ -275,6 +275,7 @@ def test_an_adjudicator_is_not_asked_about_their_own_verdicts(tmp_path, capsys):
     refused("adjudicate", str(folder), "--import", path, "--out", path)
 
 
+@pytest.mark.slow
 def test_imports_at_once_lose_nothing_and_store_nothing_twice(folder, tmp_path):
     """Four processes, of which two have the same file."""
     labels = labels_of_tasks(read_campaign(folder))
@@ -293,6 +294,7 @@ def test_imports_at_once_lose_nothing_and_store_nothing_twice(folder, tmp_path):
     assert Counter(events(folder)) == {(row, name, "annotator", 1, WIKI, ""): 1 for row in range(6) for name in files}
 
 
+@pytest.mark.slow
 def test_what_is_checked_is_still_so_when_it_is_stored(folder, tmp_path):
     """An import that comes while another program holds the lock sees what that one stores."""
     labels = labels_of_tasks(read_campaign(folder))
@@ -439,6 +441,7 @@ def folder_to_fill(mode: str, folder: Path) -> Path:
     return folder_of(made, folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode", ["append", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("held open", "import", "adjudicate"))]
 )

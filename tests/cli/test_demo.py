@@ -96,6 +96,7 @@ def test_labels_of_the_campaign_order_the_systems_as_the_truth_does(demo: Path, 
     assert order["qrels/qrels.depth0.txt"] != order["kg/truth.txt"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgtrec.cli import cli, main
+from tests.examples import examples
 from tests.published_labels import published
 from tests.trees import faulty_runs, tree, without_parts
 
@@ -255,7 +256,7 @@ def test_nothing_of_others_changes_whatever_they_have(world, tmp_path_factory, n
     """Random files under names that ours have, in every spelling, from outside and inside of the folder."""
 
     @settings(
-        max_examples=4 if name in {*SLOW, "campaign export xlsx"} else 25,
+        max_examples=examples(4) if name in {*SLOW, "campaign export xlsx"} else examples(25),
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )

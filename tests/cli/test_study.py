@@ -103,6 +103,7 @@ def test_scores_are_those_of_kgtrec_evaluate(whole: Path, capsys):
     assert {tuple(line.split(",")[:2]): float(line.split(",")[2]) for line in lines} == told
 
 
+@pytest.mark.slow
 def test_a_second_run_computes_nothing_and_changes_nothing(whole: Path, capsys):
     before = files(whole / "study")
     assert run("study", whole / "study.toml") == 0
@@ -132,6 +133,7 @@ def test_after_a_change_only_what_hangs_on_it_is_computed(whole: Path, tmp_path:
     assert len(list((tmp_path / "copy" / "study" / "steps").glob("stability-all-*"))) == 1
 
 
+@pytest.mark.slow
 def test_a_damaged_step_is_computed_again(whole: Path, tmp_path: Path, capsys):
     shutil.copytree(whole, tmp_path / "copy")
     broken = next((tmp_path / "copy" / "study" / "steps").glob("ties-all-*")) / "ties.parquet"
@@ -146,6 +148,7 @@ def test_a_damaged_step_is_computed_again(whole: Path, tmp_path: Path, capsys):
     assert files(tmp_path / "copy" / "study") == files(whole / "study")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["study.toml", *(pytest.param(name, marks=pytest.mark.slow) for name in ("report.html", "manifest.json"))]
 )
@@ -246,6 +249,7 @@ def test_what_somebody_changed_in_a_study_is_not_overwritten(whole: Path, tmp_pa
     assert changed.read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_files_of_somebody_else_stay(whole: Path, tmp_path: Path):
     """Of the folders of a report only what an earlier report wrote is removed."""
     shutil.copytree(whole, tmp_path / "copy")
@@ -425,6 +429,7 @@ def test_the_report_is_made_anew_without_the_inputs(whole: Path, tmp_path: Path)
     assert not [name for name in made if name.startswith("figures/")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "width", ["3.3in", *(pytest.param(width, marks=pytest.mark.slow) for width in ("8.382cm", "83.82 mm", "238.491pt"))]
 )
@@ -439,6 +444,7 @@ def test_figures_and_tables_for_a_paper(whole: Path, tmp_path: Path, width: str)
     assert (" [0." in (tmp_path / "tables" / "scores-all.tex").read_text()) == (width == "3.3in")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formats", "written"),
     [("html,csv", "out/mine.html"), ("csv", "out"), pytest.param(None, "out/mine.html", marks=pytest.mark.slow)],

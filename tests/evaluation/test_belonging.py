@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from kgtrec.openworld.curve import open_world_curve
 from kgtrec.openworld.estimate import estimate_missing
 from kgtrec.ranking.rank import rank_scores
 from tests.collections_by_hand import collection_of
+from tests.examples import examples
 from tests.laws.tables import spelled
 
 FILTERS = ((), ("train",), ("train", "valid", "test"))
@@ -52,6 +54,12 @@ def ranks(name, filtered_by=FILTERS[-1], judged=(), scores=SCORES):
     ).answer_ranks
 
 
+@cache
+def drawn_ranks(name, judged, seed):
+    """The same with scores from a seed."""
+    return ranks(name, judged=judged, scores=np.random.default_rng(seed).choice([0.0, 1.0, 2.0, 3.0], (2, 6)))
+
+
 WRONG = {(0, 2): 0, (0, 4): 0, (1, 0): 0, (1, 5): 0}
 QRELS = {(0, 0): 1, (1, 3): 1, **WRONG}
 systems_drawn = st.lists(
@@ -59,7 +67,7 @@ systems_drawn = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(systems_drawn, st.sampled_from([*SEEING, *BLIND]))
 def test_what_was_filtered_alike_and_judged_alike_is_accepted_in_any_order_and_nothing_else(drawn, measure):
     """Unequal filters are refused always; unequal ranks of judged non-answers where the measure looks at them."""
@@ -81,7 +89,7 @@ def test_what_was_filtered_alike_and_judged_alike_is_accepted_in_any_order_and_n
                     list(different_systems(order, made, **given_so))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.sets(st.sampled_from(sorted(WRONG))), st.sampled_from(["realistic", "optimistic", "nondeterministic"]))
 def test_equal_scores_are_worth_the_same_whatever_else_was_judged(judged, ties):
     """That is why blind measures need no equal judged pairs."""
@@ -103,11 +111,10 @@ def test_measures_that_do_not_look_at_judged_non_answers_say_so(measure):
         parsed = parse_measure(name)
         assert isinstance(parsed, ParsedMeasure)
         apart = False
-        for seed in range(12):
-            scores = np.random.default_rng(seed).choice([0.0, 1.0, 2.0, 3.0], (2, 6))
+        for seed in range(4):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", KgtrecWarning)
-                both = ranks("bare", scores=scores), ranks("full", judged=tuple(WRONG), scores=scores)
+                both = drawn_ranks("bare", (), seed), drawn_ranks("full", tuple(WRONG), seed)
                 values = evaluate(made, both, name, mixed=True).values
             apart |= not np.array_equal(values[0], values[1], equal_nan=True)
         assert apart == parsed.sees_wrong
@@ -157,11 +164,10 @@ def test_measures_that_do_not_look_at_unsampled_candidates_say_so(measure):
     judged = {"bare": ((0, 3), (1, 2)), "full": ((0, 3), (1, 2), *WRONG)}
     for name in [name for name in spelled(measure) if measure.weighting is None]:
         parsed, apart = parse_measure(name), False
-        for seed, ties in itertools.product(range(6), ("realistic", "optimistic", "pessimistic")):
-            scores = np.random.default_rng(seed).choice([0.0, 1.0, 2.0, 3.0], (2, 6))
+        for seed, ties in itertools.product(range(3), ("realistic", "optimistic", "pessimistic")):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", KgtrecWarning)
-                both = [ranks(who, judged=pairs, scores=scores) for who, pairs in judged.items()]
+                both = [drawn_ranks(who, pairs, seed) for who, pairs in judged.items()]
                 values = evaluate(made, both, name, mixed=True, ties=ties).values
             apart |= not np.array_equal(values[0], values[1], equal_nan=True)
         assert apart == parsed.sees_unsampled

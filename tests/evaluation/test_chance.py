@@ -17,6 +17,7 @@ from kgtrec.errors import KgtrecError, MeasureError
 from kgtrec.evaluation.chance import adjust, adjustable_measures, candidate_counts, chance_of_split, chance_table
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.ranking.rank import rank_scores
+from tests.examples import examples
 
 triple = st.tuples(st.sampled_from("abcdef"), st.sampled_from(["r", "s"]), st.sampled_from("abcdef"))
 graphs = st.tuples(
@@ -65,7 +66,7 @@ def test_candidate_counts_are_those_of_a_slow_count(graph, filtered_by):
 
 
 @pytest.mark.filterwarnings("ignore::kgtrec.errors.KgtrecWarning")  # of lists that leave no choice
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(graph=graphs, filtered_by=filters, seed=st.integers(0, 9))
 def test_a_table_from_triples_has_the_levels_that_a_ranked_system_is_set_against(graph, filtered_by, seed):
     """Index and z of numbers adjusted by the table are those that evaluate finds from the ranks; sides included."""
@@ -144,7 +145,7 @@ def slow_mean_rank(splits: dict[str, list], split: str, filtered_by) -> float:
     return total / n
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(graph=graphs, split=st.sampled_from(SPLITS), filtered_by=filters)
 def test_the_questions_of_any_split_are_those_of_a_slow_count(graph, split, filtered_by):
     """Also where splits share triples, repeat them, or have entities that no other has."""
@@ -159,7 +160,7 @@ def test_the_questions_of_any_split_are_those_of_a_slow_count(graph, split, filt
 
 
 @pytest.mark.filterwarnings("ignore::kgtrec.errors.KgtrecWarning")
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(graph=graphs)
 def test_the_test_split_has_the_table_of_its_collection(graph):
     """To the last bit, for every measure and side."""

@@ -22,6 +22,7 @@ from kgtrec.ranking.lists import rank_lists
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.systems.kinds import RankedLists
 from tests.collections_by_hand import collection_of
+from tests.examples import examples
 from tests.laws.tables import spelled
 from tests.ranking.test_lists import lists_of as lists_of_kind
 from tests.ranking.test_lists import with_answers_that_share_places
@@ -211,7 +212,7 @@ def test_the_value_of_the_whole_list_is_between_the_least_and_the_most(world, ti
 
 
 @given(worlds(most_questions=1, most_entities=6))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_the_least_and_the_most_are_those_of_some_order_of_the_rest(world):
     """Of all orders that what is below the cut can have, one gives either."""
     collection, scores, length = world

@@ -14,6 +14,7 @@ from kgtrec.evaluation.item_scores import higher_terms_are_better, item_scores, 
 from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import parse_measure
 from tests.evaluation.test_evaluate import collection, ranks_of
+from tests.examples import examples
 from tests.worlds import World, worlds
 
 MEASURES = [
@@ -40,7 +41,7 @@ MEASURES = [
 ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(worlds(), st.sampled_from(["optimistic", "realistic", "expected"]))
 def test_totals_are_what_evaluate_gives(world: World, ties: str):
     """The aggregate of the items' values is the table's number, plain and set against chance."""

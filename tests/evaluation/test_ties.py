@@ -14,6 +14,7 @@ from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.ties import compare_ties
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.measures.registry import registered
+from tests.examples import examples
 from tests.worlds import World, worlds
 
 LINKED = ("micro.GMR", "micro.IGMR", "micro.HMR", "micro.IMR", "micro.MedianRank")
@@ -109,7 +110,7 @@ def median_over_orders(micro: list[list[list[float]]]) -> float:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(worlds(), st.booleans())
 def test_expected_is_the_mean_over_all_orders(world: World, filtered: bool):
     """Answer ranks, filtered and raw: micro and macro measures equal a slow enumeration of every order."""
@@ -120,7 +121,7 @@ def test_expected_is_the_mean_over_all_orders(world: World, filtered: bool):
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(worlds())
 def test_expected_of_a_run_is_the_mean_over_all_orders(world: World):
     """Ties within the list that a run holds."""

@@ -14,6 +14,7 @@ from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.summarise import ItemValues
 from kgtrec.evaluation.weighting import Weighting
 from kgtrec.measures.names import parse_measure
+from tests.examples import examples
 from tests.laws.tables import Table, tables
 
 # question 0: ranks 1 and 3, relation r0; question 1: rank 5, r0; question 2: rank 10, r1
@@ -75,7 +76,7 @@ def test_weighted_numbers_by_hand(measure, weights, expected):
     assert scores.values[0, 0, 0] == pytest.approx(expected, rel=1e-12)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(table=tables())
 def test_the_own_distribution_as_shares_changes_nothing(table: Table):
     """Shares that are the numbers of answers per relation give the unweighted mean, and their scale does not matter."""
@@ -89,7 +90,7 @@ def test_the_own_distribution_as_shares_changes_nothing(table: Table):
     np.testing.assert_allclose(scaled, plain, rtol=1e-12)
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(table=tables(), scale=st.sampled_from([2.0**1020, 2.0**-1060]))
 def test_shares_may_be_as_large_or_small_as_numbers_go(table: Table, scale: float):
     """Sums of shares near 1e308 overflowed, and gave no value and no word of it."""
@@ -103,7 +104,7 @@ def test_shares_may_be_as_large_or_small_as_numbers_go(table: Table, scale: floa
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(table=tables(), share=st.floats(0, 1))
 def test_weighting_relations_is_the_weighted_mean_of_their_means(table: Table, share: float):
     """As --per relation gives them."""

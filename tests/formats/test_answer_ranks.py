@@ -16,6 +16,7 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
 from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.trec.runs import read_run
+from tests.examples import examples
 from tests.trees import tree
 from tests.worlds import worlds
 
@@ -46,7 +47,7 @@ def test_answer_ranks_are_no_run(tmp_path):
         read_run(path)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(world=worlds(regraded=True))
 def test_round_trip(world, tmp_path_factory):
     """Every row, its order, the name, the filter and the fingerprint come back."""

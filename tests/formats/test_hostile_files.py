@@ -262,6 +262,7 @@ def swollen(path: Path, n_rows: int, **columns: pa.Array) -> None:
             writer.write_table(table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("most", "message"),
     [

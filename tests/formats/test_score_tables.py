@@ -13,6 +13,7 @@ from kgtrec.data.scores import Scores
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.score_tables import looks_like_table, read_score_table
 from kgtrec.report.show import shown
+from tests.examples import examples
 
 
 def written(folder: Path, data: str | bytes, name: str = "scores.csv") -> Path:
@@ -70,7 +71,7 @@ label = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(label, min_size=1, max_size=4, unique=True),
     st.lists(st.sampled_from(["RR", "AP@20", "micro.MR", "P@5"]), min_size=1, unique=True),

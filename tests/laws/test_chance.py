@@ -12,6 +12,7 @@ from kgtrec.errors import KgtrecWarning
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.measures.record import Measure
 from kgtrec.measures.registry import registered
+from tests.examples import examples
 from tests.laws.tables import Table, spelled
 from tests.worlds import World, worlds
 
@@ -102,7 +103,7 @@ def test_a_constant_score_has_the_realistic_amri_of_chance(world: World):
 
 
 @pytest.mark.parametrize("measure", [m for m in INDEX_AND_Z if m.chance is not None], ids=lambda m: m.name)
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(world=worlds())
 def test_a_constant_score_comes_out_at_chance(measure: Measure, world: World):
     """Every adjusted mean of items is 0 in expectation over tied orders, with any numbers of answers and candidates."""

@@ -17,6 +17,7 @@ from kgtrec.errors import KgtrecWarning, MeasureError
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.measures.record import Measure
 from kgtrec.measures.registry import registered
+from tests.examples import examples
 from tests.laws.tables import Table, spelled
 from tests.worlds import World
 
@@ -59,7 +60,7 @@ def test_no_answers(measure: Measure):
 
 
 @pytest.mark.parametrize("measure", CHANCE_FORMS)
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(counts=st.lists(st.integers(1, 40), min_size=1, max_size=5), data=st.data())
 def test_no_choice_leaves_index_and_z_undefined(measure: Measure, counts: list[int], data):
     """Every candidate is an answer: M = E = 1, and never the quotient of two roundings."""

@@ -14,13 +14,14 @@ from kgtrec.errors import KgtrecWarning
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.measures.record import Measure
 from kgtrec.measures.registry import registered
+from tests.examples import examples
 from tests.laws.tables import Table, spelled, tables
 from tests.worlds import World, worlds
 
 EVERY = [pytest.param(measure, id=measure.name) for measure in registered()]
 DIRECTED = [pytest.param(measure, id=measure.name) for measure in registered() if measure.better != "neither"]
 KNOWING_CHANCE = [measure for measure in registered() if measure.has_chance]
-few = settings(max_examples=8)
+few = settings(max_examples=examples(8))
 
 # their kernels subtract sums that run over all questions, so that the last bit depends on the questions before
 LAST_BIT_HANGS_ON_ORDER = ("ndcg_rel", "Rndcg")
@@ -143,7 +144,7 @@ def test_the_optimum_is_reached_with_every_answer_first(measure: Measure, others
 PAIRS = [f"{form}{name}" for name in ("MRR", "Hits@2") for form in ("", "A", "Z")] + ["MR", "AMRI", "ZMR"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(world=worlds(), ties=st.sampled_from(["realistic", "optimistic", "pessimistic", "expected"]))
 def test_micro_equals_macro_where_each_question_has_one_answer(world: World, ties: str):
     """With their index and z forms, and under every rule for ties; PyKEEN's macro is the same then, too."""

@@ -16,6 +16,7 @@ from kgtrec.measures.record import Measure
 from kgtrec.measures.registry import registered
 from kgtrec.ranking.rank import Ranked, rank_scores
 from tests.collections_by_hand import collection_of
+from tests.examples import examples
 from tests.laws.tables import spelled
 
 OF_BOTH = [
@@ -45,7 +46,7 @@ def ranked_and_judged(draw: st.DrawFn) -> tuple[Ranked, Qrels]:
 
 
 @pytest.mark.parametrize("measure", OF_BOTH)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(drawn=ranked_and_judged(), ties=st.sampled_from(TIES))
 def test_run_and_ranks_of_the_same_scores_have_the_same_value(measure: Measure, drawn: tuple[Ranked, Qrels], ties: str):
     """Of every measure over questions, per question; negative grades, ties, and answers that came and went."""

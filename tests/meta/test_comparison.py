@@ -20,6 +20,7 @@ from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.evaluation.item_scores import item_scores
 from kgtrec.meta.comparison import compare
 from tests.collections_by_hand import collection_of
+from tests.examples import examples
 
 N_ENTITIES = 12
 MEASURES = ("micro.MRR", "micro.MR", "micro.GMR", "micro.HMR", "micro.IMR", "micro.MedianRank", "macro.MRR", "AP@5")
@@ -84,7 +85,7 @@ def run_of(name: str, lists: dict[str, str]) -> Run:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_wins_losses_and_ties_are_those_of_an_obvious_loop(seed: int):
     """Item by item, with Python's own comparisons, for every kind of group."""
     collection, one, other = world(seed)
@@ -117,7 +118,7 @@ def test_wins_losses_and_ties_are_those_of_an_obvious_loop(seed: int):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_groups_sum_to_the_whole(seed: int):
     """Items, wins, losses and ties of every kind of group; what they add to the difference of a mean."""
     found = compare(*world(seed), MEASURES, resamples=2, top=0)

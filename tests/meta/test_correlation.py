@@ -20,6 +20,7 @@ from kgtrec.kernels.statistics.correlation import rank_biased_overlap, tau_ap
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.correlation import between_measures, correlate, swaps
 from kgtrec.meta.known_measures import known_measure
+from tests.examples import examples
 
 
 def table(measures: dict[str, list[float]], systems: str = "", name: str = "") -> ScoreTable:
@@ -81,7 +82,7 @@ def test_tau_ap_judges_the_second_by_the_order_of_the_first():
     assert found.of("rbo") == float(rank_biased_overlap(first, second))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=10))
 def test_tau_and_rho_are_scipys(pairs: list[tuple[int, int]]):
     """With ties, and NaN where one of the two is constant."""
@@ -208,7 +209,7 @@ def test_swapped_pairs_come_with_both_differences():
     assert found.to_table().column_names == ["measure", "better", "worse", "first", "second"]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.permutations(range(6)), st.permutations(range(6)))
 def test_swaps_are_what_tau_counts(x: list[int], y: list[int]):
     """Without ties, tau is 1 - 2 * swapped / pairs."""
@@ -376,7 +377,7 @@ LABELS = st.dictionaries(st.sampled_from("abcde"), st.integers(0, 1), min_size=1
 QRELS = st.lists(LABELS, min_size=4, max_size=4).map(lambda several: {f"q{i}": own for i, own in enumerate(several)})
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(QRELS, QRELS, st.integers(0, 99))
 def test_label_sets_are_scored_as_item_scores_are(first: dict, second: dict, seed: int):
     """Qrels with systems give what their item scores give; a table on one side needs none."""

@@ -16,6 +16,7 @@ from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.item_scores import item_scores
 from kgtrec.kernels.statistics.paired_tests import achieved_significance, clustered_errors, holm
 from kgtrec.meta.power import POWER_TESTS, Power, power
+from tests.examples import examples
 from tests.meta.item_tables import answer_scores, question_scores
 
 
@@ -84,7 +85,7 @@ def test_shares_area_and_smallest_difference_by_hand():
 
 
 @given(st.integers(0, 10_000), st.integers(2, 6))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_the_curve_descends_and_its_area_is_the_mean(seed: int, systems: int):
     """And Holm's shares are never above the plain ones."""
     found = of(answer_scores(seed, systems, 12), tests=["t", "clustered"])
@@ -188,7 +189,7 @@ def test_workers_change_no_byte(workers: int):
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_no_order_of_rows_or_systems_changes_a_p_value(seed: int):
     """Items, questions' codes and systems in another order: the same bytes for the same labels, signs turned."""
     rng = np.random.default_rng(seed)

@@ -26,6 +26,7 @@ from kgtrec.kernels.sampling.subsamples import MacroReading
 from kgtrec.measures.registry import registered
 from kgtrec.meta.stability import MACRO_READINGS, SIZES, stability, subsample
 from kgtrec.ranking.rank import rank_scores
+from tests.examples import examples
 from tests.worlds import World
 
 MICRO = (
@@ -199,7 +200,7 @@ def assert_like_evaluate(worlds, measures, systems_of, ties=None, sizes=(0.3, 0.
                 )
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(named_worlds(), st.sampled_from([None, "optimistic", "pessimistic"]))
 def test_the_default_readings_are_a_subset_of_the_qrels(worlds, ties):
     """Micro ranks stay filtered by all answers, macro lists keep the discarded ones: every kind of measure."""
@@ -212,7 +213,7 @@ def test_the_default_readings_are_a_subset_of_the_qrels(worlds, ties):
     )
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(named_worlds())
 def test_a_random_order_of_all_triples_is_that_of_evaluate(worlds):
     """Of fewer it is another draw there, since it depends on what is judged; here one order serves all subsamples."""
@@ -225,7 +226,7 @@ def test_a_random_order_of_all_triples_is_that_of_evaluate(worlds):
     )
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(named_worlds(graded=True), st.sampled_from([None, "optimistic", "pessimistic"]))
 def test_graded_and_wrong_judgements_follow_their_questions(worlds, ties):
     """Grades above 1 are drawn like others; what was judged wrong stays where its question has an answer left."""
@@ -256,7 +257,7 @@ def test_graded_and_wrong_judgements_follow_their_questions(worlds, ties):
     )
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(named_worlds())
 def test_expected_ties_hold_on_subsamples(worlds):
     """The exact mean over all orders, where a measure has one."""
@@ -278,7 +279,7 @@ def test_expected_ties_hold_on_subsamples(worlds):
     )
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(named_worlds(), st.sampled_from([None, "optimistic", "pessimistic"]))
 def test_recounted_ranks_are_those_of_a_world_with_fewer_answers(worlds, ties):
     """Discarded answers are candidates like any other; the lists of macro measures are the same as before."""
@@ -291,7 +292,7 @@ def test_recounted_ranks_are_those_of_a_world_with_fewer_answers(worlds, ties):
     )
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(named_worlds(), st.sampled_from([None, "optimistic", "pessimistic", "expected"]))
 def test_removed_answers_are_those_of_a_world_without_them(worlds, ties):
     """Lists close over the discarded answers; the ranks of micro measures, which had none of them, stay."""
@@ -305,7 +306,7 @@ def test_removed_answers_are_those_of_a_world_without_them(worlds, ties):
     )
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(named_worlds())
 def test_raw_ranks_are_the_same_under_both_readings(worlds):
     """Where test triples were not filtered, discarded answers were candidates all along."""
@@ -326,7 +327,7 @@ def run_of(world: Named, discarded: set[tuple[int, int]] = frozenset(), cut: int
     return Run.of("w", run.question[kept], run.entity[kept], run.score[kept], run.questions, run.entities)
 
 
-@settings(max_examples=5)
+@settings(max_examples=examples(5))
 @given(named_worlds(graded=True), st.sampled_from([None, "realistic", "pessimistic"]))
 def test_cut_runs_follow_too(worlds, ties):
     """Under trec_eval's order of ties and others, kept in the list or removed from it."""

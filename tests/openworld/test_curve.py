@@ -13,6 +13,7 @@ from kgtrec.openworld.curve import degradation, inconsistency, open_world_curve
 from kgtrec.openworld.labels import TrueFacts, hide_labels
 from kgtrec.openworld.open_world import OpenWorld
 from kgtrec.openworld.theory import expected_score
+from tests.examples import examples
 from tests.openworld.test_labels import built_anew, ranked, world
 
 MEASURES = (
@@ -38,7 +39,7 @@ def systems(seed: int, n: int = 4):
 
 
 @given(st.integers(0, 10_000), st.floats(0.1, 0.9))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_sparse_scores_are_those_of_collections_built_for_each_density(seed, density):
     """Every measure, against evaluate on a collection of the labelled facts and scores ranked anew."""
     collection, scores, ranks = systems(seed, 2)
@@ -52,7 +53,7 @@ def test_sparse_scores_are_those_of_collections_built_for_each_density(seed, den
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_at_full_density_sparse_is_full_and_no_pair_is_wrong(seed):
     """To the last bit."""
     collection, _, ranks = systems(seed)

@@ -39,6 +39,7 @@ from kgtrec.pooling.pool_runs import pool_runs
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.report.show import shown
 from tests.campaign.test_estimates import STRATA, judged, world
+from tests.examples import examples
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -291,7 +292,7 @@ def estimated(labelled, true, systems, measures="micro.MRR micro.Hits@3", **opti
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_scores_are_those_of_evaluate(seed):
     """Sparse on the labels alone; filtered on labels and found, over the labels; completed on both; and the truth."""
     true, labelled, scores = random_world(seed)
@@ -312,7 +313,7 @@ def test_scores_are_those_of_evaluate(seed):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_answer_ranks_say_what_runs_say(seed):
     """Whatever was known when scores were ranked: all that is true, the labels, or nothing; shares judged apart."""
     true, labelled, scores = random_world(seed)
@@ -325,7 +326,7 @@ def test_answer_ranks_say_what_runs_say(seed):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_the_order_of_rows_files_and_systems_does_not_matter(seed):
     """The same bytes, intervals included; of systems in another order but for the last digits."""
     true, labelled, scores = random_world(seed)
@@ -357,7 +358,7 @@ def test_the_order_of_rows_files_and_systems_does_not_matter(seed):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_where_all_that_is_true_is_found_all_methods_agree_with_the_truth(seed):
     """To the last rank: found, labels and truth are one, and completed and estimated are the true scores."""
     true, labelled, scores = random_world(seed)
@@ -377,7 +378,7 @@ def test_where_all_that_is_true_is_found_all_methods_agree_with_the_truth(seed):
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_intervals_hold_their_values_and_grow_with_confidence(seed):
     true, labelled, scores = random_world(seed, n_questions=40)
     narrow, wide = (estimated(labelled, true, runs_of(scores), confidence=confidence) for confidence in (0.5, 0.99))
@@ -638,6 +639,7 @@ def test_of_questions_of_one_size_strengths_and_separations_are_those_of_theory(
     assert pair.by_theory == questions_needed(model, "MRR", weak, strong, p=0.05)
 
 
+@pytest.mark.slow
 def test_questions_by_data_come_of_the_clustered_variance_of_paired_differences():
     """Labels of a question go together: as a regression on a constant with errors clustered by question says."""
     import statsmodels.api as sm
@@ -827,6 +829,7 @@ def test_labels_missing_at_random_tell_how_many_are_missing(tree):
     assert by_found.mean() < by_labels.mean()  # not all is found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("correlation", "sign"), [(0.3, 1), (-0.3, -1)])
 def test_labels_missing_with_what_is_found_tell_too_many_and_the_other_way_round_too_few(tree, correlation, sign):
     """What systems find is what "labels" looks at: it takes the share that is missing there for the share of all."""

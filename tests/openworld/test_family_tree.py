@@ -14,6 +14,7 @@ from kgtrec.cli.demo_world import _KINSHIP
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError
 from kgtrec.openworld.family_tree import KINSHIP, FamilyTree, family_statistics, family_tree, hide_facts
+from tests.examples import examples
 
 SIZES = st.integers(2, 60)
 SEEDS = st.integers(0, 10_000)
@@ -99,7 +100,7 @@ fact(X, W, Y) :- sexed(M, W, X, Y), not male(X).
 
 
 @given(SIZES, SEEDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_the_closure_is_what_the_definitions_say_person_by_person(people, seed):
     """Sparse products and a slow reading of the table find the same facts, each once."""
     tree = family_tree(people, seed)
@@ -137,7 +138,7 @@ def test_a_couple_and_its_two_children_have_the_facts_of_a_small_family():
 
 
 @given(SIZES, SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_families_are_possible(people, seed):
     """Both parents or none, of either sex and wed to each other; nobody is kin to themselves, or their own forebear."""
     tree = family_tree(people, seed)
@@ -158,7 +159,7 @@ def test_families_are_possible(people, seed):
 
 
 @given(SIZES, SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_relations_mirror_and_fit_the_sex_of_the_head(people, seed):
     """Each fact stands with its inverse, and uncles are men."""
     tree = family_tree(people, seed)
@@ -171,7 +172,7 @@ def test_relations_mirror_and_fit_the_sex_of_the_head(people, seed):
 
 
 @given(st.integers(20, 120), SEEDS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_nobody_marries_kin(people, seed):
     """No spouse is also a sibling, cousin, uncle, aunt, parent or grandparent."""
     tree = family_tree(people, seed)
@@ -230,7 +231,7 @@ def test_people_and_seeds_are_whole_numbers_that_can_be(people):
 
 
 @given(st.integers(10, 60), SEEDS, st.floats(0.05, 0.4), st.floats(0.05, 1), st.floats(0, 0.1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_hiding_parts_the_facts_and_leaves_every_entity_and_relation_in_train(people, seed, hidden, density, valid):
     """Train, valid and complete are the facts; test is a part of complete, of the size asked for."""
     facts = family_tree(people, seed).facts
@@ -302,7 +303,7 @@ def test_repeated_facts_are_refused():
 
 
 @given(SIZES, SEEDS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_statistics_count_facts_and_answers_one_by_one(people, seed):
     """Per relation and side, against a count over the facts."""
     tree = family_tree(people, seed)

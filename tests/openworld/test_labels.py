@@ -21,6 +21,7 @@ from kgtrec.openworld.theory import correlation_range
 from kgtrec.ranking.lists import rank_lists
 from kgtrec.ranking.rank import rank_scores
 from kgtrec.systems.kinds import RankedLists
+from tests.examples import examples
 
 SEEDS = st.integers(0, 10_000)
 DENSITIES = st.floats(0.05, 1.0)
@@ -82,7 +83,7 @@ def pairs(qrels: Qrels) -> set[tuple[str, str]]:
 
 
 @given(SEEDS, DENSITIES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_sparse_ranks_are_those_of_a_collection_built_of_the_labelled_facts(seed, density):
     """Counts that follow from the complete ones equal those of ranking the scores again."""
     collection, scores = world(seed)
@@ -92,7 +93,7 @@ def test_sparse_ranks_are_those_of_a_collection_built_of_the_labelled_facts(seed
 
 
 @given(SEEDS, DENSITIES, DENSITIES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_labels_are_a_part_of_the_complete_ones_and_of_every_denser_one(seed, one, other):
     """At random, the same seed and draw; and there are as many as the density says."""
     true = TrueFacts.of(world(seed)[0])
@@ -118,7 +119,7 @@ def test_labels_hang_on_the_facts_labels_not_on_their_order():
 
 
 @given(SEEDS, st.floats(0.1, 0.9), st.floats(-1, 1), st.floats(0.1, 0.9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_correlation_comes_within_the_rounding_to_whole_facts(seed, density, part, strength):
     """Some share of the way to either end; what is reported is the correlation of the two bits over answers."""
     collection, _ = world(seed, facts=120)
@@ -188,7 +189,7 @@ def test_densities_of_any_float_type_are_taken(density):
 
 
 @given(SEEDS, st.integers(1, 4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_found_is_ranked_above_every_false_candidate(seed, at):
     """Against a count, answer by answer, over the scores; a tie with a false candidate does not count as above."""
     collection, scores = world(seed)

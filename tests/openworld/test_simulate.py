@@ -19,6 +19,7 @@ MEASURES = "MRR Hits@3 logMRR pMRR(p=0.3)"
 AVERAGES = ("labels", "questions")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_answers", [1, 2, 7, 43])
 @pytest.mark.parametrize("missing", [0.05, 0.5, 0.9])
 @pytest.mark.parametrize("correlation", [-0.1, 0.0, 0.1])
@@ -45,6 +46,7 @@ def test_the_spread_of_repeats_is_the_variance_over_the_questions():
         assert found.repeats[place, 0, 0].var() == pytest.approx(expected, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", ["labels", "nothing"])
 def test_wrong_orders_are_as_frequent_as_theory_says(shared):
     """Two systems on 100 questions, 4,000 times, with labels in common and without."""

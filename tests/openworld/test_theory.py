@@ -25,6 +25,7 @@ from kgtrec.openworld.theory import (
     score_slope,
     wrong_order_probability,
 )
+from tests.examples import examples
 
 AVERAGES = ["labels", "questions", "lemma"]
 
@@ -108,7 +109,7 @@ def test_slopes_have_their_closed_forms():
     assert found == pytest.approx(binom.cdf(4, n, p), rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(1, 200), st.floats(0.001, 0.95), st.floats(0.02, 0.98), st.floats(-0.99, 0.99))
 def test_the_correlated_logarithm_is_within_its_bounds(n, missing, strength, share):
     low, high = correlation_range(missing, strength)

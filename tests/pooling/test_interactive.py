@@ -18,6 +18,7 @@ from kgtrec.kernels.sampling.random_order import hashes_of_texts
 from kgtrec.pooling.interactive import Asker, asking, replay, replayed
 from kgtrec.pooling.pool_runs import pool_runs
 from tests.collections_by_hand import collection_of
+from tests.examples import examples
 
 STRATEGY = st.sampled_from(sorted(BANDITS))
 TURNS = st.sampled_from(["each", "best"])
@@ -357,7 +358,7 @@ def test_wrong_options(options, expected):
     assert str(caught.value).startswith(expected)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(world=worlds)
 def test_an_asker_of_a_pool_needs_no_runs(world):
     """A campaign's own depth pool is enough."""

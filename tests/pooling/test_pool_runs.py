@@ -15,11 +15,12 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.pooling.pool_runs import STRATEGIES, known_answers_of, known_answers_of_triples, pool_runs
+from tests.examples import examples
 from tests.pool_worlds import PoolWorld, contributions_of, labels_of_triples, pool_worlds, run_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*are left out", "ignore:expected raw runs")
 BUDGETED = [name for name, strategy in STRATEGIES.items() if strategy.needs_budget and not strategy.interactive]
-few = settings(max_examples=30)
+few = settings(max_examples=examples(30))
 depths, known_answers, cuts = st.integers(1, 8), st.integers(0, 3), st.sampled_from(["filtered", "raw"])
 
 

@@ -159,6 +159,7 @@ def test_without_any_worker_it_ends(grid, plan):
         list(done_in_order(plan, grid.collection, start))
 
 
+@pytest.mark.slow
 def test_killed_processes_change_nothing(tmp_path):
     """Three times SIGKILL to a worker while it works."""
     rng = np.random.default_rng(4)

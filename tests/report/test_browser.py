@@ -96,6 +96,7 @@ def requests(browser: Any) -> list[str]:
     return [each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"]
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_for_and_nothing_goes_wrong(browser: Any, address: str):
     """One request, for the page itself; an empty console; no violation of its policy; no alert."""
     opened(browser, address)

@@ -111,6 +111,7 @@ def test_names_of_a_slope_chart_do_not_cover_one_another(better: str):
         assert bottom <= heights[0] <= heights[-1] <= top
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_figure_for_a_paper_has_its_width_and_small_text(kind: str):
     """3.3 inches, one panel below the other, text of 7 to 8 pt; two panels side by side where they fit."""

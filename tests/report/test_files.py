@@ -30,6 +30,7 @@ def test_only_what_is_asked_for_is_made(report: Report):
         report_files(report, ("html", "docx"))
 
 
+@pytest.mark.slow
 def test_data_that_the_page_cannot_hold_are_beside_it():
     """The page names the file, which is there whatever else is asked for; small data are in the page."""
     large = Table("big", "Big", "", pa.table({"label": [f"number {n}" for n in range(120_000)]}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -188,25 +188,31 @@ class PlaceNumbers:
         return text
 
 
+def page_in(place: Path, events: Any = (), **options: Any) -> Page:
+    """The page of a campaign in a new folder; with what was said before."""
+    folder = folder_of(campaign_with_roles(events), place / "campaign")
+    (folder / GUIDELINES).write_text("# How to judge\n\n<script>alert(1)</script> Look *closely*.\n")
+    options = {"burst": 10_000, "per_second": 1e6} | options
+    return Page(folder, create_app(folder, URL, **options))
+
+
 @pytest.fixture
 def make(tmp_path: Path) -> Callable[..., Page]:
-    """A function that makes the page of a campaign; with what was said before."""
+    """A function that makes the page of a campaign in the test's own folder."""
+    return partial(page_in, tmp_path)
 
-    def made(events: Any = (), **options: Any) -> Page:
-        folder = folder_of(campaign_with_roles(events), tmp_path / "campaign")
-        (folder / GUIDELINES).write_text("# How to judge\n\n<script>alert(1)</script> Look *closely*.\n")
-        options = {"burst": 10_000, "per_second": 1e6} | options
-        return Page(folder, create_app(folder, URL, **options))
 
-    return made
+def judged_in(place: Path) -> Page:
+    """A page where annotators are done: with conflicts, and a sample for the expert."""
+    page = page_in(place, JUDGED)
+    draw(page.folder)
+    return page
 
 
 @pytest.fixture
-def judged(make: Callable[..., Page]) -> Page:
-    """A page where annotators are done: with conflicts, and a sample for the expert."""
-    page = make(JUDGED)
-    draw(page.folder)
-    return page
+def judged(tmp_path: Path) -> Page:
+    """The same in the test's own folder."""
+    return judged_in(tmp_path)
 
 
 def draw(folder: Path, tasks: Sequence[int] = SAMPLE) -> None:

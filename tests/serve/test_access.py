@@ -18,7 +18,7 @@ from kgtrec.serve.app import EVERY, PUBLIC, ROUTES, STARTS, create_app
 from kgtrec.serve.auth import Gate, Limit, is_own_origin
 from kgtrec.serve.state import State, key_of
 from kgtrec.serve.views import ROLE_PAGES
-from tests.serve.conftest import FRANCE, NOTE, URL, WIKI, Page
+from tests.serve.conftest import FRANCE, NOTE, URL, WIKI, Browser, Page, judged_in
 from tests.serve.conftest import PEOPLE as PERSON
 
 #: an address for each rule
@@ -38,13 +38,26 @@ def test_every_route_of_the_application_is_in_the_table(page: Page):
     assert {route.answer for route in ROUTES if route.roles is PUBLIC} == {"app.static", "app.come_in"}
 
 
+@pytest.fixture(scope="module")
+def browsers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str | None], Browser]:
+    """A function that gives a role's browser, of a judged page that forms without anything in them do not change."""
+    page = judged_in(tmp_path_factory.mktemp("judged"))
+    signed_in: dict[str | None, Browser] = {None: page.browser()}
+
+    def of(role: str | None) -> Browser:
+        if role not in signed_in or (role and signed_in[role].get("/").status_code == 401):  # signed out
+            signed_in[role] = page.browser(PERSON[role])
+        return signed_in[role]
+
+    return of
+
+
 @pytest.mark.parametrize(
     ("route", "method", "role"), CASES, ids=[f"{route.rule} {method} {role}" for route, method, role in CASES]
 )
-def test_a_role_reaches_its_own_pages_only(judged: Page, route, method, role):
+def test_a_role_reaches_its_own_pages_only(browsers: Callable[[str | None], Browser], route, method, role):
     """Without a role 401, with another role 403, and nothing of the page in either answer."""
-    page = judged
-    browser = page.browser(role and PERSON[role])
+    browser = browsers(role)
     address = ADDRESS.get(route.rule, route.rule)
     token = browser.token() if role else ""
     answer = browser.get(address) if method == "GET" else browser.post(address, token=token)

@@ -352,6 +352,7 @@ def big(folder: Path, n_people: int) -> Page:
     return Page(folder, create_app(folder, URL, burst=10**6))
 
 
+@pytest.mark.slow
 def test_twenty_people_at_once_lose_nothing_and_nothing_is_stored_twice(tmp_path: Path):
     """Each sends every verdict twice, and an import runs beside them."""
     n_people, n_tasks = 20, 15

@@ -200,6 +200,7 @@ def until(condition: Callable[[], Any]) -> Any:
     return found
 
 
+@pytest.mark.slow
 def test_figures_of_a_large_campaign_are_made_in_another_process(judged: Page, monkeypatch: pytest.MonkeyPatch):
     """They are the same, and so are downloads."""
     browser = judged.browser("max")

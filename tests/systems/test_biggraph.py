@@ -18,6 +18,7 @@ from kgtrec.ranking.rank import rank_scores
 from kgtrec.ranking.system import rank_system
 from kgtrec.systems.adapter import Given
 from kgtrec.systems.registry import adapter_of, read_system
+from tests.examples import examples
 from tests.systems.model_worlds import ENTITIES, RELATIONS, assert_ranked_by, exact, scores_of, world
 
 h5py = pytest.importorskip("h5py", reason="HDF5 files need h5py")
@@ -99,7 +100,7 @@ def write_folder(folder, rng, *, operator="none", comparator="dot", dynamic=Fals
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("comparator", ["dot", "cos", "l2", "squared_l2"])
 @pytest.mark.parametrize("operator", SHAPES)
-@settings(max_examples=2)
+@settings(max_examples=examples(2))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_ranks_are_those_of_the_documented_score(operator: str, comparator: str, dynamic: bool, seed: int):
     """The operator is on tails; with dynamic relations it is on the anchor, of its side."""

@@ -19,6 +19,7 @@ from kgtrec.ranking.system import rank_system
 from kgtrec.systems.adapter import Given
 from kgtrec.systems.kinds import Factors
 from kgtrec.systems.registry import adapter_of, read_system
+from tests.examples import examples
 from tests.systems.model_worlds import ENTITIES, RELATIONS, assert_ranked_by, exact, world
 
 GAMMA, HIDDEN = 12.0, 4
@@ -75,7 +76,7 @@ def write_folder(folder, model, rng, **changed):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=4)
+@settings(max_examples=examples(4))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_ranks_are_those_of_the_documented_score(model: str, seed: int):
     """Both sides, ties and all; in blocks of any size."""

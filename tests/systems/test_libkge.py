@@ -21,6 +21,7 @@ from kgtrec.ranking.system import rank_system
 from kgtrec.systems.adapter import Given
 from kgtrec.systems.kinds import Factors
 from kgtrec.systems.registry import adapter_of, read_system
+from tests.examples import examples
 from tests.systems.model_worlds import ENTITIES, RELATIONS, assert_ranked_by, exact, world
 
 D = 4
@@ -81,7 +82,7 @@ def write_checkpoint(path, model, rng, *, reciprocal=False, state=None, options=
 
 @pytest.mark.parametrize("reciprocal", [False, True])
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=3)
+@settings(max_examples=examples(3))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_ranks_are_those_of_the_documented_score(model: str, reciprocal: bool, seed: int):
     """Without LibKGE, and without its classes; reciprocal relations predict heads as tails."""

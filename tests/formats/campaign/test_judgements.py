@@ -23,6 +23,7 @@ from kgtrec.formats.campaign.judgements import KEYS, JudgementWriter, ReadJudgem
 from kgtrec.formats.output import locks
 from tests.campaign_folders import said
 from tests.campaigns_by_hand import campaign_of
+from tests.examples import examples
 
 POOL = campaign_of().pool
 TAILS = POOL.triples.entities.decode(POOL.triples.tail).to_pylist()
@@ -186,7 +187,7 @@ def test_a_missing_file_is_an_error_and_an_empty_one_is_not(tmp_path):
     assert len(read_judgements(tmp_path / "judgements.jsonl", POOL)) == 0
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(cut=st.integers(1, len(LINE) - 1), alone=st.booleans())
 def test_a_torn_last_line_is_left_out_and_then_moved_aside(cut, alone, tmp_path_factory):
     """Wherever it is torn; nothing of it is thrown away, and what was whole stays."""
@@ -347,6 +348,7 @@ for i in range(n):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_processes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_processes_that_append_at_once_lose_nothing(n_processes, tmp_path):
     """Every event of each is there once, those of one call together; it reads well all the while."""

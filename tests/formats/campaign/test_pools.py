@@ -19,6 +19,7 @@ from kgtrec.formats.campaign.folder import write_assignments
 from kgtrec.formats.campaign.pools import GUARDED, POOL, RUNS, SETTINGS, read_families, read_pool, write_pool
 from kgtrec.formats.files import sha256_of
 from kgtrec.pooling.pool_runs import known_answers_of, pool_runs
+from tests.examples import examples
 from tests.pool_worlds import contributions_of, labels_of_triples, pool_worlds
 from tests.pooling.test_pool_runs import ranked, world_of
 from tests.trees import faulty_runs, tree
@@ -70,7 +71,7 @@ def test_what_is_read(folder):
     assert found.settings["seed"] == 7
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(world=pool_worlds(), strategy=st.sampled_from(["depth", "stratified"]))
 def test_round_trip(world, strategy, tmp_path_factory):
     """The same contributions, probabilities and runs; written again, the same bytes."""

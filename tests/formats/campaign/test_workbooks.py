@@ -24,6 +24,7 @@ from kgtrec.formats.campaign.tasks import read_tasks, write_tasks, write_tasks_c
 from kgtrec.formats.campaign.workbooks import escaped, rows_of_workbook, unescaped
 from tests.campaign_folders import folder_of
 from tests.campaigns_by_hand import campaign_of
+from tests.examples import examples
 from tests.formats.campaign.test_tasks import cells, rows_of, tasks_of
 
 NOW = "2026-11-22T08:00:00Z"
@@ -107,7 +108,7 @@ def test_escaping_is_undone_exactly(text: str):
         max_size=6,
     )
 )
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 def test_a_workbook_that_was_filled_in_is_stored_as_a_csv_file_is(tmp_path_factory: pytest.TempPathFactory, said):
     """Exported, filled in by another program, imported: the same judgements.jsonl, byte for byte."""
     said = [
@@ -374,6 +375,7 @@ def test_merged_cells_are_refused(book: Path):
     assert "expected a workbook with no merged cells, found A2:A3" in refusal(book)
 
 
+@pytest.mark.slow
 def test_a_bomb_is_not_unpacked(book: Path):
     """Neither one part of many bytes, nor many parts."""
     size = (1 << 28) + 1

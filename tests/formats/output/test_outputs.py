@@ -704,6 +704,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=() if case == "a file of ours" else pytest.mark.slow) for case in CASES]
 )

@@ -214,6 +214,7 @@ def test_a_bad_input_is_named(call, message):
         call()
 
 
+@pytest.mark.slow
 def test_five_million_answers_take_the_distinct_ones_only():
     """5 million weights over 12 orders on N up to 1e8: finite moments."""
     rng = np.random.default_rng(0)

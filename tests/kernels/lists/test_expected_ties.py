@@ -15,6 +15,7 @@ from kgtrec.kernels.lists.relevant_rows import ranking_of
 from kgtrec.kernels.lists.tied_ranking import TiedRanking, tied_ranking_of
 from kgtrec.measures.names import parse_measure
 from kgtrec.measures.registry import registered
+from tests.examples import examples
 
 Grade = int | None
 
@@ -81,7 +82,7 @@ lists = st.lists(st.lists(grade, min_size=1, max_size=4), max_size=2)
 
 
 @pytest.mark.parametrize("measure", SUPPORTED)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.tuples(lists, st.lists(st.sampled_from([0, 1, 2]), max_size=2)), min_size=1, max_size=3))
 def test_the_expectation_is_the_mean_over_all_orders(measure: str, world: list[tuple[list[list[Grade]], list[int]]]):
     """Closed forms equal the plain mean over every permutation of every tied group, question by question."""

@@ -14,6 +14,7 @@ from kgtrec.kernels.lists.judged_ranking import JudgedRanking
 from kgtrec.kernels.lists.relevant_rows import only_judged, ranking_of
 from kgtrec.measures.names import ParsedMeasure, parse_measure
 from kgtrec.measures.registry import registered
+from tests.examples import examples
 
 log2 = math.log2
 
@@ -121,7 +122,7 @@ def test_every_measure_was_worked_by_hand():
 
 
 @pytest.mark.parametrize("measure", INSTANCES, ids=LABELS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(drawn=questions, halves=st.booleans())
 def test_values_are_within_the_bounds(measure: ParsedMeasure, drawn, halves: bool):
     """Whatever the list, also where ties put candidates between two places."""
@@ -136,7 +137,7 @@ def test_values_are_within_the_bounds(measure: ParsedMeasure, drawn, halves: boo
 
 
 @pytest.mark.parametrize("measure", INSTANCES, ids=LABELS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(drawn=questions, seed=st.integers(0, 1000))
 def test_a_question_counts_by_itself(measure: ParsedMeasure, drawn, seed: int):
     """A question's value is the one it has alone, so reordering the questions reorders the values."""
@@ -183,7 +184,7 @@ PROMOTED = [
 
 
 @pytest.mark.parametrize("name", PROMOTED)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     listed=st.lists(grades, min_size=2, max_size=12), missing=st.lists(st.integers(0, 3), max_size=4), data=st.data()
 )

@@ -194,6 +194,7 @@ IN_DIGITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", IN_DIGITS)
 @pytest.mark.parametrize(
     ("n", "missing", "strength", "correlation"),

@@ -16,6 +16,7 @@ from kgtrec.kernels.ranking.reproducible import (
     product_with_grid,
     tall_product,
 )
+from tests.examples import examples
 
 SEEDS = st.integers(0, 2**32)
 
@@ -26,7 +27,7 @@ def uneven(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 
 @given(SEEDS, st.integers(2, 100))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_numbers_on_the_grid_have_exact_dot_products(seed, factors):
     """Forwards, backwards and by a matrix product the sum is the same bits."""
     one, other = on_grid(np.random.default_rng(seed).standard_normal((2, factors)))
@@ -36,7 +37,7 @@ def test_numbers_on_the_grid_have_exact_dot_products(seed, factors):
 
 
 @given(SEEDS, st.integers(1, 20))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_matrix_on_one_grid_may_be_summed_over_by_rows_and_by_columns(seed, size):
     whole = on_grid(uneven(np.random.default_rng(seed), size, size), (-2, -1))
     for axis in (-1, -2):
@@ -44,7 +45,7 @@ def test_a_matrix_on_one_grid_may_be_summed_over_by_rows_and_by_columns(seed, si
 
 
 @given(SEEDS, st.integers(1, 9), st.integers(1, 700), st.integers(1, 9))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_products_do_not_depend_on_the_order_of_their_terms(seed, rows, terms, columns):
     """Reversed or shuffled, the terms of every cell give the same bits; and nearly what float64 gives."""
     rng = np.random.default_rng(seed)
@@ -57,7 +58,7 @@ def test_products_do_not_depend_on_the_order_of_their_terms(seed, rows, terms, c
 
 
 @given(SEEDS, st.integers(1, 9), st.integers(1, 50))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_product_with_a_grid_is_the_product(seed, rows, terms):
     rng = np.random.default_rng(seed)
     left, right = uneven(rng, rows, terms), on_grid(uneven(rng, terms, terms), (-2, -1))
@@ -77,7 +78,7 @@ def test_tall_matrices_are_multiplied_from_top_to_bottom():
 
 
 @given(SEEDS, st.integers(1, 30))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_the_inverse_root_turns_a_matrix_into_the_unit_matrix(seed, size):
     rng = np.random.default_rng(seed)
     some = rng.standard_normal((2 * size, size))
@@ -93,7 +94,7 @@ def test_the_inverse_root_leaves_out_a_row_that_depends_on_others():
 
 
 @given(SEEDS, st.integers(1, 25))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_eigenvectors_of_a_symmetric_matrix(seed, size):
     """Orthonormal, turning the matrix into a diagonal of descending eigenvalues, those of LAPACK."""
     matrix = np.random.default_rng(seed).integers(-3, 4, (size, size)).astype(np.float64)

@@ -21,6 +21,7 @@ from kgtrec.kernels.sampling.capture_recapture import (
     question_sums,
     standing_for_more,
 )
+from tests.examples import examples
 
 
 def answers_of(*questions, weight=None):
@@ -106,6 +107,7 @@ WORLD = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [Fraction(1, 10), Fraction(1, 3), Fraction(19, 20)])
 def test_five_questions_are_estimated_without_bias(alpha):
     """1,024 labellings of 10 answers, some found, of questions of 1 to 4 answers."""
@@ -115,7 +117,7 @@ def test_five_questions_are_estimated_without_bias(alpha):
 ANSWER = st.tuples(st.booleans(), st.fractions(-3, 3, max_denominator=8))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     st.lists(st.lists(ANSWER, min_size=1, max_size=3), min_size=1, max_size=2),
     st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20),

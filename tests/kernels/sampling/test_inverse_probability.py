@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.kernels.sampling.inverse_probability import estimated_totals
+from tests.examples import examples
 
 
 def samples(stratum, drawn):
@@ -28,7 +29,7 @@ def strata(draw, least=2):
     return np.array(draw(st.permutations(stratum.tolist()))), np.array(sizes), np.array(drawn)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(world=strata(), data=st.data())
 def test_totals_and_their_variances_are_unbiased(world, data):
     """Over all samples: the mean estimate is the total, and the mean variance estimate is the estimates' variance."""

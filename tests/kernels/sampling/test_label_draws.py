@@ -17,6 +17,7 @@ from kgtrec.kernels.sampling.label_draws import (
     shares_found,
     whole_share,
 )
+from tests.examples import examples
 
 
 def facts(seed: int, n: int, two: float, strength: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -44,7 +45,7 @@ def test_the_highest_keys_are_missing():
 
 
 @given(st.integers(0, 10_000), st.integers(2, 40), st.floats(0, 1), st.floats(0.1, 0.9), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_correlation_is_that_of_the_two_bits_of_every_answer(seed, n, two, strength, data):
     """Against numpy, answer by answer."""
     key, answers, found = facts(seed, n, two, strength)
@@ -72,7 +73,7 @@ def test_where_nothing_is_missing_or_all_is_found_nothing_correlates():
 
 
 @given(st.integers(0, 10_000), st.integers(3, 7), st.floats(0, 1), st.floats(0.2, 0.8), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_the_ends_are_those_of_every_choice_where_facts_have_as_many_answers(seed, n, two, strength, data):
     """By trying all; two, rounded, is how many answers each has."""
     _, answers, found = facts(seed, n, round(two), strength)
@@ -103,7 +104,7 @@ def test_half_way_to_the_end_half_of_the_excess_is_found():
 
 @pytest.mark.parametrize("n", [40, 5000])
 @given(st.integers(0, 10_000), st.floats(0, 1), st.floats(0.1, 0.9), st.floats(0.05, 0.95), st.floats(0, 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_correlation_comes_within_two_answers_of_the_one_asked_for(n, seed, two, strength, share, place):
     """However many facts there are, and where some have one answer and others two."""
     key, answers, found = facts(seed, n, two, strength)
@@ -123,7 +124,7 @@ def test_the_correlation_comes_within_two_answers_of_the_one_asked_for(n, seed, 
 
 
 @given(st.integers(0, 10_000), st.floats(0, 1), st.floats(0.1, 0.9), st.integers(1, 59))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_the_ends_are_reached(seed, two, strength, n_missing):
     key, answers, found = facts(seed, 60, two, strength)
     for end in correlation_ends(answers, found, n_missing):

@@ -17,6 +17,7 @@ from kgtrec.kernels.sampling.capture_recapture import (
     standing_for_more,
 )
 from kgtrec.kernels.sampling.recapture_errors import chao_variance, error_variances, positive_interval
+from tests.examples import examples
 
 
 def labellings(world, alpha):
@@ -110,6 +111,7 @@ FACTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.3, 0.5, 0.95])
 @pytest.mark.parametrize("pull", [0.0, 0.3, 2.0])
 def test_variances_where_two_answers_have_their_labels_together_are_unbiased(alpha, pull):
@@ -118,6 +120,7 @@ def test_variances_where_two_answers_have_their_labels_together_are_unbiased(alp
     require_unbiased_by_fact([[(fact, found, 1.0) for fact, found, _ in own] for own in FACTS], alpha, pull)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.1, 1 / 3, 0.95])
 @pytest.mark.parametrize("pull", [0.0, 0.3, 2.0])
 def test_variances_of_five_questions_are_unbiased(alpha, pull):
@@ -129,7 +132,7 @@ def test_variances_of_five_questions_are_unbiased(alpha, pull):
 ANSWER = st.tuples(st.booleans(), st.floats(-2, 2))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(st.lists(ANSWER, min_size=1, max_size=4), min_size=1, max_size=2), st.floats(0.1, 0.9), st.floats(-2, 2)
 )

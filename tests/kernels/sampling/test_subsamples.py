@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from kgtrec.kernels.ranking.positions import places_in_tied_groups
 from kgtrec.kernels.sampling.random_order import mixed
 from kgtrec.kernels.sampling.subsamples import JudgedRows, ListedRows, MicroRanks, drawn, sample_of, subsample_means
+from tests.examples import examples
 
 HASHES = mixed(9, np.arange(400, dtype=np.uint64))
 
@@ -75,7 +76,7 @@ def test_places_by_hand(kept, macro, expected):
     assert places(kept, macro) == expected
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 10_000), st.sampled_from(["unjudged", "removed"]))
 def test_parts_and_stacks_of_lists_stand_as_the_whole_does(seed, macro):
     """Questions taken out, named twice and stacked with another system's: the same places."""
@@ -127,7 +128,7 @@ def test_more_candidates_push_ranks_down(ties, rank):
     assert (found.rank.tolist(), found.candidates.tolist()) == ([rank], [14])
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 10_000))
 def test_a_question_without_answers_is_gone(seed):
     """Questions are numbered anew, and keep what was judged wrong as long as they stay."""

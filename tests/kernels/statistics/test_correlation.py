@@ -11,6 +11,7 @@ from scipy import stats
 
 from kgtrec.kernels.statistics import correlation
 from kgtrec.kernels.statistics.correlation import kendall_tau_b, rank_biased_overlap, spearman_rho, tau_ap
+from tests.examples import examples
 
 CORRELATIONS = (kendall_tau_b, spearman_rho, tau_ap)
 ALL = (*CORRELATIONS, rank_biased_overlap)
@@ -78,7 +79,7 @@ def test_rbo_by_hand():
     assert reversed_ == pytest.approx(0.2 * (0 + 0 + 2 / 3 * 0.8**2 + 0.8**3) + 0.8**4) == pytest.approx(expected)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(pairs(most=5), st.sampled_from([0.3, 0.9]))
 def test_ties_give_the_mean_over_all_orders(pair, p):
     """tau_AP and RBO of tied scores are the plain means over every order of either side."""

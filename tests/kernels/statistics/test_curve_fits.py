@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.kernels.statistics.curve_fits import fitted, wrong_pairs
+from tests.examples import examples
 
 
 @given(st.integers(3, 12), st.integers(0, 10_000))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_a_fit_is_that_of_numpy_and_its_errors_those_of_points_left_out(n, seed):
     """Slope and intercept by polyfit; r2 by fitting n times without one point."""
     rng = np.random.default_rng(seed)

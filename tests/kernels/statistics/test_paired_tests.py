@@ -124,6 +124,7 @@ def test_significance_level_is_undefined_where_systems_do_not_differ():
     assert np.isnan(achieved_significance(np.array([base, base, base + 1]), None, 50, seed=0)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", [achieved_significance, randomised_tukey])
 def test_resampling_tests_hold_their_level_and_reach_power(test):
     """Of 200 pairs of equal systems about 5% come out below 0.05 (within 4 standard errors); of shifted ones most."""

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.kernels.statistics.ratio_intervals import Quotients, Units, quotients, t_interval
+from tests.examples import examples
 
 FREE = (-np.inf, np.inf)
 VALUES = st.floats(0.01, 1)
@@ -90,7 +91,7 @@ def test_laws_of_intervals(value, error, effective, confidence):
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32 - 1))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_groups_do_not_see_each_other(size, seed):
     """Each has what it would have alone."""
     rng = np.random.default_rng(seed)

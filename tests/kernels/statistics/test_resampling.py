@@ -12,6 +12,7 @@ from kgtrec.kernels.statistics.resampling import (
     percentile_interval,
     resampled_quotients,
 )
+from tests.examples import examples
 
 
 def drawn(n: int, repeats: int, seed: int) -> np.ndarray:
@@ -64,7 +65,7 @@ items = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(items, st.integers(1, 20))
 def test_quotients_are_those_of_a_slow_sum(items, how_many: int):
     """Item by item and sample by sample, for any number of columns; clusters may spread over groups."""
