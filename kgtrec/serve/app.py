@@ -217,12 +217,19 @@ def _house(folder: PathLike, url: str, aliases: Sequence[str], burst: int, per_s
         Gate(state, key_of(folder)),
         own,
         frozenset((parts.netloc.lower(), *aliases)),
-        "__Host-kgtrec" if parts.scheme == "https" else f"kgtrec-{parts.port or 80}",
+        _cookie(parts.scheme, parts.port),
         Limit(burst, per_second),
         Limit(20, 1 / 6),
         Limit(10, 1 / 6),
         Figures(desk, state),
     )
+
+
+def _cookie(scheme: str, port: int | None) -> str:
+    """Its name, another one for each port: browsers send what one server has set to all others of the same host."""
+    if scheme == "https":
+        return "__Host-kgtrec" + (f"-{port}" if port else "")
+    return f"kgtrec-{port or 80}"
 
 
 def _guarded(route: Route, house: House) -> Callable[..., Any]:
