@@ -70,10 +70,20 @@ def given_to_annotators(campaign: Campaign) -> GivenTasks:
     parts = []
     for code in people[np.argsort(first)].tolist():
         tasks = plain.take(own.annotator == code)
-        n_gold = int(np.floor(len(tasks) * share / (1 - share) + 0.5))
-        parts.append(mixer.mixed_in(tasks, code, min(n_gold, len(campaign.gold))))
+        parts.append(mixer.mixed_in(tasks, code, min(n_gold_wanted(len(tasks), share), len(campaign.gold))))
     columns = ((part.annotator, part.triple, part.question) for part in parts)
     return GivenTasks(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+
+
+def n_gold_wanted(n_tasks: int, share: float) -> int:
+    """How many gold triples, beside so many tasks, make a share of all, to the nearest number.
+
+    Examples
+    --------
+    >>> n_gold_wanted(95, 0.05), n_gold_wanted(95, 0.0)
+    (5, 0)
+    """
+    return int(np.floor(n_tasks * share / (1 - share) + 0.5))
 
 
 class _Mixer:

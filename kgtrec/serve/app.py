@@ -108,7 +108,7 @@ ROUTES = (
     Route("/out", ("POST",), EVERY, "app.go_out"),
     Route("/guidelines", ("GET", "POST"), EVERY, "judging.guidelines"),
     *(route for role, pages in ROLE_PAGES.items() for route in _judging(role, pages.path)),
-    _managing("", "manager.dashboard"),
+    _managing("", "manager.dashboard", "POST"),
     _managing("/people", "manager.people", "POST"),
     _managing("/templates", "manager.templates"),
     _managing("/template", "manager.template", "POST"),

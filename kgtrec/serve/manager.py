@@ -38,6 +38,7 @@ from kgtrec.serve.aside import aside
 from kgtrec.serve.links import active_roles, new_link
 from kgtrec.serve.manager_downloads import ARCHIVE, agreement_csv, folder_archive, qrels_archive, safe_name
 from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST, is_large
+from kgtrec.serve.manager_gold import change_gold, gold_form
 from kgtrec.serve.views import phrased
 
 PER = ("", "relation", "pair")
@@ -100,21 +101,34 @@ def grid(table: Table) -> Grid:
 
 
 def dashboard() -> Response:
-    """How far the campaign is, how well and how fast people judge."""
+    """How far the campaign is, how well and how fast people judge; and how much gold they are given."""
+    done: Sequence[str] = ()
+    error, typed = "", cast("Mapping[str, str]", {})
+    if request.method == "POST":
+        try:
+            done = change_gold(house().desk.folder, request.form)
+            g.look = house().desk.look(g.session.person)
+        except KgtrecError as refused:
+            error, typed = str(refused), request.form
+    told = {"done": done, "error": error}
+    status = 422 if error else 200
     found = house().figures.overview()
     if found is None:
-        return page("manager_waiting.html")
+        return page("manager_waiting.html", status, **told)
     tables = {table.key: grid(table) for table in found.progress.tables()}
-    agreement, gold = found.agreement, found.calibration
+    agreement, calibration = found.agreement, found.calibration
     return page(
         "manager_dashboard.html",
+        status,
         found=found,
+        gold=gold_form(look(), typed),
+        **told,
         tables=tables,
         agreement=None if agreement is None else grid(agreement.tables()[0]),
         agreement_about="" if agreement is None else agreement.tables()[0].caption,
         pairs=None if (pairs := found.pairs_table()) is None else grid(pairs),
         n_pairs=0 if found.pairs is None else len(found.pairs.pairs),
-        calibration=None if gold is None else grid(gold.tables()[0]),
+        calibration=None if calibration is None else grid(calibration.tables()[0]),
         time=grid(found.time_table()),
         hosts=grid(found.hosts_table()),
         bars=_bars(found.hours, found.at),

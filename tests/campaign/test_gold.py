@@ -534,8 +534,28 @@ def test_init_says_what_is_wrong_with_gold_and_what_would_mark_it(
     assert "warning: 2 labels of gold.tsv have no name, which tells annotators that they are gold: norway" in told
     assert read_campaign(folder).names["oslo"] == "Name of oslo"
     main(["campaign", "init", str(folder), "--gold-share", "0.25"])
-    assert "gold is 25.0% of each annotator's tasks" in capsys.readouterr().err
+    assert "25.0% of each annotator's tasks are to be gold" in capsys.readouterr().err
     assert read_campaign(folder).gold_share == 0.25
+
+
+def test_too_little_gold_is_told_by_init_assign_and_status(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """With what it comes to for who has most tasks; with enough of it nothing is said."""
+    read = read_campaign(folder)
+    loads = np.bincount(read.assignments.annotator)
+    n_tasks, name = int(loads.max()), read.assignments.annotators[int(loads.argmax())]
+    n_gold = len(read.gold)
+    main(["campaign", "init", str(folder), "--gold-share", "0.9"])
+    told = (
+        f"gold.tsv has {n_gold} triples, which come to {n_gold / (n_tasks + n_gold):.1%} of the {n_tasks + n_gold} "
+        f"tasks of {name}; 90.0% takes {n_tasks * 9}"
+    )
+    assert told in capsys.readouterr().err
+    main(["campaign", "assign", str(folder)])
+    assert told in capsys.readouterr().err
+    main(["campaign", "status", str(folder)])
+    assert told in capsys.readouterr().out
+    main(["campaign", "init", str(folder), "--gold-share", "0.1"])
+    assert "gold.tsv has" not in capsys.readouterr().err
 
 
 def test_a_share_that_is_none_is_refused(folder: Path):

@@ -13,6 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
+from kgtrec.campaign.gold_settings import gold_shortage, with_gold_share
 from kgtrec.campaign.people import changed_people
 from kgtrec.campaign.tasks import draft_template
 from kgtrec.campaign.track import track
@@ -140,9 +141,9 @@ def command(
     roles = {ANNOTATOR: annotators, ADJUDICATOR: adjudicators, EXPERT: experts, MANAGER: managers}
     people, changes = changed_people(before, roles, left)
     changes += links
-    if gold_share is not None and gold_share != settings.get("gold_share"):
-        settings["gold_share"] = gold_share
-        changes.append(f"gold is {gold_share:.1%} of each annotator's tasks")
+    if gold_share is not None:
+        settings, changed = with_gold_share(settings, gold_share)
+        changes += changed
 
     # all that was given is read before anything is written
     writers: dict[str, Callable[[], None]] = {}
@@ -207,11 +208,14 @@ def command(
     if links and GUIDELINES not in writers:
         say(f"{folder / GUIDELINES} tells annotators which verdicts need a link; edit it if that has changed")
     say(f"{campaign}: " + (f"wrote {', '.join(writers)}" if writers else "nothing to change"))
-    progress = track(read_campaign(campaign))
+    found = read_campaign(campaign)
+    progress = track(found)
     if annotators and people is not before and progress.step == "judge":
         progress = replace(progress, step="assign")  # all tasks are somebody's, but not that of who has come
     if notes := notes_text(progress):
         say(notes)
+    if shortage := gold_shortage(found):
+        say(shortage)
     for what, texts in (("name", known), ("description", told)):
         if lacking := _lacking(pool, own_gold, texts, what):
             say(lacking)

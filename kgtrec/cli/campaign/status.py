@@ -6,6 +6,7 @@ import shlex
 
 import click
 
+from kgtrec.campaign.gold_settings import gold_shortage
 from kgtrec.campaign.track import track
 from kgtrec.cli.campaign.next_steps import managers_text, next_text, notes_text
 from kgtrec.cli.output import form_of, output_options, show
@@ -31,11 +32,13 @@ def command(campaign: str, per: str | None, form: str | None, part: str | None, 
     kgtrec campaign status CAMPAIGN --per relation
     """
     form = form_of(out, form)
-    progress = track(read_campaign(campaign))
+    found = read_campaign(campaign)
+    progress = track(found)
     states = {None: "states", "relation": "relations", "side": "sides"}[per]
     people = ("annotators",) if progress.annotators and form in ("table", "latex") else ()
     whole = None if form == "json" else (states, *people)
     show(progress, form, out, (part,) if part else whole)
     if form == "table":
-        told = managers_text(progress), notes_text(progress), next_text(progress, shlex.quote(campaign))
+        notes = "\n".join(filter(None, (notes_text(progress), gold_shortage(found))))
+        told = managers_text(progress), notes, next_text(progress, shlex.quote(campaign))
         click.echo("".join(f"\n{text}\n" for text in told if text), nl=False)
