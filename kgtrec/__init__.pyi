@@ -19,6 +19,7 @@ from kgtrec.data.qrels import Qrels as Qrels
 from kgtrec.data.questions import Questions as Questions
 from kgtrec.data.run import Run as Run
 from kgtrec.data.scores import Scores as Scores
+from kgtrec.data.streamed_run import StreamedRun as StreamedRun
 from kgtrec.data.triples import Splits as Splits
 from kgtrec.data.triples import Triples as Triples
 from kgtrec.data.vocabulary import Vocabulary as Vocabulary
@@ -41,6 +42,7 @@ from kgtrec.formats.trec.qrels import write_qrels as write_qrels
 from kgtrec.formats.trec.runs import RunWriter as RunWriter
 from kgtrec.formats.trec.runs import read_run as read_run
 from kgtrec.formats.trec.runs import write_run as write_run
+from kgtrec.formats.trec.streamed_runs import open_run as open_run
 from kgtrec.formats.trec.topics import read_topics as read_topics
 from kgtrec.formats.trec.topics import write_topics as write_topics
 from kgtrec.formats.triples import read_triples as read_triples

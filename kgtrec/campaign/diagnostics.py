@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from kgtrec.campaign.qrels import deepest_rank, question_level
 from kgtrec.collection.questions import completions
+from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.decisions import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.table import Column, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
@@ -510,7 +511,8 @@ def _scores(
 def _n_lacking(system: System, qrels: Qrels) -> int:
     """How many questions of the qrels a system lacks."""
     asked = np.zeros(len(system.questions), np.bool_)
-    asked[system.question] = True
+    for part in [system] if isinstance(system, AnswerRanks) else system.parts():
+        asked[part.question] = True
     found = qrels.questions.encode(system.questions.labels)[asked]
     return len(qrels.questions) - int(np.count_nonzero(found >= 0))
 
@@ -530,7 +532,7 @@ def _system_scores(qrels: Qrels, kept: NDArray[np.bool_], system: System, labels
     """(kept, m) one system's scores with the kept judgements; the first row of ``kept`` has all of them."""
     parsed = parse_measures(labels)
     quick = [one for one in parsed if _is_quick(one)]
-    if isinstance(system, Run) and len(quick) == len(parsed):
+    if not isinstance(system, AnswerRanks) and len(quick) == len(parsed):
         values = _run_scores(qrels, kept, system, quick)
         if not np.isnan(values[0]).any():
             return values
@@ -554,7 +556,7 @@ def _is_quick(measure: ParsedMeasure | ProvidedMeasure) -> TypeGuard[ParsedMeasu
 
 
 def _run_scores(
-    qrels: Qrels, kept: NDArray[np.bool_], run: Run, measures: Sequence[ParsedMeasure]
+    qrels: Qrels, kept: NDArray[np.bool_], run: AnyRun, measures: Sequence[ParsedMeasure]
 ) -> NDArray[np.float64]:
     """The same for a run, which is long: the positions of the judged entities are looked up once.
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.decisions import AUTOMATIC, Decisions
@@ -17,6 +18,7 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.scores import Scores
+from kgtrec.data.streamed_run import AnyRun, StreamedRun
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, one_of
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.matching import match
@@ -179,7 +181,7 @@ def estimate_positives(pool: Pool, decisions: Decisions, *, by: str = "all") -> 
 
 def estimate_ap(
     collection: Collection,
-    runs: Run | Iterable[Run],
+    runs: AnyRun | Iterable[AnyRun],
     pool: Pool,
     decisions: Decisions,
     *,
@@ -245,8 +247,8 @@ def estimate_ap(
         else _whole_rows(collection, pool, verdict, whole, tuple(bounds) or pool.strata)
     )
     named = []
-    for run in different_systems([runs] if isinstance(runs, Run) else runs, collection):
-        if not isinstance(run, Run):
+    for run in different_systems([runs] if isinstance(runs, Run | StreamedRun) else runs, collection):
+        if isinstance(run, AnswerRanks):
             raise KgtrecError(
                 f"expected runs, found answer ranks of {run.name!r}, which do not contain other candidates"
             )
@@ -304,7 +306,7 @@ class _JudgedRows:
         shares = expected_shares(relevant, unjudged, share_model(judged * is_open, hits * is_open))
         return cls(qrels, verdict >= 0, verdict == 1, kind, stands_for, unjudged, shares, is_whole)
 
-    def estimate(self, run: Run) -> NDArray[np.float64]:
+    def estimate(self, run: AnyRun) -> NDArray[np.float64]:
         """(n_questions,) average precision of a run."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KgtrecWarning)  # about questions that were not pooled for

@@ -8,11 +8,14 @@ from typing import cast
 import click
 
 from kgtrec.cli.common import say
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.errors import FormatError, naming
-from kgtrec.formats.output.outputs import require_file
-from kgtrec.formats.sniff import Kind, read_any
+from kgtrec.formats.output.outputs import require_file, require_folder
+from kgtrec.formats.sniff import Kind, kind_of_parquet, read_any
 from kgtrec.formats.trec.qrels import QrelsFile, write_qrels
-from kgtrec.formats.trec.runs import RunFile, write_run
+from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunFile, RunWriter, several_tags
+from kgtrec.formats.trec.sorting import sort_run
+from kgtrec.formats.trec.streamed_runs import is_large_parquet, open_run
 
 
 @click.command(name="convert")
@@ -20,7 +23,12 @@ from kgtrec.formats.trec.runs import RunFile, write_run
 @click.argument("target", metavar="OUT", type=click.Path())
 @click.option("--kind", type=click.Choice(("run", "qrels")), help="What IN holds, if its content does not show it.")
 @click.option("--name", help="The run's name (tag) in OUT, instead of the one in IN.")
-@click.option("--to", type=click.Choice(("factors",)), help="Write a factor folder of the model IN.")
+@click.option("--sort", is_flag=True, help="Put the rows of each question together, in bounded memory.")
+@click.option(
+    "--to",
+    type=click.Choice(("parts", "factors")),
+    help="Write a folder: of the run IN as Parquet files in parts, or of the vectors of the model IN.",
+)
 @click.option("--entities", type=click.Path(), help="With --to factors: labels of the model's entities, as for rank.")
 @click.option("--relations", type=click.Path(), help="With --to factors: labels of its relations, as for rank.")
 @click.option("--data", type=click.Path(), help="With --to factors: the framework's folder of the data set.")
@@ -29,6 +37,7 @@ def command(
     target: str,
     kind: str | None,
     name: str | None,
+    sort: bool,
     to: str | None,
     entities: str | None,
     relations: str | None,
@@ -43,31 +52,43 @@ def command(
     With --to factors, IN is a model that kgtrec rank reads and that is made of vectors (.npz, LibKGE, DGL-KE), and OUT
     a folder of its arrays, which are mapped when they are ranked: a model may be larger than the memory.
 
+    A Parquet run of more than 16 million rows, and a folder NAME.run of Parquet files in parts, are read part by part,
+    and need the rows of each question together. --sort puts them so, in files of any size: it holds a few million rows
+    in memory and the others, 16 bytes each, in temporary files beside OUT. The questions come in no useful order.
+
     \b
     kgtrec convert transe.run.gz transe.parquet
     kgtrec convert transe.parquet transe.run.zst --name transe-2
     zcat transe.run.gz | kgtrec convert - transe.parquet
+    kgtrec convert huge.run.gz huge.run --sort --to parts
     kgtrec convert big.npz big --to factors
     """
-    if to is not None:
+    if sort and (target == "-" or to == "factors"):
+        raise click.UsageError("--sort is for runs, and needs the name of a file or a folder as OUT")
+    if to == "factors":
         _to_factors(source, target, *(None if path is None else Path(path) for path in (entities, relations, data)))
         return
-    require_file(target)
+    if to == "parts":
+        require_folder(target, by=RUN_IN_PARTS)
+    else:
+        require_file(target)
+    if sort:
+        say(f"{target}: {sort_run(source, target, name=name, parts=to == 'parts'):,} rows")
+        return
+    if _is_streamed(source):
+        run = open_run(source)
+        _write(target, run, name, parts=to == "parts")
+        say(f"{target}: {len(run):,} rows")
+        return
     found = read_any(source, cast("Kind | None", kind))
     if isinstance(found, RunFile):
         if name is None and len(found.tags) > 1:
-            first, second = list(found.tags.items())[:2]
-            raise FormatError(
-                f"expected one run tag, found {len(found.tags)}: {second[0]!r} here, {first[0]!r} on line {first[1]}; "
-                "give one with --name, or split the file by system",
-                path=source,
-                line=second[1],
-            )
-        write_run(target, found.run, name=name)
+            raise several_tags(source, found.tags)
+        _write(target, found.run, name, parts=to == "parts")
         rows = len(found.run)
     elif isinstance(found, QrelsFile):
-        if name is not None:
-            raise click.UsageError("--name is for runs, and IN holds qrels")
+        if name is not None or to is not None:
+            raise click.UsageError("--name and --to are for runs, and IN holds qrels")
         write_qrels(target, found.qrels)
         rows = len(found.qrels)
     else:
@@ -75,6 +96,18 @@ def command(
         raise FormatError(f"expected a run or qrels, found {kinds}", path=source)
     if target != "-":
         say(f"{target}: {rows:,} rows")
+
+
+def _is_streamed(source: str) -> bool:
+    return source != "-" and (Path(source).is_dir() or (is_large_parquet(source) and kind_of_parquet(source) == "run"))
+
+
+def _write(target: str, run: AnyRun, name: str | None, *, parts: bool) -> None:
+    with RunWriter(
+        target, name or run.name, collection=run.collection, filtered_by=run.filtered_by, parts=parts
+    ) as writer:
+        for part in run.parts():
+            writer.write(part)
 
 
 def _to_factors(source: str, target: str, entities: Path | None, relations: Path | None, data: Path | None) -> None:

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kgtrec.cli.common import say
 from kgtrec.cli.options import trusts_ids
+from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import reading, suffixes
 from kgtrec.formats.parquet import holds_ranks, is_parquet
 from kgtrec.formats.trec.origins import is_origin_path
-from kgtrec.formats.trec.runs import default_name, read_run, read_run_file
+from kgtrec.formats.trec.runs import default_name, read_run_file
+from kgtrec.formats.trec.streamed_runs import read_any_run
 
 if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
     from kgtrec.data.collection import Collection
     from kgtrec.data.qrels import Qrels
-    from kgtrec.data.run import Run
+    from kgtrec.data.streamed_run import AnyRun
 
 
 AnyPath = TypeVar("AnyPath", str, Path)
@@ -33,17 +35,22 @@ def files_of(systems: Sequence[str]) -> tuple[str, ...]:
     """The files of the systems; for a folder its answer ranks, or its runs if it has none, sorted by name."""
     files: list[str] = []
     for path in systems:
-        if path == "-" or not Path(path).is_dir():
+        if path == "-" or not Path(path).is_dir() or _is_in_parts(Path(path)):
             if not is_origin_path(path):  # a pattern such as ranks/*.run* means the runs
                 files.append(path)
             continue
-        names = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
-        found = [name for name in names if name.endswith(".ranks.parquet")]
+        names = sorted(str(file) for file in Path(path).iterdir() if file.is_file() or _is_in_parts(file))
+        found = [name for name in names if name.endswith((".ranks.parquet", ".ranks"))]
         found = found or [name for name in names if suffixes(name)[0] in (".run", ".parquet")]
         if not found:
             raise KgtrecError(f"{path}: expected a folder of NAME.ranks.parquet or NAME.run files, found neither")
         files += found
     return tuple(files)
+
+
+def _is_in_parts(path: Path) -> bool:
+    """Whether it is a run or a table of answer ranks as a folder of Parquet files."""
+    return path.suffix in (".run", ".ranks") and path.is_dir()
 
 
 def refuse_twice(qrels: str, systems: Sequence[str]) -> None:
@@ -91,14 +98,14 @@ def read_folder(folder: str) -> Collection:
     return read_collection(folder)
 
 
-def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[Run | AnswerRanks]:
+def read_systems(systems: Sequence[str], holds_ranks: Sequence[bool]) -> Iterator[AnyRun | AnswerRanks]:
     """The systems one by one, each under the name of its file."""
     trust = trusts_ids()  # read here: files may be read by another thread, which has no click context
 
-    def read(path: str, *, ranks: bool) -> Run | AnswerRanks:
+    def read(path: str, *, ranks: bool) -> AnyRun | AnswerRanks:
         if not ranks:
-            run = read_run(path, name=None if path == "-" else default_name(path), trust_ids=trust)
-            if not run.collection and path != "-":
+            run = read_any_run(path, name=None if path == "-" else default_name(path), trust_ids=trust)
+            if isinstance(run, Run) and not run.collection and path != "-":
                 _tell_of_ranks(path)
             return run
         from kgtrec.formats.answer_ranks import read_answer_ranks

@@ -29,7 +29,8 @@ from kgtrec.formats.campaign.pools import read_families, require_writable, write
 from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.trec.origins import is_origin_path
-from kgtrec.formats.trec.runs import default_name, read_run
+from kgtrec.formats.trec.runs import default_name
+from kgtrec.formats.trec.streamed_runs import read_any_run
 from kgtrec.formats.trec.topics import read_entity_labels
 from kgtrec.formats.triples import describe_input, read_triples
 from kgtrec.pooling.pool_runs import (
@@ -46,7 +47,7 @@ from kgtrec.pooling.pool_runs import (
 from kgtrec.pooling.trivial import WAYS, judge_trivial, trivial_counts
 
 if TYPE_CHECKING:
-    from kgtrec.data.run import Run
+    from kgtrec.data.streamed_run import AnyRun
 
 
 _RANKS = ".ranks.parquet"
@@ -331,8 +332,8 @@ def _run_files(runs: Sequence[str]) -> list[str]:
     files: list[str] = []
     ranks: list[str] = []
     for path in runs:
-        if path != "-" and Path(path).is_dir():
-            names = sorted(str(file) for file in Path(path).iterdir() if file.is_file())
+        if path != "-" and Path(path).is_dir() and Path(path).suffix != ".run":
+            names = sorted(str(file) for file in Path(path).iterdir() if file.is_file() or file.suffix == ".run")
             found = [name for name in names if _is_run(name)]
             if not found:
                 raise KgtrecError(f"{path}: expected a folder of NAME.run files, found none")
@@ -368,9 +369,9 @@ def _is_run(name: str) -> bool:
     return suffixes(name)[0] in (".run", ".parquet") and not name.endswith(_RANKS) and not is_hidden
 
 
-def _read(files: Sequence[str]) -> Iterator[Run]:
+def _read(files: Sequence[str]) -> Iterator[AnyRun]:
     for path in files:
-        yield read_run(path, name=default_name(path), trust_ids=trusts_ids())
+        yield read_any_run(path, name=default_name(path), trust_ids=trusts_ids())
 
 
 def _pooled(

@@ -18,7 +18,7 @@ from kgtrec.data.questions import SIDES
 from kgtrec.errors import KgtrecError, KgtrecWarning, naming
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.ranking.system import grid_of, require_fit
-from kgtrec.ranking.write import write_ranked, written
+from kgtrec.ranking.write import outputs_of, write_ranked, written
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.kinds import ScoreBlocks, SystemOutput
 from kgtrec.systems.mapping import UNKNOWN, Unknown
@@ -159,7 +159,7 @@ def command(
     by_name((system.name, path) for path, system in systems)
     if out is not None:
         for path, system in systems:
-            _require_another_place(path, Path(out, f"{system.name}.{run_format}"))
+            _require_another_place(path, outputs_of(system.name, out, run_format)[1])
     if plan is not None and len(systems) > 1:
         raise click.UsageError(f"expected one system for --plan, found {len(systems)}; make a plan for each")
     with warnings.catch_warnings():

@@ -12,7 +12,7 @@ from kgtrec.data.triples import SPLITS
 from kgtrec.errors import CollectionError
 from kgtrec.formats.collections import read_collection
 
-RUN_FORMATS = ("run.gz", "run.zst", "run", "parquet")
+RUN_FORMATS = ("run.gz", "run.zst", "run", "parquet", "parts")
 _RAW = "raw"
 
 
@@ -57,7 +57,7 @@ def system_options(command: Callable[..., None], *, needs_out: bool = True) -> C
             type=click.Choice(RUN_FORMATS),
             default="run.gz",
             show_default=True,
-            help="Format of the run, by its suffix.",
+            help="Format of the run, by its suffix; parts: a folder NAME.run of Parquet files, for very large ones.",
         ),
         click.option(
             "--block",

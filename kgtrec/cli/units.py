@@ -144,12 +144,10 @@ def collect_units(folder: str, out: str, run_format: str, units: Units) -> None:
 
 def write_by_workers(grid: Grid, collection: str, out: str, run_format: str, units: Units) -> tuple[Path, Path | None]:
     """Rank by units in a folder beside the results, which is removed at the end, and stays if something goes wrong."""
-    from kgtrec.formats.output.outputs import require_file
     from kgtrec.ranking.plans import read_plan, write_plan
-    from kgtrec.ranking.write import outputs_of
+    from kgtrec.ranking.write import require_outputs
 
-    for path in outputs_of(grid.name, out, run_format)[: 1 + bool(grid.candidates.depth)]:
-        require_file(path, is_named=False)
+    require_outputs(grid.name, out, run_format, gives_run=grid.candidates.depth > 0)
     folder = Path(out, f"{grid.name}.units")
     if (folder / "plan.json").is_file():
         raise KgtrecError(

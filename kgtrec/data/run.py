@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,14 @@ class Run:
             pair = questions[question[row]], entities[entity[row]]
             raise KgtrecError(f"expected each pair once, found ({pair[0]}, {pair[1]}) more than once")
         return cls(name, question, entity, score, questions, entities, collection, filtered_by)
+
+    def parts(self) -> Iterator[Run]:
+        """The run as its only part; see :class:`kgtrec.data.streamed_run.StreamedRun`."""
+        yield self
+
+    def each(self, change: Callable[[Run], Run]) -> Run:
+        """The run after a change."""
+        return change(self)
 
     def cut(self, depth: int) -> Run:
         """The first ``depth`` rows of each question."""

@@ -13,7 +13,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
-from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.triples import SPLITS
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, warn
@@ -25,13 +25,13 @@ _TRUST = "; or declare that the ids are the same (--trust-ids; in Python, datacl
 
 
 def different_systems(
-    systems: Iterable[Run | AnswerRanks],
+    systems: Iterable[AnyRun | AnswerRanks],
     collection: Collection | None,
     *,
     qrels: Qrels | None = None,
     measures: Measures = (),
     mixed: bool = False,
-) -> Iterator[Run | AnswerRanks]:
+) -> Iterator[AnyRun | AnswerRanks]:
     """The systems one by one, checked to have different names and to belong together; see :class:`Belonging`.
 
     Raises
@@ -90,11 +90,11 @@ class Belonging:
         self._least_grade = -np.inf if of_unsampled else 0  # of the non-answers that a measure uses
         self._mixed = mixed
         self._fingerprint: tuple[str, str] | None = None
-        self._filtered: Run | AnswerRanks | None = None  # the first that is known to be filtered, and how
+        self._filtered: AnyRun | AnswerRanks | None = None  # the first that is known to be filtered, and how
         self._first: AnswerRanks | None = None
         self._lacking: NDArray[np.intp] | None = None
 
-    def __call__(self, system: Run | AnswerRanks) -> None:
+    def __call__(self, system: AnyRun | AnswerRanks) -> None:
         """Check one more system.
 
         Raises
@@ -120,7 +120,7 @@ class Belonging:
         elif self._qrels is not None:
             _tell_foreign(system, self._qrels.entities)
 
-    def check_collection(self, system: Run | AnswerRanks) -> None:
+    def check_collection(self, system: AnyRun | AnswerRanks) -> None:
         """Refuse a system that names another collection."""
         if not system.collection:
             return
@@ -140,7 +140,7 @@ class Belonging:
                 f"({self._fingerprint[1]}, {system.collection}) and cannot be compared{_TRUST}"
             )
 
-    def check_filter(self, system: Run | AnswerRanks) -> None:
+    def check_filter(self, system: AnyRun | AnswerRanks) -> None:
         """Refuse a system that was filtered differently from those before."""
         if system.filtered_by is None:
             return
@@ -280,15 +280,15 @@ def _keys(question: NDArray[Any], entity: NDArray[Any], entities: Vocabulary) ->
     return keys
 
 
-def _called(system: Run | AnswerRanks) -> str:
-    return system.name if isinstance(system, Run) else system.source or system.name
+def _called(system: AnyRun | AnswerRanks) -> str:
+    return (system.source or system.name) if isinstance(system, AnswerRanks) else system.name
 
 
-def _filter(system: Run | AnswerRanks) -> str:
+def _filter(system: AnyRun | AnswerRanks) -> str:
     return f"filtered by {', '.join(system.filtered_by)}" if system.filtered_by else "not filtered (raw)"
 
 
-def _check_entities(run: Run, entities: Vocabulary) -> None:
+def _check_entities(run: AnyRun, entities: Vocabulary) -> None:
     unknown = np.flatnonzero(entities.encode(run.entities.labels) < 0)
     if len(unknown) == 0:
         return
@@ -303,7 +303,7 @@ def _check_entities(run: Run, entities: Vocabulary) -> None:
     )
 
 
-def _tell_foreign(run: Run, entities: Vocabulary) -> None:
+def _tell_foreign(run: AnyRun, entities: Vocabulary) -> None:
     """Warn of a run without any entity of the qrels; it may be just bad, so it is not refused."""
     if len(run.entities) and len(entities) and np.all(entities.encode(run.entities.labels) < 0):
         warn(

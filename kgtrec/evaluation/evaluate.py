@@ -158,7 +158,7 @@ def evaluate(
 
     def seen_systems() -> Iterator[tuple[MatchedSystem, ...]]:
         for system in found:
-            compared = _in_float32(system) if float32 and isinstance(system, Run) else system
+            compared = system.each(_in_float32) if float32 and not isinstance(system, AnswerRanks) else system
             seen = match(compared, judgements, ties, seed)
             n_entities = len(system.entities) if collection is None else len(collection.entities)
             if (found_by_chance := against_chance(seen, n_entities)) is not None:
@@ -217,7 +217,7 @@ def prepared(
     sides = checked_sides(sides)
     if sides != SIDES:
         judgements = _of_sides(judgements, topics, sides)
-        found = (each.of_questions(judgements.questions) if isinstance(each, Run) else each for each in found)
+        found = (each if isinstance(each, AnswerRanks) else each.of_questions(judgements.questions) for each in found)
     checked = different_systems(found, whole, qrels=judgements, measures=parsed, mixed=mixed)
     return judgements, topics, checked, parsed
 
@@ -484,6 +484,8 @@ def _items_of_questions(
             raise MeasureError(measure.needs_run_message)
         if seen.ties != "trec":
             raise MeasureError(measure.own_tie_rule_message)
+        if not isinstance(seen.run, Run):
+            raise MeasureError(measure.needs_whole_message(seen.run.n_rows))
         value = measure.per_question(qrels, seen.run)
     else:
         if measure.record.binary and np.any(qrels.grade > 1):

@@ -18,11 +18,12 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.frames import is_frame
 from kgtrec.data.qrels import Qrels, grades_of
 from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun, StreamedRun
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
 
-System = Run | AnswerRanks
-_SYSTEMS = (Run, AnswerRanks, str, os.PathLike)  # types of a single system
+System = AnyRun | AnswerRanks
+_SYSTEMS = (Run, StreamedRun, AnswerRanks, str, os.PathLike)  # types of a single system
 
 
 def qrels_of(given: Any) -> Qrels | Collection:
@@ -92,7 +93,7 @@ def system_of(given: Any, name: str | None = None) -> System:
         given = given.answer_ranks
     if isinstance(given, str | os.PathLike):
         given = _read(given)
-    if isinstance(given, Run | AnswerRanks):
+    if isinstance(given, Run | StreamedRun | AnswerRanks):
         return given if name is None else given.renamed(name)
     given = _plain(given, "score")
     if is_frame(given):
@@ -149,12 +150,13 @@ def _is_ranked(thing: Any) -> bool:
 def _read(path: str | os.PathLike[str]) -> System:
     from kgtrec.formats.answer_ranks import read_answer_ranks
     from kgtrec.formats.parquet import holds_ranks
-    from kgtrec.formats.trec.runs import default_name, read_run
+    from kgtrec.formats.trec.runs import default_name
+    from kgtrec.formats.trec.streamed_runs import read_any_run
 
     text = os.fspath(path)
     if holds_ranks(text):
         return read_answer_ranks(text).renamed(default_name(text))
-    return read_run(text, name=default_name(text))
+    return read_any_run(text, name=default_name(text))
 
 
 def _is_run(given: Mapping[Any, Any]) -> bool:

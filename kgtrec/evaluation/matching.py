@@ -13,6 +13,7 @@ from kgtrec.data.hashing import pair_hashes
 from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
 from kgtrec.kernels.lists.judged_ranking import JudgedRanking
@@ -65,7 +66,7 @@ class MatchedSystem:
     tied_ranking: TiedRanking | None  # for "expected" the input of measures instead; None for all other rules
     answers: RankedAnswers | None  # None for a run, which is cut and has no exact ranks
     group_size: NDArray[np.int64]  # (r,) for each relevant, retrieved entity: how many candidates tie, including itself
-    run: Run | None  # input of ir-measures' own providers; None for answer ranks
+    run: AnyRun | None  # input of ir-measures' own providers; None for answer ranks
     places: Places  # from which `ranking` was made
     is_cut: bool = False  # whether judged candidates are below the ends of cut lists, and so at no known place
     # with `below`: answers of different grades may stand in orders that neither end of a measure of grades has
@@ -78,7 +79,7 @@ class MatchedSystem:
 
 
 def match(
-    system: Run | AnswerRanks, qrels: Qrels, ties: str | None = None, seed: int = 0, below: Below | None = None
+    system: AnyRun | AnswerRanks, qrels: Qrels, ties: str | None = None, seed: int = 0, below: Below | None = None
 ) -> MatchedSystem:
     """Match one system with qrels.
 
@@ -87,7 +88,8 @@ def match(
 
     Parameters
     ----------
-    system : Run or AnswerRanks
+    system : Run, StreamedRun or AnswerRanks
+        Of a streamed run one part at a time is in memory.
     qrels : Qrels
     ties : {"trec", "realistic", "optimistic", "pessimistic", "expected", "nondeterministic"}, optional
         ``trec`` (a run's default) breaks ties by label, as in trec_eval; answer ranks, which do not have the labels of
@@ -107,10 +109,10 @@ def match(
         If the rule for ties is unknown, or not possible for this kind of system.
     """
     if ties is None:
-        ties = "trec" if isinstance(system, Run) else "realistic"
+        ties = "realistic" if isinstance(system, AnswerRanks) else "trec"
     one_of("a tie rule of", ties, TIE_POLICIES)
     seed = whole_number("seed", seed, least=None)
-    if isinstance(system, Run):
+    if not isinstance(system, AnswerRanks):
         return _judge_run(system, qrels, ties, seed)
     if ties == "trec":
         raise KgtrecError(
@@ -125,17 +127,31 @@ def _by_counts(ties: str) -> Ties:
     return next((rule for rule in TIES if rule == ties), "realistic")
 
 
-def _judge_run(run: Run, qrels: Qrels, ties: str, seed: int) -> MatchedSystem:
+def _judge_run(run: AnyRun, qrels: Qrels, ties: str, seed: int) -> MatchedSystem:
     question = _question_codes(run.name, run.questions, qrels)
     _report_questions(run, question)
-    row, judged = _pairs_found(question, run.question, run.entity, run.entities, qrels)
-    n = len(qrels.questions)
-    starts = np.append(0, np.flatnonzero(run.question[1:] != run.question[:-1]) + 1)[: len(run)]
-    lengths = np.diff(np.append(starts, len(run)))
-    num_retrieved = np.zeros(n, np.int64)
-    asked = question[run.question[starts]]
-    num_retrieved[asked[asked >= 0]] = lengths[asked >= 0]
+    pairs = _JudgedPairs(question, run.entities, qrels)
+    num_retrieved = np.zeros(len(qrels.questions), np.int64)
+    found = []
+    for part in run.parts():
+        starts = np.append(0, np.flatnonzero(part.question[1:] != part.question[:-1]) + 1)[: len(part)]
+        asked = question[part.question[starts]]
+        num_retrieved[asked[asked >= 0]] = np.diff(np.append(starts, len(part)))[asked >= 0]
+        found.append(_places_in(part, starts, pairs, qrels, ties, seed))
+    columns = (np.concatenate([getattr(places, name) for places in found]) for name in Places.__slots__)
+    places = Places(*columns)
+    judged = places.judged
+    ranking = _ranking(qrels, num_retrieved, judged, places.position)
+    tied_ranking = None
+    if ties == "expected":
+        tied_ranking = _tied_ranking(qrels, num_retrieved, judged, places.first, places.size)
+    group_size = places.size[qrels.grade[judged] >= 1]
+    return MatchedSystem(run.name, ties, ranking, tied_ranking, None, group_size, run, places)
 
+
+def _places_in(run: Run, starts: NDArray[np.intp], pairs: _JudgedPairs, qrels: Qrels, ties: str, seed: int) -> Places:
+    """The positions of the judged entities in a run; ``starts``: the first row of each list."""
+    row, judged = pairs.found(run.question, run.entity)
     place = row - starts[np.searchsorted(starts, row, side="right") - 1] + 1
     first, size = _tied_groups(run, row, place)
     position = place.astype(np.float64)
@@ -144,10 +160,7 @@ def _judge_run(run: Run, qrels: Qrels, ties: str, seed: int) -> MatchedSystem:
     elif ties != "trec":
         rule, label_order = _by_counts(ties), run.entities.byte_order[run.entity[row]]
         position = places_in_tied_groups(qrels.question[judged], first, size, qrels.grade[judged], label_order, rule)
-    ranking = _ranking(qrels, num_retrieved, judged, position)
-    tied_ranking = _tied_ranking(qrels, num_retrieved, judged, first, size) if ties == "expected" else None
-    group_size, places = size[qrels.grade[judged] >= 1], Places(judged, first, size, position)
-    return MatchedSystem(run.name, ties, ranking, tied_ranking, None, group_size, run, places)
+    return Places(judged, first, size, position)
 
 
 def _tied_groups(
@@ -199,7 +212,7 @@ def _keys(system: Run | AnswerRanks, rows: NDArray[np.intp] | slice, seed: int) 
 
 def _judge_ranks(ranks: AnswerRanks, qrels: Qrels, ties: str, seed: int, below: Below | None) -> MatchedSystem:
     question = _question_codes(ranks.name, ranks.questions, qrels)
-    row, judged = _pairs_found(question, ranks.question, ranks.entity, ranks.entities, qrels)
+    row, judged = _JudgedPairs(question, ranks.entities, qrels).found(ranks.question, ranks.entity)
     _require_relevant(ranks, qrels, judged)
 
     is_answer = ranks.answer & (question[ranks.question] < 0)  # those of questions that are not judged stay
@@ -549,7 +562,7 @@ def _question_codes(name: str, questions: Vocabulary, qrels: Qrels) -> NDArray[n
     return codes
 
 
-def _report_questions(run: Run, question: NDArray[np.int32]) -> None:
+def _report_questions(run: AnyRun, question: NDArray[np.int32]) -> None:
     unknown = np.flatnonzero(question < 0)
     if len(unknown):
         names = ", ".join(run.questions[code] for code in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
@@ -562,31 +575,33 @@ def _report_questions(run: Run, question: NDArray[np.int32]) -> None:
         warn(f"{run.name}: {len(unknown):,} of its questions are not in the qrels and are left out ({names}){doubt}")
 
 
-def _pairs_found(
-    question: NDArray[np.int32], rows: NDArray[np.int32], entity: NDArray[np.int32], entities: Vocabulary, qrels: Qrels
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows of a system's table that are judged, and the row of the qrels of each.
+class _JudgedPairs:
+    """Which rows of a system's table are judged; ``question``: the qrels' codes of the system's questions."""
 
-    ``question`` has the qrels' codes of the system's questions, ``rows`` and ``entity`` the system's codes.
-    """
-    codes = qrels.entities.encode(entities.labels)
-    n_entities = np.int64(max(len(qrels.entities), 1))
-    judged_keys = qrels.question * n_entities + qrels.entity  # sorted, as the qrels are
-    # a table of hashes rules out almost every row; only the others are searched for
-    is_hash_of_one = np.zeros(1 << _TABLE_BITS, np.bool_)
-    is_hash_of_one[pair_hashes(qrels.question, qrels.entity, _TABLE_BITS)] = True
-    found_rows, found_judged = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
-    for first in range(0, len(rows), _ROWS_AT_A_TIME):
-        asked = question[rows[first : first + _ROWS_AT_A_TIME]]
-        candidate = codes[entity[first : first + _ROWS_AT_A_TIME]]
-        likely = np.flatnonzero(is_hash_of_one[pair_hashes(asked, candidate, _TABLE_BITS)])
-        likely = likely[(asked[likely] >= 0) & (candidate[likely] >= 0)]
-        keys = asked[likely] * n_entities + candidate[likely]
-        place = np.minimum(np.searchsorted(judged_keys, keys), len(judged_keys) - 1)
-        found = judged_keys[place] == keys
-        found_rows.append(likely[found] + first)
-        found_judged.append(place[found])
-    return np.concatenate(found_rows), np.concatenate(found_judged)
+    def __init__(self, question: NDArray[np.int32], entities: Vocabulary, qrels: Qrels) -> None:
+        self._question, self._entity = question, qrels.entities.encode(entities.labels)
+        self._n_entities = np.int64(max(len(qrels.entities), 1))
+        self._keys = qrels.question * self._n_entities + qrels.entity  # sorted, as the qrels are
+        # a table of hashes rules out almost every row; only the others are searched for
+        self._is_hash_of_one = np.zeros(1 << _TABLE_BITS, np.bool_)
+        self._is_hash_of_one[pair_hashes(qrels.question, qrels.entity, _TABLE_BITS)] = True
+
+    def found(
+        self, question: NDArray[np.int32], entity: NDArray[np.int32]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows that are judged, and the row of the qrels of each; both in the system's codes."""
+        rows, judged = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
+        for first in range(0, len(question), _ROWS_AT_A_TIME):
+            asked = self._question[question[first : first + _ROWS_AT_A_TIME]]
+            candidate = self._entity[entity[first : first + _ROWS_AT_A_TIME]]
+            likely = np.flatnonzero(self._is_hash_of_one[pair_hashes(asked, candidate, _TABLE_BITS)])
+            likely = likely[(asked[likely] >= 0) & (candidate[likely] >= 0)]
+            keys = asked[likely] * self._n_entities + candidate[likely]
+            place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+            is_judged = self._keys[place] == keys
+            rows.append(likely[is_judged] + first)
+            judged.append(place[is_judged])
+        return np.concatenate(rows), np.concatenate(judged)
 
 
 def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]) -> None:
@@ -613,7 +628,7 @@ def _require_relevant(ranks: AnswerRanks, qrels: Qrels, judged: NDArray[np.intp]
 def unranked(ranks: AnswerRanks, qrels: Qrels) -> NDArray[np.intp]:
     """(n,) rows of the qrels for which the answer ranks have no row."""
     question = qrels.questions.encode(ranks.questions.labels)
-    _, judged = _pairs_found(question, ranks.question, ranks.entity, ranks.entities, qrels)
+    _, judged = _JudgedPairs(question, ranks.entities, qrels).found(ranks.question, ranks.entity)
     return _without(qrels, judged)
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
 from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecWarning, one_of, warn
 from kgtrec.evaluation.belonging import different_systems
@@ -140,7 +140,7 @@ def compare_ties(
     # each is checked against the collection when it is evaluated
     for system in different_systems(found, None, qrels=judgements, measures=parsed, mixed=mixed):
         names.append(system.name)
-        kinds.add(isinstance(system, Run))
+        kinds.add(not isinstance(system, AnswerRanks))
         values.append(_values(qrels, system, parsed, asked, seed, missing))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", KgtrecWarning)  # reported when the system was evaluated
@@ -192,7 +192,7 @@ def _values(
 
 def _is_possible(system: System, measure: ParsedMeasure | ProvidedMeasure, policy: str) -> bool:
     if policy == "trec":
-        return isinstance(system, Run)
+        return not isinstance(system, AnswerRanks)
     if isinstance(measure, ProvidedMeasure):
         return False
     return policy != "expected" or measure.record.expected is not None

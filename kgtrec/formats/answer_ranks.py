@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +19,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.output.outputs import writing
-from kgtrec.formats.parquet import label_column, metadata_of, read_named_columns, read_schema, with_metadata
+from kgtrec.formats.parquet import label_column, metadata_of, parts_of, read_named_columns, read_schema, with_metadata
 
 FORMAT = "answer ranks"
 _VALUES = {"answer": pa.bool_(), "above": pa.int32(), "tied": pa.int32(), "n_other": pa.int32(), "score": pa.float64()}
@@ -66,6 +70,7 @@ def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks
     Parameters
     ----------
     path : path
+        Or a folder ``NAME.ranks`` of such files.
     trust_ids : bool
         Whether to accept the question ids as those of any collection, and to ignore the collection in the table.
 
@@ -74,6 +79,10 @@ def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks
     FormatError
         If the file is damaged, is not a table of answer ranks, or its numbers contradict each other.
     """
+    if Path(path).is_dir():
+        ranks = _joined([read_answer_ranks(file, trust_ids=trust_ids) for file in parts_of(path)], path)
+        _check(path, ranks)
+        return ranks
     metadata = metadata_of(path, read_schema(path))
     if metadata.get("format") != FORMAT:
         found = metadata.get("format", "a Parquet file of another tool")
@@ -110,6 +119,34 @@ def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks
     )
     _check(path, ranks)
     return ranks
+
+
+def _joined(parts: Sequence[AnswerRanks], path: PathLike) -> AnswerRanks:
+    """The rows of all parts, in the order of the labels of the first, then of those that the others add."""
+    first = parts[0]
+    questions, entities = first.questions, first.entities
+    for part in parts[1:]:
+        if (part.name, part.filtered_by, part.collection) != (first.name, first.filtered_by, first.collection):
+            raise FormatError(
+                f"expected a part of the same answer ranks as {Path(first.source).name}, found one of others",
+                path=part.source,
+            )
+        questions, entities = questions.extended(part.questions.labels), entities.extended(part.entities.labels)
+    question = np.concatenate([questions.encode(part.questions.labels)[part.question] for part in parts])
+    entity = np.concatenate([entities.encode(part.entities.labels)[part.entity] for part in parts])
+    order = np.lexsort((entity, question))
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in _VALUES}
+    cuts = [np.zeros(len(part), np.bool_) if part.cut is None else part.cut for part in parts]
+    return replace(
+        first,
+        question=question[order],
+        entity=entity[order],
+        questions=questions,
+        entities=entities,
+        cut=None if all(part.cut is None for part in parts) else np.concatenate(cuts)[order],
+        source=os.fspath(path),
+        **columns,
+    )
 
 
 def _used_labels(vocabulary: Vocabulary, codes: NDArray[np.int32]) -> pa.DictionaryArray:

@@ -34,7 +34,9 @@ def is_parquet(path: PathLike) -> bool:
 
 
 def holds_ranks(path: PathLike) -> bool:
-    """Whether a file holds answer ranks, as its columns say; one that is not Parquet is not opened."""
+    """Whether a file, or a folder of parts, holds answer ranks by its columns; what is not Parquet is not opened."""
+    if Path(path).is_dir():
+        path = parts_of(path)[0]
     if not is_parquet(path):
         return False
     schema = read_schema(path)
@@ -88,13 +90,7 @@ def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> 
         pairs of labels, or more than its bytes can encode. That is checked before such rows are read.
     """
     schema = read_schema(path)
-    found = {}
-    for ours, others in names.items():
-        present = [name for name in (ours, *others) if name in schema.names]
-        if not present:
-            wanted = " or ".join((ours, *others))
-            raise FormatError(f"expected a column {wanted}, found {', '.join(schema.names) or 'no columns'}", path=path)
-        found[present[0]] = ours
+    found = _columns_named(path, schema, names)
     texts = [name for name in found if pa.types.is_string(schema.field(name).type)]
     with reading(path) as stream, _refusing_damage(path):
         file = _opened(path, stream, texts)
@@ -102,13 +98,90 @@ def read_named_columns(path: PathLike, names: Mapping[str, tuple[str, ...]]) -> 
             _require_distinct_pairs(path, file, list(found)[:2])
         table = file.read(columns=list(found))
     table = table.select(list(found)).rename_columns(list(found.values())).replace_schema_metadata(schema.metadata)
-    for name in table.column_names:
-        if table.column(name).null_count:
-            row = table.column(name).is_null().index(True).as_py()
-            raise FormatError(f"expected a value in every row of column {name}, found none in row {row}", path=path)
+    _require_values(path, table, 0)
     if table.num_rows == 0:
         raise FormatError("expected rows, found an empty table", path=path)
     return table
+
+
+def iterate_named_columns(
+    path: PathLike, names: Mapping[str, tuple[str, ...]], rows_at_a_time: int
+) -> Iterator[pa.Table]:
+    """The columns of :func:`read_named_columns`, some rows at a time; whether a pair is repeated is not checked.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged, a column is missing or repeated, or a value is missing, when that part is read; or if
+        the file has more rows than its bytes can encode.
+    """
+    schema = read_schema(path)
+    found = _columns_named(path, schema, names)
+    texts = [name for name in found if pa.types.is_string(schema.field(name).type)]
+    before = 0
+    with reading(path) as stream:
+        file = _opened(path, stream, texts)
+        if _is_swollen(path, file):
+            raise _swollen(path, file.metadata.num_rows)
+        batches = file.iter_batches(rows_at_a_time, columns=list(found))
+        while True:
+            with _refusing_damage(path):
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                table = pa.Table.from_batches([batch]).select(list(found)).rename_columns(list(found.values()))
+            _require_values(path, table, before)
+            before += table.num_rows
+            yield table
+
+
+def parts_of(folder: PathLike) -> list[Path]:
+    """The Parquet files of a data set in parts, sorted by name; names that begin with . or _ are other tools' notes.
+
+    Raises
+    ------
+    FormatError
+        If there is none, or something else is in the folder.
+    """
+    files = sorted(path for path in Path(folder).iterdir() if not path.name.startswith((".", "_")))
+    for path in files:
+        if not is_parquet(path) or not path.is_file():
+            raise FormatError(f"expected Parquet files and nothing else, found {path.name}", path=folder)
+    if not files:
+        raise FormatError("expected a folder of Parquet files, found none in it", path=folder)
+    return files
+
+
+def n_rows_of(path: PathLike) -> int:
+    """How many rows a Parquet file has, as it says itself.
+
+    Raises
+    ------
+    FormatError
+        As :func:`read_schema`.
+    """
+    with reading(path) as stream:
+        return int(_opened(path, stream).metadata.num_rows)
+
+
+def _columns_named(path: PathLike, schema: pa.Schema, names: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """The name of each column in the file -> ours."""
+    found = {}
+    for ours, others in names.items():
+        present = [name for name in (ours, *others) if name in schema.names]
+        if not present:
+            wanted = " or ".join((ours, *others))
+            raise FormatError(f"expected a column {wanted}, found {', '.join(schema.names) or 'no columns'}", path=path)
+        found[present[0]] = ours
+    return found
+
+
+def _require_values(path: PathLike, table: pa.Table, before: int) -> None:
+    """Refuse missing values; ``before``: how many rows of the file precede the table."""
+    for name in table.column_names:
+        if table.column(name).null_count:
+            row = before + table.column(name).is_null().index(True).as_py()
+            raise FormatError(f"expected a value in every row of column {name}, found none in row {row}", path=path)
 
 
 def read_whole_table(path: PathLike) -> pa.Table:

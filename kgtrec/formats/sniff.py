@@ -41,7 +41,7 @@ def sniff(path: PathLike) -> Kind:
     'qrels'
     """
     if is_parquet(path):
-        return _kind_of_parquet(path)
+        return kind_of_parquet(path)
     with reading(path) as stream:
         return opened_kind(path, stream)[0]
 
@@ -80,7 +80,7 @@ def read_any(
         If it is of no known kind, or malformed.
     """
     if is_parquet(path):
-        kind = kind or _kind_of_parquet(path)
+        kind = kind or kind_of_parquet(path)
         if kind == "answer ranks":
             return read_answer_ranks(path)
         if kind == "topics":
@@ -98,7 +98,8 @@ def read_any(
         return read_qrels_file(path, stream=stream)
 
 
-def _kind_of_parquet(path: PathLike) -> Kind:
+def kind_of_parquet(path: PathLike) -> Kind:
+    """What a Parquet file holds, as its metadata or its columns say."""
     schema = read_schema(path)
     names, said = set(schema.names), metadata_of(path, schema).get("format")
     if said in ("run", "qrels"):

@@ -41,6 +41,13 @@ class ProvidedMeasure:
             f"{self.label} is computed by ir-measures' providers, which need a run; evaluate the system's run instead"
         )
 
+    def needs_whole_message(self, n_rows: int) -> str:
+        """That the whole run has to be in memory for it."""
+        return (
+            f"{self.label} is computed by ir-measures' providers, which need the whole run in memory, found one of "
+            f"{n_rows:,} rows that is read in parts; leave the measure out, or read the run with kgtrec.read_run"
+        )
+
     @property
     def own_tie_rule_message(self) -> str:
         return f"{self.label} is computed by ir-measures' providers, which order ties in their own way; use --ties trec"

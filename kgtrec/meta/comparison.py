@@ -17,11 +17,11 @@ from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
-from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.table import Column, Table, lower_text
 from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest, warn
 from kgtrec.evaluation.evaluate import Missing
-from kgtrec.evaluation.given import qrels_of, system_of
+from kgtrec.evaluation.given import System, qrels_of, system_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import match
 from kgtrec.kernels.statistics import paired_tests
@@ -609,7 +609,7 @@ def _chosen(scores: ItemScores, top: int) -> list[_Chosen]:
 
 
 def _places(
-    both: tuple[Run | AnswerRanks, ...], qrels: Qrels, chosen: list[_Chosen], ties: str | None, seed: int
+    both: tuple[System, ...], qrels: Qrels, chosen: list[_Chosen], ties: str | None, seed: int
 ) -> list[dict[tuple[int, int], float]]:
     """For each system, the rank of every answer of the chosen questions, by the qrels' question and entity."""
     questions = np.array([one.question for one in chosen], np.int32)
@@ -617,7 +617,10 @@ def _places(
     pairs = list(zip(qrels.question[row].tolist(), qrels.entity[row].tolist(), strict=True))
     found = []
     for system in both:
-        rank = _of_run(system, qrels, row) if isinstance(system, Run) else _of_ranks(system, qrels, row, ties, seed)
+        if isinstance(system, AnswerRanks):
+            rank = _of_ranks(system, qrels, row, ties, seed)
+        else:
+            rank = _of_run(system, qrels, row)
         found.append(dict(zip(pairs, rank.tolist(), strict=True)))
     return found
 
@@ -633,20 +636,15 @@ def _of_ranks(system: AnswerRanks, qrels: Qrels, row: NDArray[np.intp], ties: st
     return ranks
 
 
-def _of_run(system: Run, qrels: Qrels, row: NDArray[np.intp]) -> Floats:
+def _of_run(run: AnyRun, qrels: Qrels, row: NDArray[np.intp]) -> Floats:
     """(n,) positions of some judged pairs in the lists of a run; NaN below the cut."""
-    question = system.questions.encode(qrels.questions.decode(qrels.question[row]))
-    entity = system.entities.encode(qrels.entities.decode(qrels.entity[row]))
-    place = np.full(len(row), np.nan)
-    for code in np.unique(question[question >= 0]):  # the chosen ones only
-        start, end = np.searchsorted(system.question, [code, code + 1])
-        listed = system.entity[start:end]
-        own = np.flatnonzero((question == code) & (entity >= 0))
-        order = np.argsort(listed)
-        at = np.minimum(np.searchsorted(listed, entity[own], sorter=order), max(len(listed) - 1, 0))
-        there = listed[order[at]] == entity[own] if len(listed) else np.zeros(len(own), np.bool_)
-        place[own[there]] = order[at[there]] + 1.0
-    return place
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)  # as above
+        places = match(run, qrels).places
+    position = np.full(len(qrels), np.nan)
+    position[places.judged] = places.position
+    found: Floats = position[row]
+    return found
 
 
 def _described(
@@ -656,7 +654,7 @@ def _described(
     qrels: Qrels,
     topics: Collection | None,
     names: Mapping[str, str],
-    both: tuple[Run | AnswerRanks, ...],
+    both: tuple[System, ...],
 ) -> tuple[QuestionDifference, ...]:
     """The chosen questions in words."""
     if not chosen:

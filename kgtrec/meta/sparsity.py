@@ -288,7 +288,7 @@ def _scored(
 def _on_side(system: System, qrels: Qrels | Collection, judged: Qrels | Collection) -> System:
     """A system whose run answers none of one side's questions, but some of the other's, has empty lists there."""
     side, whole = (found.qrels if isinstance(found, Collection) else found for found in (qrels, judged))
-    if not isinstance(system, Run) or np.any(side.questions.encode(system.questions.labels) >= 0):
+    if isinstance(system, AnswerRanks) or np.any(side.questions.encode(system.questions.labels) >= 0):
         return system
     if not np.any(whole.questions.encode(system.questions.labels) >= 0):
         return system  # of another collection, which is reported later

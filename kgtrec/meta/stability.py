@@ -17,7 +17,6 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
 from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, one_of, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
@@ -328,7 +327,7 @@ def stability(
         raise KgtrecError("expected at least one size of subsamples, found none")
     over_questions = any(measure.items == "questions" for measure in parsed)
 
-    def listed(system: Run | AnswerRanks) -> _System:
+    def listed(system: System) -> _System:
         seen = match(system, qrels, ties, seed)
         if over_questions:
             tell_lacking_of(seen, qrels, missing, collection)
@@ -503,7 +502,7 @@ class _System:
         return cast("MicroRanks", self.ranks)  # measures that need them are refused for runs
 
 
-def _listed(seen: MatchedSystem, system: Run | AnswerRanks, qrels: Qrels, test_set: _TestSet) -> _System:
+def _listed(seen: MatchedSystem, system: System, qrels: Qrels, test_set: _TestSet) -> _System:
     rule: Ties | None = next((rule for rule in TIES if rule == seen.ties), None)
     if seen.ties == "expected":
         rule = "realistic"  # whose ranks are the mean ranks

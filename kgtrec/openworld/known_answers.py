@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
@@ -120,7 +121,9 @@ class Placings:
                 rank[places.judged], key[places.judged] = places.first + (places.size - 1) / 2, places.first
             within = np.zeros(len(qrels), np.bool_)
             within[places.judged] = places.first + places.size - 1 <= depth
-            listed = _listed(system, qrels, depth) if isinstance(system, Run) and knows_wrong else 0
+            listed = 0
+            if knows_wrong and not isinstance(system, AnswerRanks):
+                listed = sum(_listed(part, qrels, depth) for part in system.parts())
             names.append(seen.name)
             ranks.append(rank)
             keys.append(key)

@@ -15,7 +15,7 @@ from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES
 from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
 from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys, best_arm, rewarded
@@ -253,7 +253,7 @@ class Asker:
 
 def asking(
     collection: Collection,
-    runs: Run | Iterable[Run],
+    runs: AnyRun | Iterable[AnyRun],
     *,
     strategy: str = "max-mean",
     budget: int | None = None,
@@ -324,7 +324,7 @@ def asking(
 
 def replay(
     collection: Collection,
-    runs: Run | Iterable[Run],
+    runs: AnyRun | Iterable[AnyRun],
     judged: Qrels,
     *,
     strategy: str = "max-mean",

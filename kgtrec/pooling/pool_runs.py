@@ -18,8 +18,9 @@ from kgtrec.data.pool import Pool, home_questions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun, StreamedRun
 from kgtrec.data.triples import Triples
-from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
 from kgtrec.evaluation.belonging import Belonging, tell_mixed_runs
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
@@ -215,7 +216,7 @@ def strategy_of(name: str) -> Strategy:
 
 def pool_runs(
     collection: Collection,
-    runs: Run | Iterable[Run],
+    runs: AnyRun | Iterable[AnyRun],
     *,
     strategy: str = "depth",
     depth: int | None = None,
@@ -399,7 +400,7 @@ class Gathered:
 
 def gather(
     collection: Collection,
-    runs: Run | Iterable[Run],
+    runs: AnyRun | Iterable[AnyRun],
     *,
     depth: int,
     cut: Cut = "filtered",
@@ -426,7 +427,7 @@ def gather(
     belongs = Belonging(collection)
     names: list[str] = []
     parts: list[Contributions] = []
-    for run in [runs] if isinstance(runs, Run) else runs:
+    for run in [runs] if isinstance(runs, Run | StreamedRun) else runs:
         if run.name in names:
             raise KgtrecError(f"expected runs of different names, found {run.name!r} more than once; rename one")
         names.append(run.name)
@@ -459,12 +460,22 @@ def _without_scores(part: Contributions) -> Contributions:
     return Contributions(part.run, part.question, part.entity, part.rank, np.empty(0), part.is_open)
 
 
-def _contributions(run: Run, candidates: Candidates, depth: int, cut: Cut, seed: int) -> Contributions:
+def _contributions(run: AnyRun, candidates: Candidates, depth: int, cut: Cut, seed: int) -> Contributions:
     """One run's first candidates for the questions pooled for; their ``run`` is 0."""
     collection = candidates.collection
     question_of = _codes(run, run.questions, collection.questions.ids, "question")
     entity_of = _codes(run, run.entities, collection.entities, "entit", one="y", more="ies")
-    is_asked = np.zeros(len(collection.questions) + 1, np.bool_)
+    codes = question_of, entity_of
+    found = [_contributions_in(part, codes, candidates, depth, cut, seed) for part in run.parts()]
+    return Contributions(*(_joined([getattr(part, name) for part in found]) for name in Contributions.__slots__))
+
+
+def _contributions_in(
+    run: Run, codes: tuple[Codes, Codes], candidates: Candidates, depth: int, cut: Cut, seed: int
+) -> Contributions:
+    """The same of a run whose labels have these codes in the collection."""
+    question_of, entity_of = codes
+    is_asked = np.zeros(len(candidates.collection.questions) + 1, np.bool_)
     is_asked[candidates.rows] = True  # the last element is that of code -1
     first = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]])[: len(run)]
     length = np.diff(np.append(first, len(run)))
@@ -490,9 +501,7 @@ def _contributions(run: Run, candidates: Candidates, depth: int, cut: Cut, seed:
     return Contributions(np.zeros(len(row), np.int32), question, entity, rank, run.score[row], is_open)
 
 
-def _codes(
-    run: Run, own: Vocabulary, others: Vocabulary, what: str, one: str = "", more: str = "s"
-) -> NDArray[np.int32]:
+def _codes(run: AnyRun, own: Vocabulary, others: Vocabulary, what: str, one: str = "", more: str = "s") -> Codes:
     """Codes of a run's labels in the collection, -1 where it lacks them."""
     code = np.arange(len(own), dtype=np.int32) if own.same_as(others) else others.encode(own.labels)
     missing = np.flatnonzero(code < 0)

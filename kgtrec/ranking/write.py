@@ -12,12 +12,14 @@ from kgtrec.data.questions import SIDES
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import write_answer_ranks
-from kgtrec.formats.output.outputs import require_file
-from kgtrec.formats.trec.runs import RunWriter
+from kgtrec.formats.output.outputs import require_file, require_folder
+from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunWriter
 from kgtrec.ranking.rank import Progress, Ranked, ShowProgress, joined_answer_ranks
 from kgtrec.ranking.system import ranked_parts
 from kgtrec.systems.kinds import SystemOutput, TripleRanks
 from kgtrec.systems.mapping import Unknown
+
+PARTS = "parts"  # the format of a run that is a folder of Parquet files
 
 
 def write_ranked(
@@ -97,14 +99,14 @@ def write_parts(
         In all of them.
     gives_run : bool
     """
-    ranks, run = outputs_of(name, out, run_format)
-    for path in (ranks, run) if gives_run else (ranks,):
-        require_file(path, is_named=False)
+    ranks, run = require_outputs(name, out, run_format, gives_run=gives_run)
     answer_ranks = []
     with ExitStack() as stack:
         writer = None
         if gives_run:
-            to_run = RunWriter(run, name, collection=collection.fingerprint, filtered_by=filtered_by)
+            to_run = RunWriter(
+                run, name, collection=collection.fingerprint, filtered_by=filtered_by, parts=run_format == PARTS
+            )
             writer = stack.enter_context(to_run)
         shown = nullcontext(None) if progress is None else progress(name, n_questions, "questions")
         for part in parts(stack.enter_context(shown)):
@@ -126,7 +128,24 @@ def outputs_of(name: str, out: str | Path, run_format: str) -> tuple[Path, Path]
     """
     if not name or Path(name).name != name:
         raise KgtrecError(f"expected the name of a system, after which its files are named, found {name!r}; rename it")
-    return Path(out, f"{name}.ranks.parquet"), Path(out, f"{name}.{run_format}")
+    return Path(out, f"{name}.ranks.parquet"), Path(out, f"{name}.{'run' if run_format == PARTS else run_format}")
+
+
+def require_outputs(name: str, out: str | Path, run_format: str, *, gives_run: bool) -> tuple[Path, Path]:
+    """:func:`outputs_of`, checked before anything is computed.
+
+    Raises
+    ------
+    FormatError
+        If somebody else's file or folder is in the place of one of them.
+    """
+    ranks, run = outputs_of(name, out, run_format)
+    require_file(ranks, is_named=False)
+    if gives_run and run_format == PARTS:
+        require_folder(run, by=RUN_IN_PARTS)
+    elif gives_run:
+        require_file(run, is_named=False)
+    return ranks, run
 
 
 def written(name: str, ranks: Path, run: Path | None) -> str:

@@ -259,7 +259,7 @@ signs = st.sampled_from('/"\\aé\u2028') | st.characters(exclude_categories=("Cs
 texts = st.text(signs, min_size=1, max_size=4)
 
 
-@settings(max_examples=examples(3) * settings.default.max_examples, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples, deadline=None)
 @given(
     labels=st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=6, unique=True),
     spelling=st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=8),

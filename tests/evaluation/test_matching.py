@@ -14,7 +14,6 @@ from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning
 from kgtrec.evaluation.matching import match
 from kgtrec.ranking.rank import rank_scores
 from tests.collections_by_hand import collection_of
-from tests.examples import examples
 from tests.worlds import World, worlds
 
 RULES = ("optimistic", "realistic", "pessimistic")
@@ -231,7 +230,7 @@ def regraded_collections(draw):
     return old, new, scores, filtered_by
 
 
-@settings(max_examples=examples(4) * settings.default.max_examples)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(regraded_collections(), st.sampled_from([*RULES, "expected", "nondeterministic"]), st.integers(0, 2))
 def test_answer_ranks_stand_where_ranking_again_has_them(worlds, rule: str, seed: int):
     """Answers that left the qrels or joined them since: every place and count is that of the qrels as they are."""

@@ -20,7 +20,6 @@ from kgtrec.ranking.rank import rank_scores
 from kgtrec.ranking.system import rank_system
 from kgtrec.systems.kinds import RankedLists, TripleRanks
 from tests.collections_by_hand import collection_of
-from tests.examples import examples
 from tests.ranking.test_rank import judged_qrels, rank_rows
 from tests.ranking.test_rank import worlds as any_worlds
 
@@ -131,7 +130,7 @@ def with_answers_that_share_places(collection, scores, filtered_by):
     return merged
 
 
-@settings(max_examples=examples(4) * settings.default.max_examples, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(worlds(), st.booleans(), st.integers(0, 2**32))
 def test_whole_lists_give_the_ranks_of_their_scores(world, each, seed):
     """One list for all answers or one for each, other answers left out, known answers listed or not: same counts."""
@@ -157,7 +156,7 @@ def test_whole_lists_give_the_ranks_of_their_scores(world, each, seed):
             assert not cut
 
 
-@settings(max_examples=examples(4) * settings.default.max_examples, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(worlds(), st.booleans(), st.booleans(), st.integers(0, 2**32))
 def test_a_cut_list_is_exact_above_its_end_and_bounds_what_is_below(world, each, filtered, seed):
     """The exact rank of an answer that its list lacks is from above + 1 to above + tied + 1."""

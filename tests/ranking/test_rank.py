@@ -13,7 +13,6 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.ranking.rank import rank_scores, ranked_blocks
 from tests.collections_by_hand import collection_of
-from tests.examples import examples
 
 SPLITS = ("train", "valid", "test")
 
@@ -71,7 +70,7 @@ def judged_qrels(collection, pairs):
     return Qrels.of(question, entity, np.zeros(len(pairs), np.int32), questions, entities)
 
 
-@settings(max_examples=examples(4) * settings.default.max_examples, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(worlds(), st.integers(0, 16))
 def test_ranks_and_run_equal_the_obvious_loop(world, depth):
     """Any ties, filter, grades, judged pairs and order of blocks; a list cut at depth k is a prefix."""

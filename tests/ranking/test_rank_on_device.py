@@ -20,7 +20,6 @@ from kgtrec.ranking.rank import rank_scores
 from kgtrec.ranking.write import write_ranked
 from kgtrec.systems.kinds import ScoreBlocks
 from tests.collections_by_hand import collection_of
-from tests.examples import examples
 from tests.ranking.test_rank import judged_qrels, rank_rows, run_rows, worlds
 
 torch = pytest.importorskip("torch", reason="torch is not installed; pip install kgtrec[peers]")
@@ -48,7 +47,7 @@ def without_scores(as_array):
 
 
 @pytest.mark.parametrize("device_name", DEVICES)
-@settings(max_examples=examples(4) * settings.default.max_examples, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(worlds(), st.sampled_from(TYPES), st.integers(0, 16), st.integers(0, 2**32), st.sampled_from([1, 20, 1 << 25]))
 def test_every_field_equals_that_of_numpy(device_name, world, dtype, depth, seed, most):
     """Any type, filter, grades, judged pairs, order of rows and columns, further rows and columns, and blocks."""

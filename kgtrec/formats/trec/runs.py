@@ -21,7 +21,7 @@ from kgtrec.data.run import Run
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading
-from kgtrec.formats.output.outputs import is_device, writing
+from kgtrec.formats.output.outputs import is_device, writing, writing_folder
 from kgtrec.formats.parquet import is_parquet, label_column, metadata_of, read_named_columns, value_type, with_metadata
 from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, write_origin
@@ -32,9 +32,11 @@ LAYOUT = Layout(
 )
 _WITH_RANK = replace(LAYOUT, labels=("question", "entity", "rank", "tag"))
 _WITHOUT_TAG = replace(LAYOUT, labels=("question", "entity"))
-_PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "score": ()}
+PARQUET_NAMES = {"question": ("query_id",), "entity": ("doc_id",), "score": ()}
 _SUFFIXES = {".gz", ".zst", ".parquet", ".run", ".ranks", ".txt", ".trec", ".jsonl"}  # suffixes that name the format
 _ROW_GROUP = 1 << 20
+_PART_ROWS = 1 << 24  # of a run in parts
+RUN_IN_PARTS = "run in parts"  # the writer of its folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def read_run_file(
     if is_parquet(path):
         run = _read_parquet(path, name, trust_ids=trust_ids)
         return RunFile(run, {run.name: 1}, None)
-    origin = None if os.fspath(path) == "-" else _origin_beside(path, trust_ids=trust_ids)
+    origin = origin_beside(path, trust_ids=trust_ids)
     with ExitStack() as stack:
         source = stream if stream is not None else stack.enter_context(reading(path))
         layout = _WITHOUT_TAG if name is not None else _WITH_RANK if ranks else LAYOUT
@@ -125,7 +127,7 @@ def read_run_file(
             columns.number,
             questions,
             entities,
-            **_known_of(origin, trust_ids=trust_ids),
+            **known_of(origin, trust_ids=trust_ids),
         )
     except KgtrecError:
         raise repeated_lines(str(path), columns) from None
@@ -141,7 +143,21 @@ def _last_tag(columns: TextColumns) -> str:
     return columns.vocabularies["tag"][columns.codes["tag"][-1]]
 
 
-def _origin_beside(path: PathLike, *, trust_ids: bool) -> Origin | None:
+def several_tags(path: PathLike, tags: Mapping[str, int]) -> FormatError:
+    """The error for a run of several tags, given the first line of each, where no name is given."""
+    (one, first), (other, line) = list(tags.items())[:2]
+    return FormatError(
+        f"expected one run tag, found {len(tags)}: {other!r} here, {one!r} on line {first}; give one with --name, or "
+        "split the file by system",
+        path=path,
+        line=line,
+    )
+
+
+def origin_beside(path: PathLike, *, trust_ids: bool = False) -> Origin | None:
+    """What the file beside a run in text says of its collection; None for standard input."""
+    if os.fspath(path) == "-":
+        return None
     try:
         return read_origin(path, "run")
     except FormatError:  # of another run, or damaged: not needed if the ids are trusted
@@ -150,35 +166,51 @@ def _origin_beside(path: PathLike, *, trust_ids: bool) -> Origin | None:
         return None
 
 
-def _known_of(origin: Origin | None, *, trust_ids: bool) -> dict[str, Any]:
+def known_of(origin: Origin | None, *, trust_ids: bool) -> dict[str, Any]:
+    """The fields of a run that its origin gives."""
     if origin is None:
         return {}
     return {"collection": "" if trust_ids else origin.collection, "filtered_by": origin.filtered_by}
 
 
 def _read_parquet(path: PathLike, name: str | None, *, trust_ids: bool) -> Run:
-    table = read_named_columns(path, _PARQUET_NAMES)
+    table = read_named_columns(path, PARQUET_NAMES)
     questions, question = label_column(path, table, "question")
     entities, entity = label_column(path, table, "entity")
+    score = parquet_scores(path, table)
+    name, origin = parquet_origin(path, table.schema, name)
+    try:
+        return Run.of(name, question, entity, score, questions, entities, **known_of(origin, trust_ids=trust_ids))
+    except KgtrecError as error:
+        raise FormatError(str(error), path=path) from None
+
+
+def parquet_scores(path: PathLike, table: pa.Table) -> NDArray[np.float64]:
+    """The column of scores."""
     kind = value_type(table, "score")
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
         raise FormatError(f"expected numbers in column score, found {kind}", path=path)
-    score = values_of(table.column("score").cast(pa.float64(), safe=False))
-    metadata = metadata_of(path, table.schema)
+    return values_of(table.column("score").cast(pa.float64(), safe=False))
+
+
+def parquet_origin(
+    path: PathLike, schema: pa.Schema, name: str | None, *, unnamed: str | None = None
+) -> tuple[str, Origin | None]:
+    """The name of a run in a Parquet file, unless one is given, and what its metadata say of its collection.
+
+    ``unnamed``: the name if the metadata have none; by default the file's.
+    """
+    metadata = metadata_of(path, schema)
     if metadata.get("format") == "answer ranks":
         raise FormatError(
             "expected a run, found answer ranks, which have the answers only; give the NAME.run beside it, or read it "
             "with kgtrec.read_answer_ranks",
             path=path,
         )
-    name = name or metadata.get("name") or Path(path).with_suffix("").stem
+    name = name or metadata.get("name") or unnamed or Path(path).with_suffix("").stem
     if not isinstance(name, str):
         raise FormatError(f"expected a text as the run's name in the file's metadata, found {name!r}", path=path)
-    origin = _origin_in(path, metadata)
-    try:
-        return Run.of(name, question, entity, score, questions, entities, **_known_of(origin, trust_ids=trust_ids))
-    except KgtrecError as error:
-        raise FormatError(str(error), path=path) from None
+    return name, _origin_in(path, metadata)
 
 
 def _origin_in(path: PathLike, metadata: Mapping[str, Any]) -> Origin | None:
@@ -193,7 +225,8 @@ def _origin_in(path: PathLike, metadata: Mapping[str, Any]) -> Origin | None:
 class RunWriter:
     """Writes a run part by part, in bounded memory; the file appears complete when the block succeeds, or not at all.
 
-    Text unless ``path`` ends in ``.parquet``; text is compressed by suffix. The rank column is the 1-based position in
+    Text unless ``path`` ends in ``.parquet``, or ``parts`` asks for a folder of such files; text is compressed by
+    suffix. The rank column is the 1-based position in
     the question's list; a score is the shortest text that reads back to the same float64.
 
     Parameters
@@ -207,6 +240,8 @@ class RunWriter:
         metadata.
     filtered_by : tuple of {"train", "valid", "test"}, optional
         Splits whose known triples were removed.
+    parts : bool
+        Whether ``path`` becomes a folder of Parquet files, each with whole lists.
 
     Raises
     ------
@@ -230,12 +265,21 @@ class RunWriter:
     """
 
     def __init__(
-        self, path: PathLike, name: str, *, collection: str = "", filtered_by: tuple[str, ...] | None = None
+        self,
+        path: PathLike,
+        name: str,
+        *,
+        collection: str = "",
+        filtered_by: tuple[str, ...] | None = None,
+        parts: bool = False,
     ) -> None:
         self._path, self._origin = path, Origin(collection, filtered_by)
-        self._sink: _TextSink | _ParquetSink
-        self._sink = _ParquetSink(path, name, self._origin) if is_parquet(path) else _TextSink(path, name)
-        self._has_origin_beside = not is_parquet(path) and os.fspath(path) != "-" and not is_device(path)
+        self._sink: _TextSink | _ParquetSink | _PartsSink
+        if parts:
+            self._sink = _PartsSink(path, name, self._origin)
+        else:
+            self._sink = _ParquetSink(path, name, self._origin) if is_parquet(path) else _TextSink(path, name)
+        self._has_origin_beside = not parts and not is_parquet(path) and os.fspath(path) != "-" and not is_device(path)
         self._stack = ExitStack()
         self._written: set[str] = set()
 
@@ -336,6 +380,33 @@ class _ParquetSink:
         if self._waiting:
             self._writer.write_table(pa.concat_tables(self._waiting).unify_dictionaries(), row_group_size=_ROW_GROUP)
         self._waiting, self._rows = [], 0
+
+
+class _PartsSink:
+    def __init__(self, path: PathLike, name: str, origin: Origin) -> None:
+        self._path, self._name, self._origin = path, name, origin
+        self._n_parts = 0
+
+    def open(self, stack: ExitStack) -> None:
+        self._folder = stack.enter_context(writing_folder(self._path, by=RUN_IN_PARTS))
+        self._one = stack.enter_context(ExitStack())
+        self._begin()
+
+    def _begin(self) -> None:
+        self._sink = _ParquetSink(self._folder / f"part-{self._n_parts:05}.parquet", self._name, self._origin)
+        self._sink.open(self._one)
+        self._n_parts, self._rows = self._n_parts + 1, 0
+
+    def write(self, part: Run, rank: NDArray[np.int64]) -> None:
+        if self._rows >= _PART_ROWS:
+            self.finish()
+            self._begin()
+        self._sink.write(part, rank)
+        self._rows += len(part)
+
+    def finish(self) -> None:
+        self._sink.finish()
+        self._one.close()
 
 
 def write_run(path: PathLike, run: Run, *, name: str | None = None) -> None:

@@ -72,9 +72,15 @@ class TextColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
-    table: pa.Table
-    line: int | NDArray[np.int64]
+class Block:
+    """Some lines of a file."""
+
+    table: pa.Table  # the layout's labels, each as one dictionary-encoded chunk, and its number
+    line: int | NDArray[np.int64]  # of the first row, or of each row
+
+    def line_of(self, row: int) -> int:
+        """The line of a row."""
+        return self.line + row if isinstance(self.line, int) else int(self.line[row])
 
 
 def read_columns(
@@ -100,26 +106,20 @@ def read_columns(
         For the first line with a wrong number of columns, a label that is not UTF-8, or an invalid number; for a file
         without lines.
     """
-    parse = partial(_parse_block, path=path, layout=layout, fast=fast)
     number: list[NDArray[np.float64]] = [np.empty(0)]
     labels: dict[str, list[pa.DictionaryArray]] = {name: [] for name in layout.labels}
     first_rows: list[int] = []
     lines: list[int | NDArray[np.int64]] = []
-    rows = n_blocks = 0
+    rows = 0
     with ThreadPoolExecutor(2) as workers:
-        for block in _in_turn(workers, parse, _numbered_blocks(stream, path, block_size)):
-            n_blocks += 1
-            if block.table.num_rows:
-                for name, chunks in labels.items():
-                    chunks.append(block.table.column(name).chunk(0))
-                if layout.number:
-                    number.append(values_of(block.table.column(layout.number).chunk(0)))
-                first_rows.append(rows)
-                lines.append(block.line)
-                rows += block.table.num_rows
-        if not rows:
-            kind = "only comments and blank lines" if n_blocks else "an empty file"
-            raise FormatError(f"expected lines of {layout.expected}, found {kind}", path=path)
+        for block in iterate_blocks(stream, path, layout, workers, fast=fast, block_size=block_size):
+            for name, chunks in labels.items():
+                chunks.append(block.table.column(name).chunk(0))
+            if layout.number:
+                number.append(values_of(block.table.column(layout.number).chunk(0)))
+            first_rows.append(rows)
+            lines.append(block.line)
+            rows += block.table.num_rows
         pa.system_memory_pool().release_unused()  # else the memory of the blocks is added to that of later steps
         whole = workers.submit(np.concatenate, number)
         joined = dict(zip(labels, workers.map(joined_codes, labels.values()), strict=True))
@@ -130,6 +130,34 @@ def read_columns(
         first_rows,
         lines,
     )
+
+
+def iterate_blocks(
+    stream: BinaryIO,
+    path: str,
+    layout: Layout,
+    workers: ThreadPoolExecutor,
+    *,
+    fast: bool = True,
+    block_size: int = BLOCK_SIZE,
+) -> Iterator[Block]:
+    """The same block by block, in bounded memory; ``workers`` parse some ahead.
+
+    Raises
+    ------
+    FormatError
+        As :func:`read_columns`, when the block that has the line is read.
+    """
+    parse = partial(_parse_block, path=path, layout=layout, fast=fast)
+    rows = n_blocks = 0
+    for block in _in_turn(workers, parse, _numbered_blocks(stream, path, block_size)):
+        n_blocks += 1
+        rows += block.table.num_rows
+        if block.table.num_rows:
+            yield block
+    if not rows:
+        kind = "only comments and blank lines" if n_blocks else "an empty file"
+        raise FormatError(f"expected lines of {layout.expected}, found {kind}", path=path)
 
 
 def joined_codes(chunks: Sequence[pa.DictionaryArray]) -> tuple[Vocabulary, Codes]:
@@ -160,10 +188,10 @@ def repeated_lines(path: str, columns: TextColumns) -> FormatError:
 
 
 def _in_turn(
-    workers: ThreadPoolExecutor, parse: Callable[[bytes, int], _Block], blocks: Iterator[tuple[bytes, int]]
-) -> Iterator[_Block]:
+    workers: ThreadPoolExecutor, parse: Callable[[bytes, int], Block], blocks: Iterator[tuple[bytes, int]]
+) -> Iterator[Block]:
     """``parse(block)`` of each block, in order, with few blocks in memory."""
-    waiting: deque[Future[_Block]] = deque()
+    waiting: deque[Future[Block]] = deque()
     broken: Exception | None = None
     while True:
         try:
@@ -229,19 +257,19 @@ def blocks_of_lines(
         yield rest
 
 
-def _parse_block(data: bytes, line: int, *, path: str, layout: Layout, fast: bool) -> _Block:
+def _parse_block(data: bytes, line: int, *, path: str, layout: Layout, fast: bool) -> Block:
     if fast and (n_blanks := _blanks_of_regular(data)):
         table = _parsed(data, layout)
         # Arrow has used one delimiter or newline per column and row; any other white space is in the labels
         if table is not None and table.num_rows * len(layout.columns) == n_blanks:
-            return _Block(table, line)
+            return Block(table, line)
     text, kept = _normalised(data)
     if not text:
-        return _Block(_schema(layout).empty_table(), line)
+        return Block(_schema(layout).empty_table(), line)
     table = None if 0 in text else _parsed(text, layout)
     if table is None:
         table = _scrutinised(data, line, path, layout)
-    return _Block(table, line if kept is None else line + kept)
+    return Block(table, line if kept is None else line + kept)
 
 
 def _blanks_of_regular(data: bytes) -> int:

@@ -15,7 +15,6 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.trec.qrels import QrelsFile, read_qrels, read_qrels_file, write_qrels
-from tests.examples import examples
 from tests.formats.trec_files import first_labels, judgements_of, labels, messy_files, qrels, written
 
 GRADES = st.builds(str, st.integers(-(2**31), 2**31 - 1)) | st.sampled_from(["+1", "007", "-0"])
@@ -26,7 +25,7 @@ def read(data: bytes, **options: object) -> QrelsFile:
 
 
 @given(messy_files([first_labels, st.sampled_from(["0", "Q0"]), labels, GRADES], key=(0, 2)), st.integers(1, 60))
-@settings(max_examples=examples(3) * settings.default.max_examples)
+@settings(max_examples=3 * settings.default.max_examples)
 def test_fast_and_general_path_read_the_same_qrels(file, block_size):
     """Whatever a file holds that trec_eval forgives, both paths and any block size give the rows by definition."""
     data, rows = file
@@ -61,7 +60,7 @@ def test_a_repeated_pair_is_refused_even_with_the_same_grade(grade):
 
 
 @given(found=qrels(), suffix=st.sampled_from([".txt", ".txt.gz", ".txt.zst", ".parquet"]))
-@settings(max_examples=examples(2) * settings.default.max_examples)
+@settings(max_examples=2 * settings.default.max_examples)
 def test_round_trip(found, suffix, tmp_path_factory):
     """Writing and reading gives the same judgements in every format; text that was read writes as it was."""
     folder = tmp_path_factory.mktemp("qrels")

@@ -22,7 +22,6 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.output.outputs import write_text
 from kgtrec.formats.trec.runs import RunWriter, default_name, read_run, write_run
-from tests.examples import examples
 from tests.formats.trec_files import (
     HOSTILE,
     first_labels,
@@ -56,7 +55,7 @@ def slow_rows(rows: list[tuple[str, ...]]) -> list[tuple[str, str, str]]:
 
 
 @given(messy_files(RUN_COLUMNS, key=(0, 2)), st.integers(1, 60))
-@settings(max_examples=examples(4) * settings.default.max_examples)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_fast_and_general_path_read_the_same_run(file, block_size):
     """Whatever a file holds that trec_eval forgives, both paths and any block size give the rows by definition."""
     data, rows = file
@@ -213,7 +212,7 @@ def test_standard_input(monkeypatch):
 
 
 @given(run=runs(), suffix=st.sampled_from(SUFFIXES))
-@settings(max_examples=examples(3) * settings.default.max_examples)
+@settings(max_examples=3 * settings.default.max_examples)
 def test_round_trip(run, suffix, tmp_path_factory):
     """Writing and reading gives the same lists, exact scores and name, in every format; and the same bytes again."""
     folder = tmp_path_factory.mktemp("runs")

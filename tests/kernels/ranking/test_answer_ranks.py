@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from kgtrec.kernels.ranking import answer_ranks
 from kgtrec.kernels.ranking.answer_ranks import NanScoreError, count_above_and_tied, order_code, refuse_nan
-from tests.examples import examples
 
 DTYPES = (np.float16, np.float32, np.float64, ">f4", np.int8, np.int32, np.int64, np.uint8)
 NONE = np.zeros(0, np.intp)
@@ -43,7 +42,7 @@ def blocks(draw):
     return scores, rng.random(shape) < share, rng.random(shape) < draw(st.sampled_from([0.0, 0.2, 1.0]))
 
 
-@settings(max_examples=examples(4) * settings.default.max_examples, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(blocks(), st.booleans())
 def test_counts_equal_the_obvious_loop(block, in_columns):
     """Any type, any ties, infinite scores, any entities aside, and rows that are not in one piece in memory."""

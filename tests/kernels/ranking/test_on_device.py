@@ -11,7 +11,6 @@ from kgtrec.kernels.ranking import on_device
 from kgtrec.kernels.ranking.answer_ranks import NanScoreError, count_above_and_tied
 from kgtrec.kernels.ranking.on_device import DeviceRanker, extremes, is_rankable_tensor, rows_at, stays_on_device
 from kgtrec.kernels.ranking.top_k import top_k
-from tests.examples import examples
 
 torch = pytest.importorskip("torch", reason="torch is not installed; pip install kgtrec[peers]")
 
@@ -61,7 +60,7 @@ def blocks(draw):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@settings(max_examples=examples(8) * settings.default.max_examples, deadline=None)
+@settings(max_examples=8 * settings.default.max_examples, deadline=None)
 @given(
     block=blocks(), k=st.integers(0, 45), most=st.sampled_from([1, 60, 1 << 25]), sort_from=st.sampled_from([1, 3, 256])
 )

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from kgtrec.kernels.ranking import top_k as module
 from kgtrec.kernels.ranking.top_k import RunningTopK, top_k
-from tests.examples import examples
 
 NONE = np.zeros(0, np.intp)
 
@@ -28,7 +27,7 @@ def listed(best):
     return list(zip(best.row.tolist(), best.entity.tolist(), best.score, strict=True))
 
 
-@settings(max_examples=examples(3) * settings.default.max_examples, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     shape=st.tuples(st.integers(0, 4), st.sampled_from([1, 5, 64, 200])),

@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.kernels.sampling.pooling import first_candidates, sampled
-from tests.examples import examples
 
 rows = st.tuples(st.integers(0, 3), st.booleans(), st.integers(0, 2**64 - 1))
 
 
-@settings(max_examples=examples(2) * settings.default.max_examples)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(st.lists(st.lists(rows, max_size=40, unique_by=lambda row: row[2]), max_size=5), st.integers(1, 12))
 def test_first_candidates_are_those_of_the_whole_list(lists, depth):
     """However many are left out before the cut or tie at it."""

@@ -16,7 +16,6 @@ from kgtrec.kernels.sampling.sampled_precision import (
     expected_shares,
     share_model,
 )
-from tests.examples import examples
 
 
 @st.composite
@@ -38,7 +37,7 @@ def average_precision(relevant, place):
     return float(np.sum(np.arange(1, len(own) + 1) / own)) / max(len(own), 1)
 
 
-@settings(max_examples=examples(3) * settings.default.max_examples)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(lists())
 def test_it_is_the_mean_over_all_that_could_be(world):
     """Every way in which the unjudged candidates could be relevant, weighted by its probability, kind by kind."""
