@@ -41,10 +41,11 @@ def given_to_annotators(campaign: Campaign) -> GivenTasks:
     """The assignments of a campaign with gold mixed in.
 
     Each annotator gets as many gold triples as make ``campaign.gold_share`` of the tasks, to the nearest number, if
-    there are so many: those of the lowest hashes of seed, person and labels. One that answers a question of which the
-    annotator has other candidates stands among these; the others stand between two questions, all candidates of one
-    question together. The places are hashes too. So a person is always given the same ones, more of them as more
-    is assigned, and no order, number or date tells them from what is judged for its own sake.
+    there are so many: those of the lowest hashes of seed, person and labels, without those that were chosen for the
+    training round. One that answers a question of which the annotator has other candidates stands among these; the
+    others stand between two questions, all candidates of one question together. The places are hashes too. So a person
+    is always given the same ones, more of them as more is assigned, and no order, number or date tells them from what
+    is judged for its own sake.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def given_to_annotators(campaign: Campaign) -> GivenTasks:
     parts = []
     for code in people[np.argsort(first)].tolist():
         tasks = plain.take(own.annotator == code)
-        parts.append(mixer.mixed_in(tasks, code, min(n_gold_wanted(len(tasks), share), len(campaign.gold))))
+        parts.append(mixer.mixed_in(tasks, code, n_gold_wanted(len(tasks), share)))
     columns = ((part.annotator, part.triple, part.question) for part in parts)
     return GivenTasks(*(np.concatenate(column) for column in zip(*columns, strict=True)))
 
@@ -86,6 +87,14 @@ def n_gold_wanted(n_tasks: int, share: float) -> int:
     return int(np.floor(n_tasks * share / (1 - share) + 0.5))
 
 
+def unmarked_gold(campaign: Campaign) -> NDArray[np.bool_]:
+    """(g,) which gold triples nobody is told of: all but those that were chosen for the training round."""
+    rows = campaign.gold.rows(campaign.training_gold)
+    found = np.ones(len(campaign.gold), np.bool_)
+    found[rows[rows >= 0]] = False
+    return found
+
+
 class _Mixer:
     """Chooses gold for people, and the places where it stands."""
 
@@ -94,7 +103,7 @@ class _Mixer:
         self.n_triples, self.n_questions = len(pool), len(pool.questions)
         self.seed = campaign.assignment_seed
         self.person_key = label_hashes(campaign.assignments.annotators)
-        self.gold_key = triple_keys(gold.triples)
+        self.gold_key, self.is_unmarked = triple_keys(gold.triples), unmarked_gold(campaign)
         asked = gold.questions  # whose ids change with what else is gold
         relation, anchor = label_hashes(asked.relations)[asked.relation], label_hashes(asked.entities)[asked.anchor]
         self.question_key = mixed(relation, anchor, asked.is_head.astype(np.uint64))
@@ -107,7 +116,8 @@ class _Mixer:
     def mixed_in(self, tasks: GivenTasks, code: int, n_gold: int) -> GivenTasks:
         """One annotator's tasks with so many gold triples among them."""
         own_key = mixed(self.seed, self.person_key[code : code + 1])
-        chosen = np.argsort(mixed(own_key, self.gold_key), kind="stable")[:n_gold]
+        order = np.argsort(mixed(own_key, self.gold_key), kind="stable")
+        chosen = order[self.is_unmarked[order]][:n_gold]
         new = np.r_[True, tasks.question[1:] != tasks.question[:-1]]
         start = np.append(np.flatnonzero(new), len(tasks))
         n_blocks = len(start) - 1

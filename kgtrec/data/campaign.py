@@ -28,6 +28,7 @@ LINKS = REQUIRED, ASKED, NOT_ASKED = ("required", "asked", "none")
 GOLD_SHARE = 0.05  # of an annotator's tasks, unless a campaign says otherwise
 ANNOTATORS_PER_TRIPLE = 2  # unless a campaign says otherwise
 MOST_PER_TRIPLE = 100
+MOST_TRAINING = 50  # gold triples
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,6 +135,16 @@ class Campaign:
     def gold_share(self) -> float:
         """Which share of what an annotator is given should be gold."""
         return float(self.settings.get("gold_share", GOLD_SHARE)) if len(self.gold) else 0.0
+
+    @property
+    def training(self) -> tuple[tuple[str, str, str], ...]:
+        """The gold triples that annotators judge first, and are told the answer of each."""
+        return self.training_gold[: int(self.settings.get("training", 0))]
+
+    @property
+    def training_gold(self) -> tuple[tuple[str, str, str], ...]:
+        """Those that were ever chosen for it, which nobody is given unmarked any more."""
+        return tuple((head, relation, tail) for head, relation, tail in self.settings.get("training_gold", ()))
 
     @property
     def of_gold(self) -> Campaign:

@@ -107,6 +107,8 @@ ROUTES = (
     Route("/", ("GET",), EVERY, "app.home"),
     Route("/out", ("POST",), EVERY, "app.go_out"),
     Route("/guidelines", ("GET", "POST"), EVERY, "judging.guidelines"),
+    Route("/training", ("GET",), frozenset(("annotator",)), "training.begin"),
+    Route("/training/<int:number>", ("GET", "POST"), frozenset(("annotator",)), "training.task"),
     *(route for role, pages in ROLE_PAGES.items() for route in _judging(role, pages.path)),
     _managing("", "manager.dashboard", "POST"),
     _managing("/people", "manager.people", "POST"),

@@ -139,8 +139,9 @@ class Numbers:
         own = self.of
         names = "pool", "automatic", "assignments"
         is_same = all(getattr(own, name) is getattr(campaign, name) for name in names)
-        is_same = is_same and own.gold.pool is campaign.gold.pool and own.gold_share == campaign.gold_share
-        return is_same and own.assignment_seed == campaign.assignment_seed
+        is_same = is_same and own.gold.pool is campaign.gold.pool
+        settings = "gold_share", "training_gold", "assignment_seed"
+        return is_same and all(getattr(own, name) == getattr(campaign, name) for name in settings)
 
     def asked(self, question: int) -> tuple[Questions, int]:
         """Where a question is: among the pool's or gold's, and its row there."""

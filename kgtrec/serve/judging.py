@@ -14,11 +14,12 @@ from typing import Any
 
 from flask import Response, g, make_response, request
 
-from kgtrec.data.judgements import VERDICTS
+from kgtrec.data.judgements import ANNOTATOR, ROLES, VERDICTS
 from kgtrec.serve.app import back, house, look, page, refusal, wants_json
 from kgtrec.serve.giving import CONFLICT, GONE, REFUSED, STORED, Given, Outcome, give
 from kgtrec.serve.rendering import markdown
 from kgtrec.serve.state import View
+from kgtrec.serve.training import has_open
 from kgtrec.serve.views import PAGE, ROLE_PAGES, Work, now_utc, work_of
 
 _LONGEST_VIEW = 3600.0  # seconds
@@ -36,10 +37,12 @@ def guidelines() -> Response:
 
 
 def next_question(role: str) -> Response:
-    """To the first question with something to do, after the guidelines."""
+    """To the first question with something to do, after the guidelines and, for annotators, the training round."""
     text = house().desk.guidelines()
     if text.strip() and not house().state.has_read(g.session.person, _digest(text)):
         return back("/guidelines")
+    if role == ROLES[ANNOTATOR] and has_open(look()):
+        return back("/training")
     work = _work(role)
     number = work.next_question()
     if number is None:

@@ -38,7 +38,7 @@ from kgtrec.serve.aside import aside
 from kgtrec.serve.links import active_roles, new_link
 from kgtrec.serve.manager_downloads import ARCHIVE, agreement_csv, folder_archive, qrels_archive, safe_name
 from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST, is_large
-from kgtrec.serve.manager_gold import change_gold, gold_form
+from kgtrec.serve.manager_gold import change_gold, gold_form, training_table
 from kgtrec.serve.views import phrased
 
 PER = ("", "relation", "pair")
@@ -106,7 +106,7 @@ def dashboard() -> Response:
     error, typed = "", cast("Mapping[str, str]", {})
     if request.method == "POST":
         try:
-            done = change_gold(house().desk.folder, request.form)
+            done = change_gold(house().desk, request.form)
             g.look = house().desk.look(g.session.person)
         except KgtrecError as refused:
             error, typed = str(refused), request.form
@@ -122,6 +122,7 @@ def dashboard() -> Response:
         status,
         found=found,
         gold=gold_form(look(), typed),
+        training=grid(training_table(look(), house().state)) if look().campaign.training else None,
         **told,
         tables=tables,
         agreement=None if agreement is None else grid(agreement.tables()[0]),

@@ -1,8 +1,8 @@
-"""What a page keeps beside a campaign: who is signed in, and how long people looked.
+"""What a page keeps beside a campaign: who is signed in, how long people looked, and what they said in training.
 
-Verdicts are never in it: they are in ``judgements.jsonl`` alone. So it may be lost; then everybody needs a new link,
-and is shown the guidelines again. It is one SQLite file in the campaign's folder, which other programs may write to at
-the same time, and beside it the key that signs cookies, which only its owner can read.
+Verdicts that count are never in it: they are in ``judgements.jsonl`` alone. So it may be lost; then everybody needs a
+new link, and is shown the guidelines and the training round again. It is one SQLite file in the folder, which
+other programs may write to at the same time, and beside it the key that signs cookies, which only its owner can read.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ create table if not exists sessions (
     hash blob primary key, person text not null, link blob not null, made real not null
 ) without rowid;
 create table if not exists guidelines (person text primary key, digest text not null) without rowid;
+create table if not exists training (
+    person text not null, task integer not null, verdict text not null, primary key (person, task)
+) without rowid;
 create table if not exists settings (name text primary key, value text not null) without rowid;
 create table if not exists views (
     person text not null, role text not null, task integer not null, at real not null, seconds real not null,
@@ -133,6 +136,18 @@ class State:
     def set_read(self, person: str, digest: str) -> None:
         """Remember that somebody has read these guidelines."""
         self._write("insert or replace into guidelines values (?, ?)", person, digest)
+
+    def set_trained(self, person: str, task: int, verdict: str) -> None:
+        """Remember what somebody said of a task of the training round; the first time counts."""
+        self._write("insert or ignore into training values (?, ?, ?)", person, task, verdict)
+
+    def trained(self) -> list[tuple[str, int, str]]:
+        """Person, task and verdict of all that was said in the training round."""
+        return self._read("select person, task, verdict from training order by person, task")
+
+    def trained_of(self, person: str) -> dict[int, str]:
+        """Task -> what one person said of it."""
+        return dict(self._read("select task, verdict from training where person = ?", person))
 
     def set_url(self, url: str) -> None:
         """Remember under which address people reach the page, for links that are made later."""

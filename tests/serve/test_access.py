@@ -26,6 +26,7 @@ ADDRESS = {
     "/static/<name>": "/static/judge.css",
     "/in/<token>": "/in/nobody",
     **{f"{pages.path}/<int:number>": f"{pages.path}/{FRANCE}" for pages in ROLE_PAGES.values()},
+    "/training/<int:number>": "/training/17",
     "/manage/template": "/manage/template?relation=capital",
 }
 CASES = [(route, method, role) for route in ROUTES for method in route.methods for role in (None, *sorted(EVERY))]

@@ -9,6 +9,11 @@ from typing import Any
 
 import pytest
 
+from kgtrec.campaign.gold_settings import with_gold_settings
+from kgtrec.data.gold import Gold
+from kgtrec.formats.campaign.folder import write_settings
+from kgtrec.formats.campaign.gold import write_gold
+from kgtrec.formats.campaign.pools import read_settings
 from kgtrec.formats.output.folders import GUIDELINES
 from kgtrec.serve.app import EVERY, PUBLIC, ROUTES
 from tests.accessibility import violations_in_every_look
@@ -63,8 +68,25 @@ def _read_guidelines(browser: Any, served: Served) -> None:
         until(lambda: "/guidelines" not in browser.current_url)
 
 
+def _told(browser: Any, served: Served) -> None:
+    """The answer to what the training asks, unless it was given before."""
+    for button in browser.find_elements("css selector", "button[data-key=n]"):
+        button.click()
+        until(lambda: browser.find_element("id", "answer"))
+
+
+def _trained(browser: Any, served: Served) -> None:
+    _told(browser, served)
+    if browser.find_elements("id", "answer"):
+        browser.find_element("css selector", "a[data-key=Enter]").click()
+    until(lambda: "The training is over" in browser.find_element("id", "main").text)
+
+
 def _done(browser: Any, served: Served) -> None:
     _read_guidelines(browser, served)
+    if "/training" in browser.current_url:
+        _trained(browser, served)
+        browser.find_element("css selector", "a[data-key=Enter]").click()
     until(lambda: "Thank you!" in browser.find_element("id", "main").text)
 
 
@@ -115,6 +137,9 @@ PAGES = (
     Shown("welcome", "/in/<token>", None, "/nothing", 404, ready=_welcome),
     Shown("signed-out", "", None, "/", 401),
     Shown("refusal", "", "annotator", "/nothing", 404),
+    Shown("training", "/training/<int:number>", "annotator", "/training"),
+    Shown("training-told", "/training/<int:number>", "annotator", "/training", person="bob", ready=_told),
+    Shown("training-end", "/training", "annotator", "/training", person="bob", ready=_trained),
     Shown("done", "/question", "annotator", "/question", person="bob", ready=_done),
     Shown("question", "/question/<int:number>", "annotator", f"/question/{FRANCE}"),
     Shown("question-refused", "/question/<int:number>", "annotator", f"/question/{FRANCE}", ready=_filled_in),
@@ -163,6 +188,9 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One server for all pages."""
     folder = folder_of(campaign_with_roles(EVENTS), tmp_path_factory.mktemp("served") / "campaign")
     (folder / GUIDELINES).write_text(TEXT)
+    gold = Gold.of([("oslo", "capital", "sweden", "N", "It is Stockholm.")])
+    write_gold(folder, gold)
+    write_settings(folder, with_gold_settings(read_settings(folder), gold, training=1)[0])
     draw(folder, (2,))
     found = Served(folder, folder.parent / "errors.txt")
     yield found

@@ -13,14 +13,24 @@ from typing import Any
 import click
 import numpy as np
 
-from kgtrec.campaign.gold_settings import gold_shortage, with_gold_share
+from kgtrec.campaign.gold_settings import gold_shortage, with_gold_settings
 from kgtrec.campaign.people import changed_people
 from kgtrec.campaign.tasks import draft_template
 from kgtrec.campaign.track import track
 from kgtrec.cli.campaign.next_steps import next_text, notes_text
 from kgtrec.cli.common import say
-from kgtrec.cli.options import GOLD_SHARES
-from kgtrec.data.campaign import ASKED, LINKS, MANAGER, NOT_ASKED, REQUIRED, Assignments, People, rule_for_links
+from kgtrec.cli.options import GOLD_SHARES, Whole
+from kgtrec.data.campaign import (
+    ASKED,
+    LINKS,
+    MANAGER,
+    MOST_TRAINING,
+    NOT_ASKED,
+    REQUIRED,
+    Assignments,
+    People,
+    rule_for_links,
+)
 from kgtrec.data.gold import Gold
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.pool import Pool
@@ -86,6 +96,12 @@ from kgtrec.formats.output.outputs import update_text
 @click.option("--gold", type=click.Path(), help="Triples with a known verdict, to be mixed into annotators' tasks.")
 @click.option("--gold-share", type=GOLD_SHARES, metavar="SHARE", help="Of the tasks of each annotator. Default: 0.05.")
 @click.option(
+    "--training",
+    type=Whole(0, MOST_TRAINING),
+    metavar="N",
+    help="Gold triples that annotators judge first on the page, told the answer of each; 0: none.",
+)
+@click.option(
     "--guidelines", type=click.Path(), help="Guidelines for annotators, Markdown. Default: a page that fits any."
 )
 @click.option("--annotator", "annotators", multiple=True, metavar="NAME", help="Somebody who judges; may be repeated.")
@@ -105,6 +121,7 @@ def command(
     link_rules: tuple[str, ...],
     gold: str | None,
     gold_share: float | None,
+    training: int | None,
     guidelines: str | None,
     annotators: tuple[str, ...],
     adjudicators: tuple[str, ...],
@@ -141,9 +158,6 @@ def command(
     roles = {ANNOTATOR: annotators, ADJUDICATOR: adjudicators, EXPERT: experts, MANAGER: managers}
     people, changes = changed_people(before, roles, left)
     changes += links
-    if gold_share is not None:
-        settings, changed = with_gold_share(settings, gold_share)
-        changes += changed
 
     # all that was given is read before anything is written
     writers: dict[str, Callable[[], None]] = {}
@@ -167,6 +181,8 @@ def command(
         own_gold = read_gold(gold, pool)
         writers[GOLD] = partial(write_gold, folder, own_gold)
         changes.append(f"{gold}: {counted(len(own_gold), 'gold triple')}")
+    settings, changed = with_gold_settings(settings, own_gold, share=gold_share, training=training)
+    changes += changed
     entities = named_entities(pool, own_gold)
     if _is_due(folder / NAMES, names, force=force):
         known = read_names(names, entities) if names else {}

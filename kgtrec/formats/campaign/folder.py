@@ -83,7 +83,12 @@ _GUIDELINES_ON_LINKS: dict[str, dict[str, str]] = {
     ASKED: {_NEED: "With `Y` and `N`, please give a link to a page that shows it, if you have one."},
     NOT_ASKED: {_NEED: "You need not give a link. If you give one all the same:"},
 }
-_WHOLE_SETTINGS = {"annotators_per_triple": 1, "seed": 0, "assignment_seed": 0}  # and the least each may be
+_WHOLE_SETTINGS = {
+    "annotators_per_triple": 1,
+    "seed": 0,
+    "assignment_seed": 0,
+    "training": 0,
+}  # and the least each may be
 _IS_ACTIVE = {"yes": True, "no": False}
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -200,12 +205,22 @@ def require_right_settings(folder: PathLike, settings: Mapping[str, Any]) -> Non
         raise FormatError(
             f"expected a share of at least 0 and less than 1 as gold_share, got {share!r}", path=Path(folder, SETTINGS)
         )
+    chosen = settings.get("training_gold", [])
+    if not isinstance(chosen, list) or not all(map(_is_triple, chosen)):
+        raise FormatError(
+            f"expected a list of triples, each of head, relation and tail, as training_gold, got {str(chosen)[:100]}",
+            path=Path(folder, SETTINGS),
+        )
     links = settings.get("links", {})
     if not isinstance(links, dict):
         raise FormatError(f"expected a rule for each role as links, got {links!r}", path=Path(folder, SETTINGS))
     for role, rule in links.items():
         one_of("a role with a rule for links among", role, ROLES, path=Path(folder, SETTINGS))
         one_of(f"a rule for links of {role} among", rule, LINKS, path=Path(folder, SETTINGS))
+
+
+def _is_triple(found: object) -> bool:
+    return isinstance(found, list) and len(found) == 3 and all(isinstance(label, str) for label in found)
 
 
 def is_initialised(folder: PathLike) -> bool:

@@ -312,9 +312,13 @@
 
   document.addEventListener("keydown", (event) => {
     const target = event.target;
-    if (!form || !form.isConnected) return;
     const isText = target.matches("textarea, select, input:not([type=radio])");
     if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog[open]")) return;
+    if (!form) {
+      const aim = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+      if (aim && !isText && !(event.key === "Enter" && target.closest("a, button"))) aim.click();
+    }
+    if (!form || !form.isConnected) return;
     if (isText) {
       const leaves = event.key === "Escape" || (event.key === "Enter" && target.tagName === "INPUT");
       if (!leaves) return;
@@ -355,7 +359,6 @@
 
   // stored: task -> what a page without a server has of it
   function begin(stored = new Map()) {
-    document.documentElement.classList.add("has-script");
     form = document.getElementById("judge");
     cards = [...form.querySelectorAll(".card")];
     link = form.elements["source"];
@@ -381,6 +384,7 @@
     go(cards.includes(aim) ? aim : current);
   }
 
+  document.documentElement.classList.add("has-script");
   window.addEventListener("online", retry);
   setInterval(retry, RETRY);
   if (document.getElementById("judge")) begin();
