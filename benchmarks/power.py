@@ -29,7 +29,8 @@ from scipy import stats
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.evaluation.item_scores import ItemScores
 from kgtrec.kernels.statistics.paired_tests import pairs
-from kgtrec.meta.power import paired_sample, power
+from kgtrec.meta.pair_tests import paired_sample
+from kgtrec.meta.power import power
 
 SYSTEMS, QUESTIONS, ANSWERS = 8, 22_850, 40_932
 REPEATS = 1000

@@ -31,11 +31,12 @@ from kgtrec.formats.triples import read_triples
 from kgtrec.kernels.ranking.comparisons import PRODUCT
 from kgtrec.kernels.ranking.panels import Vectors
 from kgtrec.ranking import tiles
-from kgtrec.ranking.executors import done_in_order, local_workers
+from kgtrec.ranking.executors import done_in_order
 from kgtrec.ranking.plans import read_plan, write_plan
 from kgtrec.ranking.system import grid_of
 from kgtrec.ranking.tiles import Block, Candidates, Tiling, count_block
 from kgtrec.systems import read_system
+from kgtrec.workers.processes import local_workers
 
 DATA = Path(os.environ.get("KGTREC_DATA") or Path(__file__).parents[2] / "shared" / "data")
 WIKIKG2_QUESTIONS, FILTERED = 1_197_086, 30  # two for each test triple; known answers of a question, at random

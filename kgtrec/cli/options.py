@@ -215,18 +215,6 @@ def seed_option(about: str = "Random seed.") -> Callable[[Command], Command]:
     return click.option("--seed", type=SEED, default=0, show_default=True, help=about)
 
 
-def workers_option(what: str, default: int | None) -> Callable[[Command], Command]:
-    """The option ``--workers``, a number of threads or processes; None means all cores."""
-    about = f"{what} that share the work; the results do not depend on it."
-    return click.option(
-        "--workers",
-        type=Whole(1, MOST_WORKERS),
-        default=default,
-        show_default=default is not None,
-        help=about if default is not None else f"{about} Default: all cores.",
-    )
-
-
 def direction_options(command: Command) -> Command:
     """The options ``--higher`` and ``--lower``; see :func:`directions`."""
     for way in ("lower", "higher"):

@@ -7,15 +7,15 @@ from pathlib import Path
 import click
 
 from kgtrec.cli.common import progress, say
-from kgtrec.cli.options import workers_option
+from kgtrec.cli.workers import executor_of, workers_options
 
 
 @click.command(name="study")
 @click.argument("config", type=click.Path())
 @click.option("--out", type=click.Path(), help="Folder of the study. Default: the folder in CONFIG.")
-@workers_option("Processes", 1)
+@workers_options
 @click.option("--prune", is_flag=True, help="Remove steps of earlier inputs or options at the end.")
-def command(config: str, out: str | None, workers: int, prune: bool) -> None:
+def command(config: str, out: str | None, workers: int | None, scheduler: str | None, prune: bool) -> None:
     """Run a whole study, from triples and scores to the report, as configured in CONFIG, a TOML file.
 
     Rank the systems, score them under each label set, correlate the label sets, evaluate every pool depth, test all
@@ -36,5 +36,6 @@ def command(config: str, out: str | None, workers: int, prune: bool) -> None:
 
     read = read_study_config(config)
     folder = Path(out) if out else read.out
-    run_study(config, folder, workers=workers, prune=prune, say=say, progress=progress)
+    executor = executor_of(scheduler)
+    run_study(config, folder, workers=workers, executor=executor, prune=prune, say=say, progress=progress)
     say(f"wrote {folder / PAGE if not read.formats or 'html' in read.formats else folder}")

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from kgtrec.cli.common import progress, say
-from kgtrec.cli.options import COUNT, MOST_WORKERS, Whole, at_least
+from kgtrec.cli.options import COUNT, at_least
+from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError, counted
-from kgtrec.ranking.executors import PATIENCE
+from kgtrec.workers.units import PATIENCE
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -42,20 +43,16 @@ class Units:
 
     def start(self) -> AbstractContextManager[Executor]:
         """The executor that was asked for."""
-        from kgtrec.ranking.executors import dask_workers, local_workers
+        from kgtrec.workers.processes import local_workers
 
-        return dask_workers(self.scheduler) if self.scheduler is not None else local_workers(self.workers or 1)
+        start = executor_of(self.scheduler)
+        return local_workers(self.workers or 1) if start is None else start()
 
 
 def units_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of who does the work, and in which pieces."""
     options = (
-        click.option("--workers", type=Whole(1, MOST_WORKERS), help="Processes that share the work; default 1."),
-        click.option(
-            "--scheduler",
-            metavar="ADDRESS",
-            help="Dask scheduler whose workers do the work, such as tcp://host:8786; needs kgtrec[distributed].",
-        ),
+        workers_options,
         click.option(
             "--shards",
             type=COUNT,

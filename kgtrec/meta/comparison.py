@@ -32,7 +32,7 @@ from kgtrec.measures.names import parse_measure
 from kgtrec.measures.record import Aggregate
 from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.known_measures import some_of
-from kgtrec.meta.power import paired_sample, rising_terms
+from kgtrec.meta.pair_tests import paired_sample, rising_terms
 
 if TYPE_CHECKING:
     pass

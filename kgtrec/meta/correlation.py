@@ -15,13 +15,15 @@ from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
 from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, kind_of, legible, warn
-from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, is_scored, scored_items, terms, totals
+from kgtrec.evaluation.item_scores import ItemScores, is_scored, scored_items, terms, totals
 from kgtrec.kernels.statistics import paired_tests
-from kgtrec.kernels.statistics.resampling import BootstrapSamples, percentile_interval, resampled_quotients
-from kgtrec.measures.aggregate import Medians
+from kgtrec.kernels.statistics.resampling import percentile_interval
 from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.coefficients import COEFFICIENTS, Coefficient, coefficients_of
 from kgtrec.meta.known_measures import Better, asked_for, named, some_of
+from kgtrec.meta.question_draws import QuestionDraws
+from kgtrec.ranking.rank import Progress
+from kgtrec.workers.results import Helper, number_of_workers, results
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,6 +191,9 @@ def correlate(
     resamples: int = 1000,
     seed: int = 0,
     paired: bool = True,
+    workers: int | None = None,
+    executor: Helper | None = None,
+    progress: Progress | None = None,
     **scoring: Any,
 ) -> Correlations:
     """Correlation of the rankings of systems under two label sets, for each measure.
@@ -224,6 +229,14 @@ def correlate(
         How many samples; the same seed gives the same ends.
     paired : bool
         False: questions of one id are not the same question, and the two label sets are drawn independently.
+    workers : int, optional
+        Processes to share the resampling, started if it takes more than some seconds. Any number gives the same bytes.
+        Default: 1, this one. With more, a program must guard its entry point with ``if __name__ == "__main__"``, as for
+        :mod:`multiprocessing`.
+    executor : concurrent.futures.Executor, or a function that starts one, optional
+        Does the resampling instead, with the same bytes; see docs/scale.md.
+    progress : callable, optional
+        Called with 1 after the resampling of each measure.
 
     Returns
     -------
@@ -265,6 +278,7 @@ def correlate(
     -1.0
     """
     chosen = coefficients_of(coefficients, persistence=persistence)
+    number_of_workers(workers, executor)
     pair = _Pair.of(first, second, systems, measures, names, better, seed=seed, **scoring)
     _tell_of_no_rankings(pair)
     n_measures, n_keys = pair.first.shape[:2]
@@ -272,8 +286,16 @@ def correlate(
     value = np.stack([of(pair.second, pair.first) for of in chosen.values()], axis=-1).reshape(-1, len(chosen))
     low = high = None
     if confidence is not None:
-        draws = _Draws.of(pair, Bootstrap(confidence, repeats=resamples, seed=seed), paired=paired)
-        low, high = np.stack([_ends(*draws.of_measure(name), chosen, confidence) for name in pair.measures], axis=1)
+        how = Bootstrap(confidence, repeats=resamples, seed=seed)
+        draws = QuestionDraws.of(pair.systems, pair.items, how, paired=paired)
+        pieces = [(side, measure) for measure in pair.measures for side in (0, 1)]
+        drawn = results(draws, pieces, workers=workers, executor=executor, name="correlation")
+        found = []
+        for one, other in zip(drawn, drawn, strict=True):
+            found.append(_ends(one, other, chosen, confidence))
+            if progress is not None:
+                progress(1)
+        low, high = np.stack(found, axis=1)
         low[np.isnan(value)] = high[np.isnan(value)] = np.nan
     rows = {
         "first": (pair.names[0],) * (n_measures * n_keys),
@@ -296,6 +318,9 @@ def between_measures(
     confidence: float | None = None,
     resamples: int = 1000,
     seed: int = 0,
+    workers: int | None = None,
+    executor: Helper | None = None,
+    progress: Progress | None = None,
     **scoring: Any,
 ) -> Correlations:
     """Correlation of the rankings of systems by each two measures, under one label set.
@@ -304,10 +329,12 @@ def between_measures(
     ----------
     qrels
         The label set, or the scores under it, as :func:`correlate` takes one.
-    systems, measures, coefficients, better, persistence, confidence, resamples, seed, **scoring
+    systems, measures, coefficients, better, persistence, confidence, resamples, seed
         As :func:`correlate` has them; neither measure is the reference, so tau_ap is the mean of both directions.
     name : str, optional
         Of the label set.
+    workers, executor, progress, **scoring
+        As there.
 
     Returns
     -------
@@ -328,6 +355,7 @@ def between_measures(
     1.0
     """
     chosen = coefficients_of(coefficients, persistence=persistence, symmetric=True)
+    number_of_workers(workers, executor)
     both = None if name is None else (name, name)
     pair = _Pair.of(qrels, None, systems, measures, both, better, seed=seed, **scoring)
     if len(pair.measures) < 2:
@@ -339,8 +367,14 @@ def between_measures(
     value = value.reshape(-1, len(chosen))
     low = high = None
     if confidence is not None:
-        draws = _Draws.of(pair, Bootstrap(confidence, repeats=resamples, seed=seed), paired=True)
-        drawn = [draws.of_measure(measure)[0] for measure in pair.measures]
+        how = Bootstrap(confidence, repeats=resamples, seed=seed)
+        draws = QuestionDraws.of(pair.systems, pair.items, how, paired=True)
+        pieces = [(0, measure) for measure in pair.measures]
+        drawn = []
+        for scores in results(draws, pieces, workers=workers, executor=executor, name="correlation"):
+            drawn.append(scores)
+            if progress is not None:
+                progress(1)
         low, high = np.stack(
             [_ends(drawn[i], drawn[j], chosen, confidence) for i, j in zip(one, other, strict=True)], axis=1
         )
@@ -625,67 +659,3 @@ def _tell_of_no_rankings(pair: _Pair) -> None:
 def _ends(first: Floats, second: Floats, coefficients: Mapping[str, Coefficient], confidence: float) -> Floats:
     """(2, coefficients) percentiles of the correlations of (samples, systems) scores."""
     return percentile_interval(np.stack([of(second, first) for of in coefficients.values()], axis=1), confidence)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Draws:
-    """Bootstrap samples of the questions of two label sets, and what every system scores on them."""
-
-    systems: tuple[str, ...]
-    items: tuple[Mapping[str, ItemScores], Mapping[str, ItemScores]]
-    place: tuple[NDArray[Any], NDArray[Any]]  # (questions of either,) which of what is drawn
-    samples: tuple[BootstrapSamples, BootstrapSamples]
-
-    @classmethod
-    def of(cls, pair: _Pair, how: Bootstrap, *, paired: bool) -> _Draws:
-        if pair.items[0] is None or pair.items[1] is None:
-            raise KgtrecError(
-                "resampling ranges need what each system scored on each question, and a table of scores has only "
-                "totals; give qrels and the systems' answer ranks or runs, or leave out the confidence"
-            )
-        one, other = (next(iter(items.values())).questions for items in pair.items if items is not None)
-        union = one.extended(other.labels)
-        both = pair.items[0], pair.items[1]
-        if paired and len(union) < len(one) + len(other):
-            drawn = BootstrapSamples(len(union), how.repeats, how.seed)
-            # by the ids' order, so that a sample depends on no file's line order
-            place = union.byte_order
-            return cls(pair.systems, both, (place[: len(one)], place[union.encode(other.labels)]), (drawn, drawn))
-        own_seed = int(np.random.SeedSequence([how.seed, 1]).generate_state(1)[0])
-        samples = (
-            BootstrapSamples(len(one), how.repeats, how.seed),
-            BootstrapSamples(len(other), how.repeats, own_seed),
-        )
-        return cls(pair.systems, both, (one.byte_order, other.byte_order), samples)
-
-    def of_measure(self, measure: str) -> tuple[Floats, Floats]:
-        """(samples, systems) of either label set, the better the higher."""
-        first, second = (
-            _drawn(items[measure], self.systems, place, samples)
-            for items, place, samples in zip(self.items, self.place, self.samples, strict=True)
-        )
-        return first, second
-
-
-def _drawn(scores: ItemScores, systems: Sequence[str], place: NDArray[Any], samples: BootstrapSamples) -> Floats:
-    rows = [scores.systems.index(name) for name in systems]
-    cluster = place[scores.question]
-    n = len(scores)
-    if n == 0:
-        return np.full((samples.repeats, len(rows)), np.nan)
-    weight = np.ones(n) if scores.weight is None else scores.weight
-    if scores.aggregate == "median":
-        group = np.repeat(np.arange(len(rows), dtype=np.int32), n)
-        medians = Medians(scores.value[rows].ravel(), group, len(rows))
-        drawn = np.array([medians(np.tile(weight * counts[cluster], len(rows))) for counts in _each(samples)])
-        return drawn if scores.higher_is_better else -drawn
-    # the weights' scale does not matter: only the order of the systems does
-    above = list(terms(scores)[rows])
-    quotients = resampled_quotients(samples, cluster, np.zeros(n, np.int32), 1, above, [weight] * len(above))
-    numbers = quotients[:, :, 0].T
-    return numbers if higher_terms_are_better(scores) else -numbers
-
-
-def _each(samples: BootstrapSamples) -> Iterator[NDArray[np.unsignedinteger]]:
-    for block in samples:
-        yield from block

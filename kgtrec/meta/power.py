@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -15,8 +13,10 @@ from numpy.typing import NDArray
 from kgtrec.data.frames import Framed, frame_of_table
 from kgtrec.data.table import Column, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
-from kgtrec.evaluation.item_scores import ItemScores, higher_terms_are_better, scored_items, terms, totals
+from kgtrec.evaluation.item_scores import ItemScores, scored_items, totals
 from kgtrec.kernels.statistics import paired_tests
+from kgtrec.meta.pair_tests import PairedSample, PairTests, paired_sample, scale_of, spread
+from kgtrec.workers.results import Helper, number_of_workers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -288,14 +288,6 @@ def _quotient(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.float64]:
 
 
 Floats = NDArray[np.float64]
-#: the averaged quantity if it is not the value itself, with the sign for which it rises with the measure's value
-_SCALES = {
-    "geometric mean": "ln value",
-    "floored geometric mean": "ln value",
-    "harmonic mean": "-1 / value",
-    "inverse mean": "-value",
-    "inverse geometric mean": "-ln value",
-}
 
 
 def power(
@@ -309,6 +301,7 @@ def power(
     resample: Resample = "question",
     seed: int = 0,
     workers: int | None = None,
+    executor: Helper | None = None,
     progress: Callable[[int], None] | None = None,
     **scoring: Any,
 ) -> Power:
@@ -332,7 +325,11 @@ def power(
     seed : int
         The result depends on seed and labels, not on the order of systems, questions or answers, nor on ``workers``.
     workers : int, optional
-        Threads. Default: as many as there are processors.
+        Processes to share the work, started if it takes more than some seconds, as only those that resample do. Any
+        number gives the same bytes. Default: 1, this one. With more, a program must guard its entry point with
+        ``if __name__ == "__main__"``, as for :mod:`multiprocessing`.
+    executor : concurrent.futures.Executor, or a function that starts one, optional
+        Does the work instead, with the same bytes; see docs/scale.md.
     progress : callable, optional
         Called with 1 after each test of each measure.
 
@@ -374,7 +371,8 @@ def power(
     ([0.718, 0.092, 0.08], [[0.296]])
     """
     tests = _checked_tests(tests)
-    _check_options(alpha, repeats, resample, workers)
+    _check_options(alpha, repeats, resample)
+    number_of_workers(workers, executor)
     items = scored_items(qrels, systems, measures, seed=seed, **scoring)
     if not items:
         raise KgtrecError("expected scores under at least one measure, found none")
@@ -387,7 +385,7 @@ def power(
                 f"expected the same systems in the same order under every measure, found others at {label}"
             )
     samples = [_sample(scores) for scores in items.values()]
-    return _tested(items, samples, tests, alpha, repeats, resample, seed, workers, progress)
+    return _tested(items, samples, tests, alpha, repeats, resample, seed, workers, executor, progress)
 
 
 def _checked_tests(tests: Sequence[str]) -> tuple[str, ...]:
@@ -399,57 +397,11 @@ def _checked_tests(tests: Sequence[str]) -> tuple[str, ...]:
     return tuple(test for test in POWER_TESTS if test in asked)
 
 
-def _check_options(alpha: float, repeats: int, resample: str, workers: int | None) -> None:
+def _check_options(alpha: float, repeats: int, resample: str) -> None:
     between_0_and_1("an alpha", alpha)
     if repeats < 1:
         raise KgtrecError(f"expected at least 1 repeat, found {repeats}")
     one_of("to resample one of", resample, RESAMPLES)
-    if workers is not None and workers < 1:
-        raise KgtrecError(f"expected at least 1 worker, found {workers}")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairedSample:
-    """The averaged values of one measure, in an order that depends only on labels."""
-
-    value: Floats  # (systems, n) rising with the measure's value
-    cluster: NDArray[np.int64]  # (n,) question of each item, by the bytes of its label
-    known: NDArray[np.bool_]  # (systems,) whether all items have a value
-
-
-def paired_sample(scores: ItemScores) -> PairedSample:
-    """The items of one measure in the form for the paired tests.
-
-    Raises
-    ------
-    MeasureError
-        If the measure's value is not a mean of items.
-    """
-    value = rising_terms(scores)
-    cluster = scores.questions.byte_order[scores.question].astype(np.int64)
-    keys = [cluster]
-    if scores.entity is not None and scores.entities is not None:
-        keys.insert(0, scores.entities.byte_order[scores.entity].astype(np.int64))
-    order = np.lexsort(keys)
-    known = np.isfinite(value).sum(axis=1) == max(len(scores), 1)
-    return PairedSample(value[:, order], cluster[order], known)
-
-
-def rising_terms(scores: ItemScores) -> Floats:
-    """(systems, n) the averaged quantity, with the sign for which its mean rises with the measure's value.
-
-    Raises
-    ------
-    MeasureError
-        If the measure's value is not a mean of items.
-    """
-    value = terms(scores)
-    return value if higher_terms_are_better(scores) == scores.higher_is_better else -value
-
-
-def scale_of(scores: ItemScores) -> str:
-    """The averaged and tested quantity, in words."""
-    return _SCALES.get(scores.aggregate, "value")
 
 
 def _sample(scores: ItemScores) -> PairedSample:
@@ -471,28 +423,13 @@ def _tested(
     resample: Resample,
     seed: int,
     workers: int | None,
+    executor: Helper | None,
     progress: Callable[[int], None] | None,
 ) -> Power:
     every = list(item_scores.values())
     systems = every[0].systems
-    # by name, so that shuffles do not depend on the order of the systems
-    by_name = np.array(sorted(range(len(systems)), key=systems.__getitem__), np.intp)
-
-    def outcome(task: tuple[PairedSample, ItemScores, str]) -> tuple[Floats, Floats]:
-        sample, scores, test = task
-        own = by_name[sample.known[by_name]]
-        cluster = sample.cluster if scores.items == "answers" else None
-        found = _one_test(sample.value[own], cluster, test, repeats, resample, seed)
-        if progress is not None:
-            progress(1)
-        return _spread(found[0], own, len(systems), turns=True), _spread(found[1], own, len(systems), turns=False)
-
-    tasks = [(sample, scores, test) for sample, scores in zip(samples, every, strict=True) for test in tests]
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
-        found = list(pool.map(outcome, tasks))
-    n_pairs = len(systems) * (len(systems) - 1) // 2
-    shape = (len(every), len(tests), n_pairs)
-    statistic, p = (np.array([part[place] for part in found]).reshape(shape) for place in (0, 1))
+    asked = PairTests(samples, systems, tests, repeats, by_question=resample == "question", seed=seed)
+    statistic, p = asked.outcomes(workers, executor, progress)
     adjusted = p.copy()
     for place, test in enumerate(tests):
         if test != "tukey":
@@ -529,39 +466,8 @@ def _means(sample: PairedSample) -> tuple[Floats, Floats, Floats]:
         nothing = np.full(len(sample.known) * (len(sample.known) - 1) // 2, np.nan)
         return nothing, nothing, nothing
     found = (paired_tests.differences(known)[0], *paired_tests.effect_sizes(known))
-    difference, d_z, d_pooled = (_spread(part, own, len(sample.value), turns=True) for part in found)
+    difference, d_z, d_pooled = (spread(part, own, len(sample.value), turns=True) for part in found)
     return difference, d_z, d_pooled
-
-
-def _one_test(
-    value: Floats, cluster: NDArray[np.int64] | None, test: str, repeats: int, resample: Resample, seed: int
-) -> tuple[Floats, Floats]:
-    """(pairs,) each: t, NaN where the test has none, and p; ``cluster``: None where each item is a question."""
-    n_systems, n = value.shape
-    nothing = np.full(n_systems * (n_systems - 1) // 2, np.nan)
-    if n_systems < 2:
-        return nothing, nothing
-    if test in ("t", "clustered"):
-        mean, deviation = paired_tests.differences(value)
-        if test == "clustered" and cluster is not None:
-            error, n_clusters = paired_tests.clustered_errors(value, cluster)
-            return paired_tests.t_test(mean, error, n_clusters - 1)
-        return paired_tests.t_test(mean, deviation / np.sqrt(n), n - 1)
-    drawn = cluster if resample == "question" else None
-    resampled = paired_tests.achieved_significance if test == "bootstrap" else paired_tests.randomised_tukey
-    return nothing, resampled(value, drawn, repeats, seed)
-
-
-def _spread(found: Floats, own: NDArray[np.intp], n_systems: int, *, turns: bool) -> Floats:
-    """Values of the pairs of some systems, in any order, as those of the pairs of all; NaN for the others.
-
-    ``turns``: a pair in the opposite order has the opposite sign.
-    """
-    square = np.full((n_systems, n_systems), np.nan)
-    first, second = paired_tests.pairs(len(own))
-    square[own[first], own[second]] = found
-    square[own[second], own[first]] = 0.0 - found if turns else found
-    return square[paired_tests.pairs(n_systems)]
 
 
 def _tell_undefined(tested: Power, samples: Sequence[PairedSample]) -> None:

@@ -43,7 +43,7 @@ from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import ParsedMeasure, parse_measures
 from kgtrec.meta.coefficients import correlated
 from kgtrec.ranking.rank import Progress
-from kgtrec.workers import results
+from kgtrec.workers.results import Helper, number_of_workers, results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,6 +222,7 @@ def stability(
     ties: str | None = None,
     missing: Missing = "zero",
     workers: int | None = None,
+    executor: Helper | None = None,
     progress: Progress | None = None,
     mixed: bool = False,
     confidence: float = 0.95,
@@ -262,8 +263,11 @@ def stability(
     ties, missing, mixed
         As for :func:`kgtrec.evaluate`.
     workers : int, optional
-        Processes to share the work. Any number gives the same bytes. Default: 1, this one. With more, a program must
-        guard its entry point with ``if __name__ == "__main__"``, as for :mod:`multiprocessing`.
+        Processes to share the work, started if it takes more than some seconds. Any number gives the same bytes.
+        Default: 1, this one. With more, a program must guard its entry point with ``if __name__ == "__main__"``, as for
+        :mod:`multiprocessing`.
+    executor : concurrent.futures.Executor, or a function that starts one, optional
+        Does the work instead, with the same bytes; see docs/scale.md.
     progress : function, optional
         Called with the number of further subsamples that are done.
     confidence : float
@@ -310,7 +314,7 @@ def stability(
     qrels, collection = given, _known(collection)
     _require(micro=micro, macro=macro, missing=missing)
     repeats, seed = whole_number("repeats", repeats, 1), whole_number("seed", seed)
-    workers = None if workers is None else whole_number("workers", workers, 1)
+    number_of_workers(workers, executor)
     correlated(np.zeros((1, 2)), np.zeros(2), coefficient)  # a misspelt name is reported before the computation
     found = list(each_system(systems))
     parsed = _parsed(
@@ -346,12 +350,14 @@ def stability(
     work.prepare()
     full = work.full()
     scores = np.empty((len(parsed), len(counts), repeats, len(found)))
+    at_a_time = _AT_A_TIME if work.is_quick else 1
     pieces = [  # a size, the first repeat, and the one after the last
-        (size, first, min(first + _AT_A_TIME, repeats))
+        (size, first, min(first + at_a_time, repeats))
         for size in reversed(counts)  # the longest first
-        for first in range(0, repeats, _AT_A_TIME)
+        for first in range(0, repeats, at_a_time)
     ]
-    for (size, first, last), values in zip(pieces, results(work, pieces, workers or 1), strict=True):
+    shared = results(work, pieces, workers=workers, executor=executor, name="stability")
+    for (size, first, last), values in zip(pieces, shared, strict=True):
         scores[:, counts.index(size), first:last] = values.transpose(1, 0, 2)
         if progress is not None:
             progress(last - first)
@@ -554,6 +560,11 @@ class _Work:
     missing: Missing
     seed: int
     questions: _QuestionMeans | None = None  # from which means over questions are computed
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether all measures are such that a subsample takes milliseconds."""
+        return all(self._is_quick(measure, measure.items) for measure in _parsed(self.labels))
 
     def prepare(self) -> None:
         """Do the common work of all subsamples."""

@@ -20,6 +20,7 @@ from kgtrec.study.config import Source, StudyConfig
 from kgtrec.study.folder import NOTES, step_table
 from kgtrec.study.steps import Steps
 from kgtrec.study.systems import System, spelled, systems_of
+from kgtrec.workers.results import Helper
 
 
 def silent(_: str) -> None:
@@ -69,8 +70,10 @@ class Bench:
     config : StudyConfig
     folder : path
         The study's folder; its steps are in ``steps``.
-    workers : int
-        Processes, or threads, that share the work of one step.
+    workers : int, optional
+        Processes that share the work of one step.
+    executor : Executor, or a function that starts one, optional
+        Does it instead.
     say : callable
         Called with a line for the user.
     progress : callable
@@ -81,12 +84,15 @@ class Bench:
         self,
         config: StudyConfig,
         folder: Path,
-        workers: int = 1,
+        workers: int | None = None,
+        executor: Helper | None = None,
         *,
         say: Callable[[str], None] = silent,
         progress: ShowProgress = unseen,
     ) -> None:
-        self.config, self.workers, self.say, self.progress = config, workers, say, progress
+        self.config, self.say, self.progress = config, say, progress
+        #: who does the work of a step, as arguments of what shares it
+        self.sharing: dict[str, Any] = {"workers": workers, "executor": executor}
         self.steps = Steps(folder / STEPS, lambda name: say(f"computing {name}"))
         self.inputs = Inputs()
         self._said: set[str] = set()

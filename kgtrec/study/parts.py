@@ -137,9 +137,7 @@ class Parts:
             )
             total = len(items) * len(options["tests"])
             with self._bench.progress(f"power {labels.name}", total, "tests") as advance:
-                found = power(
-                    items, seed=self._bench.config.seed, workers=self._bench.workers, progress=advance, **options
-                )
+                found = power(items, seed=self._bench.config.seed, progress=advance, **self._bench.sharing, **options)
             write_step_table(folder, "power", found.summary_table())
             write_step_table(folder, "pairs", found.to_table())
             write_step_table(folder, "p-values", found.curve_table())
@@ -173,6 +171,7 @@ class Parts:
                 names=names,
                 seed=self._bench.config.seed,
                 paired=one.collection == other.collection,
+                **self._bench.sharing,
                 **self._bootstrap(),
             )
             write_step_table(folder, "correlation", found.to_table())
@@ -212,6 +211,7 @@ class Parts:
                         self.items(labels, depth),
                         coefficients=coefficients,
                         seed=self._bench.config.seed,
+                        **self._bench.sharing,
                         **self._bootstrap(),
                     ).to_table()
                     at = pa.array([depth] * found.num_rows, pa.int64())
@@ -271,8 +271,8 @@ class Parts:
                     ties=self._bench.config.ties,
                     seed=self._bench.config.seed,
                     mixed=self._bench.config.systems.mixed,
-                    workers=self._bench.workers,
                     progress=advance,
+                    **self._bench.sharing,
                     **options,
                 )
             write_step_table(folder, "stability", found.to_table())

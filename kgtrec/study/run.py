@@ -27,6 +27,7 @@ from kgtrec.study.parts import Parts
 from kgtrec.study.ranks import Ranks
 from kgtrec.study.write_report import BY as REPORT
 from kgtrec.study.write_report import FOLDERS, write_report
+from kgtrec.workers.results import Helper, number_of_workers
 
 _VERSIONS = ("kgtrec", "numpy", "scipy", "pyarrow", "pandas", "ir-measures", "pytrec-eval-terrier", "matplotlib")
 
@@ -35,7 +36,8 @@ def run_study(
     config: PathLike | StudyConfig,
     out: PathLike | None = None,
     *,
-    workers: int = 1,
+    workers: int | None = None,
+    executor: Helper | None = None,
     prune: bool = False,
     say: Callable[[str], None] = silent,
     progress: ShowProgress = unseen,
@@ -51,8 +53,10 @@ def run_study(
         A TOML file, see docs/study.md.
     out : path, optional
         Folder of the study. Default: the folder that the configuration names.
-    workers : int
-        Processes, or threads, that share the work of one step. The result does not depend on it.
+    workers : int, optional
+        Processes that share the work of one step. The result does not depend on it. Default: 1, this one.
+    executor : concurrent.futures.Executor, or a function that starts one, optional
+        Does the work of the steps that can be shared, with the same result; see docs/scale.md.
     prune : bool
         Whether steps of earlier inputs or options are removed at the end.
     say : callable
@@ -74,7 +78,8 @@ def run_study(
     given = None if isinstance(config, StudyConfig) else Path(config)
     read = config if isinstance(config, StudyConfig) else read_study_config(config)
     folder = Path(out) if out is not None else read.out
-    bench = Bench(read, folder, workers, say=say, progress=progress)
+    number_of_workers(workers, executor)
+    bench = Bench(read, folder, workers, executor, say=say, progress=progress)
     collections = Collections(bench)
     labels = Labels(bench, collections)
     ranks = Ranks(bench, collections, labels)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import combinations
 
@@ -340,6 +341,23 @@ def test_the_seed_fixes_the_interval_and_systems_may_come_in_any_order():
     )
     moved = correlate(items_of(one), items_of(other), confidence=0.95, resamples=100, seed=4)
     assert not np.array_equal(moved.low, first.low)
+
+
+def test_an_executor_changes_no_byte():
+    """Of two label sets, paired or not, and between measures; each measure is told once."""
+    one = {**items_of(noisy(5, 40, 1)), **items_of(noisy(5, 40, 3), "AP")}
+    other = {**items_of(noisy(5, 40, 2)), **items_of(noisy(5, 40, 4), "AP")}
+    how = {"confidence": 0.95, "resamples": 60}
+    for compared in (
+        lambda **who: correlate(one, other, **how, **who),
+        lambda **who: correlate(one, other, paired=False, **how, **who),
+        lambda **who: between_measures(one, **how, **who),
+    ):
+        told, alone = [], compared()
+        with ThreadPoolExecutor(3) as pool:
+            found = compared(executor=pool, progress=told.append)
+        assert (found.low.tobytes(), found.high.tobytes()) == (alone.low.tobytes(), alone.high.tobytes())
+        assert told == [1, 1]
 
 
 @pytest.mark.parametrize("aggregate", ["median", "geometric mean", "harmonic mean"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ from scipy import stats
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError
 from kgtrec.evaluation.item_scores import item_scores
-from kgtrec.kernels.statistics.paired_tests import achieved_significance, clustered_errors, holm
+from kgtrec.kernels.statistics import resampled_tests, resampling
+from kgtrec.kernels.statistics.paired_tests import clustered_errors, holm
+from kgtrec.kernels.statistics.resampled_tests import achieved_significance
 from kgtrec.meta.power import POWER_TESTS, Power, power
 from tests.examples import examples
 from tests.meta.item_tables import answer_scores, question_scores
@@ -179,13 +183,41 @@ def test_one_item_has_no_test():
         assert np.isnan(of(question_scores([[1.0], [0.5]])).p).all()
 
 
-@pytest.mark.parametrize("workers", [2, 5])
-def test_workers_change_no_byte(workers: int):
-    """All tests of three measures, alone and side by side."""
-    scores = {name: answer_scores(seed, measure=name) for seed, name in enumerate(("micro.MRR", "micro.Hits@1", "x"))}
-    one, other = (power(scores, tests=POWER_TESTS, repeats=40, workers=count) for count in (1, workers))
-    for name in ("p", "statistic", "adjusted", "difference", "d_z"):
-        assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
+THREE = {name: answer_scores(seed, measure=name) for seed, name in enumerate(("micro.MRR", "micro.Hits@1", "x"))}
+
+
+def same(one: Power, other: Power) -> bool:
+    names = ("p", "statistic", "adjusted", "difference", "d_z")
+    return all(getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in names)
+
+
+@given(st.integers(1, 5), st.integers(0, 400), st.sampled_from(["question", "item"]))
+@settings(max_examples=examples(20))
+def test_any_workers_and_parts_of_any_size_change_no_byte(workers: int, cells: int, resample):
+    """All tests of three measures; the parts of Tukey's are those that the size of the data says, whoever does them."""
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(workers) as pool:
+        patch.setattr(resampled_tests, "_SHUFFLED", cells)
+        options = {"tests": POWER_TESTS, "repeats": 40, "resample": resample}
+        alone = power(THREE, **options)
+        patch.setattr(resampling, "_CELLS", cells)
+        assert same(alone, power(THREE, executor=pool, **options))
+
+
+@pytest.mark.slow
+def test_processes_change_no_byte(monkeypatch):
+    monkeypatch.setattr(import_module("kgtrec.workers.results"), "_WORTH", 0)
+    alone, shared = (power(THREE, tests=POWER_TESTS, repeats=40, workers=workers) for workers in (None, 2))
+    assert same(alone, shared)
+
+
+def test_progress_counts_each_test_of_each_measure():
+    """Also where systems lack values, so that nothing is tested."""
+    told = []
+    lacking = replace(THREE["x"], value=np.full_like(THREE["x"].value, np.nan))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)
+        power({**THREE, "x": lacking}, tests=POWER_TESTS, repeats=10, progress=told.append)
+    assert told == [1] * 12
 
 
 @given(st.integers(0, 1000))
@@ -245,7 +277,7 @@ def test_frames_are_tidy():
         ({"alpha": 1.5}, "an alpha between 0 and 1, found 1.5"),
         ({"repeats": 0}, "at least 1 repeat, found 0"),
         ({"resample": "answer"}, "question, item, found 'answer'"),
-        ({"workers": 0}, "at least 1 worker"),
+        ({"workers": 0}, "expected workers to be a whole number from 1 on, found 0"),
     ],
 )
 def test_wrong_options_are_refused(options, message: str):

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import get_args
@@ -380,11 +381,29 @@ def test_the_full_scores_are_those_of_evaluate():
     np.testing.assert_allclose(found.full.T, evaluate(*STUDY, MEASURES).values[:, :, 0], rtol=1e-13)
 
 
-def test_any_number_of_workers_gives_the_same_bytes():
-    """Processes share out the repeats; what they find does not depend on who did which."""
-    one, two = (stability(*STUDY, MEASURES, sizes=[0.2, 0.7], repeats=23, workers=n) for n in (1, 2))
-    assert one.scores.tobytes() == two.scores.tobytes()
-    assert one.correlation.tobytes() == two.correlation.tobytes()
+@pytest.fixture(scope="module")
+def alone():
+    """The scores that one process finds."""
+    return stability(*STUDY, MEASURES, sizes=[0.2, 0.7], repeats=23)
+
+
+@settings(max_examples=examples(10))
+@given(st.integers(1, 4), st.integers(1, 23))
+def test_any_workers_and_parts_of_any_size_give_the_same_bytes(alone, workers, at_a_time):
+    """What is found does not depend on who did which repeats, nor on how many at a time."""
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(workers) as pool:
+        patch.setattr(import_module("kgtrec.meta.stability"), "_AT_A_TIME", at_a_time)
+        found = stability(*STUDY, MEASURES, sizes=[0.2, 0.7], repeats=23, executor=pool)
+    assert found.scores.tobytes() == alone.scores.tobytes()
+    assert found.correlation.tobytes() == alone.correlation.tobytes()
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_bytes(alone, monkeypatch):
+    monkeypatch.setattr(import_module("kgtrec.workers.results"), "_WORTH", 0)
+    found = stability(*STUDY, MEASURES, sizes=[0.2, 0.7], repeats=23, workers=2)
+    assert found.scores.tobytes() == alone.scores.tobytes()
+    assert found.correlation.tobytes() == alone.correlation.tobytes()
 
 
 def shuffled(collection: Collection, systems: list[AnswerRanks]) -> tuple[Collection, Qrels, list[AnswerRanks]]:
@@ -624,7 +643,7 @@ def test_workers_end_with_the_process_that_shares_out_the_work():
 import os, signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from kgtrec.workers import _begin
+from kgtrec.workers.processes import _begin
 
 with ProcessPoolExecutor(1, get_context("spawn"), _begin, (None,)) as pool:
     pool.submit(os.write, 1, b"at work").result()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -16,42 +13,15 @@ import pytest
 
 from kgtrec.errors import KgtrecError
 from kgtrec.kernels.ranking.comparisons import PRODUCT
-from kgtrec.ranking.executors import dask_workers, done_in_order
+from kgtrec.ranking.executors import done_in_order
 from kgtrec.ranking.plans import read_plan, write_plan
 from kgtrec.ranking.rank import joined
 from kgtrec.ranking.tiles import Tiling
+from kgtrec.workers.clusters import dask_workers
+from tests.clusters import Cluster
 from tests.ranking.test_tiles import columns, grid_of, model, world
 
 pytest.importorskip("distributed", reason="Dask is not installed; pip install kgtrec[distributed]")
-
-
-class Cluster:
-    """A scheduler and its workers, each a process of its own."""
-
-    def __init__(self, folder):
-        self.folder, self.file, self.workers = folder, folder / "scheduler.json", []
-        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        while not (text := self.file.read_text() if self.file.exists() else "").rstrip().endswith("}"):
-            time.sleep(0.05)
-        self.address = json.loads(text)["address"]
-        for _ in range(2):
-            self.add_worker()
-
-    def _start(self, kind, *options):
-        command = [sys.executable, "-m", "dask", kind, "--scheduler-file", str(self.file), *options]
-        with (self.folder / "log").open("ab") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-
-    def add_worker(self):
-        # without a nanny, which would start another one
-        options = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--local-directory", str(self.folder)]
-        self.workers.append(self._start("worker", *options))
-
-    def close(self):
-        for process in (*self.workers, self.scheduler):
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children
 from pathlib import Path
@@ -19,11 +19,13 @@ from kgtrec.errors import CollectionError, FormatError, KgtrecError
 from kgtrec.kernels.ranking import panels
 from kgtrec.kernels.ranking.comparisons import PRODUCT
 from kgtrec.ranking import plans
-from kgtrec.ranking.executors import done_in_order, local_workers
+from kgtrec.ranking.executors import done_in_order
 from kgtrec.ranking.plans import collected, do_unit, read_plan, write_plan
 from kgtrec.ranking.rank import joined
 from kgtrec.ranking.tiles import Tiling
 from kgtrec.systems.kinds import Factors
+from kgtrec.workers.processes import local_workers
+from tests.executors import Fickle, fickle, threads
 from tests.ranking.test_tiles import columns, grid_of, model, world
 
 
@@ -39,12 +41,6 @@ def grid():
 def plan(grid, tmp_path):
     write_plan(tmp_path / "plan", grid)
     return read_plan(tmp_path / "plan")
-
-
-@contextmanager
-def threads():
-    with ThreadPoolExecutor(2) as pool:
-        yield pool
 
 
 def expected(grid):
@@ -81,36 +77,6 @@ def test_an_executor_does_what_is_left(grid, plan):
 def test_processes_give_the_same(grid, plan):
     found = list(done_in_order(plan, grid.collection, lambda: local_workers(2)))
     assert columns(joined(found)) == expected(grid)
-
-
-class Fickle(Executor):
-    """Does units in threads, but for what a function of the unit and the attempt says."""
-
-    def __init__(self, pool, becomes):
-        self.pool, self.becomes, self.attempts = pool, becomes, {}
-
-    def submit(self, work, folder, unit):
-        attempt = self.attempts[unit] = self.attempts.get(unit, 0) + 1
-        what = self.becomes(unit, attempt)
-        if what is None:
-            return self.pool.submit(work, folder, unit)
-        future = Future()
-        if what == "hangs":
-            future.set_running_or_notify_cancel()
-        elif what == "says done":
-            future.set_result(None)
-        else:
-            future.set_exception(what)
-        return future
-
-
-def fickle(becomes):
-    @contextmanager
-    def start():
-        with ThreadPoolExecutor(2) as pool:
-            yield Fickle(pool, becomes)
-
-    return start
 
 
 @pytest.mark.parametrize("what", [OSError("disk"), MemoryError(), "says done", "hangs"], ids=str)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kgtrec.cli.common import progress
 from kgtrec.cli.inputs import files_of, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
@@ -23,6 +25,7 @@ from kgtrec.cli.options import (
     trust_ids_option,
 )
 from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError, naming
 from kgtrec.formats.files import suffixes
 from kgtrec.meta.coefficients import COEFFICIENTS
@@ -92,6 +95,7 @@ if TYPE_CHECKING:
 @mixed_option
 @trust_ids_option
 @seed_option()
+@workers_options
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Of FIRST, then of SECOND. Default: their paths.")
 @output_options()
 def command(
@@ -114,6 +118,8 @@ def command(
     missing: Missing,
     mixed: bool,
     seed: int,
+    workers: int | None,
+    scheduler: str | None,
     names: tuple[str, ...],
     form: str | None,
     out: str | None,
@@ -160,13 +166,24 @@ def command(
         "confidence": confidence,
         "resamples": resamples,
         "seed": seed,
+        "workers": workers,
+        "executor": executor_of(scheduler),
     }
     chosen = coefficients or COEFFICIENTS
-    if len(found) == 2:
-        both = (called[0], called[1])
-        show(correlate(found[0], found[1], None, asked, chosen, names=both, paired=not unpaired, **options), form, out)
-    else:
-        show(between_measures(found[0], None, asked, chosen, name=called[0], **options), form, out)
+    with _resampling(found, confidence) as options["progress"]:
+        if len(found) == 2:
+            both, paired = (called[0], called[1]), not unpaired
+            correlations = correlate(found[0], found[1], None, asked, chosen, names=both, paired=paired, **options)
+        else:
+            correlations = between_measures(found[0], None, asked, chosen, name=called[0], **options)
+    show(correlations, form, out)
+
+
+def _resampling(found: Sequence[Any], confidence: float | None) -> AbstractContextManager[Callable[[int], None] | None]:
+    """How far the resampling is, if there is any: of tables of scores there is none."""
+    if confidence is None or not all(isinstance(labelled, Mapping) for labelled in found):
+        return nullcontext()
+    return progress("resampling", len(set.intersection(*map(set, found))), "measures")
 
 
 def _holds_systems(path: str) -> bool:

@@ -19,9 +19,9 @@ from kgtrec.cli.options import (
     seed_option,
     ties_option,
     trust_ids_option,
-    workers_option,
 )
 from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES
 
@@ -57,7 +57,7 @@ TABLES = ("measures", "pairs")
     help="What those two draw and shuffle: questions with all their answers, or single answers.",
 )
 @seed_option()
-@workers_option("Threads", None)
+@workers_options
 @ties_option
 @missing_option
 @mixed_option
@@ -74,6 +74,7 @@ def command(
     resample: Resample,
     seed: int,
     workers: int | None,
+    scheduler: str | None,
     ties: str | None,
     missing: Missing,
     mixed: bool,
@@ -124,6 +125,7 @@ def command(
             resample=resample,
             seed=seed,
             workers=workers,
+            executor=executor_of(scheduler),
             progress=advance,
         )
     show(found, form, out, (part,) if part else TABLES[:1] if form != "json" else None)

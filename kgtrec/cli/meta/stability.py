@@ -19,9 +19,9 @@ from kgtrec.cli.options import (
     seed_option,
     ties_option,
     trust_ids_option,
-    workers_option,
 )
 from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.stability import MACRO_READINGS, MICRO_READINGS
 
@@ -88,7 +88,7 @@ def _sizes(_: click.Context, __: click.Parameter, value: str | None) -> list[int
 @click.option(
     "--confidence", type=SHARE, default=0.95, show_default=True, help="Share of the repeats that an interval holds."
 )
-@workers_option("Processes", 1)
+@workers_options
 @collection_option("that tells the triples, if QRELS is a file.")
 @output_options(TABLES)
 def command(
@@ -105,7 +105,8 @@ def command(
     missing: Missing,
     mixed: bool,
     confidence: float,
-    workers: int,
+    workers: int | None,
+    scheduler: str | None,
     folder: str | None,
     form: str | None,
     part: str | None,
@@ -144,6 +145,7 @@ def command(
             ties=ties,
             missing=missing,
             workers=workers,
+            executor=executor_of(scheduler),
             progress=advance,
             mixed=mixed,
             confidence=confidence,

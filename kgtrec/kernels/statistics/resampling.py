@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 _CELLS = 1 << 21  # counts in memory at a time, 16 MB
 _KEPT = 1 << 28  # counts kept for further use, a byte each
-_COLUMNS = 16  # that are added up together; a fixed number, so that the last bit of one does not depend on the others
+_COLUMNS = 16  # quotients that are computed together
 
 
-def bootstrap_counts(n: int, repeats: int, seed: int) -> Iterator[NDArray[np.float64]]:
+#: a seed, or where a generator is in its stream
+Start = int | Mapping[str, Any]
+
+
+def bootstrap_blocks(n: int, repeats: int, seed: int) -> Iterator[tuple[Start, int]]:
+    """Where the generator begins each block of :func:`bootstrap_counts`, and how many samples that has.
+
+    So that anybody can draw any block: ``bootstrap_counts(n, many, start)``.
+
+    Examples
+    --------
+    >>> [many for _, many in bootstrap_blocks(1_000_000, 5, seed=0)]
+    [2, 2, 1]
+    """
+    rng = np.random.default_rng(seed)
+    start: Start = seed
+    at_once = max(1, _CELLS // n)
+    for first in range(0, repeats, at_once):
+        many = min(at_once, repeats - first)
+        yield start, many
+        if first + many < repeats:
+            for _ in range(many):
+                rng.integers(0, n, n)
+            start = rng.bit_generator.state
+
+
+def bootstrap_counts(n: int, repeats: int, seed: Start) -> Iterator[NDArray[np.float64]]:
     """How often each of ``n`` items is drawn in bootstrap samples of size ``n``.
 
     Parameters
@@ -23,7 +50,8 @@ def bootstrap_counts(n: int, repeats: int, seed: int) -> Iterator[NDArray[np.flo
     repeats : int
         Samples.
     seed : int
-        Sample i depends on the seed and i alone, not on how many samples are in memory at a time.
+        Sample i depends on the seed and i alone, not on how many samples are in memory at a time. Or what
+        :func:`bootstrap_blocks` gives for a block.
 
     Yields
     ------
@@ -39,7 +67,9 @@ def bootstrap_counts(n: int, repeats: int, seed: int) -> Iterator[NDArray[np.flo
     >>> [block.sum(axis=1).tolist() for block in bootstrap_counts(5, 3, seed=0)]
     [[5.0, 5.0, 5.0]]
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0 if isinstance(seed, Mapping) else seed)
+    if isinstance(seed, Mapping):
+        rng.bit_generator.state = seed
     at_once = max(1, _CELLS // n)
     for first in range(0, repeats, at_once):
         counts = np.empty((min(at_once, repeats - first), n))
@@ -121,21 +151,40 @@ def resampled_quotients(
     filled, starts = np.unique(own_group, return_index=True)
     ends = np.append(starts[1:], len(pairs))
     quotients = np.full((len(above), samples.repeats, size), np.nan)
-    for first in range(0, len(above), _COLUMNS // 2):
-        last = min(first + _COLUMNS // 2, len(above))
-        sums = np.zeros((len(pairs), _COLUMNS))
-        for column, items in enumerate([*above[first:last], *below[first:last]]):
-            sums[:, column] = np.bincount(place, weights=items, minlength=len(pairs))
-        row = 0
+    for first in range(0, len(above), _COLUMNS):
+        last = min(first + _COLUMNS, len(above))
+        columns = [np.bincount(place, weights=items) for items in (*above[first:last], *below[first:last])]
+        high, low = _exact_parts(np.stack(columns, axis=1), samples.n)
+        both, row = np.hstack([high, low]), 0
         for block in samples:
             counts = block[:, own_cluster].astype(np.float64)
             for number, start, end in zip(filled, starts, ends, strict=True):
-                totals = counts[:, start:end] @ sums[start:end]
+                products = counts[:, start:end] @ both[start:end]
+                totals = products[:, : len(columns)] + products[:, len(columns) :]
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    quotient = totals[:, : last - first] / totals[:, last - first : 2 * (last - first)]
+                    quotient = totals[:, : last - first] / totals[:, last - first :]
                 quotients[first:last, row : row + len(block), number] = quotient.T
             row += len(block)
     return quotients
+
+
+def _exact_parts(items: NDArray[np.float64], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two parts of the items of each column, whose sums over ``n`` draws are exact in whatever order they are added.
+
+    Which order that is depends on the number of threads. Each part is a whole number of some power of 2, so large that
+    a sum has at most 53 bits. What both leave out is less than n**2 * 2**-104 of the largest item. A column that is not
+    finite, or near the ends of what a float can hold, is the first part itself.
+    """
+    with np.errstate(over="ignore"):
+        most = np.abs(items).max(axis=0, initial=0.0) * n
+    _, bits = np.frexp(np.where(np.isfinite(most), most, 0.0))
+    parted = np.isfinite(most) & (bits > -900)
+    unit = np.where(parted, bits - 52, 0)
+    finer = unit - 53 + (n - 1).bit_length()
+    with np.errstate(invalid="ignore", over="ignore"):
+        high = np.where(parted, np.ldexp(np.rint(np.ldexp(items, -unit)), unit), items)
+        low = np.where(parted, np.ldexp(np.rint(np.ldexp(items - high, -finer)), finer), 0.0)
+    return high, low
 
 
 def percentile_interval(samples: NDArray[np.float64], confidence: float) -> NDArray[np.float64]:

@@ -151,6 +151,14 @@ def test_a_seed_and_any_number_of_workers_give_the_same_bytes(files: list[str], 
     assert seen[0] != seen[2]
 
 
+def test_workers_or_a_scheduler(files: list[str], capsys: pytest.CaptureFixture[str]):
+    """Not both, in either order."""
+    for options in (["--workers", "2", "--scheduler", "tcp://h:1"], ["--scheduler", "tcp://h:1", "--workers", "2"]):
+        with pytest.raises(SystemExit):
+            main(["meta", "power", *files, *options])
+        assert "expected --workers or --scheduler, found both" in capsys.readouterr().err
+
+
 def test_one_system_is_refused(files: list[str], capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as left:
         main(["meta", "power", *files[:2]])

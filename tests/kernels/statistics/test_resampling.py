@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from kgtrec.kernels.statistics import resampling
 from kgtrec.kernels.statistics.resampling import (
     BootstrapSamples,
+    _exact_parts,
     bootstrap_counts,
     percentile_interval,
     resampled_quotients,
@@ -79,7 +82,26 @@ def test_quotients_are_those_of_a_slow_sum(items, how_many: int):
             top = sum(counts[c] * a for c, g, a, _ in items if g == own)
             bottom = sum(counts[c] * b for c, g, _, b in items if g == own)
             expected = [(1 + place) * top / bottom if bottom else np.nan for place in range(how_many)]
-            np.testing.assert_allclose(found[:, sample, own], expected, rtol=1e-12)
+            np.testing.assert_allclose(found[:, sample, own], expected, rtol=1e-12, atol=2.0**-80)
+
+
+@settings(max_examples=examples(40))
+@given(st.integers(0, 99), st.integers(1, 3000), st.sampled_from([1e-255, 1e-9, 1.0, 1e15, 1e300]))
+def test_sums_of_both_parts_are_exact_in_any_order(seed: int, n: int, scale: float):
+    """The whole differs from the items by less than can be seen; a column that is not finite stays what it is."""
+    rng = np.random.default_rng(seed)
+    items = rng.normal(size=(n, 3)) * scale * 10.0 ** rng.integers(-9, 1, (n, 3))
+    items[0, 2] = -np.inf
+    counts, order = np.bincount(rng.integers(0, n, n), minlength=n), rng.permutation(n)
+    parts = _exact_parts(items, n)
+    with np.errstate(invalid="ignore"):
+        left_out = (items - parts[0] - parts[1])[:, :2]
+    assert (np.abs(left_out) <= np.abs(items[:, :2]).max(axis=0) * n**2 * 2.0**-104).all()
+    for part in parts:
+        assert (counts @ part[:, :2] == counts[order] @ part[order, :2]).all()
+        assert [math.fsum(np.repeat(column, counts)) for column in part[:, :2].T] == (counts @ part[:, :2]).tolist()
+    assert (parts[0][:, 2] == items[:, 2]).all()
+    assert not parts[1][:, 2].any()
 
 
 def test_the_interval_cuts_equal_tails():

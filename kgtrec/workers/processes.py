@@ -1,4 +1,4 @@
-"""Work distributed to processes, which end with the process that started them."""
+"""Processes of this machine, which end with the process that started them."""
 
 from __future__ import annotations
 
@@ -7,67 +7,52 @@ import os
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from multiprocessing import active_children
+from multiprocessing.process import BaseProcess
+from typing import Any
 
-from kgtrec.errors import KgtrecWarning
-
-Value = TypeVar("Value")
-Piece = tuple[Any, ...]
+_PARTING = 5.0  # seconds that a process has to end by itself
 
 _of_process: list[Callable[..., Any]] = []  # the function that a worker process was started with
 
 
-def results(work: Callable[..., Value], pieces: Sequence[Piece], workers: int) -> Iterator[Value]:
-    """The results of ``work`` for the arguments of each piece, in their order, without its warnings.
-
-    Parameters
-    ----------
-    work : callable
-        Pickled once for each process, if there are several.
-    pieces : sequence of tuple
-    workers : int
-        Processes; 1: this one.
-    """
-    if workers == 1:
-        for piece in pieces:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", KgtrecWarning)
-                value = work(*piece)
-            yield value
-        return
-    with processes(min(workers, len(pieces)), work) as pool:
-        yield from pool.map(_do, pieces)
-
-
 @contextmanager
-def processes(workers: int, work: Callable[..., Any] | None = None) -> Iterator[ProcessPoolExecutor]:
-    """New processes, which are all started when this returns; what is not begun when the block ends is left.
+def local_workers(workers: int, work: Callable[..., Any] | None = None) -> Iterator[Executor]:
+    """New processes, which are all started when this returns, and ended at the end, whatever they are at.
 
     Parameters
     ----------
     workers : int
     work : callable, optional
-        What each is given once.
+        What each is given once, for :func:`do`.
     """
     # new processes: a fork of one that has threads, such as Arrow's, may hang
-    context = multiprocessing.get_context("spawn")
+    context, others = multiprocessing.get_context("spawn"), set(active_children())
     with ProcessPoolExecutor(workers, context, _begin, (work,)) as pool:
+        own: set[BaseProcess] = set()
+        with _deaf(), _one_thread_each():
+            while len(own) < workers:  # a pool starts a process when it is given work and none is idle
+                pool.submit(_nothing)
+                own = set(active_children()) - others
         try:
-            with _deaf(), _one_thread_each():
-                pool.submit(_nothing)  # which starts them all
             yield pool
         finally:
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in own:
+                process.join(_PARTING)
+            for process in own:
+                process.kill()  # one that hangs
 
 
 def _nothing() -> None:
     """Do it."""
 
 
-def _do(piece: Piece) -> Any:
+def do(piece: tuple[Any, ...]) -> Any:
+    """What the function that the process was started with gives for the arguments of a piece."""
     return _of_process[-1](*piece)
 
 

@@ -1,0 +1,1 @@
+"""Work shared by processes, by a cluster, or by whatever has ``submit``."""
