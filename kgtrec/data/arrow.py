@@ -33,7 +33,7 @@ compute = _Compute()
 
 
 def arrow_of(values: NDArray[Any]) -> pa.Array:
-    """A numpy array of numbers as an Arrow array of the same type, without copying.
+    """A numpy array of numbers or truth values as an Arrow array of the same type; numbers are not copied.
 
     Examples
     --------
@@ -41,6 +41,9 @@ def arrow_of(values: NDArray[Any]) -> pa.Array:
     [1.5, 2.0]
     """
     values = np.ascontiguousarray(values)
+    if values.dtype == np.bool_:
+        bits = pa.py_buffer(np.packbits(values, bitorder="little"))
+        return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
     return pa.Array.from_buffers(_ARROW[values.dtype], len(values), [None, pa.py_buffer(values)])
 
 
@@ -98,6 +101,20 @@ def labels_of(texts: Sequence[str]) -> pa.StringArray:
     # the cast refuses what does not fit into 32 bits
     large = pa.LargeStringArray.from_buffers(len(encoded), pa.py_buffer(offsets), values)
     return large.cast(pa.string())
+
+
+def places_of(places: Sequence[int | None]) -> pa.Array:
+    """Rows to take of an Arrow array, with None for a missing value. ``pa.array`` of a list would import pandas.
+
+    Examples
+    --------
+    >>> labels_of(["a", "b"]).take(places_of([1, None])).to_pylist()
+    ['b', None]
+    """
+    is_known = np.array([place is not None for place in places], np.bool_)
+    values = np.array([0 if place is None else place for place in places], np.int64)
+    bits = pa.py_buffer(np.packbits(is_known, bitorder="little"))
+    return pa.Array.from_buffers(pa.int64(), len(values), [None if is_known.all() else bits, pa.py_buffer(values)])
 
 
 def unified(dictionaries: Sequence[pa.StringArray]) -> tuple[pa.StringArray, list[NDArray[np.int32]]]:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.arrow import arrow_of
+from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.frames import Framed
 from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError
@@ -50,10 +50,8 @@ class Scores(Framed):
         and most; with intervals low, high, effective and drawn.
         """
         n_systems, n_measures, n_items = self.values.shape
-        systems = pa.array(self.systems, pa.string()).take(
-            arrow_of(np.repeat(np.arange(n_systems), n_measures * n_items))
-        )
-        measures = pa.array(self.measures, pa.string()).take(
+        systems = labels_of(self.systems).take(arrow_of(np.repeat(np.arange(n_systems), n_measures * n_items)))
+        measures = labels_of(self.measures).take(
             arrow_of(np.tile(np.repeat(np.arange(n_measures), n_items), n_systems))
         )
         place = arrow_of(np.tile(np.arange(n_items), n_systems * n_measures))
@@ -69,7 +67,7 @@ class Scores(Framed):
         }
         columns |= {name: arrow_of(numbers.ravel()) for name, numbers in told.items() if numbers is not None}
         if self.drawn:
-            columns["drawn"] = pa.array([self.drawn] * self.values.size, pa.string())
+            columns["drawn"] = labels_of([self.drawn] * self.values.size)
         return pa.table(columns)
 
     def tables(self) -> tuple[Table]:

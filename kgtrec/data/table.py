@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pyarrow as pa
 
+from kgtrec.data.arrow import places_of
 from kgtrec.data.frames import frame_of_table
 from kgtrec.errors import KgtrecError
 
@@ -150,7 +151,7 @@ class Table:
     @property
     def shown(self) -> pa.Table:
         """The rows of the source that are shown, in their order."""
-        return self.source if self.rows is None else self.source.take(pa.array(self.rows, pa.int64()))
+        return self.source if self.rows is None else self.source.take(places_of(self.rows))
 
     @property
     def wide(self) -> Table:
@@ -172,12 +173,12 @@ class Table:
         labels, *others = (data.column(name).to_pylist() for name in (spread.across, *keys))
         for place, (label, *key) in enumerate(zip(labels, *others, strict=True)):
             rows.setdefault(tuple(key), {}).setdefault(label, place)
-        wide = data.take(pa.array([min(row.values()) for row in rows.values()], pa.int64()))
+        wide = data.take(places_of([min(row.values()) for row in rows.values()]))
         parts = {part: getattr(spread, part) for part in ("name", "low", "high", "groups", "digits")}
         named = {part: name for part, name in parts.items() if isinstance(name, str) and name}
         columns = []
         for label in dict.fromkeys(labels):
-            places = pa.array([row.get(label) for row in rows.values()], pa.int64())
+            places = places_of([row.get(label) for row in rows.values()])
             own: dict[str, Any] = {part: f"{label}/{name}" for part, name in named.items()}
             for part, name in named.items():
                 wide = wide.append_column(own[part], data.column(name).take(places))

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import arrow_of
+from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, checked_sides
@@ -383,11 +383,11 @@ def _by_topic(per: str, qrels: Qrels, collection: Collection | None) -> Breakdow
         raise KgtrecError(f"scores per {per} need the questions' topics, and qrels alone have none: give a collection")
     topics, row = collection.questions, collection.topics_of(qrels.questions)
     if per == "side":
-        code, labels = (~topics.is_head[row]).astype(np.int32), pa.array(SIDES)
+        code, labels = (~topics.is_head[row]).astype(np.int32), labels_of(SIDES)
     elif per == "relation":
         code, labels = topics.relation[row], topics.relations.labels
     else:
-        code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), pa.array(CATEGORIES)
+        code, labels = collection.categories.category[topics.relation[row]].astype(np.int32), labels_of(CATEGORIES)
     used, group = np.unique(code, return_inverse=True)
     return Breakdown(per, group.astype(np.int32), len(used), {per: labels.take(arrow_of(used))})
 

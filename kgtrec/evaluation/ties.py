@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.arrow import arrow_of, labels_of, places_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
@@ -59,14 +60,14 @@ class TieComparison(Framed):
         """A row per system and measure: system, tied, mean_group, largest_group, measure, each policy, apart."""
         n = len(self.measures)
         columns: dict[str, Any] = {
-            "system": [system for system in self.systems for _ in range(n)],
-            "tied": np.repeat(self.tied, n).tolist(),
-            "mean_group": np.repeat(self.mean_group, n).tolist(),
-            "largest_group": np.repeat(self.largest_group, n).tolist(),
-            "measure": list(self.measures) * len(self.systems),
+            "system": labels_of([system for system in self.systems for _ in range(n)]),
+            "tied": arrow_of(np.repeat(self.tied, n)),
+            "mean_group": arrow_of(np.repeat(self.mean_group, n)),
+            "largest_group": arrow_of(np.repeat(self.largest_group, n)),
+            "measure": labels_of(list(self.measures) * len(self.systems)),
         }
-        columns |= {name: self.values[:, :, place].ravel().tolist() for place, name in enumerate(self.policies)}
-        return pa.table(columns | {"apart": self.apart.ravel().tolist()})
+        columns |= {name: arrow_of(self.values[:, :, place].ravel()) for place, name in enumerate(self.policies)}
+        return pa.table(columns | {"apart": arrow_of(self.apart.ravel())})
 
     def tables(self) -> tuple[Table, Table]:
         """``scores``, a row per system and measure, and ``groups``, how often the answers of each system tie."""
@@ -78,7 +79,7 @@ class TieComparison(Framed):
             Column("largest_group", "largest"),
         )
         data = self.to_table()
-        groups = data.select([column.name for column in each]).take(pa.array(range(0, len(data), len(self.measures))))
+        groups = data.select([column.name for column in each]).take(places_of(range(0, len(data), len(self.measures))))
         return (
             Table("scores", "", "", data, (Column("system"), Column("measure"), *policies)),
             Table("groups", "", "", groups, each),

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import values_of
+from kgtrec.data.arrow import arrow_of, values_of
 from kgtrec.data.triples import SPLITS, are_splits
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
@@ -48,15 +48,15 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
     columns = {
         "question": _used_labels(ranks.questions, ranks.question),
         "entity": _used_labels(ranks.entities, ranks.entity),
-        **{name: pa.array(getattr(ranks, name), kind) for name, kind in _VALUES.items()},
+        **{name: arrow_of(getattr(ranks, name)).cast(kind) for name, kind in _VALUES.items()},
     }
-    is_cut = ranks.cut is not None and ranks.cut.any()
-    if is_cut:
-        columns["cut"] = pa.array(ranks.cut)
+    cut = ranks.cut if ranks.cut is not None and ranks.cut.any() else None
+    if cut is not None:
+        columns["cut"] = arrow_of(cut)
     schema = pa.schema([pa.field(name, column.type, nullable=False) for name, column in columns.items()])
     about = {"format": FORMAT, "name": ranks.name, "filtered_by": list(ranks.filtered_by)}
     # a reader that knows no cut lists would take what is below their ends for ties
-    version = {"version": _WITH_CUT} if is_cut else {}
+    version = {"version": _WITH_CUT} if cut is not None else {}
     schema = with_metadata(schema, {**about, "collection": ranks.collection, **version})
     with writing(path) as stream:
         pq.write_table(pa.table(columns, schema=schema), stream, compression="zstd", row_group_size=max(len(ranks), 1))
@@ -151,7 +151,7 @@ def _joined(parts: Sequence[AnswerRanks], path: PathLike) -> AnswerRanks:
 
 def _used_labels(vocabulary: Vocabulary, codes: NDArray[np.int32]) -> pa.DictionaryArray:
     used, places = np.unique(codes, return_inverse=True)
-    return pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), vocabulary.decode(used))
+    return pa.DictionaryArray.from_arrays(arrow_of(places.astype(np.int32)), vocabulary.decode(used))
 
 
 def _check(path: PathLike, ranks: AnswerRanks) -> None:

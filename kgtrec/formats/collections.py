@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import values_of
 from kgtrec.data.collection import CATEGORIES, Collection, Known, RelationCategories
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions
@@ -345,7 +346,7 @@ def _read_topics(path: Path, entities: Vocabulary, relations: Vocabulary) -> Que
 
 
 def _begins(ids: Vocabulary, side: str) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = pc.starts_with(ids.labels, side).to_numpy(zero_copy_only=False)
+    found: NDArray[np.bool_] = values_of(pc.starts_with(ids.labels, side))
     return found
 
 
@@ -355,7 +356,7 @@ def _read_codes(path: Path, schema: pa.Schema, bounds: tuple[int, ...]) -> list[
         found = ", ".join(f"{field.name} {field.type}" for field in table.schema)
         expected = ", ".join(f"{field.name} {field.type}" for field in schema)
         raise FormatError(f"expected the columns {expected}, with a value in every row, found {found}", path=path)
-    columns = [column.to_numpy() for column in table.columns]
+    columns = [values_of(column) for column in table.columns]
     for name, column, bound in zip(schema.names, columns, bounds, strict=True):
         if len(column) and not 0 <= column.min() <= column.max() < bound:
             raise FormatError(

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.arrow import arrow_of
+from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
@@ -548,9 +548,9 @@ def _groups(every: list[ItemScores], qrels: Qrels, topics: Collection) -> dict[s
     relation = topics.questions.relation[row]
     category = topics.categories.category[relation].astype(np.int32)
     return {
-        "side": _group_outcomes(every, (~topics.questions.is_head[row]).astype(np.int32), pa.array(SIDES)),
+        "side": _group_outcomes(every, (~topics.questions.is_head[row]).astype(np.int32), labels_of(SIDES)),
         "category": _group_outcomes(
-            every, np.where(category < 0, len(CATEGORIES), category), pa.array([*CATEGORIES, "none"])
+            every, np.where(category < 0, len(CATEGORIES), category), labels_of([*CATEGORIES, "none"])
         ),
         "relation": _group_outcomes(every, relation, topics.relations.labels),
     }

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kgtrec.data.arrow import compute as pc
+from kgtrec.data.arrow import labels_of
 
 # numbers that Arrow and Python format alike: with a fraction, and without an exponent in both
 _ALIKE = r"^-?([1-9][0-9]*\.[0-9]+|0\.[0-9]{0,3}[1-9][0-9]*)$"
@@ -26,31 +27,39 @@ def table_csv(table: pa.Table, *, is_short: bool = False) -> str:
     'system,size,value\n"a,b",10,0.5\n'
     """
     columns = (_csv_column(column.combine_chunks(), is_short=is_short) for column in table.columns)
-    rows = pc.binary_join_element_wise(*columns, ",").to_pylist()
+    comma = labels_of([","])[0]  # Arrow would import pandas for a text of Python
+    rows = pc.binary_join_element_wise(*columns, comma).to_pylist()
     return "\n".join([",".join(map(_csv_cell, table.column_names)), *rows]) + "\n"
 
 
 def _csv_column(column: pa.Array, *, is_short: bool) -> pa.Array:
     """The cells of a column: numbers by Arrow, except the few that Python formats differently; each label once."""
     if pa.types.is_integer(column.type):
-        return pc.fill_null(pc.cast(column, pa.string()), "")
+        return _filled(pc.cast(column, pa.string()))
     if pa.types.is_floating(column.type):
         column = column.cast(pa.float64())
         texts = pc.cast(column, pa.string())
         alike = pc.is_finite(column) if is_short else pc.match_substring_regex(texts, _ALIKE)
-        odd = pc.invert(pc.fill_null(alike, fill_value=False))
+        if alike.null_count:
+            alike = pc.fill_null(alike, fill_value=False)
+        odd = pc.invert(alike)
         return pc.replace_with_mask(texts, odd, _each_once(column.filter(odd)))
     if pa.types.is_string(column.type) and (data := column.buffers()[2]) is not None:
         text = data.to_pybytes()
         if not any(sign in text for sign in (b'"', b",", b"\r", b"\n")):
-            return pc.fill_null(column, "")
+            return _filled(column)
     return _each_once(column)
 
 
 def _each_once(column: pa.Array) -> pa.Array:
     coded = column.dictionary_encode()
-    texts = pa.array(map(_csv_cell, coded.dictionary.to_pylist()), pa.string())
-    return pc.fill_null(texts.take(coded.indices), "")
+    texts = labels_of([_csv_cell(value) for value in coded.dictionary.to_pylist()])
+    return _filled(texts.take(coded.indices))
+
+
+def _filled(texts: pa.Array) -> pa.Array:
+    """An empty text for each missing value; Arrow would import pandas for it even if there is none."""
+    return pc.fill_null(texts, "") if texts.null_count else texts
 
 
 def _csv_cell(value: str | float | None) -> str:

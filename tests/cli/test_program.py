@@ -122,3 +122,30 @@ def test_shells_complete_commands_options_and_choices():
     ):
         asked = {"_KGTREC_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
         assert ran(env={**os.environ, **asked}).stdout == expected
+
+
+_WITHOUT_PANDAS = """
+import os, sys
+class Refusing:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            raise AssertionError("pandas is imported")
+sys.meta_path.insert(0, Refusing())
+from kgtrec.cli import main
+for words in (
+    ["evaluate", "qrels.txt", "s.run"],
+    ["evaluate", "qrels.txt", "s.run", "-m", "AP@20 macro.MRR", "--format", "csv"],
+    ["evaluate", "qrels.txt", "s.run", "--format", "json"],
+    ["convert", "s.run", "s.parquet"],
+    ["ties", "qrels.txt", "s.parquet"],
+):
+    main(words)
+"""
+
+
+def test_commands_on_runs_load_no_pandas(files: Path):
+    """It takes longer to import than a run of millions of lines to score; Arrow imports it for a list of Python."""
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_PANDAS], cwd=files, text=True, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "s.parquet: 20,000 rows\n")
