@@ -108,8 +108,11 @@ class Person:
         self.token = re.findall('name="token" value="([^"]*)"', text)[0]
         await self.ask("POST", "/guidelines", token=self.token)
 
-    async def judge(self, until: float, begin: float) -> None:
-        """A verdict every two seconds, question by question."""
+    async def judge(self, until: float, begin: float, done: int) -> None:
+        """A verdict every two seconds, question by question; of the first one so many tasks are left for later.
+
+        Otherwise everybody would be done with a question, and open a page, at the same moment.
+        """
         await asyncio.sleep(begin)
         while time.monotonic() < until:
             path = (await self.ask("GET", "/question"))[1]["location"]
@@ -117,7 +120,9 @@ class Person:
             text = (await self.ask("GET", path))[2]
             self.pages.append(time.perf_counter() - start)
             edition = re.findall('name="edition" value="([^"]*)"', text)[0]
-            for task in re.findall(r'type="hidden" name="before-([0-9]+)" value=""', text):
+            tasks = re.findall(r'type="hidden" name="before-([0-9]+)" value=""', text)
+            tasks, done = tasks[min(done, len(tasks) - 1) :], 0
+            for task in tasks:
                 fields = {f"verdict-{task}": "N", f"source-{task}": LINK}
                 start = time.perf_counter()
                 status, _, said = await self.ask("POST", path, token=self.token, edition=edition, only=task, **fields)
@@ -136,7 +141,8 @@ async def load(people: list[Person], seconds: float) -> None:
     for person in people:
         await person.enter()
     until = time.monotonic() + seconds
-    await asyncio.gather(*(one.judge(until, PAUSE * nth / len(people)) for nth, one in enumerate(people)))
+    starts = ((PAUSE * nth / len(people), nth % CANDIDATES) for nth in range(len(people)))
+    await asyncio.gather(*(one.judge(until, *start) for one, start in zip(people, starts, strict=True)))
 
 
 def memory(process: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -56,8 +57,9 @@ class Gold:
         )
 
     @classmethod
+    @cache
     def none(cls) -> Gold:
-        """No triples."""
+        """No triples; the same object each time, as a page asks for it at each request."""
         return cls.of([])
 
     def __len__(self) -> int:

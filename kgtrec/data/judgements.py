@@ -25,6 +25,10 @@ ANNOTATOR, ADJUDICATOR, EXPERT = range(3)
 TIME = r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z"  # pattern of an event's time
 
 
+_NO_TEXTS = labels_of([])
+_NOBODY = Vocabulary(_NO_TEXTS)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgements:
     """One row per event, oldest first.
@@ -46,8 +50,8 @@ class Judgements:
     @classmethod
     def none(cls, annotators: Vocabulary | None = None) -> Judgements:
         """Nothing, by any of ``annotators``."""
-        rows, codes, texts = np.zeros(0, np.int32), np.zeros(0, np.int8), labels_of([])
-        return cls(rows, rows, codes, codes, texts, texts, texts, annotators or Vocabulary.of([]))
+        rows, codes = np.zeros(0, np.int32), np.zeros(0, np.int8)
+        return cls(rows, rows, codes, codes, _NO_TEXTS, _NO_TEXTS, _NO_TEXTS, annotators or _NOBODY)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, pool: Pool) -> Judgements:

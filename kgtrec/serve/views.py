@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from kgtrec.campaign.adjudicate import Sides
 from kgtrec.campaign.assign import own_order
 from kgtrec.campaign.tasks import phrase_triples, readable, search_text
+from kgtrec.data.arrow import arrow_of, values_of
 from kgtrec.data.arrow import compute as pc
-from kgtrec.data.arrow import values_of
 from kgtrec.data.campaign import REQUIRED, Campaign
 from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES, VERDICTS
 from kgtrec.data.triples import Triples
@@ -301,7 +301,7 @@ class Work:
     def progress(self, now: datetime) -> Progress:
         """What is done and left, and how long that takes."""
         events = self.look.judgements
-        times = events.take(events.role == ROLES.index(self.role)).time
+        times = events.time.take(arrow_of(np.flatnonzero(events.role == ROLES.index(self.role))))
         left = int((~self.is_judged).sum())
         minutes, needs_break = pace(moments(times), left, now.timestamp())
         return Progress(len(self.rows) - left, left, minutes, needs_break)
