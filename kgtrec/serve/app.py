@@ -368,4 +368,5 @@ def _without_cookie(response: Response) -> Response:
 
 def page(template: str, status: int = 200, **values: Any) -> Response:
     """A page of somebody who is signed in."""
-    return make_response(render_template(template, person=g.session.person, roles=look().roles, **values), status)
+    values = {"person": g.session.person, "roles": look().roles, "here": request.path} | values
+    return make_response(render_template(template, **values), status)

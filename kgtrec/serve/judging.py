@@ -133,6 +133,7 @@ def _question(
     return page(
         "question.html",
         status,
+        here=work.pages.path,
         pages=work.pages,
         question=shown,
         progress=work.progress(now_utc()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ from kgtrec.campaign.qrels import LEVELS
 from kgtrec.campaign.sharing import share_out
 from kgtrec.campaign.tasks import draft_template, readable
 from kgtrec.data.campaign import MOST_PER_TRIPLE, PERSON_ROLES, Campaign, People
-from kgtrec.data.judgements import ANNOTATOR
+from kgtrec.data.judgements import ADJUDICATOR, ANNOTATOR, EXPERT, ROLES
 from kgtrec.data.table import Table
 from kgtrec.data.templates import check_template
 from kgtrec.errors import KgtrecError, counted, one_of
@@ -39,7 +39,7 @@ from kgtrec.serve.links import active_roles, new_link
 from kgtrec.serve.manager_downloads import ARCHIVE, agreement_csv, folder_archive, qrels_archive, safe_name
 from kgtrec.serve.manager_figures import FEW_QUESTIONS, HOURS, RECENT_DAYS, TOO_FAST, is_large
 from kgtrec.serve.manager_gold import change_gold, gold_form, training_table
-from kgtrec.serve.views import phrased
+from kgtrec.serve.views import phrased, work_of
 
 PER = ("", "relation", "pair")
 _RELATIONS = 100  # on a page of the list
@@ -66,7 +66,8 @@ class Participant:
     name: str
     roles: tuple[tuple[str, bool], ...]  # and whether they are active in it
     has_link: bool
-    to_do: int  # open tasks
+    to_do: int  # open tasks, in all roles
+    to_judge: int  # those as an annotator, which can go to others
 
     @property
     def is_active(self) -> bool:
@@ -283,7 +284,8 @@ def _people(
         "manager_people.html",
         status,
         participants=[
-            Participant(name, roles, name in linked, to_do.get(name, 0)) for name, roles in _roles(own).items()
+            Participant(name, roles, name in linked, to_do.get(name, 0) + _waiting(name, roles), to_do.get(name, 0))
+            for name, roles in _roles(own).items()
         ],
         person_roles=PERSON_ROLES,
         progress=progress,
@@ -295,6 +297,13 @@ def _people(
         longest=LONGEST_NAME,
         most=MOST_PER_TRIPLE,
     )
+
+
+def _waiting(name: str, roles: Iterable[tuple[str, bool]]) -> int:
+    """What waits for somebody as an adjudicator, or as an expert."""
+    desk = house().desk
+    own = [role for role, is_active in roles if is_active and role in (ROLES[ADJUDICATOR], ROLES[EXPERT])]
+    return sum(work_of(desk, desk.look(name), role).n_open for role in own)
 
 
 def _loads(table: Table) -> Table:
@@ -322,7 +331,7 @@ def _add() -> _Done:
     done = change_people(house().desk.folder, {role: [name]}) or [f"{name} is {chosen} already"]
     has_link = any(name == person for person, _ in house().state.links())
     if role == ANNOTATOR:
-        done.append("share out the open triples below, so that annotators who are new get tasks")
+        done.append("Share out the open triples below, so that annotators who are new get tasks")
     return done, None if has_link else (name, _linked(name))
 
 
@@ -338,7 +347,7 @@ def _hand_over() -> _Done:
     with house().desk.changing() as campaign:
         people, done = changed_people(campaign.people, {}, [name])
         share_out(house().desk.folder, campaign, people=people)
-    return [*done, "open tasks of those who have left went to others"], None
+    return [*done, "Open tasks of those who have left went to others"], None
 
 
 def _not_oneself() -> str:
@@ -361,7 +370,7 @@ def _share() -> _Done:
             house().desk.folder, campaign, per_triple=None if per_triple == campaign.per_triple else per_triple
         )
     before, now = len(campaign.assignments), len(changed.assignments)
-    return [f"shared out: {counted(now, 'task')}, judged ones included; {before:,} before"], None
+    return [f"Shared out: {counted(now, 'task')}, judged ones included; {before:,} before"], None
 
 
 def _link() -> _Done:
@@ -421,6 +430,7 @@ def _template(
     return page(
         "manager_template.html",
         status,
+        here="/manage/templates",
         relation=relation,
         name=readable(relation),
         previewed=previewed,

@@ -6,6 +6,7 @@ take seconds where there are many verdicts.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -52,8 +53,8 @@ _SHARE = 0.05  # of the time that figures may take, so that those who judge do n
 class Pace:
     """How fast annotators work: triples that somebody judged for the first time."""
 
-    recent: int  # in the last RECENT_DAYS
-    days: float  # that these are of; less where the campaign is younger
+    recent: int  # in the last days
+    days: int  # that these are of: RECENT_DAYS, or less where the campaign is younger, begun ones counted as whole
     left: int  # tasks of those who are active
     now: float  # seconds since 1970
 
@@ -189,6 +190,8 @@ def per_hour(moments: NDArray[np.int64], now: float, hours: int = HOURS) -> NDAr
 def pace_of(events: Judgements, left: int, now: float) -> Pace:
     """How fast annotators judge what they had not judged before; corrections do not count.
 
+    A day that has begun counts as a whole one: nobody works for 24 hours as in the first one.
+
     Parameters
     ----------
     events : Judgements
@@ -201,7 +204,7 @@ def pace_of(events: Judgements, left: int, now: float) -> Pace:
     _, first = np.unique(key, return_index=True)
     when = moments(events.time.take(arrow_of(first)))
     begin = float(when.min()) if len(when) else now
-    days = min(max((now - begin) / _DAY, 1 / 24), RECENT_DAYS)
+    days = min(max(math.ceil((now - begin) / _DAY), 1), RECENT_DAYS)
     return Pace(int(np.count_nonzero((when > now - days * _DAY - 1) & (when <= now))), days, left, now)
 
 

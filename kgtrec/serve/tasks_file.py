@@ -43,7 +43,15 @@ _SIDE = {"letter": "[[LETTER]]", "answer": "[[answer]]", "source": "[[side_sourc
 _TEXTS = "head", "relation", "tail", "question", "search", *_WORDS
 
 
-def tasks_file(campaign: Campaign, tasks: Tasks, *, person: str, role: str = "annotator", guidelines: str = "") -> str:
+def tasks_file(
+    campaign: Campaign,
+    tasks: Tasks,
+    *,
+    person: str,
+    role: str = "annotator",
+    guidelines: str = "",
+    name: str = "campaign",
+) -> str:
     """Tasks as a page that keeps verdicts in the browser and gives them as a file that ``campaign import`` reads.
 
     The page cannot load, send or frame anything, and runs only its own script: its content security policy, with the
@@ -61,6 +69,8 @@ def tasks_file(campaign: Campaign, tasks: Tasks, *, person: str, role: str = "an
         One of ``ROLE_PAGES``.
     guidelines : str
         Markdown.
+    name : str
+        Of the campaign. Verdicts are kept apart from those of campaigns on the same pool that have another name.
 
     Returns
     -------
@@ -76,11 +86,13 @@ def tasks_file(campaign: Campaign, tasks: Tasks, *, person: str, role: str = "an
         "STARTS": {role: (pages.path, pages.start)},
         "roles": (role,),
         "person": person,
+        "here": "",  # which the script knows
     }
+    edition = hashlib.sha256(f"{edition_of(campaign)} {name}".encode()).hexdigest()[:16]
     data = _data(campaign, tasks, person, role) | {
         "person": person,
         "role": role,
-        "edition": edition_of(campaign),
+        "edition": edition,
         "home": pages.path,
         "answers": dict(pages.answers),
         "page": PAGE,
@@ -95,7 +107,7 @@ def tasks_file(campaign: Campaign, tasks: Tasks, *, person: str, role: str = "an
             "base-uri 'none'; form-action 'none'",
             style=_as_it_is(style),
             scripts=[_as_it_is(script) for script in scripts],
-            parts=_parts(role, pages, data["edition"], guidelines, is_empty=len(tasks) == 0),
+            parts=_parts(role, pages, edition, guidelines, is_empty=len(tasks) == 0),
             data=_as_it_is(_embedded(data)),
         )
     )

@@ -229,6 +229,11 @@ class Work:
         self.task_numbers = look.numbers.task[self.rows]
         self.numbers = look.numbers.question[self.questions]
 
+    @property
+    def n_open(self) -> int:
+        """How many tasks have no verdict."""
+        return int((~self.is_judged).sum())
+
     def has_task(self, task: int) -> bool:
         """Whether a task is one of the person's."""
         return bool(np.isin(task, self.task_numbers))
@@ -301,10 +306,8 @@ class Work:
     def progress(self, now: datetime) -> Progress:
         """What is done and left, and how long that takes."""
         events = self.look.judgements
-        times = events.time.take(arrow_of(np.flatnonzero(events.role == ROLES.index(self.role))))
-        left = int((~self.is_judged).sum())
-        minutes, needs_break = pace(moments(times), left, now.timestamp())
-        return Progress(len(self.rows) - left, left, minutes, needs_break)
+        times = moments(events.time.take(arrow_of(np.flatnonzero(events.role == ROLES.index(self.role)))))
+        return Progress(len(self.rows) - self.n_open, self.n_open, *pace(times, self.n_open, now.timestamp()))
 
     def verdicts(self, verdict: str = "", text: str = "") -> list[Verdict]:
         """The person's last verdicts, the latest first, those with an answer and words that hold a text only."""

@@ -295,7 +295,13 @@ def test_conflicts_are_decided_by_keys_alone(browser: Any, judged: Served):
     until(lambda: len(of(judged, "eve")) == 1)
     assert of(judged, "eve")[0][1:] == (0, source)
     assert browser.find_element("id", "source").get_attribute("value") == ""
-    keys(browser, Keys.ENTER, "u", "m", "no source says so", Keys.ESCAPE)
+    keys(browser, Keys.ENTER)
+    doubted = until(lambda: browser.find_element("css selector", ".card:focus .side[data-source='']"))
+    letter = doubted.get_attribute("data-key")
+    keys(browser, letter)
+    told = f"{letter.upper()} has no link to take."
+    until(lambda: browser.execute_script("return document.getElementById('live').textContent") == told)
+    keys(browser, "u", "m", "no source says so", Keys.ESCAPE)
     until(lambda: len(of(judged, "eve")) == 3)
     until(lambda: "Stored: Undecidable" in browser.find_element("id", "main").text)
     keys(browser, "?")

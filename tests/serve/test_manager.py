@@ -44,7 +44,7 @@ from kgtrec.serve.manager_figures import HOURS, TOO_FAST, Figures, overview, pac
 from kgtrec.serve.state import View, view_totals
 from tests.campaign_folders import folder_of
 from tests.judged_pools import judgements_of
-from tests.serve.conftest import URL, WIKI, Browser, Page, campaign_with_roles
+from tests.serve.conftest import URL, WIKI, Browser, Page, campaign_with_roles, draw
 
 EVENTS = [
     *((triple, "bob", "annotator", "N", WIKI, "") for triple in range(6)),
@@ -237,12 +237,14 @@ def test_verdicts_per_hour_are_counts_by_the_clock(seconds: list[int], now: int)
 
 
 def test_the_pace_counts_first_verdicts_of_the_last_days():
-    """Two tasks in two days, one of them corrected: one a day, so that four take four days."""
+    """Two tasks in two days, one of them corrected: one a day, so that four take four days; begun days are whole."""
     events = judgements_of([(0, "ann", "annotator", "N"), (0, "ann", "annotator", "Y"), (1, "ann", "annotator", "N")])
     events = replace(events, time=labels_of(["1970-01-02T00:00:00Z", "1970-01-03T00:00:00Z", "1970-01-03T00:00:00Z"]))
     pace = pace_of(events, 4, now=3 * 86400.0)
-    assert (pace.recent, pace.days, pace.per_day, pace.done_at) == (2, 2.0, 1.0, 7 * 86400.0)
+    assert (pace.recent, pace.days, pace.per_day, pace.done_at) == (2, 2, 1.0, 7 * 86400.0)
     assert pace_of(events, 4, now=60 * 86400.0).done_at is None
+    first_hour = pace_of(events, 100, now=86400.0 + 3600)
+    assert (first_hour.recent, first_hour.days, first_hour.per_day) == (1, 1, 1.0)
     assert pace_of(events, 0, now=3 * 86400.0).done_at is None
 
 
@@ -362,6 +364,37 @@ def test_somebody_is_added_with_a_link_that_works(judged: Page):
     assert "cleo\tannotator\tyes" in (judged.folder / PEOPLE).read_text()
     assert "/in/" not in browser.get(MANAGE).text
     assert "/in/" not in act(browser, "add", name="cleo", role="annotator").text
+
+
+def test_people_tells_what_waits_for_each_role(judged: Page):
+    """Conflicts and doubts for an adjudicator, the sample for an expert; only tasks of annotators can go to others."""
+    draw(judged.folder, (2, 3))
+    browser = judged.browser("max")
+    text = shown(browser.get(MANAGE).text)
+    for person, n in (("ann annotator", 2), ("bob annotator", 0), ("eve adjudicator", 2), ("ivy expert", 2)):
+        assert f" {person} {n} " in " ".join(text.split())
+    assert re.findall('aria-label="([a-z]+) has left, hand over', browser.get(MANAGE).text) == ["ann"]
+    judged.browser("eve").judge(at="/conflict", verdict_4="Y", source_4=WIKI, only="4")
+    assert " eve adjudicator 1 " in " ".join(shown(browser.get(MANAGE).text).split())
+
+
+@pytest.mark.parametrize(
+    ("person", "address", "name"),
+    [
+        ("max", "/manage", "Dashboard"),
+        ("max", MANAGE, "People"),
+        ("max", "/manage/template?relation=capital", "Templates"),
+        ("max", "/manage/downloads", "Downloads"),
+        ("max", "/guidelines", "Guidelines"),
+        ("ann", "/question/1", "Judge"),
+        ("ann", "/question/verdicts", "My verdicts"),
+    ],
+    ids=["dashboard", "people", "template", "downloads", "guidelines", "question", "verdicts"],
+)
+def test_the_list_of_pages_tells_which_one_is_shown(judged: Page, person: str, address: str, name: str):
+    """To a screen reader, and by its look."""
+    text = judged.browser(person).get(address).text
+    assert re.findall('aria-current="page">([^<]*)<', text) == [name]
 
 
 def test_a_new_link_voids_the_former_one_at_once(judged: Page):

@@ -25,7 +25,7 @@ from kgtrec.serve.tasks_file import tasks_file
 from kgtrec.serve.views import work_of
 from tests.campaign_folders import folder_of
 from tests.campaigns_by_hand import ENTITIES, campaign_of
-from tests.serve.conftest import WIKI, campaign_with_roles
+from tests.serve.conftest import JUDGED, WIKI, campaign_with_roles
 from tests.serve.test_gold import ROWS, SECRETS, golden  # noqa: F401  # the fixture of gold's own tests
 
 #: of three triples that wait for eve: two in conflict, one doubted
@@ -125,6 +125,17 @@ def test_a_file_with_gold_asks_what_the_page_asks(
 def test_equal_tasks_give_equal_bytes():
     """Whenever the file is written."""
     assert file_of(guidelines="# How") == file_of(guidelines="# How")
+
+
+def test_two_campaigns_on_one_pool_keep_their_verdicts_apart(tmp_path: Path):
+    """In the browser, by the names of their folders; a later file of one of them finds what was given before."""
+    editions = []
+    for name, events in (("pilot", ()), ("campaign", ()), ("campaign", JUDGED)):
+        folder = folder_of(campaign_with_roles(events), tmp_path / str(len(editions)) / name)
+        out = tmp_path / f"{len(editions)}.html"
+        main(["campaign", "export", str(folder), "--annotator", "bob", "--out", str(out)])
+        editions.append(data_of(out.read_text())["edition"])
+    assert editions[0] != editions[1] == editions[2]
 
 
 def test_the_file_can_load_and_send_nothing():

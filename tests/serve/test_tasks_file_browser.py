@@ -84,8 +84,10 @@ def test_the_whole_way_without_a_server(browser: Any, open_file: Any, ann: Path,
 
     address = open_file(ann, begins=False)
     assert "Look closely." in text(browser)
+    assert browser.find_element("css selector", "nav [aria-current=page]").text == "Guidelines"
     browser.find_element("css selector", "main button.main").send_keys(Keys.ENTER)
     until(lambda: counts(browser) == (0, 5))
+    assert [one.text for one in browser.find_elements("css selector", "nav [aria-current=page]")] == ["Judge"]
     keys(browser, "/", WIKI, Keys.ENTER, "n", Keys.ENTER, "y")
     until(lambda: counts(browser) == (2, 3))
     keys(browser, Keys.ENTER)

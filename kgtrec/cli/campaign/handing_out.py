@@ -74,4 +74,5 @@ def write_out(
 
     path = Path(folder, GUIDELINES)
     guidelines = read_text(path) if path.exists() else ""
-    write_text(out, tasks_file(campaign, tasks, person=str(person), role=role, guidelines=guidelines))
+    name = Path(folder).absolute().name
+    write_text(out, tasks_file(campaign, tasks, person=str(person), role=role, guidelines=guidelines, name=name))

@@ -159,6 +159,8 @@
 
   function route() {
     const [address, query] = `#${location.hash.split("#")[1]}`.split("?");
+    const here = address.replace(/[/][0-9]+$/, "");
+    for (const link of document.querySelectorAll("header nav a")) link.ariaCurrent = link.hash === here ? "page" : null;
     const place = address === home ? open(-1) : Number(address.slice(home.length + 1)) - 1;
     if (address === "#/guidelines") show(made("guidelines"));
     else if (address === `${home}/verdicts`) showVerdicts(new URLSearchParams(query));

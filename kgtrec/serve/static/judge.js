@@ -265,6 +265,10 @@
 
   function take(card, side) {
     const own = field(card, "source");
+    if (!side.dataset.source.startsWith("h")) {
+      live.textContent = `${side.querySelector(".letter").textContent} has no link to take.`;
+      return;
+    }
     own.value = side.dataset.source;
     own.closest("details").open = true;
     if (chosen(card)) give(card);
@@ -344,7 +348,7 @@
     };
     act.ArrowDown = act.j;
     act.ArrowUp = act.k;
-    for (const side of current.querySelectorAll(".side[data-source^=h]")) act[side.dataset.key] ??= () => take(current, side);
+    for (const side of link ? current.querySelectorAll(".side") : []) act[side.dataset.key] ??= () => take(current, side);
     if (isRadio || !target.closest("a, button, summary")) act.Enter = onward;
     if (isRadio && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
       byArrow = performance.now();
