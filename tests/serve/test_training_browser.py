@@ -52,13 +52,14 @@ def test_it_is_done_by_keys_alone(browser: Any, served: Served):
 
     begin(browser, served, script=True)
     for nth, told in enumerate(("Right: the answer is No.", "Not right: the answer is Yes."), 1):
-        until(lambda nth=nth: f"Training, {nth} of 2." in main_text(browser))
+        until(lambda nth=nth: browser.title == f"Training {nth} of 2")
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 320
         keys(browser, "n")
+        until(lambda told=told: browser.title.startswith(told))
         until(lambda told=told: told in main_text(browser))
-        assert browser.title.startswith(told)
-        assert browser.execute_script("return document.activeElement.id") == "answer"
+        until(lambda: browser.execute_script("return document.activeElement.id") == "answer")
         keys(browser, Keys.ENTER)
+    until(lambda: browser.title == "The training is over")
     until(lambda: "The training is over: 1 of 2 right" in main_text(browser))
     keys(browser, Keys.ENTER)
     until(lambda: "/question/" in browser.current_url)
@@ -68,10 +69,13 @@ def test_it_is_done_by_keys_alone(browser: Any, served: Served):
 def test_it_is_done_without_a_script(browser: Any, served: Served):
     """By its buttons and links."""
     begin(browser, served, script=False)
-    for _ in range(2):
+    for nth in range(1, 3):
+        until(lambda nth=nth: browser.title == f"Training {nth} of 2")
         browser.find_element("css selector", "button[value=N]").click()
+        until(lambda: "answer is" in browser.title)
         until(lambda: "You said No." in main_text(browser))
         browser.find_element("css selector", ".steps a").click()
+    until(lambda: browser.title == "The training is over")
     until(lambda: "The training is over: 1 of 2 right" in main_text(browser))
     browser.find_element("link text", "Begin").click()
     until(lambda: "/question/" in browser.current_url)
