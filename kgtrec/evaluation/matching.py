@@ -132,14 +132,18 @@ def _judge_run(run: AnyRun, qrels: Qrels, ties: str, seed: int) -> MatchedSystem
     _report_questions(run, question)
     pairs = _JudgedPairs(question, run.entities, qrels)
     num_retrieved = np.zeros(len(qrels.questions), np.int64)
-    found = []
+    # all at once: small arrays that stay, between large ones that go, would keep the memory of these
+    first, size, judged = (np.empty(len(qrels), np.int64) for _ in range(3))
+    position, n = np.empty(len(qrels)), 0
     for part in run.parts():
         starts = np.append(0, np.flatnonzero(part.question[1:] != part.question[:-1]) + 1)[: len(part)]
         asked = question[part.question[starts]]
         num_retrieved[asked[asked >= 0]] = np.diff(np.append(starts, len(part)))[asked >= 0]
-        found.append(_places_in(part, starts, pairs, qrels, ties, seed))
-    columns = (np.concatenate([getattr(places, name) for places in found]) for name in Places.__slots__)
-    places = Places(*columns)
+        found = _places_in(part, starts, pairs, qrels, ties, seed)
+        rows = slice(n, n + len(found.judged))  # each pair is in the run once at most
+        judged[rows], first[rows], size[rows], position[rows] = found.judged, found.first, found.size, found.position
+        n += len(found.judged)
+    places = Places(judged[:n], first[:n], size[:n], position[:n])
     judged = places.judged
     ranking = _ranking(qrels, num_retrieved, judged, places.position)
     tied_ranking = None

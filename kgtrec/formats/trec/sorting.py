@@ -37,8 +37,8 @@ from kgtrec.formats.trec.runs import (
 from kgtrec.formats.trec.text import Block, iterate_blocks
 
 _ROWS_AT_A_TIME = 1 << 20
-_ROWS_SORTED = 1 << 22  # at once, about
-_MOST_FILES = 256
+_ROWS_SORTED = 1 << 20  # at once, about
+_MOST_FILES = 128
 _ROW = np.dtype([("question", np.int32), ("entity", np.int32), ("score", np.float64)])
 _BYTES_OF_A_LINE = 24  # a line of text has at least about so many
 
