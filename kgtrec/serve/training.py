@@ -18,7 +18,7 @@ from kgtrec.serve.app import back, house, look, page, refusal
 from kgtrec.serve.desk import Look
 from kgtrec.serve.views import ROLE_PAGES, Candidate, Search, candidates, searches
 
-_ANSWERS = ROLE_PAGES[ROLES[ANNOTATOR]].answers
+_PAGES = ROLE_PAGES[ROLES[ANNOTATOR]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Lesson:
         if not self.said:
             return ""
         if self.said == VERDICTS[UNSURE]:
-            return f"The answer is {_ANSWERS[self.known]}."
-        return f"{'Right' if self.said == self.known else 'Not right'}: the answer is {_ANSWERS[self.known]}."
+            return f"The answer is {_PAGES.answers[self.known]}."
+        return f"{'Right' if self.said == self.known else 'Not right'}: the answer is {_PAGES.answers[self.known]}."
 
 
 def rows_of(own: Look) -> NDArray[np.int32]:
@@ -78,7 +78,7 @@ def begin() -> Response:
     if not tasks:
         return refusal(404, "There is no training round.")
     n_right = sum(said[one] == _known(own, row) for one, row in zip(tasks, rows.tolist(), strict=True))
-    return page("training_done.html", n=len(tasks), n_right=n_right)
+    return page("training_done.html", here=_PAGES.path, n=len(tasks), n_right=n_right)
 
 
 def task(number: int) -> Response:
@@ -95,7 +95,8 @@ def task(number: int) -> Response:
     status = 422 if request.method == "POST" else 200
     nth = tasks.index(number)
     said = house().state.trained_of(own.person).get(number, "")
-    return page("training.html", status, lesson=_lesson(own, rows, nth, said), answers=_ANSWERS)
+    lesson = _lesson(own, rows, nth, said)
+    return page("training.html", status, here=_PAGES.path, lesson=lesson, answers=_PAGES.answers)
 
 
 def _lesson(own: Look, rows: NDArray[np.int32], nth: int, said: str) -> Lesson:

@@ -65,6 +65,7 @@ def test_annotators_begin_with_it_and_are_told_each_answer(golden: Page):
         path = browser.get("/training").location
         text = browser.get(path).text
         assert f"Training, {nth} of 2." in text
+        assert 'aria-current="page">Judge<' in text
         assert why not in text
         assert "answer is" not in text
         told = answer(browser, path, verdict)
