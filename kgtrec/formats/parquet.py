@@ -123,7 +123,13 @@ def iterate_named_columns(
         file = _opened(path, stream, texts)
         if _is_swollen(path, file):
             raise _swollen(path, file.metadata.num_rows)
-        batches = file.iter_batches(rows_at_a_time, columns=list(found))
+        # a reader keeps the bytes of all row groups that it was asked for, so each has one of its own
+        groups = range(file.metadata.num_row_groups)
+        batches = (
+            batch
+            for group in groups
+            for batch in file.iter_batches(rows_at_a_time, row_groups=[group], columns=list(found))
+        )
         while True:
             with _refusing_damage(path):
                 batch = next(batches, None)
