@@ -10,6 +10,7 @@ import pytest
 from kgtrec.errors import KgtrecError
 from kgtrec.meta.stability import stability
 from kgtrec.workers.clusters import dask_workers
+from tests.cli.test_study import files, run, write_study
 from tests.clusters import Cluster
 from tests.meta.test_stability import MEASURES, STUDY
 
@@ -55,6 +56,15 @@ def test_workers_that_are_killed_change_no_byte(cluster):
         progress=when_done((10, 60, 120), harm),
     )
     assert found.scores.tobytes() == alone.scores.tobytes()
+
+
+def test_a_study_on_a_cluster_is_the_same(cluster, tmp_path):
+    """With the tests that resample, and the ranges of correlations."""
+    config = write_study(tmp_path)
+    config.write_text(config.read_text() + '[power]\ntests = ["t", "bootstrap", "tukey"]\nrepeats = 40\n')
+    assert run("study", config, "--out", tmp_path / "alone") == 0
+    assert run("study", config, "--out", tmp_path / "shared", "--scheduler", cluster.address) == 0
+    assert files(tmp_path / "shared") == files(tmp_path / "alone")
 
 
 def test_a_lost_scheduler_is_told(cluster):
