@@ -7,7 +7,7 @@ import ssl
 import threading
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from socket import IPPROTO_TCP, TCP_NODELAY, socket
+from socket import IPPROTO_TCP, SHUT_WR, TCP_NODELAY, socket
 from typing import Any, NoReturn
 
 from kgtrec.errors import FormatError, KgtrecError
@@ -151,31 +151,33 @@ class Terminator:
             try:
                 async with asyncio.timeout(_HANDSHAKE):
                     await secured.shake_hands()
-                reader, writer = await asyncio.open_connection(*self._server, limit=_AT_ONCE)
-                port = writer.get_extra_info("sockname")[1]
-                self._clients[port] = client
-                try:
-                    await _exchange(secured, reader, writer)
-                finally:
-                    del self._clients[port]
-                    writer.transport.abort()
+                with socket() as inner:
+                    inner.setblocking(False)
+                    await self._loop.sock_connect(inner, self._server)
+                    inner.setsockopt(IPPROTO_TCP, TCP_NODELAY, True)
+                    port = inner.getsockname()[1]
+                    self._clients[port] = client
+                    try:
+                        await _exchange(secured, inner, self._loop)
+                    finally:
+                        del self._clients[port]
             finally:
                 await secured.close()
 
 
-async def _exchange(secured: _Secured, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Pass on what client and server say, until the server has said all."""
+async def _exchange(secured: _Secured, inner: socket, loop: asyncio.AbstractEventLoop) -> None:
+    """Pass on what client and server say, until the server has said all.
 
-    async def tell(data: bytes) -> None:
-        writer.write(data)
-        await writer.drain()
-
-    asked = asyncio.create_task(_pass_on(secured.read, tell))
-    answered = asyncio.create_task(_pass_on(lambda: reader.read(_AT_ONCE), secured.write))
+    A server that closes while something is sent to it has perhaps answered before: so the socket is read by itself,
+    where a stream would end with the first error.
+    """
+    asked = asyncio.create_task(_pass_on(secured.read, lambda data: loop.sock_sendall(inner, data)))
+    answered = asyncio.create_task(_pass_on(lambda: loop.sock_recv(inner, _AT_ONCE), secured.write))
     try:
         await asyncio.wait((asked, answered), return_when=asyncio.FIRST_COMPLETED)
         if not answered.done():  # the client is gone, and what it asked for last is done all the same
-            writer.write_eof()
+            with suppress(OSError):
+                inner.shutdown(SHUT_WR)
             await asyncio.wait((answered,), timeout=_SLOWEST)
     finally:
         asked.cancel()
@@ -228,12 +230,16 @@ class _Secured:
             await self._writer.drain()
 
     async def close(self) -> None:
+        """Once all is sent. What still comes is read, or it would reset the connection, and take an answer with it."""
         try:
             with suppress(ssl.SSLError):
                 self._tls.unwrap()  # says goodbye, and waits for none
             self._send()
-            self._writer.close()
+            self._writer.write_eof()
             async with asyncio.timeout(_GOODBYE):
+                while await self._reader.read(_AT_ONCE):
+                    pass
+                self._writer.close()
                 await self._writer.wait_closed()
         finally:
             self._writer.transport.abort()

@@ -109,7 +109,9 @@ class Front:
         self.may_answer.set()
         self.connections: dict[int, Any] = {}
         app = self.terminator.answering(self.answer)
-        self.server = create_server(app, map=self.connections, sockets=[self.inner], threads=2, channel_timeout=600)
+        self.server = create_server(
+            app, map=self.connections, sockets=[self.inner], threads=2, max_request_body_size=100_000
+        )
 
     def answer(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """The address of who asks; so many bytes where the path is a number."""
@@ -191,6 +193,15 @@ def test_a_connection_answers_several_requests_and_large_ones(front: Front):
         connection = front.secured(held)
         assert asked(connection, str(4 << 20)) == b"x" * (4 << 20)
         assert asked(connection, "5") == b"xxxxx"
+
+
+def test_what_is_too_long_is_told(front: Front):
+    """Though the server closes the connection before it has read all of it."""
+    with ExitStack() as held:
+        connection = front.secured(held)
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n" + b"x" * 3_000_000)
+        assert connection.recv(30).startswith(b"HTTP/1.1 413")
+    assert front.paths.empty()
 
 
 def test_plain_http_gets_a_closed_connection(front: Front):
