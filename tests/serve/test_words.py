@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +143,9 @@ def test_gold_that_alone_lacks_descriptions_is_told(folder: Path, tmp_path: Path
     told = capsys.readouterr().err
     assert "warning: 1 label of gold.tsv has no description, which tells annotators that they are gold: oslo" in told
     assert "give it with --descriptions FILE --force" in told
+
+
+def test_the_script_of_the_page_stays_small():
+    """At most 400 lines without a build step, which people can read before they trust it."""
+    script = files("kgtrec.serve").joinpath("static", "judge.js").read_text(encoding="utf-8")
+    assert len(script.splitlines()) <= 400
