@@ -398,6 +398,7 @@ def compare(
 
     Examples
     --------
+    >>> from kgtrec.data.run import Run
     >>> import pandas as pd
     >>> qrels = Qrels.from_frame(
     ...     pd.DataFrame({"query_id": ["q1", "q2"], "doc_id": ["a", "b"], "relevance": [1, 1]})

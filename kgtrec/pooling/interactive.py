@@ -289,6 +289,7 @@ def asking(
 
     Examples
     --------
+    >>> from kgtrec.data.run import Run
     >>> import numpy as np
     >>> from kgtrec.data.triples import Triples
     >>> from kgtrec.collection.questions import build_questions
