@@ -10,7 +10,7 @@ import pytest
 from tests.fuzz import formats, inputs, outcome
 
 NAMES = list(formats(Path("none")))
-COUNT = 30
+COUNT = 20
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs a timer that ends a reader that hangs")

@@ -17,7 +17,7 @@ SYSTEMS = ("complex", "conve", "cp", "distmult", "rescal", "rotate", "transe", "
 
 
 @pytest.mark.parametrize(
-    "system", [*SYSTEMS[:2], *(pytest.param(system, marks=pytest.mark.slow) for system in SYSTEMS[2:])]
+    "system", [SYSTEMS[0], *(pytest.param(system, marks=pytest.mark.slow) for system in SYSTEMS[1:])]
 )
 def test_a_system_gives_its_published_scores(data, fb15k_237, system):
     """Hits@10 to 1e-6, MR to 1e-6 relative; MRR to 5e-6: they were computed in 32 bits, where one near tie is a tie."""

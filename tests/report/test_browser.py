@@ -105,6 +105,7 @@ def test_nothing_is_asked_for_and_nothing_goes_wrong(browser: Any, address: str)
     assert browser.execute_script("return window.seen") == {"alerts": 0, "forbidden": []}
 
 
+@pytest.mark.slow
 def test_a_server_is_asked_for_the_page_alone(browser: Any, address: str):
     """From a server as from a file, but that browsers may look for its icon, which is not the page's doing."""
     asked: list[str] = []
