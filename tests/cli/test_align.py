@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from kgtrec.data.alignments import Alignments, EntityVectors
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import read_collection
+from tests.program import exit_code
 
 N = 12
 IS_TEST = np.arange(N) % 3 > 0
@@ -32,13 +34,7 @@ def vectors(tmp_path):
     return made
 
 
-def run(*args):
-    """Run the command; the exit code."""
-    try:
-        main(["align", *map(str, args)])
-    except SystemExit as leaving:
-        return leaving.code
-    return 0
+run = partial(exit_code, "align")
 
 
 def records(path):

@@ -9,21 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgtrec.cli import main
 from kgtrec.data.identity import entity_names
 from kgtrec.formats.collections import read_collection
 from kgtrec.formats.trec.runs import read_run
+from tests.program import exit_code as run
 
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 SPLITS = [str(CITIES / f"{name}.tsv") for name in ("train", "valid", "test")]
-
-
-def run(*args: object) -> int:
-    try:
-        main([str(arg) for arg in args])
-    except SystemExit as leaving:
-        return int(leaving.code or 0)
-    return 0
 
 
 @pytest.fixture

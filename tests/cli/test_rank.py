@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
 
-from kgtrec.cli import main
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import write_collection
 from kgtrec.formats.trec.runs import read_run
 from kgtrec.ranking.rank import rank_scores
+from tests.program import exit_code
 from tests.trees import tree
 
 TRAIN = [("ann", "likes", "tea"), ("bob", "likes", "jam"), ("cid", "knows", "ann")]
@@ -42,13 +43,7 @@ def copy_order(tmp_path, folder):
         shutil.copy(tmp_path / "C" / name, folder)
 
 
-def run(*args):
-    """Run the command; the exit code."""
-    try:
-        main(["rank", *map(str, args)])
-    except SystemExit as leaving:
-        return leaving.code
-    return 0
+run = partial(exit_code, "rank")
 
 
 def rows(ranks):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from kgtrec.cli import main
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.triples import Triples
 from kgtrec.formats.collections import write_collection
+from tests.program import exit_code
 from tests.trees import tree
 
 TRAIN = [(f"e{number}", "knows", f"e{(number * 7 + 3) % 30}") for number in range(30)]
@@ -30,13 +32,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*args):
-    """Run the command; the exit code."""
-    try:
-        main(["rank", *map(str, args)])
-    except SystemExit as leaving:
-        return leaving.code
-    return 0
+run = partial(exit_code, "rank")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kgtrec.cli import main
+from tests.program import exit_code as run
 from tests.trees import tree
 
 ROOT = Path(__file__).parents[2]
@@ -55,14 +55,6 @@ def write_study(folder: Path) -> Path:
     (folder / "study.toml").write_text(CONFIG)
     (folder / "more.txt").write_text("head0 0 vienna 1\nhead0 0 lyon 0\n")
     return folder / "study.toml"
-
-
-def run(*words: object) -> int:
-    try:
-        main([str(word) for word in words])
-    except SystemExit as leaving:
-        return int(leaving.code or 0)
-    return 0
 
 
 @pytest.fixture(scope="module")

@@ -8,17 +8,18 @@ import multiprocessing
 import re
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
-from urllib.parse import SplitResult, urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode
 
 import numpy as np
 import pytest
 
 from kgtrec.formats.output.folders import JUDGEMENTS
 from kgtrec.serve.run import serve
+from tests.serve.servers import served
 from tests.serve.test_judging import big
 
 N_PEOPLE, N_KILLS = 30, 200
@@ -77,24 +78,11 @@ def serve_and_tell(folder: Path, port: int, told: Connection) -> None:
     serve(folder, port=port, ready=told.send)
 
 
-@contextmanager
-def served(folder: Path, port: int) -> Iterator[SplitResult]:
-    """The address of a server, in a process of its own, which is killed at the end.
-
-    Processes are forked from one that has imported everything, since two hundred imports would take minutes.
-    """
+def imported() -> ForkServerContext:
+    """Forks processes from one that has imported everything, since two hundred imports would take minutes."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "kgtrec.serve.judging", "pandas", "pyarrow.compute"])
-    told, tells = context.Pipe(duplex=False)
-    server = context.Process(target=serve_and_tell, args=(folder, port, tells), daemon=True)
-    server.start()
-    tells.close()
-    try:
-        yield urlsplit(told.recv())
-    finally:
-        server.kill()
-        server.join()
-        told.close()
+    return context
 
 
 def tear(path: Path) -> bytes:
@@ -123,7 +111,7 @@ def test_what_was_called_stored_before_a_kill_is_in_the_file_once(tmp_path: Path
         return sum(len(person.stored) for person in people)
 
     for nth in range(N_KILLS):
-        with served(page.folder, port) as url:
+        with served(imported(), serve_and_tell, page.folder, port) as url:
             if not people:
                 port = url.port or 0
                 path, task = page.numbers.large("/question/1"), page.numbers.tasks[0]

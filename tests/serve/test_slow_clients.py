@@ -6,17 +6,17 @@ import http.client
 import multiprocessing
 import resource
 import socket
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
-from urllib.parse import SplitResult, urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode
 
 import pytest
 
 from kgtrec.formats.output.folders import GUIDELINES
 from kgtrec.serve.run import most_connections, serve
 from tests.serve.conftest import FRANCE, Page
+from tests.serve.servers import served
 from tests.serve.test_kill import Person
 
 _FILES = 250
@@ -28,20 +28,7 @@ def serve_with_few_files(folder: Path, told: Connection) -> None:
     serve(folder, port=0, ready=told.send)
 
 
-@contextmanager
-def served(folder: Path) -> Iterator[SplitResult]:
-    """The address of a server in a process of its own, which may open few files."""
-    context = multiprocessing.get_context("spawn")
-    told, tells = context.Pipe(duplex=False)
-    server = context.Process(target=serve_with_few_files, args=(folder, tells), daemon=True)
-    server.start()
-    tells.close()
-    try:
-        yield urlsplit(told.recv())
-    finally:
-        server.kill()
-        server.join()
-        told.close()
+SPAWN = multiprocessing.get_context("spawn")
 
 
 def connected(url: SplitResult, held: ExitStack, receives: int = 0) -> socket.socket:
@@ -81,7 +68,7 @@ def test_the_number_of_connections_leaves_files_for_verdicts(monkeypatch: pytest
 @pytest.mark.slow
 def test_who_holds_all_connections_takes_no_files_from_others(page: Page):
     """Three hundred that send nothing, where 250 files may be open: who is connected already judges on."""
-    with served(page.folder) as url, ExitStack() as held:
+    with served(SPAWN, serve_with_few_files, page.folder) as url, ExitStack() as held:
         ann = Connected(page, url, "ann")
         held.callback(ann.connection.close)
         for _ in range(300):
@@ -96,7 +83,7 @@ def test_who_holds_all_connections_takes_no_files_from_others(page: Page):
 def test_who_does_not_read_answers_holds_nobody_up(page: Page):
     """Nine connections with six answers of four megabytes each that nobody reads, to a server of eight threads."""
     page.folder.joinpath(GUIDELINES).write_text(f"```\n{'x' * (4 << 20)}\n```\n")
-    with served(page.folder) as url, ExitStack() as held:
+    with served(SPAWN, serve_with_few_files, page.folder) as url, ExitStack() as held:
         ann, bob = Connected(page, url, "ann"), Connected(page, url, "bob")
         held.callback(ann.connection.close)
         held.callback(bob.connection.close)

@@ -1,0 +1,14 @@
+"""Commands as a shell runs them, in this process."""
+
+from __future__ import annotations
+
+from kgtrec.cli import main
+
+
+def exit_code(*words: object) -> int:
+    """Run a command; its exit code."""
+    try:
+        main([str(word) for word in words])
+    except SystemExit as leaving:
+        return int(leaving.code or 0)
+    return 0
