@@ -16,9 +16,8 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.decisions import AUTOMATIC, Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
 from kgtrec.data.scores import Scores
-from kgtrec.data.streamed_run import AnyRun, StreamedRun
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, one_of
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.matching import match
@@ -247,7 +246,7 @@ def estimate_ap(
         else _whole_rows(collection, pool, verdict, whole, tuple(bounds) or pool.strata)
     )
     named = []
-    for run in different_systems([runs] if isinstance(runs, Run | StreamedRun) else runs, collection):
+    for run in different_systems([runs] if isinstance(runs, AnyRun) else runs, collection):
         if isinstance(run, AnswerRanks):
             raise KgtrecError(
                 f"expected runs, found answer ranks of {run.name!r}, which do not contain other candidates"

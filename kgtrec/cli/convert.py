@@ -8,14 +8,13 @@ from typing import cast
 import click
 
 from kgtrec.cli.common import say
-from kgtrec.data.streamed_run import AnyRun
 from kgtrec.errors import FormatError, naming
 from kgtrec.formats.output.outputs import require_file, require_folder
 from kgtrec.formats.sniff import Kind, kind_of_parquet, read_any
 from kgtrec.formats.trec.qrels import QrelsFile, write_qrels
-from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunFile, RunWriter, several_tags
+from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunFile, several_tags, write_run
 from kgtrec.formats.trec.sorting import sort_run
-from kgtrec.formats.trec.streamed_runs import is_large_parquet, open_run
+from kgtrec.formats.trec.streamed_runs import is_streamed, open_run
 
 
 @click.command(name="convert")
@@ -75,16 +74,16 @@ def command(
     if sort:
         say(f"{target}: {sort_run(source, target, name=name, parts=to == 'parts'):,} rows")
         return
-    if _is_streamed(source):
+    if is_streamed(source) and (Path(source).is_dir() or kind_of_parquet(source) == "run"):
         run = open_run(source)
-        _write(target, run, name, parts=to == "parts")
+        write_run(target, run, name=name, parts=to == "parts")
         say(f"{target}: {len(run):,} rows")
         return
     found = read_any(source, cast("Kind | None", kind))
     if isinstance(found, RunFile):
         if name is None and len(found.tags) > 1:
             raise several_tags(source, found.tags)
-        _write(target, found.run, name, parts=to == "parts")
+        write_run(target, found.run, name=name, parts=to == "parts")
         rows = len(found.run)
     elif isinstance(found, QrelsFile):
         if name is not None or to is not None:
@@ -96,18 +95,6 @@ def command(
         raise FormatError(f"expected a run or qrels, found {kinds}", path=source)
     if target != "-":
         say(f"{target}: {rows:,} rows")
-
-
-def _is_streamed(source: str) -> bool:
-    return source != "-" and (Path(source).is_dir() or (is_large_parquet(source) and kind_of_parquet(source) == "run"))
-
-
-def _write(target: str, run: AnyRun, name: str | None, *, parts: bool) -> None:
-    with RunWriter(
-        target, name or run.name, collection=run.collection, filtered_by=run.filtered_by, parts=parts
-    ) as writer:
-        for part in run.parts():
-            writer.write(part)
 
 
 def _to_factors(source: str, target: str, entities: Path | None, relations: Path | None, data: Path | None) -> None:

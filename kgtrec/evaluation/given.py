@@ -93,7 +93,7 @@ def system_of(given: Any, name: str | None = None) -> System:
         given = given.answer_ranks
     if isinstance(given, str | os.PathLike):
         given = _read(given)
-    if isinstance(given, Run | StreamedRun | AnswerRanks):
+    if isinstance(given, System):
         return given if name is None else given.renamed(name)
     given = _plain(given, "score")
     if is_frame(given):

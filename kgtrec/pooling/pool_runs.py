@@ -18,7 +18,7 @@ from kgtrec.data.pool import Pool, home_questions
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
 from kgtrec.data.run import Run
-from kgtrec.data.streamed_run import AnyRun, StreamedRun
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
@@ -427,7 +427,7 @@ def gather(
     belongs = Belonging(collection)
     names: list[str] = []
     parts: list[Contributions] = []
-    for run in [runs] if isinstance(runs, Run | StreamedRun) else runs:
+    for run in [runs] if isinstance(runs, AnyRun) else runs:
         if run.name in names:
             raise KgtrecError(f"expected runs of different names, found {run.name!r} more than once; rename one")
         names.append(run.name)

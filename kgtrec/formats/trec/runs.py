@@ -18,6 +18,7 @@ from kgtrec.data.arrow import arrow_of, labels_of, values_of
 from kgtrec.data.arrow import compute as pc
 from kgtrec.data.collection import Collection
 from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading
@@ -409,7 +410,7 @@ class _PartsSink:
         self._one.close()
 
 
-def write_run(path: PathLike, run: Run, *, name: str | None = None) -> None:
+def write_run(path: PathLike, run: AnyRun, *, name: str | None = None, parts: bool = False) -> None:
     """Write a run as TREC text (plain, ``.gz``, ``.zst``, or ``-`` for standard output) or ``.parquet``, atomically.
 
     Its collection, if it has one, is written to ``NAME.json`` beside the text, or to the Parquet file's metadata.
@@ -417,9 +418,11 @@ def write_run(path: PathLike, run: Run, *, name: str | None = None) -> None:
     Parameters
     ----------
     path : path
-    run : Run
+    run : Run or StreamedRun
     name : str, optional
         The tag of each line, instead of the run's name.
+    parts : bool
+        As for :class:`RunWriter`.
 
     Raises
     ------
@@ -436,8 +439,10 @@ def write_run(path: PathLike, run: Run, *, name: str | None = None) -> None:
     >>> print(path.read_text(), end="")
     tail0 Q0 paris 1 0.7 transe
     """
-    with RunWriter(path, name or run.name, collection=run.collection, filtered_by=run.filtered_by) as out:
-        out.write(run)
+    known: dict[str, Any] = {"collection": run.collection, "filtered_by": run.filtered_by}
+    with RunWriter(path, name or run.name, **known, parts=parts) as out:
+        for part in run.parts():
+            out.write(part)
 
 
 def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ...] | None = None) -> None:

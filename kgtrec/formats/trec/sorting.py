@@ -22,18 +22,10 @@ from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.output.outputs import folder_beside
-from kgtrec.formats.parquet import is_parquet, iterate_named_columns, label_column, n_rows_of, parts_of, read_schema
+from kgtrec.formats.parquet import is_parquet, iterate_named_columns, label_column, n_rows_of, parts_of
 from kgtrec.formats.trec.origins import Origin
-from kgtrec.formats.trec.runs import (
-    LAYOUT,
-    PARQUET_NAMES,
-    RunWriter,
-    default_name,
-    origin_beside,
-    parquet_origin,
-    parquet_scores,
-    several_tags,
-)
+from kgtrec.formats.trec.runs import LAYOUT, PARQUET_NAMES, RunWriter, origin_beside, parquet_scores, several_tags
+from kgtrec.formats.trec.streamed_runs import files_of_run
 from kgtrec.formats.trec.text import Block, iterate_blocks
 
 _ROWS_AT_A_TIME = 1 << 20
@@ -157,12 +149,8 @@ class _Rows:
         return self._of_parquet(path) if path.is_dir() or is_parquet(path) else self._of_text()
 
     def _of_parquet(self, path: Path) -> Iterator[NDArray[np.void]]:
-        files, unnamed = (parts_of(path), default_name(path)) if path.is_dir() else ([path], None)
+        files, self.name, self.origin = files_of_run(path, self._given)
         for file in files:
-            own = parquet_origin(file, read_schema(file), self._given, unnamed=unnamed)
-            if self.name and self.name != own[0]:
-                raise FormatError(f"expected a part of {self.name}, found one of {own[0]}", path=file)
-            self.name, self.origin = own
             for table in iterate_named_columns(file, PARQUET_NAMES, _ROWS_AT_A_TIME):
                 question, entity = (label_column(file, table, column) for column in ("question", "entity"))
                 yield self._coded(question, entity, parquet_scores(file, table))

@@ -17,6 +17,7 @@ from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.parquet import is_parquet, iterate_named_columns, label_column, n_rows_of, parts_of, read_schema
+from kgtrec.formats.trec.origins import Origin
 from kgtrec.formats.trec.runs import PARQUET_NAMES, default_name, known_of, parquet_origin, parquet_scores, read_run
 
 #: Parquet runs of more rows are read part by part
@@ -39,14 +40,14 @@ def read_any_run(path: PathLike, *, name: str | None = None, trust_ids: bool = F
     FormatError
         As :func:`kgtrec.read_run` and :func:`open_run`.
     """
-    if os.fspath(path) != "-" and (Path(path).is_dir() or is_large_parquet(path)):
+    if is_streamed(path):
         return open_run(path, name=name, trust_ids=trust_ids)
     return read_run(path, name=name, trust_ids=trust_ids)
 
 
-def is_large_parquet(path: PathLike) -> bool:
-    """Whether it is a Parquet file of more than ``ROWS_IN_MEMORY`` rows."""
-    return is_parquet(path) and n_rows_of(path) > ROWS_IN_MEMORY
+def is_streamed(path: PathLike) -> bool:
+    """Whether it is a folder, or a Parquet file of more than ``ROWS_IN_MEMORY`` rows."""
+    return os.fspath(path) != "-" and (Path(path).is_dir() or (is_parquet(path) and n_rows_of(path) > ROWS_IN_MEMORY))
 
 
 def open_run(
@@ -73,7 +74,8 @@ def open_run(
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from kgtrec.formats.trec.runs import write_run
+    >>> from kgtrec.formats.trec.origins import Origin
+    from kgtrec.formats.trec.runs import write_run
     >>> questions, entities = Vocabulary.of(["tail0", "tail1"]), Vocabulary.of(["paris"])
     >>> row, entity = np.array([0, 1], np.int32), np.zeros(2, np.int32)
     >>> path = pathlib.Path(tempfile.mkdtemp(), "transe.parquet")
@@ -82,13 +84,7 @@ def open_run(
     >>> run, [len(part) for part in run.parts()]
     (<StreamedRun 'transe': 2 rows, 2 questions>, [1, 1])
     """
-    files, unnamed = [Path(path)], None
-    if Path(path).is_dir():
-        files, unnamed = parts_of(path), default_name(path)
-    (own, origin), *others = (parquet_origin(file, read_schema(file), name, unnamed=unnamed) for file in files)
-    for file, other in zip(files[1:], others, strict=True):
-        if other != (own, origin):
-            raise FormatError(f"expected a part of the same run as {files[0].name}, found one of another", path=file)
+    files, own, origin = files_of_run(path, name)
     labels = _Labels()
     n_rows = 0
     for file in files:
@@ -109,6 +105,24 @@ def open_run(
                 raise FormatError(str(error), path=file) from None
 
     return StreamedRun(own, n_rows, questions, entities, read, **known)
+
+
+def files_of_run(path: PathLike, name: str | None) -> tuple[list[Path], str, Origin | None]:
+    """The Parquet files of a run in the order of their names, its name, and what they say of its collection.
+
+    Raises
+    ------
+    FormatError
+        If one is damaged or no run, or if they are of different runs.
+    """
+    files, unnamed = [Path(path)], None
+    if Path(path).is_dir():
+        files, unnamed = parts_of(path), default_name(path)
+    first, *others = (parquet_origin(file, read_schema(file), name, unnamed=unnamed) for file in files)
+    for file, other in zip(files[1:], others, strict=True):
+        if other != first:
+            raise FormatError(f"expected a part of the same run as {files[0].name}, found one of another", path=file)
+    return files, *first
 
 
 @dataclass(slots=True)
