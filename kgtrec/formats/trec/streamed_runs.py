@@ -74,8 +74,7 @@ def open_run(
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from kgtrec.formats.trec.origins import Origin
-    from kgtrec.formats.trec.runs import write_run
+    >>> from kgtrec.formats.trec.runs import write_run
     >>> questions, entities = Vocabulary.of(["tail0", "tail1"]), Vocabulary.of(["paris"])
     >>> row, entity = np.array([0, 1], np.int32), np.zeros(2, np.int32)
     >>> path = pathlib.Path(tempfile.mkdtemp(), "transe.parquet")
