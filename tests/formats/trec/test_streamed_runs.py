@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -180,8 +181,15 @@ def test_parts_of_different_runs_are_refused(tmp_path: Path):
     (tmp_path / "a.run").mkdir()
     for name in ("one", "two"):
         write_run(tmp_path / "a.run" / f"{name}.parquet", drawn_run(1, name))
-    with pytest.raises(FormatError, match=r"two.parquet: expected a part of the same run as one.parquet, found one of"):
+    expected = r"two.parquet: expected a part of the same run as one.parquet, found one of another"
+    with pytest.raises(FormatError, match=expected):
         open_run(tmp_path / "a.run")
+    with pytest.raises(FormatError, match=expected):
+        sort_run(tmp_path / "a.run", tmp_path / "b.parquet")
+    (tmp_path / "a.run" / "two.parquet").unlink()
+    write_run(tmp_path / "a.run" / "two.parquet", replace(drawn_run(1, "one"), collection="of-another"))
+    with pytest.raises(FormatError, match=expected):
+        sort_run(tmp_path / "a.run", tmp_path / "b.parquet")
 
 
 def test_a_file_that_changes_meanwhile_is_no_other_number(tmp_path: Path):
@@ -279,8 +287,6 @@ def split(run: Run) -> list[Run]:
 
 def test_answer_ranks_in_parts_are_those_of_one_file(tmp_path: Path):
     """A folder NAME.ranks."""
-    from dataclasses import replace
-
     from kgtrec.ranking.rank import rank_scores
 
     test = collection_of(4, 6, {(q, q): 1 for q in range(4)})
