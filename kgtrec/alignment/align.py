@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.alignments import Alignments, EntityVectors, Pairs
-from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.collection import Collection, Known
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
@@ -21,7 +21,7 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
 from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity, similarity_block
-from kgtrec.ranking.rank import Progress, joined_answer_ranks, ranked_blocks
+from kgtrec.ranking.rank import Progress, ranked_blocks
 
 Candidates = Literal["test", "all"]
 CANDIDATES: tuple[Candidates, ...] = get_args(Candidates)

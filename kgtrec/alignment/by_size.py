@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgtrec.alignment.align import Block, Side, SimilarityBlocks, Task, alignment_task
 from kgtrec.data.alignments import Alignments, AlignmentStudy, EntityVectors
-from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.scores import Scores
@@ -23,7 +23,7 @@ from kgtrec.kernels.integer_keys import distinct
 from kgtrec.kernels.ranking.similarity import Similarity
 from kgtrec.kernels.ranking.subset_ranks import SubsetCounts, count_within_subsets
 from kgtrec.measures.names import parse_measures
-from kgtrec.ranking.rank import Progress, joined_answer_ranks
+from kgtrec.ranking.rank import Progress
 
 # adjusted measures are registered with their chance levels; others are left out of the defaults
 STUDY_MEASURES = ("micro.MR", "micro.Hits@1", "micro.MRR", "micro.AMRI")

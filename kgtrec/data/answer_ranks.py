@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
+from kgtrec.errors import KgtrecError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,3 +82,57 @@ class AnswerRanks:
     def renamed(self, name: str) -> AnswerRanks:
         """The same table under another system name."""
         return replace(self, name=name)
+
+
+def joined_answer_ranks(parts: Sequence[AnswerRanks]) -> AnswerRanks:
+    """The answer ranks of several parts of one system as one table, sorted by (question, entity).
+
+    Labels have the codes of the first part, then those that the others add.
+
+    Raises
+    ------
+    KgtrecError
+        If there are no parts.
+    """
+    if not parts:
+        raise KgtrecError("expected at least one block of scores, found none")
+    first = parts[0]
+    questions, entities = (_recoded(parts, *names) for names in (("questions", "question"), ("entities", "entity")))
+    order = np.lexsort((entities[1], questions[1]))
+
+    def column(name: str) -> NDArray[Any]:
+        values: NDArray[Any] = np.concatenate([getattr(part, name) for part in parts])[order]
+        return values
+
+    cut = None
+    if any(part.cut is not None for part in parts):
+        cuts = [np.zeros(len(part), np.bool_) if part.cut is None else part.cut for part in parts]
+        cut = np.concatenate(cuts)[order]
+    return AnswerRanks(
+        first.name,
+        questions[1][order],
+        entities[1][order],
+        column("answer"),
+        column("above"),
+        column("tied"),
+        column("n_other"),
+        column("score"),
+        questions[0],
+        entities[0],
+        first.filtered_by,
+        first.collection,
+        cut,
+    )
+
+
+def _recoded(parts: Sequence[AnswerRanks], labels: str, codes: str) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """One vocabulary for all parts, and their codes in it; parts that share one are not looked up."""
+    whole: Vocabulary = getattr(parts[0], labels)
+    found = []
+    for part in parts:
+        own, code = getattr(part, labels), getattr(part, codes)
+        if own is not getattr(parts[0], labels):
+            whole = whole.extended(own.labels)
+            code = whole.encode(own.labels)[code]
+        found.append(code)
+    return whole, np.concatenate(found)

@@ -6,13 +6,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.arrow import arrow_of, values_of
 from kgtrec.data.triples import SPLITS, are_splits
 from kgtrec.data.vocabulary import Vocabulary
@@ -122,31 +121,14 @@ def read_answer_ranks(path: PathLike, *, trust_ids: bool = False) -> AnswerRanks
 
 
 def _joined(parts: Sequence[AnswerRanks], path: PathLike) -> AnswerRanks:
-    """The rows of all parts, in the order of the labels of the first, then of those that the others add."""
     first = parts[0]
-    questions, entities = first.questions, first.entities
     for part in parts[1:]:
         if (part.name, part.filtered_by, part.collection) != (first.name, first.filtered_by, first.collection):
             raise FormatError(
                 f"expected a part of the same answer ranks as {Path(first.source).name}, found one of others",
                 path=part.source,
             )
-        questions, entities = questions.extended(part.questions.labels), entities.extended(part.entities.labels)
-    question = np.concatenate([questions.encode(part.questions.labels)[part.question] for part in parts])
-    entity = np.concatenate([entities.encode(part.entities.labels)[part.entity] for part in parts])
-    order = np.lexsort((entity, question))
-    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in _VALUES}
-    cuts = [np.zeros(len(part), np.bool_) if part.cut is None else part.cut for part in parts]
-    return replace(
-        first,
-        question=question[order],
-        entity=entity[order],
-        questions=questions,
-        entities=entities,
-        cut=None if all(part.cut is None for part in parts) else np.concatenate(cuts)[order],
-        source=os.fspath(path),
-        **columns,
-    )
+    return replace(joined_answer_ranks(parts), source=os.fspath(path))
 
 
 def _used_labels(vocabulary: Vocabulary, codes: NDArray[np.int32]) -> pa.DictionaryArray:

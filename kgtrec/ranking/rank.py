@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.arrays import as_array, require_exact
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import is_frame
@@ -230,42 +230,6 @@ def joined(parts: Sequence[Ranked]) -> Ranked:
     """Several blocks of one system as one, with a run where they have one."""
     runs = [part.run for part in parts if part.run is not None]
     return Ranked(joined_answer_ranks([part.answer_ranks for part in parts]), _joined_runs(runs) if runs else None)
-
-
-def joined_answer_ranks(parts: Sequence[AnswerRanks]) -> AnswerRanks:
-    """The answer ranks of several blocks of one system as one table, sorted by (question, entity).
-
-    Raises
-    ------
-    KgtrecError
-        If there are no parts.
-    """
-    if not parts:
-        raise KgtrecError("expected at least one block of scores, found none")
-    question = np.concatenate([part.question for part in parts])
-    entity = np.concatenate([part.entity for part in parts])
-    order = np.lexsort((entity, question))
-
-    def column(field: str) -> NDArray[Any]:
-        values: NDArray[Any] = np.concatenate([getattr(part, field) for part in parts])[order]
-        return values
-
-    one = parts[0]
-    return AnswerRanks(
-        one.name,
-        question[order],
-        entity[order],
-        column("answer"),
-        column("above"),
-        column("tied"),
-        column("n_other"),
-        column("score"),
-        one.questions,
-        one.entities,
-        one.filtered_by,
-        one.collection,
-        column("cut") if one.cut is not None else None,
-    )
 
 
 def _joined_runs(parts: Sequence[Run]) -> Run:

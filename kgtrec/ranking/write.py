@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
+from kgtrec.data.answer_ranks import joined_answer_ranks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
@@ -14,7 +15,7 @@ from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.output.outputs import require_file, require_folder
 from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunWriter
-from kgtrec.ranking.rank import Progress, Ranked, ShowProgress, joined_answer_ranks
+from kgtrec.ranking.rank import Progress, Ranked, ShowProgress
 from kgtrec.ranking.system import ranked_parts
 from kgtrec.systems.kinds import SystemOutput, TripleRanks
 from kgtrec.systems.mapping import Unknown
