@@ -3,7 +3,8 @@
 ``factors.json`` tells the score, ``E.npy`` has a vector for each line of ``entities.txt``, ``R.npy`` one for each line
 of ``relations.txt`` (with reciprocal relations two, the reciprocal ones last), and ``b.npy`` optionally a number for
 each entity. For a score that is none of those known by name, ``Q.npy`` and ``questions.npy`` take the place of
-``R.npy``, as in an ``.npz`` archive.
+``R.npy``, as in an ``.npz`` archive. Each array may be in shards instead, ``E-00000.npy`` and so on, whose rows follow
+each other.
 """
 
 from __future__ import annotations
@@ -12,18 +13,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
+from kgtrec.formats.array_folders import array_files, mapped_rows, save_array, spanned
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.json_text import read_json
-from kgtrec.formats.numpy_files import mapped_array
 from kgtrec.formats.output.outputs import writing_folder
 from kgtrec.formats.score_matrix import read_entity_names, read_label_lines
+from kgtrec.kernels.rows import Rows
 
 FACTORS, FORMAT = "factors.json", "factors"
 BY_QUESTION = "query"  # the score of a folder with Q.npy
@@ -38,11 +38,11 @@ class FactorFolder:
     has_reciprocals: bool
     entities: Vocabulary
     relations: Vocabulary
-    E: NDArray[Any]  # (entities, d)
-    b: NDArray[Any] | None  # (entities,)
-    R: NDArray[Any] | None = None  # (relations, k)
-    Q: NDArray[Any] | None = None  # (questions, d)
-    questions: NDArray[Any] | None = None  # (questions, 3): is a head question, relation number, anchor number
+    E: Rows  # (entities, d)
+    b: Rows | None  # (entities,)
+    R: Rows | None = None  # (relations, k)
+    Q: Rows | None = None  # (questions, d)
+    questions: Rows | None = None  # (questions, 3): is a head question, relation number, anchor number
 
 
 def read_factor_folder(
@@ -76,21 +76,33 @@ def read_factor_folder(
     names = read_entity_names(entities or folder / "entities.txt")
     types = read_label_lines(relations or folder / "relations.txt")
     by_question = score == BY_QUESTION
-    arrays = {name: _array(folder, name) for name in ("E", "b", *(("Q", "questions") if by_question else ("R",)))}
+    wanted = ("E", "b", *(("Q", "questions") if by_question else ("R",)))
+    files = {name: array_files(folder, name) for name in wanted}
+    for name, found in files.items():
+        if not found and name != "b":
+            raise FormatError(f"expected {name}.npy for the score {score!r}, found no such file", path=folder)
+    arrays = {name: _array(name, found) for name, found in files.items() if found}
     E, b, R, Q, questions = (arrays.get(name) for name in ("E", "b", "R", "Q", "questions"))
     n_relations = len(types) * (1 + reciprocal)
-    for name, array, rows, what in (
-        ("E", E, len(names), "one row for each entity"),
-        ("b", b, len(names), "one number for each entity"),
-        ("R", R, n_relations, f"{'two rows' if reciprocal else 'one row'} for each relation"),
-        ("questions", questions, None if Q is None else len(Q), "one row for each row of Q"),
+    for name, dimensions, rows, what in (
+        ("E", 2, len(names), "one row for each entity"),
+        ("b", 1, len(names), "one number for each entity"),
+        ("R", 2, n_relations, f"{'two rows' if reciprocal else 'one row'} for each relation"),
+        ("Q", 2, None, "one row for each question"),
+        ("questions", 2, None if Q is None else Q.shape[0], "one row for each row of Q"),
     ):
-        if array is None and name in arrays and name != "b":
-            raise FormatError(f"expected {name}.npy for the score {score!r}, found no such file", path=folder)
-        if array is not None and (len(array) != rows or array.ndim != (1 if name == "b" else 2)):
-            raise FormatError(f"expected {what} in {name}.npy, {rows:,}, found shape {array.shape}", path=folder)
-    if E is None or (by_question and (Q is None or Q.ndim != 2 or Q.shape[1] != E.shape[1])):
+        shape = arrays[name].shape if name in arrays else None
+        if shape is None or (len(shape) == dimensions and rows in (None, shape[0])):
+            continue
+        count = "" if rows is None else f", {rows:,}"
+        lacking = "; is a shard missing?" if len(files[name]) > 1 else ""
+        raise FormatError(
+            f"expected {what} in {spanned(files[name])}{count}, found shape {shape}{lacking}", path=folder
+        )
+    if E is None or (Q is not None and Q.shape[1] != E.shape[1]):
         raise FormatError("expected E.npy, and Q.npy with vectors of the same length, found others", path=folder)
+    if questions is not None and questions.shape[1] != 3:
+        raise FormatError(f"expected three numbers of each question, found shape {questions.shape}", path=folder)
     return FactorFolder(score, parameters, reciprocal, names, types, E, b, R, Q, questions)
 
 
@@ -101,6 +113,10 @@ def write_factor_folder(path: PathLike, factors: FactorFolder) -> None:
     ------
     FormatError
         If the folder holds something else.
+
+    Notes
+    -----
+    Arrays of several parts are written in as many shards.
     """
     with writing_folder(path, by="kgtrec convert --to factors") as new:
         about = {"format": FORMAT, "version": 1, "score": factors.score, "reciprocal": factors.has_reciprocals}
@@ -108,17 +124,14 @@ def write_factor_folder(path: PathLike, factors: FactorFolder) -> None:
         for name in ("E", "b", "R", "Q", "questions"):
             array = getattr(factors, name)
             if array is not None:
-                np.save(new / f"{name}.npy", array)
+                save_array(new, name, array)
         for name, labels in (("entities", factors.entities), ("relations", factors.relations)):
             with (new / f"{name}.txt").open("w", encoding="utf-8", newline="\n") as stream:
                 stream.writelines(f"{label}\n" for label in labels)
 
 
-def _array(folder: Path, name: str) -> NDArray[Any] | None:
-    path = folder / f"{name}.npy"
-    if not path.is_file():
-        return None
-    found = mapped_array(path)
+def _array(name: str, files: list[Path]) -> Rows:
+    found = mapped_rows(files)
     if found.dtype.kind not in ("iu" if name == "questions" else "fiu"):
-        raise FormatError(f"expected numbers, found {found.dtype}", path=path)
+        raise FormatError(f"expected numbers, found {found.dtype}", path=files[0])
     return found

@@ -21,6 +21,7 @@ from kgtrec.formats.numpy_files import archived_arrays
 from kgtrec.formats.score_matrix import Block, questions_per_block, read_entity_names, read_label_lines
 from kgtrec.kernels.ranking.comparisons import PRODUCT
 from kgtrec.kernels.ranking.panels import Vectors, scores_of, wide
+from kgtrec.kernels.rows import Rows
 
 
 def read_factorised(
@@ -80,9 +81,9 @@ def _blocks(
 class FactorArchive:
     """The arrays of a factorised system, and what their rows are about."""
 
-    E: NDArray[Any]  # (entities, d)
-    Q: NDArray[Any]  # (questions, d)
-    b: NDArray[Any] | None  # (entities,)
+    E: Rows  # (entities, d)
+    Q: Rows  # (questions, d)
+    b: Rows | None  # (entities,)
     questions: Questions  # (questions,) under the labels of the archive
     entities_file: Path  # where these came from
 

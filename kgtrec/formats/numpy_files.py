@@ -106,7 +106,9 @@ def _mapped(path: PathLike, what: str) -> NDArray[Any]:
             if size != found.n_bytes:
                 raise _ArrayError(f"{size:,} bytes, but its header of shape {found.shape} requires {found.n_bytes:,}")
         except _ArrayError as wrong:
-            raise _refusal(path, f"a whole .npy {what} of numbers", "cut-off", wrong) from None
+            raise _refusal(
+                path, f"a whole .npy {what} of numbers", "cut-off", wrong, "; copy or write the file again"
+            ) from None
     if math.prod(found.shape) == 0:
         return np.empty(found.shape, found.dtype, found.order)  # nothing to map
     return np.memmap(Path(path), found.dtype, "r", found.offset, found.shape, found.order)
@@ -145,10 +147,10 @@ def archived_arrays(path: PathLike, needed: Sequence[str], optional: Sequence[st
     return {name: arrays[name] for name in (*needed, *optional) if name in arrays}
 
 
-def _refusal(path: PathLike, expected: str, damage: str, wrong: _ArrayError) -> FormatError:
+def _refusal(path: PathLike, expected: str, damage: str, wrong: _ArrayError, way_out: str = "") -> FormatError:
     if wrong.is_whole:
         return FormatError(str(wrong), path=path)
-    return FormatError(f"expected {expected}, found other or {damage} data ({wrong})", path=path)
+    return FormatError(f"expected {expected}, found other or {damage} data ({wrong}){way_out}", path=path)
 
 
 def _require_names(names: Iterable[str], needed: Sequence[str], optional: Sequence[str]) -> None:

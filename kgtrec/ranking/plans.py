@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from kgtrec.data.collection import Collection
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, counted
+from kgtrec.formats.array_folders import mapped_rows, save_rows
 from kgtrec.formats.files import PathLike
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.numpy_files import archived_arrays, mapped_array
@@ -29,6 +29,7 @@ from kgtrec.formats.output.outputs import writing_folder
 from kgtrec.kernels.ranking.comparisons import COMPARISONS
 from kgtrec.kernels.ranking.panels import Vectors
 from kgtrec.kernels.ranking.top_k import TopK
+from kgtrec.kernels.rows import JoinedRows, Rows
 from kgtrec.ranking.rank import Ranked
 from kgtrec.ranking.tiles import (
     Block,
@@ -79,11 +80,11 @@ def write_plan(folder: PathLike, grid: Grid, collection: PathLike = "") -> None:
         for name, array in (("E", vectors.E), ("b", vectors.b)):
             if array is None:
                 continue
-            if isinstance(array, np.memmap) and _is_whole_file(array):
-                places[name] = str(Path(str(array.filename)).resolve())
+            if (files := _whole_files(array)) is not None:
+                places[name] = files
             else:
-                places[name] = f"{name}.npy"
-                np.save(new / places[name], array)
+                places[name] = [f"{name}.npy"]
+                save_rows(new / f"{name}.npy", array)
         np.save(new / "entity.npy", candidates.entity)
         np.save(new / "tie_order.npy", candidates.tie_order)
         for number in range(len(grid)):
@@ -98,7 +99,7 @@ def write_plan(folder: PathLike, grid: Grid, collection: PathLike = "") -> None:
         )
         about = {
             "format": FORMAT,
-            "version": 1,
+            "version": 2,
             "name": grid.name,
             "collection": grid.collection.fingerprint,
             "collection_folder": os.fspath(Path(collection).resolve()) if collection else "",
@@ -113,13 +114,21 @@ def write_plan(folder: PathLike, grid: Grid, collection: PathLike = "") -> None:
     Path(folder, DONE).mkdir()
 
 
-def _is_whole_file(array: np.memmap[Any, Any]) -> bool:
-    """Whether a memory map is all of a .npy file, so that mapping the file gives it again."""
-    path = Path(str(array.filename))
-    if not isinstance(array.base, mmap.mmap) or path.suffix != ".npy":
-        return False  # a part of a map has the map as its base
-    again = mapped_array(path)
-    return again.shape == array.shape and again.dtype == array.dtype
+def _whole_files(array: Rows) -> list[str] | None:
+    """The .npy files that give an array again when they are mapped, one after the other; None: there are none."""
+    found: list[str] = []
+    for part in array.parts if isinstance(array, JoinedRows) else (array,):
+        # a part of a map has the map as its base
+        if not isinstance(part, np.memmap) or not isinstance(part.base, mmap.mmap):
+            return None
+        path = Path(str(part.filename))
+        if path.suffix != ".npy":
+            return None
+        again = mapped_array(path)
+        if again.shape != part.shape or again.dtype != part.dtype:
+            return None
+        found.append(str(path.resolve()))
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,11 +193,12 @@ def read_plan(folder: PathLike) -> RankPlan:
         raise FormatError("expected a plan of kgtrec rank --plan, found none", path=folder)
     about = read_json(path)
     try:
-        if about["format"] != FORMAT or about["version"] != 1:
+        if about["format"] != FORMAT or about["version"] != 2:
             raise KeyError("format")
         comparison = dict(about["comparison"])
         kind = COMPARISONS[comparison.pop("kind")]
-        vectors, depth = dict(about["vectors"]), int(about["depth"])
+        vectors = {name: [Path(folder, str(place)) for place in about["vectors"][name]] for name in about["vectors"]}
+        depth = int(about["depth"])
         tiling = Tiling(**about["tiling"])
         questions = tuple(map(int, about["questions"]))
         made = kind(**{key: float(value) for key, value in comparison.items()})
@@ -197,9 +207,9 @@ def read_plan(folder: PathLike) -> RankPlan:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FormatError(f"expected a plan of kgtrec rank --plan, found another ({error!r})", path=path) from None
     own = Path(folder)
-    E, b = (mapped_array(own / vectors[name]) if name in vectors else None for name in ("E", "b"))
+    E, b = (mapped_rows(vectors[name]) if name in vectors else None for name in ("E", "b"))
     entity, tie_order = (mapped_array(own / f"{name}.npy") for name in ("entity", "tie_order"))
-    if E is None or E.ndim != 2 or (b is not None and b.shape != (len(E),)) or len(entity) < len(E):
+    if E is None or len(E.shape) != 2 or (b is not None and b.shape != (len(E),)) or len(entity) < len(E):
         raise FormatError("expected vectors of as many entities as the plan has, found others", path=folder)
     candidates = Candidates(Vectors(E, b, made), entity, tie_order, depth)
     shards = tuple(tiling.shards(len(entity)))

@@ -20,7 +20,7 @@ def _read(path: Path, given: Given) -> Factors | CollectionFactors:
     folder = read_factor_folder(path, entities=given.entities, relations=given.relations)
     name, kind = path.resolve().name, f"a factor folder ({folder.score})"
     if folder.Q is not None and folder.questions is not None:
-        asked = numbered_questions(path, folder.questions, folder.entities, folder.relations)
+        asked = numbered_questions(path, folder.questions[:], folder.entities, folder.relations)
         archive = FactorArchive(folder.E, folder.Q, folder.b, asked, path / "entities.txt")
         return replace(by_question(name, archive, path), kind=kind)
     if folder.R is None:
@@ -79,8 +79,8 @@ ADAPTERS = (
     Adapter(
         "factors",
         "arrays of any framework, larger than the memory",
-        f"a folder with {FACTORS}, E.npy, R.npy (or Q.npy and questions.npy), b.npy if there are biases, entities.txt "
-        "and relations.txt",
+        f"a folder with {FACTORS}, E.npy (or its shards, E-00000.npy and so on), R.npy (or Q.npy and questions.npy), "
+        "b.npy if there are biases, entities.txt and relations.txt",
         "scores",
         "",
         lambda path: (path / FACTORS).is_file(),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
 from kgtrec.kernels.ranking.comparisons import PRODUCT, Comparison, MinusModuli, MinusNorm, MinusSquares, Product
+from kgtrec.kernels.rows import Rows
 from kgtrec.systems.kinds import Factors, RelationVectors
 
 _Rows = NDArray[np.int64]
@@ -28,7 +29,7 @@ class Formula:
     """A model's score: a query made of anchor and relation, compared with each row of E."""
 
     relations: RelationVectors
-    E: NDArray[Any]  # (entities, d)
+    E: Rows  # (entities, d)
     tail_queries: _Queries
     head_queries: _Queries
     comparison: Comparison = PRODUCT
@@ -52,7 +53,7 @@ class Formula:
         )
 
 
-def formula_of(E: NDArray[Any], relations: RelationVectors) -> Formula:
+def formula_of(E: Rows, relations: RelationVectors) -> Formula:
     """The formula that relations' vectors are for.
 
     Raises
@@ -87,7 +88,7 @@ def with_reciprocals(formula: Formula) -> Formula:
     )
 
 
-def distmult(E: NDArray[Any], R: NDArray[Any]) -> Formula:
+def distmult(E: Rows, R: Rows) -> Formula:
     """Sum of h r t.
 
     Examples
@@ -103,7 +104,7 @@ def distmult(E: NDArray[Any], R: NDArray[Any]) -> Formula:
     return Formula(RelationVectors("distmult", R), E, queries, queries)
 
 
-def complex_product(E: NDArray[Any], R: NDArray[Any]) -> Formula:
+def complex_product(E: Rows, R: Rows) -> Formula:
     """The real part of the sum of h r conj(t); the first half of a vector is its real part.
 
     References
@@ -120,7 +121,7 @@ def complex_product(E: NDArray[Any], R: NDArray[Any]) -> Formula:
     return Formula(RelationVectors("complex", R), E, tails, heads)
 
 
-def rescal(E: NDArray[Any], R: NDArray[Any]) -> Formula:
+def rescal(E: Rows, R: Rows) -> Formula:
     """H' M t; the relation's matrix M is stored row by row."""
     d = E.shape[1]
 
@@ -138,22 +139,22 @@ def rescal(E: NDArray[Any], R: NDArray[Any]) -> Formula:
     return Formula(RelationVectors("rescal", R), E, tails, heads)
 
 
-def canonical_polyadic(E: NDArray[Any], R: NDArray[Any]) -> Formula:
+def canonical_polyadic(E: Rows, R: Rows) -> Formula:
     """Sum of h r t; the first half of an entity's vector is for heads, the second for tails."""
     half = E.shape[1] // 2
 
     def tails(head: _Rows, relation: _Rows) -> _Matrix:
-        product = _wide(E[head, :half]) * _wide(R[relation])
+        product = _wide(E[head])[:, :half] * _wide(R[relation])
         return np.concatenate([np.zeros_like(product), product], axis=1)
 
     def heads(tail: _Rows, relation: _Rows) -> _Matrix:
-        product = _wide(E[tail, half:]) * _wide(R[relation])
+        product = _wide(E[tail])[:, half:] * _wide(R[relation])
         return np.concatenate([product, np.zeros_like(product)], axis=1)
 
     return Formula(RelationVectors("cp", R), E, tails, heads)
 
 
-def squared_distance(E: NDArray[Any], R: NDArray[Any]) -> Formula:
+def squared_distance(E: Rows, R: Rows) -> Formula:
     """Minus the squared Euclidean distance between h + r and t, which orders as the distance does.
 
     Examples
@@ -165,12 +166,12 @@ def squared_distance(E: NDArray[Any], R: NDArray[Any]) -> Formula:
     return _translated(RelationVectors("transe-squared", R), E, MinusSquares())
 
 
-def minus_distance(E: NDArray[Any], R: NDArray[Any], p: float) -> Formula:
+def minus_distance(E: Rows, R: Rows, p: float) -> Formula:
     """Minus the p-norm of h + r - t."""
     return _translated(RelationVectors("transe", R, {"p": p}), E, MinusNorm(p))
 
 
-def _translated(relations: RelationVectors, E: NDArray[Any], comparison: Comparison) -> Formula:
+def _translated(relations: RelationVectors, E: Rows, comparison: Comparison) -> Formula:
     """A score that holds h + r against t, and t - r against h."""
     R = relations.R
     return Formula(
@@ -182,7 +183,7 @@ def _translated(relations: RelationVectors, E: NDArray[Any], comparison: Compari
     )
 
 
-def rotation_distance(E: NDArray[Any], phases: NDArray[Any]) -> Formula:
+def rotation_distance(E: Rows, phases: Rows) -> Formula:
     """Minus the sum of the moduli of h r - t, r of modulus 1 with the given phases.
 
     References
@@ -204,7 +205,7 @@ def rotation_distance(E: NDArray[Any], phases: NDArray[Any]) -> Formula:
     )
 
 
-def simple(E: NDArray[Any], R: NDArray[Any], bound: float) -> Formula:
+def simple(E: Rows, R: Rows, bound: float) -> Formula:
     """Half the sum of h1 r1 t2 and t1 r2 h2, not beyond ``bound`` on either side; vectors are two halves each.
 
     References

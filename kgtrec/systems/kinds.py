@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.kernels.ranking.comparisons import PRODUCT, Comparison
+from kgtrec.kernels.rows import Rows
 
 #: (n,) anchors and (n,) relations, in the system's own numbers, to its (n, entities) scores: numpy, or torch on any
 #: device
@@ -39,7 +40,7 @@ class RelationVectors:
     """What makes queries of anchors: the vectors of relations, and the score that they are for."""
 
     score: str  # one of kgtrec.systems.formulas.FORMULAS
-    R: NDArray[Any]  # (relations, k), twice as many with reciprocals
+    R: Rows  # (relations, k), twice as many with reciprocals
     parameters: Mapping[str, float] = field(default_factory=dict)
     has_reciprocals: bool = False  # heads are predicted as tails of relations that follow the others
 
@@ -54,8 +55,8 @@ class Factors:
     name: str
     entities: Vocabulary  # labels by number, which is the row of E
     relations: Vocabulary  # labels by number
-    E: NDArray[Any]  # (entities, d) of any float type; may be a memory map
-    b: NDArray[Any] | None  # (entities,)
+    E: Rows  # (entities, d) of any float type; may be mapped
+    b: Rows | None  # (entities,)
     tail_queries: Scoring | None  # heads, relations -> (n, d) queries; None: it cannot
     head_queries: Scoring | None  # tails, relations -> (n, d) queries; None: it cannot
     comparison: Comparison = PRODUCT

@@ -127,7 +127,7 @@ def _about(**changed):
         (_about(score="transe"), "expected p for the score 'transe', found none"),
         (_about(reciprocal=True), "expected two rows for each relation in R.npy, 2, found shape"),
         (_about(score="rescal"), "expected vectors that the score 'rescal' takes, found others"),
-        (_about(score="query"), "expected questions.npy for the score 'query', found no such file"),
+        (_about(score="query"), "expected Q.npy for the score 'query', found no such file"),
         (lambda folder: (folder / "R.npy").unlink(), "expected R.npy for the score 'distmult', found no such file"),
         (lambda folder: (folder / "E.npy").unlink(), "expected E.npy for the score 'distmult', found no such file"),
         (lambda folder: np.save(folder / "E.npy", np.zeros((3, 4))), "one row for each entity in E.npy, 9, found"),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.kernels.ranking.comparisons import Comparison
+from kgtrec.kernels.rows import Rows
 
 PANEL = 1024  # entities
 
@@ -24,8 +25,8 @@ Queries = NDArray[np.float64]
 class Vectors:
     """What a model knows of its entities, and how a query is held against it."""
 
-    E: NDArray[Any]  # (entities, d) of any float type; may be a memory map
-    b: NDArray[Any] | None  # (entities,)
+    E: Rows  # (entities, d) of any float type; may be mapped
+    b: Rows | None  # (entities,)
     comparison: Comparison
 
     def __len__(self) -> int:
