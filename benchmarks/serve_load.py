@@ -1,12 +1,13 @@
 """How long verdicts and pages take when many people judge at once.
 
-    python benchmarks/serve_load.py [--triples 100000] [--people 200] [--seconds 60]
+    python benchmarks/serve_load.py [--triples 100000] [--people 200] [--seconds 60] [--arrive 20]
 
 Makes a campaign in which every triple is assigned to five annotators, who have judged four fifths of their tasks, and
-serves it by `kgtrec campaign serve`. Simulated annotators then give a verdict every two seconds each, and open the page
-of the next question when one is done. Prints the time until the server is ready, the median, 95th percentile and the
-maximum of the times that a verdict (waiting for the disk included) and a page took, the memory of the server
-at the beginning and at the end, and its processor time.
+serves it by `kgtrec campaign serve`. Simulated annotators arrive within 20 seconds. Each gives a verdict every two
+seconds on average, after one to three seconds, and opens the page of the next question when one is done. Prints the
+time until the server is ready, the median, 95th percentile and the maximum of the times that a verdict (waiting for the
+disk included) and a page took, the memory of the server at the beginning and at the end, and its processor time. With
+`--arrive 0` all open their first page at the same instant.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ from kgtrec.formats.campaign.judgements import append_judgements
 from kgtrec.formats.campaign.pools import read_pool, write_pool
 from kgtrec.formats.output.folders import GUIDELINES, JUDGEMENTS
 
-PER_TRIPLE, SHARE_DONE, CANDIDATES, PAUSE = 5, 0.8, 20, 2.0  # seconds
+PER_TRIPLE, SHARE_DONE, CANDIDATES = 5, 0.8, 20
+SHORTEST, LONGEST = 1.0, 3.0  # seconds from one verdict to the next
 
 
 def made(folder: Path, n_triples: int, n_people: int) -> int:
@@ -108,11 +110,8 @@ class Person:
         self.token = re.findall('name="token" value="([^"]*)"', text)[0]
         await self.ask("POST", "/guidelines", token=self.token)
 
-    async def judge(self, until: float, begin: float, done: int) -> None:
-        """A verdict every two seconds, question by question; of the first one so many tasks are left for later.
-
-        Otherwise everybody would be done with a question, and open a page, at the same moment.
-        """
+    async def judge(self, until: float, begin: float, rng: np.random.Generator) -> None:
+        """Verdicts, question by question, after ``begin`` seconds."""
         await asyncio.sleep(begin)
         while time.monotonic() < until:
             path = (await self.ask("GET", "/question"))[1]["location"]
@@ -121,7 +120,6 @@ class Person:
             self.pages.append(time.perf_counter() - start)
             edition = re.findall('name="edition" value="([^"]*)"', text)[0]
             tasks = re.findall(r'type="hidden" name="before-([0-9]+)" value=""', text)
-            tasks, done = tasks[min(done, len(tasks) - 1) :], 0
             for task in tasks:
                 fields = {f"verdict-{task}": "N", f"source-{task}": LINK}
                 start = time.perf_counter()
@@ -130,19 +128,19 @@ class Person:
                 if status != 200:
                     raise SystemExit(f"expected a verdict to be stored, got {status}: {said[:200]}")
                 self.verdicts.append(taken)
-                await asyncio.sleep(max(PAUSE - taken, 0))
+                await asyncio.sleep(max(rng.uniform(SHORTEST, LONGEST) - taken, 0))
                 if time.monotonic() >= until:
                     break
         self.writer.close()
 
 
-async def load(people: list[Person], seconds: float) -> None:
-    """All of them at once, evenly spread over the two seconds."""
+async def load(people: list[Person], arrive: float, seconds: float) -> None:
+    """All of them, who arrive evenly spread, and judge for so many seconds after the last one has come."""
     for person in people:
         await person.enter()
-    until = time.monotonic() + seconds
-    starts = ((PAUSE * nth / len(people), nth % CANDIDATES) for nth in range(len(people)))
-    await asyncio.gather(*(one.judge(until, *start) for one, start in zip(people, starts, strict=True)))
+    until, rng = time.monotonic() + arrive + seconds, np.random.default_rng(0)
+    begins = np.linspace(0, arrive, len(people))
+    await asyncio.gather(*(one.judge(until, begin, rng) for one, begin in zip(people, begins, strict=True)))
 
 
 def memory(process: int) -> float:
@@ -163,6 +161,7 @@ def main() -> None:
     parser.add_argument("--triples", type=int, default=100_000)
     parser.add_argument("--people", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--arrive", type=float, default=20)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "campaign")
@@ -174,7 +173,7 @@ def main() -> None:
             ready = time.perf_counter() - start
             before, taken = memory(server.pid), processor_time(server.pid)
             try:
-                asyncio.run(load(people, options.seconds))
+                asyncio.run(load(people, options.arrive, options.seconds))
                 after, taken = memory(server.pid), processor_time(server.pid) - taken
             finally:
                 server.terminate()
