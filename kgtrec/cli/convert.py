@@ -48,8 +48,9 @@ def command(
     as text. Labels, scores and grades are preserved exactly. Ranks are computed again in trec_eval's order (score, then
     label). The second column, which no tool reads, is written as Q0 in runs and 0 in qrels.
 
-    With --to factors, IN is a model that kgtrec rank reads and that is made of vectors (.npz, LibKGE, DGL-KE), and OUT
-    a folder of its arrays, which are mapped when they are ranked: a model may be larger than the memory.
+    With --to factors, IN is a model that kgtrec rank reads and that is made of vectors (.npz, LibKGE, DGL-KE,
+    PyTorch-BigGraph), and OUT a folder of its arrays, which are mapped when they are ranked: a model may be larger than
+    the memory. Partitions stay files of their own.
 
     A Parquet run of more than 16 million rows, and a folder NAME.run of Parquet files in parts, are read part by part,
     and need the rows of each question together. --sort puts them so, in files of any size: it holds a few million rows
@@ -61,6 +62,7 @@ def command(
     zcat transe.run.gz | kgtrec convert - transe.parquet
     kgtrec convert huge.run.gz huge.run --sort --to parts
     kgtrec convert big.npz big --to factors
+    kgtrec convert model/wikidata wikidata --to factors --data data/wikidata
     """
     if sort and (target == "-" or to == "factors"):
         raise click.UsageError("--sort is for runs, and needs the name of a file or a folder as OUT")

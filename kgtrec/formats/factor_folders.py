@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.array_folders import array_files, mapped_rows, save_array, spanned
@@ -34,7 +32,7 @@ class FactorFolder:
     """The arrays of a factor folder, mapped."""
 
     score: str  # a formula of kgtrec.systems.formulas, or "query"
-    parameters: Mapping[str, float]  # of the formula
+    parameters: Mapping[str, float | str]  # of the formula
     has_reciprocals: bool
     entities: Vocabulary
     relations: Vocabulary
@@ -70,9 +68,6 @@ def read_factor_folder(
     parameters = {key: value for key, value in about.items() if key not in ("format", "version", "score", "reciprocal")}
     if not isinstance(score, str) or not isinstance(reciprocal, bool):
         raise FormatError("expected a score by name, and reciprocal as true or false", path=folder / FACTORS)
-    for key, value in parameters.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-            raise FormatError(f"expected a number as {key}, found {value!r}", path=folder / FACTORS)
     names = read_entity_names(entities or folder / "entities.txt")
     types = read_label_lines(relations or folder / "relations.txt")
     by_question = score == BY_QUESTION

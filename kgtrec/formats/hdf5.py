@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from kgtrec.errors import FormatError, KgtrecError
 from kgtrec.formats.files import PathLike, reading
+from kgtrec.kernels.rows import Rows
 
 _FILTERS = ("gzip", "lzf", "szip", None)  # what h5py brings along; others would be loaded from elsewhere
 
@@ -92,6 +95,38 @@ def hdf5_array(file: Any, name: str, path: PathLike, *, dimensions: int) -> NDAr
     return found
 
 
+def hdf5_matrix(path: PathLike, name: str) -> Rows:
+    """A matrix in a data set: mapped if it is in the file in one piece, else read by the rows that are asked for.
+
+    Raises
+    ------
+    KgtrecError
+        If h5py is not installed.
+    FormatError
+        If the file is damaged, or has no such matrix of numbers.
+    """
+    found = Hdf5Matrix(path, name)
+    if found.offset is None:
+        return found
+    if math.prod(found.shape) == 0:
+        return np.empty(found.shape, found.dtype)  # nothing to map
+    try:
+        return np.memmap(Path(path), found.dtype, "r", found.offset, (found.shape[0], found.shape[1]))
+    except (ValueError, OverflowError) as error:
+        raise FormatError(f"expected a whole HDF5 file, found cut-off data ({error})", path=path) from None
+
+
+def _offset(file: Any, dataset: Any) -> int | None:
+    """Where the numbers of a data set begin in its file, as numpy has them; None: they are not there in one piece."""
+    import h5py
+
+    is_as_in_numpy = h5py.h5t.py_create(dataset.dtype).equal(dataset.id.get_type())
+    if dataset.chunks is not None or file.userblock_size or not is_as_in_numpy:
+        return None
+    offset: int | None = dataset.id.get_offset()
+    return offset
+
+
 class Hdf5Matrix:
     """A matrix in a data set, of which only the rows that are asked for are read.
 
@@ -109,10 +144,14 @@ class Hdf5Matrix:
             dataset = hdf5_dataset(file, name, path)
             self.shape: tuple[int, ...] = dataset.shape
             self.dtype: np.dtype[Any] = dataset.dtype
+            self.offset = _offset(file, dataset)
         if len(self.shape) != 2:
             raise FormatError(f"expected {name} of 2 dimensions, found the shape {self.shape}", path=path)
 
-    def __getitem__(self, rows: slice | NDArray[np.intp]) -> NDArray[Any]:
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice | NDArray[np.integer], /) -> NDArray[Any]:
         with opened_hdf5(self.path) as file:
             dataset = hdf5_dataset(file, self.name, self.path)
             if isinstance(rows, slice):

@@ -26,7 +26,7 @@ from kgtrec.formats.files import PathLike
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.numpy_files import archived_arrays, mapped_array
 from kgtrec.formats.output.outputs import writing_folder
-from kgtrec.kernels.ranking.comparisons import COMPARISONS
+from kgtrec.kernels.ranking.comparisons import comparison_of, described
 from kgtrec.kernels.ranking.panels import Vectors
 from kgtrec.kernels.ranking.top_k import TopK
 from kgtrec.kernels.rows import JoinedRows, Rows
@@ -94,9 +94,6 @@ def write_plan(folder: PathLike, grid: Grid, collection: PathLike = "") -> None:
             if block.queries is not None:
                 arrays["queries"] = block.queries
             np.savez(new / BLOCKS / f"{number}.npz", **arrays)
-        kind, found = next(
-            (name, vectors.comparison) for name, each in COMPARISONS.items() if isinstance(vectors.comparison, each)
-        )
         about = {
             "format": FORMAT,
             "version": 2,
@@ -106,7 +103,7 @@ def write_plan(folder: PathLike, grid: Grid, collection: PathLike = "") -> None:
             "filtered_by": list(grid.filtered_by),
             "depth": candidates.depth,
             "vectors": places,
-            "comparison": {"kind": kind} | {name: str(value) for name, value in asdict(found).items()},
+            "comparison": described(vectors.comparison),
             "tiling": asdict(grid.tiling),
             "questions": [grid.n_questions(number) for number in range(len(grid))],
         }
@@ -195,13 +192,11 @@ def read_plan(folder: PathLike) -> RankPlan:
     try:
         if about["format"] != FORMAT or about["version"] != 2:
             raise KeyError("format")
-        comparison = dict(about["comparison"])
-        kind = COMPARISONS[comparison.pop("kind")]
+        made = comparison_of(about["comparison"])
         vectors = {name: [Path(folder, str(place)) for place in about["vectors"][name]] for name in about["vectors"]}
         depth = int(about["depth"])
         tiling = Tiling(**about["tiling"])
         questions = tuple(map(int, about["questions"]))
-        made = kind(**{key: float(value) for key, value in comparison.items()})
         name, fingerprint, place = (str(about[key]) for key in ("name", "collection", "collection_folder"))
         filtered_by = tuple(map(str, about["filtered_by"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -35,6 +35,7 @@ from kgtrec.systems.kinds import (
     Scoring,
     SystemOutput,
     TripleRanks,
+    kind_in_words,
 )
 from kgtrec.systems.mapping import Unknown, placed_in, score_blocks
 
@@ -187,7 +188,7 @@ def grid_of(
     if not isinstance(system, Factors):
         raise KgtrecError(
             f"{system.name}: expected a factorised model for several workers or shards, such as an .npz archive, "
-            f"found {system.kind}; rank it without --workers, --shards and --plan"
+            f"found {kind_in_words(system)}; rank it without --workers, --shards and --plan"
         )
     filtered_by = checked_splits(filtered_by)
     return Grid(

@@ -12,7 +12,7 @@ from kgtrec.formats.factor_folders import BY_QUESTION, FACTORS, FactorFolder, re
 from kgtrec.formats.factorised import FactorArchive, numbered_questions, read_factor_archive
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.formulas import formula_of
-from kgtrec.systems.kinds import CollectionFactors, Factors, RelationVectors, SystemOutput
+from kgtrec.systems.kinds import CollectionFactors, Factors, RelationVectors, SystemOutput, kind_in_words
 from kgtrec.systems.score_files import by_question
 
 
@@ -29,7 +29,7 @@ def _read(path: Path, given: Given) -> Factors | CollectionFactors:
     try:
         formula = formula_of(folder.E, vectors)
         first = np.zeros(1 if len(folder.E) and len(folder.R) else 0, np.int64)
-        formula.comparison.pairs(formula.tail_queries(first, first), np.asarray(folder.E[first], np.float64))
+        formula.comparison.pairs(formula.head_queries(first, first), np.asarray(folder.E[first], np.float64))
     except (KgtrecError, ValueError, IndexError) as error:
         raise FormatError(
             f"expected vectors that the score {folder.score!r} takes, found others ({error})", path=path
@@ -72,7 +72,10 @@ def factor_folder_of(source: Path, system: SystemOutput, given: Given) -> Factor
             Q=archive.Q,
             questions=numbers,
         )
-    raise KgtrecError(f"expected a model that is made of vectors, such as an .npz archive, found {system.kind}")
+    raise KgtrecError(
+        f"expected a model that is made of vectors, such as an .npz archive, found {kind_in_words(system)}; "
+        "kgtrec rank takes it as it is"
+    )
 
 
 ADAPTERS = (

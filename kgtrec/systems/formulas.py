@@ -6,18 +6,28 @@ float64; of E and R only the rows that are asked for are widened, so that both m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
-from kgtrec.kernels.ranking.comparisons import PRODUCT, Comparison, MinusModuli, MinusNorm, MinusSquares, Product
+from kgtrec.kernels.ranking.comparisons import (
+    PRODUCT,
+    Biased,
+    Comparison,
+    MinusModuli,
+    MinusNorm,
+    MinusSquares,
+    Product,
+    ShiftedProduct,
+)
 from kgtrec.kernels.rows import Rows
 from kgtrec.systems.kinds import Factors, RelationVectors
+from kgtrec.systems.operators import COMPARATORS, OPERATORS, applied, n_numbers, translation, transposed
 
 _Rows = NDArray[np.int64]
 _Matrix = NDArray[np.float64]
@@ -30,9 +40,10 @@ class Formula:
 
     relations: RelationVectors
     E: Rows  # (entities, d)
-    tail_queries: _Queries
+    tail_queries: _Queries | None  # None: no query holds against all entities as tails
     head_queries: _Queries
     comparison: Comparison = PRODUCT
+    reciprocal_queries: _Queries | None = None  # of reciprocal relations; None: those of tails
 
     def factors(
         self, name: str, entities: Vocabulary, relations: Vocabulary, kind: str, remarks: tuple[str, ...] = ()
@@ -67,24 +78,51 @@ def formula_of(E: Rows, relations: RelationVectors) -> Formula:
     >>> formula.comparison
     MinusNorm(p=1.0)
     """
-    one_of("a score among", relations.score, FORMULAS)
-    needed = _PARAMETERS.get(relations.score, ())
+    score, d = relations.score, E.shape[1]
+    one_of("a score among", score, FORMULAS)
+    needed = _PARAMETERS.get(score, {})
     if sorted(relations.parameters) != sorted(needed):
         raise KgtrecError(
-            f"expected {', '.join(needed) or 'no parameters'} for the score {relations.score!r}, found "
+            f"expected {', '.join(needed) or 'no parameters'} for the score {score!r}, found "
             f"{', '.join(relations.parameters) or 'none'}"
         )
-    formula = FORMULAS[relations.score](E, relations.R, **relations.parameters)
-    return with_reciprocals(formula) if relations.has_reciprocals else formula
+    for name, choices in needed.items():
+        _require_parameter(name, relations.parameters[name], choices)
+    operator = relations.parameters.get("operator")
+    expected = n_numbers(str(operator), d) if operator else _WIDTHS.get(score, int)(d)
+    has_halves = score in _HALVES or operator == "complex_diagonal"
+    if relations.R.shape[1] != expected or (d % 2 and has_halves):
+        even = ", an even number" if has_halves else ""
+        raise KgtrecError(
+            f"expected {expected} numbers of a relation beside {d} of an entity{even}, found {relations.R.shape[1]}"
+        )
+    formula = FORMULAS[score](E, relations.R, **relations.parameters)
+    if relations.has_reciprocals:
+        return with_reciprocals(formula)
+    if formula.tail_queries is None:
+        raise KgtrecError(no_tails(str(operator), str(relations.parameters["comparator"])))
+    return formula
+
+
+def _require_parameter(name: str, value: object, choices: Sequence[str] | type) -> None:
+    if choices is bool:
+        if not isinstance(value, bool):
+            raise KgtrecError(f"expected true or false as {name}, found {value!r}")
+    elif choices is float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+            raise KgtrecError(f"expected a number as {name}, found {value!r}")
+    elif not isinstance(value, str) or value not in cast("Sequence[str]", choices):
+        raise KgtrecError(f"expected {name} among {', '.join(cast('Sequence[str]', choices))}, found {value!r}")
 
 
 def with_reciprocals(formula: Formula) -> Formula:
     """The same, its heads predicted as tails of reciprocal relations, which are numbered after the others."""
-    tails, n_relations = formula.tail_queries, len(formula.relations.R) // 2
+    tails, n_relations = formula.reciprocal_queries or formula.tail_queries, len(formula.relations.R) // 2
     return replace(
         formula,
         relations=replace(formula.relations, has_reciprocals=True),
-        head_queries=lambda anchor, relation: tails(anchor, relation + n_relations),
+        tail_queries=tails,
+        head_queries=lambda anchor, relation: cast("_Queries", tails)(anchor, relation + n_relations),
     )
 
 
@@ -226,6 +264,65 @@ def simple(E: Rows, R: Rows, bound: float) -> Formula:
     )
 
 
+def biggraph(E: Rows, R: Rows, operator: str, comparator: str, bias: bool) -> Formula:
+    """PyTorch-BigGraph's: a comparator of h and of what the operator makes of t; with biases, the first numbers are.
+
+    With reciprocal relations, which are its dynamic ones, the operator changes the anchor, whatever is asked for.
+
+    Examples
+    --------
+    >>> formula = biggraph(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0]]), "translation", "dot", False)
+    >>> formula.tail_queries(np.array([0]), np.array([0]))  # h, and its product with the translation
+    array([[ 1.,  2., 17.]])
+    >>> formula.head_queries(np.array([0]), np.array([0]))  # t and the translation
+    array([[6., 8., 0.]])
+    """
+    compared, is_product = COMPARATORS[comparator], comparator == "dot"
+
+    def shifted(points: _Matrix, shift: _Matrix) -> _Matrix:
+        return np.concatenate([points, shift[:, None]], axis=1) if is_product else points
+
+    def without_bias(points: _Matrix) -> tuple[_Matrix, _Matrix]:
+        """Points to take products with, and what is added to these."""
+        if not (bias and is_product):
+            return points, np.zeros(len(points))
+        return np.concatenate([np.ones((len(points), 1)), points[:, 1:]], axis=1), points[:, 0]
+
+    def changed(anchor: _Rows, relation: _Rows) -> _Matrix:
+        return shifted(*without_bias(applied(operator, _wide(R[relation]), _wide(E[anchor]))))
+
+    def tails(head: _Rows, relation: _Rows) -> _Matrix:
+        points, shift = without_bias(_wide(E[head]))
+        own = _wide(R[relation])
+        moved = translation(operator, own, points)
+        if is_product:
+            return shifted(transposed(operator, own, points), shift + np.einsum("nd,nd->n", points, moved))
+        away = -moved  # the distance of h and t + r is that of h - r and t
+        if bias:
+            away[:, 0] *= -1
+        return points + away
+
+    return Formula(
+        RelationVectors("biggraph", R, {"operator": operator, "comparator": comparator, "bias": bias}),
+        E,
+        None if no_tails(operator, comparator) else tails,
+        changed,
+        ShiftedProduct() if is_product else Biased(compared) if bias else compared,
+        changed,
+    )
+
+
+def no_tails(operator: str, comparator: str) -> str:
+    """Why no query holds against all entities as tails, which the operator changes; "" if one does."""
+    able = {"dot": OPERATORS, "cos": OPERATORS[:1]}.get(comparator, OPERATORS[:2])
+    if operator in able:
+        return ""
+    return (
+        f"the operator {operator} changes each tail before {comparator} compares it, so that no vector of a question "
+        f"holds against the entities' own ({comparator} allows {', '.join(able)}; dynamic relations allow all)"
+    )
+
+
 #: name -> formula, by which files name it
 FORMULAS: dict[str, Callable[..., Formula]] = {
     "distmult": distmult,
@@ -236,8 +333,21 @@ FORMULAS: dict[str, Callable[..., Formula]] = {
     "transe-squared": squared_distance,
     "rotate": rotation_distance,
     "simple": simple,
+    "biggraph": biggraph,
 }
-_PARAMETERS = {"transe": ("p",), "simple": ("bound",)}
+#: score -> parameter -> its values
+_PARAMETERS: dict[str, dict[str, Sequence[str] | type]] = {
+    "transe": {"p": float},
+    "simple": {"bound": float},
+    "biggraph": {"operator": OPERATORS, "comparator": tuple(COMPARATORS), "bias": bool},
+}
+#: score -> how many numbers a relation has, beside an entity's vector of d; default: as many
+_WIDTHS: dict[str, Callable[[int], int]] = {
+    "rescal": lambda d: d * d,
+    "cp": lambda d: d // 2,
+    "rotate": lambda d: d // 2,
+}
+_HALVES = ("complex", "cp", "rotate", "simple")  # of which a vector has two halves
 
 
 def _rotated(point: _Matrix, by: _Matrix) -> _Matrix:

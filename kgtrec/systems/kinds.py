@@ -33,6 +33,7 @@ class Scorer:
     kind: str = "a model"  # what it is, in words
     work_per_score: int = 1  # numbers that the model holds at a time to get one score, which bounds a block
     remarks: tuple[str, ...] = ()  # what a person should know of its ranks
+    no_factors: str = ""  # why it is none of those that compare a query with entities' vectors; "": not known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +42,7 @@ class RelationVectors:
 
     score: str  # one of kgtrec.systems.formulas.FORMULAS
     R: Rows  # (relations, k), twice as many with reciprocals
-    parameters: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
     has_reciprocals: bool = False  # heads are predicted as tails of relations that follow the others
 
 
@@ -143,3 +144,9 @@ class TripleRanks:
 
 
 SystemOutput = Scorer | Factors | CollectionFactors | ScoreBlocks | RankedLists | CollectionLists | TripleRanks
+
+
+def kind_in_words(system: SystemOutput) -> str:
+    """What a system is, for messages where factors are expected; of a model with the reason why it has none."""
+    why = f": {system.no_factors}" if isinstance(system, Scorer) and system.no_factors else ""
+    return f"{system.kind}{why}"

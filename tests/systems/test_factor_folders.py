@@ -22,7 +22,11 @@ from kgtrec.systems.kinds import RelationVectors
 from tests.ranking.test_tiles import columns, world
 from tests.trees import tree
 
-PARAMETERS = {"transe": {"p": 1.0}, "simple": {"bound": 20.0}}
+PARAMETERS = {
+    "transe": {"p": 1.0},
+    "simple": {"bound": 20.0},
+    "biggraph": {"operator": "complex_diagonal", "comparator": "dot", "bias": True},
+}
 WIDTH = {"rescal": 16, "rotate": 2, "cp": 2}  # numbers of a relation, beside entities of four
 
 
@@ -123,7 +127,18 @@ def _about(**changed):
         (_about(score=3), "expected a score by name"),
         (_about(reciprocal="yes"), "reciprocal as true or false"),
         (_about(p=1.0), "expected no parameters for the score 'distmult', found p"),
-        (_about(p="one"), "expected a number as p, found 'one'"),
+        (_about(score="transe", p="one"), "expected a number as p, found 'one'"),
+        (_about(score="transe", p=True), "expected a number as p, found True"),
+        (_about(score="biggraph", operator="turn", comparator="dot", bias=False), "operator among none, translation"),
+        (_about(score="biggraph", operator="none", comparator=["dot"], bias=False), "comparator among dot, cos, l2"),
+        (_about(score="biggraph", operator="diagonal", comparator="dot", bias=1), "true or false as bias, found 1"),
+        (_about(score="biggraph", operator="linear", comparator="dot", bias=True), "expected 16 numbers of a relation"),
+        (
+            _about(score="biggraph", operator="diagonal", comparator="cos", bias=True),
+            "operator diagonal changes each tail",
+        ),
+        (lambda folder: np.save(folder / "R.npy", np.zeros((1, 1))), "expected 4 numbers of a relation beside 4 of an"),
+        (_about(score="query", p=1), "expected Q.npy for the score 'query', found no such file"),
         (_about(score="transe"), "expected p for the score 'transe', found none"),
         (_about(reciprocal=True), "expected two rows for each relation in R.npy, 2, found shape"),
         (_about(score="rescal"), "expected vectors that the score 'rescal' takes, found others"),

@@ -6,9 +6,9 @@ entity of its own), where rounding may differ in the last digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,13 +153,121 @@ class MinusModuli:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class ShiftedProduct:
+    """The product with a query's first numbers, and its last one, which an entity's vector lacks.
+
+    Examples
+    --------
+    >>> ShiftedProduct().block(np.array([[1.0, 2.0, 10.0]]), np.array([[3.0, 4.0]]))
+    array([[21.]])
+    """
+
+    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n, m) scores."""
+        found: Matrix = queries[:, :-1] @ entities.T
+        found += queries[:, -1:]
+        return found
+
+    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n,) scores."""
+        found: Matrix = np.einsum("nd,nd->n", queries[:, :-1], entities) + queries[:, -1]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Cosine:
+    """The cosine of the angle between both vectors; NaN for a vector of zeros.
+
+    Examples
+    --------
+    >>> Cosine().block(np.array([[0.0, 2.0]]), np.array([[3.0, 0.0], [3.0, 4.0]]))
+    array([[0. , 0.8]])
+    """
+
+    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n, m) scores."""
+        found: Matrix = queries @ entities.T
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            found /= _lengths(queries)[:, None]  # after the product, so that right angles stay 0
+            found /= _lengths(entities)
+        return found
+
+    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n,) scores."""
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            found: Matrix = np.einsum("nd,nd->n", queries, entities) / _lengths(queries) / _lengths(entities)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Biased:
+    """Another comparison of all but the first numbers of both vectors, which are added.
+
+    Examples
+    --------
+    >>> Biased(MinusSquares()).block(np.array([[10.0, 0.0]]), np.array([[1.0, 3.0]]))
+    array([[2.]])
+    """
+
+    of: Comparison
+
+    def block(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n, m) scores."""
+        found = self.of.block(np.ascontiguousarray(queries[:, 1:]), np.ascontiguousarray(entities[:, 1:]))
+        return found + (queries[:, :1] + entities[:, 0])
+
+    def pairs(self, queries: Matrix, entities: Matrix) -> Matrix:
+        """(n,) scores."""
+        return self.of.pairs(queries[:, 1:], entities[:, 1:]) + (queries[:, 0] + entities[:, 0])
+
+
 #: name -> comparison, by which files name it
-COMPARISONS: dict[str, type[Product | MinusSquares | MinusNorm | MinusModuli]] = {
+_COMPARISONS: dict[str, Callable[..., Comparison]] = {
     "product": Product,
     "minus-squares": MinusSquares,
     "minus-norm": MinusNorm,
     "minus-moduli": MinusModuli,
+    "shifted-product": ShiftedProduct,
+    "cosine": Cosine,
 }
+
+
+def described(comparison: Comparison) -> dict[str, str]:
+    """A comparison in words, for files.
+
+    Examples
+    --------
+    >>> described(Biased(MinusNorm(1.0)))
+    {'kind': 'minus-norm', 'p': '1.0', 'bias': 'True'}
+    """
+    own: Any = comparison.of if isinstance(comparison, Biased) else comparison
+    kind = next(name for name, each in _COMPARISONS.items() if type(own) is each)
+    found = {"kind": kind} | {name: str(value) for name, value in asdict(own).items()}
+    return found | ({"bias": "True"} if isinstance(comparison, Biased) else {})
+
+
+def comparison_of(words: Mapping[str, str]) -> Comparison:
+    """The comparison that :func:`described` was asked about.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If there is none.
+
+    Examples
+    --------
+    >>> comparison_of({"kind": "product", "bound": "2"})
+    Product(bound=2.0)
+    """
+    numbers = {name: float(value) for name, value in words.items() if name not in ("kind", "bias")}
+    made = _COMPARISONS[words["kind"]](**numbers)
+    return Biased(made) if "bias" in words else made
+
+
+def _lengths(vectors: Matrix) -> Matrix:
+    found: Matrix = np.linalg.norm(vectors, axis=1)
+    return found
 
 
 def _minus_sum(points: Matrix, n: int, dimensions: int, term: Callable[[Matrix, int, Matrix, Matrix], None]) -> Matrix:
