@@ -2,14 +2,16 @@
 
     python docs/generate.py
 
-writes the pages that are read off the code (cli.md, measures.md), fills the tables of measures in the pages that have a
-place for them, `<!-- measures: FAMILY -->` ... `<!-- end -->`, and replays the sessions of the pages in sessions.PAGES.
+writes the pages that are read off the code (cli.md, measures.md, api/), fills the tables of measures in the pages that
+have a place for them, `<!-- measures: FAMILY -->` ... `<!-- end -->`, and replays the sessions of the pages in
+sessions.PAGES.
 tests/test_docs.py checks that nothing of it is out of date.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import re
@@ -17,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
+import api_pages
 import click
 from sessions import PAGES as SESSIONS
 from sessions import ROOT, replayed
@@ -32,6 +35,21 @@ FAMILIES: dict[str, Callable[[MeasureDescription], bool]] = {
     "chance": lambda about: about.form != "plain",
     "weighted": lambda about: about.weighting is not None,
 }
+# heading, items, and what the figure of docs/figures.py shows
+REWARDS = (
+    (
+        "Over answers (micro)",
+        "answers",
+        "What one answer contributes by its rank among 1,000 candidates: MRR falls fastest, pMRR and logMRR reward "
+        "deeper ranks, Hits@10 is 1 up to rank 10. Adjusted for chance, AMRI is 0.8 at rank 100 and 0 in the middle.",
+    ),
+    (
+        "Over questions",
+        "questions",
+        "What a question with one relevant entity contributes by its position: AP@20 and MRR fall as 1 / position, "
+        "nDCG@20 more slowly; those with @20 are 0 after position 20. Adjusted for chance they end a little below 0.",
+    ),
+)
 _PLACE = re.compile(r"(<!-- measures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -63,10 +81,11 @@ def measures_page() -> str:
         "to beware of: [micro.md](micro.md), [macro.md](macro.md), [chance.md](chance.md), "
         "[intervals.md](intervals.md), [ties.md](ties.md).\n"
     ]
-    for title, items in (("Over answers (micro)", "answers"), ("Over questions", "questions")):
+    for title, items, shown in REWARDS:
         rows = [about for about in describe_measures() if about.items == items]
         parts.append(
-            f"## {title}\n\n| name | value | better | bounds | trec_eval | source |\n|---|---|---|---|---|---|\n"
+            f"## {title}\n\n![{shown}](images/rewards-{items}.svg)\n\n"
+            "| name | value | better | bounds | trec_eval | source |\n|---|---|---|---|---|---|\n"
         )
         parts[-1] += "".join(_row(_cells(about)) for about in rows)
     return "\n".join(parts)
@@ -103,7 +122,9 @@ def _row(cells: tuple[str, ...]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
-PAGES = {"cli.md": cli_page, "measures.md": measures_page}
+PAGES = {"cli.md": cli_page, "measures.md": measures_page} | {
+    f"api/{page}.md": functools.partial(api_pages.listed, page) for page in api_pages.PAGES
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

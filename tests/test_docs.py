@@ -20,16 +20,16 @@ WAY_OUT = "run: python docs/generate.py"
 MEASURE_PAGES = {"micro": "micro.md", "macro": "macro.md", "chance": "chance.md", "weighted": "intervals.md"}
 
 
-def modules_of_docs() -> tuple[ModuleType, ModuleType]:
-    """docs/sessions.py and docs/generate.py."""
+def modules_of_docs() -> tuple[ModuleType, ...]:
+    """docs/sessions.py, docs/generate.py and docs/api_pages.py."""
     sys.path.insert(0, str(ROOT / "docs"))
     try:
-        return importlib.import_module("sessions"), importlib.import_module("generate")
+        return tuple(importlib.import_module(name) for name in ("sessions", "generate", "api_pages"))
     finally:
         sys.path.remove(str(ROOT / "docs"))
 
 
-sessions, generate = modules_of_docs()
+sessions, generate, api_pages = modules_of_docs()
 
 
 @pytest.mark.parametrize(

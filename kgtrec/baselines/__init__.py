@@ -32,8 +32,10 @@ __all__ = [
     "score_blocks",
 ]
 
+#: name -> record, of every baseline
 BASELINES = {record.name: record for record in (POPULARITY, INVERSE, NEIGHBOURS, RULES, SVD, RESCAL, RANDOM, CONSTANT)}
-ALL = "all"  # stands for those that are no controls
+#: stands for the names of those that are no controls
+ALL = "all"
 _BLOCK_BYTES = 1 << 25
 
 

@@ -18,6 +18,7 @@ from kgtrec.errors import CollectionError, KgtrecError, nearest, one_of, whole_n
 
 # (b,) anchors and (b,) directions -> (b, n_entities) float64 scores, a new array, no NaN
 Scorer = Callable[[Places, Places], NDArray[np.float64]]
+#: option -> value
 Settings = Mapping[str, int | float | str]
 
 

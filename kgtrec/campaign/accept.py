@@ -96,7 +96,7 @@ def accept(
       incoming verdict replaces (:attr:`kgtrec.campaign.Incoming.before`);
     - it corrects an event of a later time than ``time``;
     - it is one of several different ones in ``incoming`` of one person in one role on one triple: all of them are
-    refused, since it is unknown which one is meant;
+      refused, since it is unknown which one is meant;
     - its person has judged the triple in another role: annotator, adjudicator and expert of a triple are three people;
     - an adjudicator judges a triple that is neither in conflict nor doubted, and that was not adjudicated before.
 

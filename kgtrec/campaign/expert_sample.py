@@ -94,8 +94,7 @@ def sample_report(sample: ExpertSample, judgements: Judgements, *, confidence: f
     - "agreement in the sample": of both together, as in the sample; Wilson interval. This is usually published, but a
       pool is not half Y.
     - "agreement in the pool": :math:`(N_Y p_Y + N_N p_N) / (N_Y + N_N)`; the interval combines the Wilson intervals of
-    the
-      strata, :func:`kgtrec.kernels.sampling.proportions.weighted_interval`.
+      the strata, :func:`kgtrec.kernels.sampling.proportions.weighted_interval`.
     - "positives missed": :math:`N_N (1 - p_N)`, the number of triples of label N that are true.
     - "recall of positives": :math:`N_Y p_Y / (N_Y p_Y + N_N (1 - p_N))`, the share of the true triples that have the
       label Y; the interval combines the Wilson intervals of the strata too,

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.frames import frame_labels, frame_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SPLITS = ("train", "valid", "test")
 #: what can be done about triples that a split should not hold
@@ -58,6 +62,31 @@ class Triples:
         entities, codes = Vocabulary.encoding(both.take(pa.array(order)))
         relations, relation_codes = Vocabulary.encoding(relation)
         return cls(codes[0::2].copy(), relation_codes, codes[1::2].copy(), entities, relations)
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> Triples:
+        """Triples of a data frame with the columns head, relation, tail, in the order of its rows.
+
+        Raises
+        ------
+        KgtrecError
+            If a column is missing, or holds anything but text.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Triples.from_frame(pd.DataFrame({"head": ["ann"], "relation": ["knows"], "tail": ["bob"]}))
+        <Triples: 1 of 2 entities, 1 relations>
+        """
+        return cls.of_columns(*(frame_labels(frame, name) for name in ("head", "relation", "tail")))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A data frame with the columns head, relation, tail, a row per triple."""
+        return frame_of(
+            head=self.entities.decode(self.head),
+            relation=self.relations.decode(self.relation),
+            tail=self.entities.decode(self.tail),
+        )
 
     def __repr__(self) -> str:
         return f"<Triples: {len(self):,} of {len(self.entities):,} entities, {len(self.relations):,} relations>"

@@ -255,10 +255,10 @@ def questions_needed(
 
     Parameters
     ----------
+    world, measure, weaker, stronger, average, shared_labels
+        As for :func:`wrong_order_probability`.
     p : float
         In (0, 0.5).
-
-    Other parameters are those of :func:`wrong_order_probability`.
 
     Returns
     -------

@@ -346,8 +346,7 @@ def replay(
     ----------
     judged : Qrels
         Grades of 1 and more are Y, 0 is N; a triple that is Y for either of its questions is Y.
-    collection, runs, strategy, budget, depth, cut, seed, prior, decay, turns, questions, known_answers,
-    progress
+    collection, runs, strategy, budget, depth, cut, seed, prior, decay, turns, questions, known_answers, progress
         As in :func:`asking`.
 
     Returns
