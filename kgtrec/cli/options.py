@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.data.campaign import MOST_PER_TRIPLE as MOST_PER_TRIPLE
 from kgtrec.data.questions import SIDES
 from kgtrec.errors import KgtrecError, legible, nearest
 from kgtrec.kernels.ranking.positions import TIE_POLICIES

@@ -74,3 +74,41 @@ class RowsByCode:
         wanted = codes.astype(self.code.dtype)  # or the whole column would be converted
         begin, end = np.searchsorted(self.code, wanted), np.searchsorted(self.code, wanted, "right")
         return np.concatenate([self.order[:0], *(self.order[i:j] for i, j in zip(begin, end, strict=True))])
+
+
+class Growing:
+    """A one-dimensional array to whose end values are added.
+
+    Memory that is only reserved costs nothing until it is filled, and reserving it once avoids copies.
+
+    Examples
+    --------
+    >>> array = Growing(np.int32)
+    >>> array.append(np.array([1, 2]))
+    >>> array.append(np.array([3]))
+    >>> array.values
+    array([1, 2, 3], dtype=int32)
+    """
+
+    def __init__(self, kind: type[np.generic]) -> None:
+        self._room, self._n = np.empty(0, kind), 0
+
+    def reserve(self, n: int) -> None:
+        """Make room for ``n`` values in all."""
+        if n > len(self._room):
+            room = np.empty(n, self._room.dtype)
+            room[: self._n] = self.values
+            self._room = room
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add values at the end."""
+        end = self._n + len(values)
+        if end > len(self._room):
+            self.reserve(max(end, len(self._room) * 3 // 2))
+        self._room[self._n : end] = values
+        self._n = end
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """What was added so far, not copied."""
+        return self._room[: self._n]

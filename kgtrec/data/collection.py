@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -96,6 +95,8 @@ class Collection:
         Ranks keep their meaning when judgements are added: questions and candidates stay the same. The labels of
         entity ids e0, e1, ... are part of it, since other triples may look the same under such ids.
         """
+        import hashlib  # slow to import, and scoring needs none
+
         digest = hashlib.sha256()
         labels = [] if self.labels is None else [self.labels]
         for vocabulary in (self.questions.ids, self.entities, self.relations, *labels):

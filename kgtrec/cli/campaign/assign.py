@@ -12,7 +12,8 @@ from kgtrec.campaign.sharing import share_out
 from kgtrec.campaign.track import track
 from kgtrec.cli.campaign.next_steps import much_text, next_text, work_text
 from kgtrec.cli.common import say
-from kgtrec.cli.options import MOST_PER_TRIPLE, SEED, Whole
+from kgtrec.cli.options import SEED, Whole
+from kgtrec.data.campaign import MOST_PER_TRIPLE
 from kgtrec.formats.campaign.folder import read_campaign, require_initialised
 from kgtrec.formats.output.locks import campaign_lock
 from kgtrec.report.show import table_text

@@ -10,7 +10,6 @@ the old one in one step where the system can do that (Linux), else by reversible
 from __future__ import annotations
 
 import errno
-import hashlib
 import io
 import os
 import shutil
@@ -449,6 +448,8 @@ class _Hashing(io.RawIOBase):
     """A file that computes the SHA-256 of what is written to it."""
 
     def __init__(self, file: IO[bytes]) -> None:
+        import hashlib  # slow to import, and most commands need none
+
         self._file, self._sha256, self._is_in_order = file, hashlib.sha256(), True
 
     def writable(self) -> bool:

@@ -8,13 +8,16 @@ and then parsed in the same way. So both give the same columns, and standard inp
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import stat
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, BinaryIO, NoReturn, Protocol
 
 import numpy as np
@@ -22,12 +25,15 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
+from kgtrec.data.arrays import Growing
 from kgtrec.data.arrow import unified, values_of
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import FormatError
 
 BLOCK_SIZE = 1 << 22  # bytes; large enough to hide the cost per block, small enough for a few to be in memory
 _BLOCKS_AHEAD = 4
+_BYTES_AT_A_TIME = 1 << 16  # looked at together, so that what is computed of them stays in the cache
+_MARGIN = 1.02  # of the number of rows that is foreseen by the first block
 _LONGEST_LINE = 1 << 26
 _BOM = b"\xef\xbb\xbf"
 _TO_SPACE = bytes.maketrans(b"\t\v\f\r", b"    ")
@@ -106,29 +112,35 @@ def read_columns(
         For the first line with a wrong number of columns, a label that is not UTF-8, or an invalid number; for a file
         without lines.
     """
-    number: list[NDArray[np.float64]] = [np.empty(0)]
-    labels: dict[str, list[pa.DictionaryArray]] = {name: [] for name in layout.labels}
+    number = Growing(np.float64)
+    codes = {name: Growing(np.int32) for name in layout.labels}
+    dictionaries: dict[str, list[pa.StringArray]] = {name: [] for name in layout.labels}
     first_rows: list[int] = []
     lines: list[int | NDArray[np.int64]] = []
-    rows = 0
+    rows, size = 0, _size_of(stream)
     with ThreadPoolExecutor(2) as workers:
         for block in iterate_blocks(stream, path, layout, workers, fast=fast, block_size=block_size):
-            for name, chunks in labels.items():
-                chunks.append(block.table.column(name).chunk(0))
+            if rows == 0:
+                foreseen = math.ceil(_MARGIN * block.table.num_rows * size / block_size)
+                for column in (number, *codes.values()):
+                    column.reserve(foreseen)
+            for name, own in codes.items():
+                chunk = block.table.column(name).chunk(0)
+                dictionaries[name].append(chunk.dictionary)
+                own.append(values_of(chunk.indices))
             if layout.number:
                 number.append(values_of(block.table.column(layout.number).chunk(0)))
             first_rows.append(rows)
             lines.append(block.line)
             rows += block.table.num_rows
+            del block  # its memory is used for the next ones
         pa.system_memory_pool().release_unused()  # else the memory of the blocks is added to that of later steps
-        whole = workers.submit(np.concatenate, number)
-        joined = dict(zip(labels, workers.map(joined_codes, labels.values()), strict=True))
+        joined = workers.map(
+            lambda name: _of_one_vocabulary(dictionaries[name], codes[name].values, first_rows), layout.labels
+        )
+        vocabularies = dict(zip(layout.labels, joined, strict=True))
     return TextColumns(
-        {name: vocabulary for name, (vocabulary, _) in joined.items()},
-        {name: codes for name, (_, codes) in joined.items()},
-        whole.result(),
-        first_rows,
-        lines,
+        vocabularies, {name: own.values for name, own in codes.items()}, number.values, first_rows, lines
     )
 
 
@@ -148,13 +160,18 @@ def iterate_blocks(
     FormatError
         As :func:`read_columns`, when the block that has the line is read.
     """
-    parse = partial(_parse_block, path=path, layout=layout, fast=fast)
+    parse = partial(_parse_block, layout=layout, fast=fast)
     rows = n_blocks = 0
-    for block in _in_turn(workers, parse, _numbered_blocks(stream, path, block_size)):
+    line = 1
+    for parsed in _in_turn(workers, parse, whole_lines(stream, path, block_size)):
         n_blocks += 1
-        rows += block.table.num_rows
-        if block.table.num_rows:
-            yield block
+        table = parsed.table
+        if table is None:
+            table = _scrutinised(parsed.refused, line, path, layout)
+        rows += table.num_rows
+        if table.num_rows:
+            yield Block(table, line if parsed.kept is None else line + parsed.kept)
+        line += parsed.n_lines
     if not rows:
         kind = "only comments and blank lines" if n_blocks else "an empty file"
         raise FormatError(f"expected lines of {layout.expected}, found {kind}", path=path)
@@ -162,13 +179,18 @@ def iterate_blocks(
 
 def joined_codes(chunks: Sequence[pa.DictionaryArray]) -> tuple[Vocabulary, Codes]:
     """One vocabulary, in order of first appearance, and the codes of several dictionary-encoded chunks."""
-    vocabulary, places = unified([chunk.dictionary for chunk in chunks])
-    codes = np.empty(sum(map(len, chunks)), np.int32)
-    first = 0
-    for chunk, place in zip(chunks, places, strict=True):
-        codes[first : first + len(chunk)] = place[values_of(chunk.indices)]
-        first += len(chunk)
-    return Vocabulary(vocabulary), codes
+    codes = np.concatenate([np.empty(0, np.int32), *(values_of(chunk.indices) for chunk in chunks)])
+    first_rows = np.cumsum([0, *map(len, chunks)])[:-1].tolist()
+    return _of_one_vocabulary([chunk.dictionary for chunk in chunks], codes, first_rows), codes
+
+
+def _of_one_vocabulary(dictionaries: Sequence[pa.StringArray], codes: Codes, first_rows: Sequence[int]) -> Vocabulary:
+    """One vocabulary, in order of first appearance, for several dictionaries; their codes are replaced by its own."""
+    vocabulary, places = unified(dictionaries)
+    for place, (first, last) in zip(places, pairwise([*first_rows, len(codes)]), strict=True):
+        part = codes[first:last]
+        part[:] = place[part]
+    return Vocabulary(vocabulary)
 
 
 def repeated_lines(path: str, columns: TextColumns) -> FormatError:
@@ -187,11 +209,21 @@ def repeated_lines(path: str, columns: TextColumns) -> FormatError:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """Some lines of a file, of which it is not known yet where they are."""
+
+    table: pa.Table | None  # None: Arrow refuses them
+    n_lines: int
+    kept: NDArray[np.intp] | None = None  # which of the lines are rows; None: all
+    refused: bytes = b""
+
+
 def _in_turn(
-    workers: ThreadPoolExecutor, parse: Callable[[bytes, int], Block], blocks: Iterator[tuple[bytes, int]]
-) -> Iterator[Block]:
+    workers: ThreadPoolExecutor, parse: Callable[[bytes], _Parsed], blocks: Iterator[bytes]
+) -> Iterator[_Parsed]:
     """``parse(block)`` of each block, in order, with few blocks in memory."""
-    waiting: deque[Future[Block]] = deque()
+    waiting: deque[Future[_Parsed]] = deque()
     broken: Exception | None = None
     while True:
         try:
@@ -200,7 +232,7 @@ def _in_turn(
             block, broken = None, error
         if block is None:
             break
-        waiting.append(workers.submit(parse, *block))
+        waiting.append(workers.submit(parse, block))
         if len(waiting) == _BLOCKS_AHEAD:
             yield waiting.popleft().result()
     while waiting:
@@ -209,12 +241,13 @@ def _in_turn(
         raise broken
 
 
-def _numbered_blocks(stream: BinaryIO, path: str, size: int) -> Iterator[tuple[bytes, int]]:
-    """Blocks of whole lines, each ending with a newline, and the line number of each one's first line."""
-    line = 1
-    for block in whole_lines(stream, path, size):
-        yield block, line
-        line += int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
+def _size_of(stream: BinaryIO) -> int:
+    """Bytes of the stream's file as it is stored; 0 where it is not a file."""
+    try:
+        found = os.fstat(stream.fileno())
+    except (OSError, AttributeError):
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
 class Readable(Protocol):
@@ -257,19 +290,18 @@ def blocks_of_lines(
         yield rest
 
 
-def _parse_block(data: bytes, line: int, *, path: str, layout: Layout, fast: bool) -> Block:
+def _parse_block(data: bytes, *, layout: Layout, fast: bool) -> _Parsed:
     if fast and (n_blanks := _blanks_of_regular(data)):
         table = _parsed(data, layout)
         # Arrow has used one delimiter or newline per column and row; any other white space is in the labels
         if table is not None and table.num_rows * len(layout.columns) == n_blanks:
-            return Block(table, line)
+            return _Parsed(table, table.num_rows)
+    n_lines = int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
     text, kept = _normalised(data)
     if not text:
-        return Block(_schema(layout).empty_table(), line)
+        return _Parsed(_schema(layout).empty_table(), n_lines)
     table = None if 0 in text else _parsed(text, layout)
-    if table is None:
-        table = _scrutinised(data, line, path, layout)
-    return Block(table, line if kept is None else line + kept)
+    return _Parsed(table, n_lines, kept, data if table is None else b"")
 
 
 def _blanks_of_regular(data: bytes) -> int:
@@ -277,10 +309,17 @@ def _blanks_of_regular(data: bytes) -> int:
 
     Except for the number of columns, which Arrow checks.
     """
-    if b"\r" in data or b"\0" in data or data.startswith(b"#") or (b"#" in data and b"\n#" in data):
+    if b"\r" in data or data.startswith(b"#") or (b"#" in data and b"\n#" in data):
         return 0
-    blank = np.frombuffer(data, np.uint8) <= 32
-    return 0 if blank[0] or np.any(blank[1:] & blank[:-1]) else int(np.count_nonzero(blank))
+    text, n_blanks, after_blank = np.frombuffer(data, np.uint8), 0, True
+    blank, adjacent = np.empty((2, _BYTES_AT_A_TIME), np.bool_)
+    for first in range(0, len(text), _BYTES_AT_A_TIME):
+        n = min(_BYTES_AT_A_TIME, len(text) - first)
+        np.less_equal(text[first : first + n], 32, out=blank[:n])
+        if (after_blank and blank[0]) or np.logical_and(blank[1:n], blank[: n - 1], out=adjacent[: n - 1]).any():
+            return 0
+        n_blanks, after_blank = n_blanks + int(np.count_nonzero(blank[:n])), bool(blank[n - 1])
+    return n_blanks
 
 
 def _normalised(data: bytes) -> tuple[bytes, NDArray[np.intp] | None]:
