@@ -32,12 +32,17 @@ FIGURES = {
 }
 
 
-def values(measures: tuple[str, ...]) -> dict[str, list[float]]:
-    """What each measure gives where the only answer of the only question has each of the ranks."""
+def one_answer() -> kgtrec.Collection:
+    """One test triple, whose answers have as many candidates as the figures say."""
     others = [(f"e{nth:04}", "is", "other") for nth in range(N_CANDIDATES - 3)]
     train = kgtrec.Triples.of([*others, ("answer", "is", "other")])
     test = kgtrec.Triples.of([("anchor", "asks", "answer")])
-    collection = kgtrec.build_questions(train, test.take([]), test)
+    return kgtrec.build_questions(train, test.take([]), test)
+
+
+def values(measures: tuple[str, ...]) -> dict[str, list[float]]:
+    """What each measure gives where the only answer of the only question has each of the ranks."""
+    collection = one_answer()
     at = collection.entities.encode(kgtrec.Vocabulary.of(["answer"]).labels)[0]
     found: dict[str, list[float]] = {name: [] for name in measures}
     for rank in RANKS.tolist():
