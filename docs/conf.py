@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib import import_module
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any
@@ -35,13 +34,6 @@ autodoc_typehints = "none"  # docstrings tell types and shapes
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_preprocess_types = True
-napoleon_type_aliases = {
-    name: f":py:class:`~{page}.{name}`"
-    for page in api_pages.PAGES
-    for name in api_pages.names_of(page)
-    if isinstance(getattr(import_module(page), name), type)
-}
 
 html_theme = "furo"
 html_title = f"kgtrec {version}"
@@ -89,8 +81,9 @@ def public_name(app: Sphinx, env: Any, node: Any, shown: nodes.Element) -> nodes
     return None
 
 
-def outside(app: Sphinx, name: str, source: list[str]) -> None:
-    """Links to pages of the repository that are not of the site become their text."""
+def links(app: Sphinx, name: str, source: list[str]) -> None:
+    """Links that show a file name show the title of the page; those to pages outside of the site become their text."""
+    source[0] = re.sub(r"\[([\w.-]+\.md)\]\(\1", r"[](\1", source[0])
     source[0] = re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\.md\)", r"\1", source[0])
 
 
@@ -103,7 +96,7 @@ def math_as_mathml(translator: Any, node: nodes.Element) -> None:
 
 def setup(app: Sphinx) -> None:
     """Connect what is above."""
-    for change in (index, docstrings, outside):
+    for change in (index, docstrings, links):
         app.connect("source-read", change)
     app.connect("missing-reference", public_name)
     app.add_html_math_renderer("mathml", (math_as_mathml, None), (math_as_mathml, None))
