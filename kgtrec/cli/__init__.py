@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
-from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest
+from kgtrec.errors import NO_ROOM, KgtrecError, KgtrecWarning, legible, nearest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -215,7 +215,8 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(0)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        click.echo(f"error: {legible(f'{place}{error.strerror or error}')}", err=True)
+        way_out = "; make room or choose another place, and give the command again" if error.errno in NO_ROOM else ""
+        click.echo(f"error: {legible(f'{place}{error.strerror or error}')}{way_out}", err=True)
         sys.exit(2)
     except MemoryError:
         click.echo("error: out of memory; try a smaller --block, --depth, --repeats or --resamples", err=True)

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from kgtrec.data.collection import Collection
+from kgtrec.errors import NO_ROOM
 from kgtrec.ranking.plans import RankPlan, collected_block, do_unit
 from kgtrec.ranking.rank import Progress, Ranked
 from kgtrec.ranking.tiles import NanTileError, nan_error
@@ -36,6 +37,8 @@ class _OfPlan(Units):
         return FileNotFoundError(f"no result {self.plan.path(unit)}; do all workers see this folder?")
 
     def hopeless(self, unit: int, error: BaseException) -> Exception | None:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            return error  # all workers write to this folder
         if not isinstance(error, NanTileError):
             return None
         block = self.plan.block(unit // len(self.plan.shards))

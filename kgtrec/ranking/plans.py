@@ -85,8 +85,8 @@ def write_plan(folder: PathLike, grid: Grid, collection: PathLike = "") -> None:
             else:
                 places[name] = [f"{name}.npy"]
                 save_rows(new / f"{name}.npy", array)
-        np.save(new / "entity.npy", candidates.entity)
-        np.save(new / "tie_order.npy", candidates.tie_order)
+        save_rows(new / "entity.npy", candidates.entity)
+        save_rows(new / "tie_order.npy", candidates.tie_order)
         for number in range(len(grid)):
             block = grid.block(number)
             arrays = {name: getattr(block, name) for name in _PAIRS} | {"rows": block.rows}
@@ -108,7 +108,6 @@ def write_plan(folder: PathLike, grid: Grid, collection: PathLike = "") -> None:
             "questions": [grid.n_questions(number) for number in range(len(grid))],
         }
         (new / PLAN).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    Path(folder, DONE).mkdir()
 
 
 def _whole_files(array: Rows) -> list[str] | None:
@@ -243,11 +242,15 @@ def do_unit(folder: str, unit: int) -> None:
         arrays |= {"lengths": lengths, "entity": found.best.entity.astype(np.int32), "score": found.best.score}
     draft = path.with_name(f".{unit}.{secrets.token_hex(8)}")
     try:
+        path.parent.mkdir(exist_ok=True)
         with draft.open("wb") as stream:
             np.savez(stream, **arrays)
             stream.flush()
             os.fsync(stream.fileno())
         draft.replace(path)
+    except OSError as error:
+        error.filename = os.fspath(path)
+        raise
     finally:
         draft.unlink(missing_ok=True)
 

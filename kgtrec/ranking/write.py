@@ -14,6 +14,7 @@ from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.output.outputs import require_file, require_folder
+from kgtrec.formats.output.together import together
 from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunWriter
 from kgtrec.ranking.rank import Progress, Ranked, ShowProgress
 from kgtrec.ranking.system import ranked_parts
@@ -102,7 +103,7 @@ def write_parts(
     """
     ranks, run = require_outputs(name, out, run_format, gives_run=gives_run)
     answer_ranks = []
-    with ExitStack() as stack:
+    with together(), ExitStack() as stack:
         writer = None
         if gives_run:
             to_run = RunWriter(
@@ -114,7 +115,6 @@ def write_parts(
             answer_ranks.append(part.answer_ranks)
             if writer is not None and part.run is not None:
                 writer.write(part.run)
-        # before the run takes its place, so that a failure here leaves neither
         write_answer_ranks(ranks, joined_answer_ranks(answer_ranks))
     return ranks, run if gives_run else None
 

@@ -20,11 +20,10 @@ from urllib.parse import urlsplit
 from flask import Flask, Response, g, make_response, redirect, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import NO_ROOM, KgtrecError
 from kgtrec.formats.files import PathLike
 from kgtrec.serve.auth import Gate, Limit, Session, is_own_origin
 from kgtrec.serve.desk import Desk, Look
-from kgtrec.serve.giving import FULL
 from kgtrec.serve.manager_figures import Figures
 from kgtrec.serve.rendering import prepare
 from kgtrec.serve.state import LONGEST_SESSION, State, key_of
@@ -198,7 +197,7 @@ def create_app(
     def tell_error(error: Exception) -> Response:
         if isinstance(error, HTTPException):
             return refusal(error.code or 500)
-        if getattr(error, "errno", None) in FULL or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        if getattr(error, "errno", None) in NO_ROOM or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             return refusal(507)
         logging.getLogger("kgtrec.serve").error("%s %s", request.method, request.endpoint, exc_info=error)
         return refusal(503 if isinstance(error, KgtrecError | sqlite3.Error) else 500)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,6 @@ from kgtrec.serve.desk import Desk, Look, Words
 
 STORED, UNCHANGED, CONFLICT, REFUSED, GONE = "stored", "unchanged", "conflict", "refused", "gone"
 _SETTLED = {wrong_state(state) for state in range(len(STATES))} - {""}  # what accept tells of what waits no more
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the kinds of errors of a disk without room
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ the old one in one step where the system can do that (Linux), else by reversible
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import shutil
@@ -22,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from kgtrec.errors import FormatError, warn
+from kgtrec.errors import NO_ROOM, FormatError, warn
 from kgtrec.formats.files import PathLike, compressing, sha256_of, suffixes
 from kgtrec.formats.output.exchange import (
     EXCHANGE,
@@ -38,9 +37,9 @@ from kgtrec.formats.output.exchange import (
 )
 from kgtrec.formats.output.folders import owner_of
 from kgtrec.formats.output.record import RECORD, Row, read_record, record
+from kgtrec.formats.output.together import on_failure, take_place
 
 FILE = "file"  # the writer of a file that does not belong to a folder of ours
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NAMED = 3  # names in an error
 _HOUSEKEEPING = frozenset((".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"))  # not content; kept
 _BUFFER = 1 << 20
@@ -212,7 +211,7 @@ def claim_folder(folder: PathLike, by: str) -> None:
         target.mkdir(parents=True, exist_ok=True)
         record(target, [(by, ".", "")])
     except OSError as error:
-        raise FormatError(f"cannot write here: {_reason(error, target)}", path=folder) from None
+        raise _cannot_write(error, folder, target) from None
 
 
 def free_names(path: PathLike) -> Iterator[Path]:
@@ -277,20 +276,26 @@ def writing_folder(
     _require_folder(target, path, by, force, kept)
     _remove_stale(target)
     in_place = target.is_dir() and _cannot_be_renamed(target)
-    with _part_folder(target, path, inside=in_place) as part:
+    with ExitStack() as cleanup:
+        part = cleanup.enter_context(_part_folder(target, path, inside=in_place))
         if not records:
             _staging.append(part)
-        try:
-            yield part
-        finally:
-            if not records:
-                _staging.remove(part)
-        _record_folder(part, by, before=_record_lines(target, kept))
+        with _naming_full_disk(path, part):
+            try:
+                yield part
+            finally:
+                if not records:
+                    _staging.remove(part)
+            _record_folder(part, by, before=_record_lines(target, kept))
         ours = _require_folder(target, path, by, force, kept)  # it may have changed meanwhile
-        if in_place:
-            _fill(part, target, ours)
-        else:
-            _exchange_folder(part, target, ours, kept)
+
+        def install() -> None:
+            if in_place:
+                _fill(part, target, ours)
+            else:
+                _exchange_folder(part, target, ours, kept)
+
+        take_place(target, part, install, cleanup.pop_all())
 
 
 @contextmanager
@@ -305,7 +310,7 @@ def folder_beside(target: PathLike) -> Iterator[Path]:
         If it cannot be created.
     """
     place = _real(target)
-    with _part_folder(place, target, inside=False) as part:
+    with _part_folder(place, target, inside=False) as part, _naming_full_disk(target, part):
         _staging.append(part)
         try:
             yield part
@@ -369,7 +374,16 @@ def _new_file(
     before = checked(target)
     made = [folder for folder in (target.parent, *target.parent.parents) if not folder.exists()]
     part = target.parent / part_name(target.name)
-    try:
+
+    def remove(kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+            _remove_made(made)
+
+    on_failure(partial(_remove_made, made))
+    with ExitStack() as cleanup, _naming_full_disk(path, part):
+        cleanup.push(remove)
         try:
             if made:
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -377,11 +391,11 @@ def _new_file(
                 _remove_stale(target)
             handle, is_locked = _open_part(part)
         except OSError as error:
-            raise FormatError(f"cannot write here: {_reason(error, target.parent)}", path=path) from None
-        with ExitStack() as locked, ExitStack() as opened:
+            raise _cannot_write(error, path, target.parent) from None
+        with ExitStack() as opened:
             file = opened.enter_context(os.fdopen(handle, "wb", buffering=0))
             if is_locked:  # until the part is in place
-                locked.callback(os.close, os.dup(handle))
+                cleanup.callback(os.close, os.dup(handle))
             if before is not None:
                 _copy_rights(target, part)
             if aside and before is not None:  # people's work is replaced only when the new file is on the disk
@@ -390,28 +404,48 @@ def _new_file(
             raw: IO[bytes] = opened.enter_context(io.BufferedWriter(cast(io.RawIOBase, hashing), _BUFFER))
             stream = opened.enter_context(compressing(raw, suffixes(path)[1]))
             yield stream
-            opened.close()
-            sha256 = hashing.sha256(part)
-            if _stamp_of(target, path, by) != before:  # it was changed meanwhile
-                before = checked(target)
-            if aside and before is not None and sha256_of(target) != sha256:
-                _keep_aside(target, path, by)
-            if is_recorded and not is_staged:
-                _record_file(target, by, sha256)
+        sha256 = hashing.sha256(part)
+        if _stamp_of(target, path, by) != before:  # it was changed meanwhile
+            before = checked(target)
+        if aside and before is not None and sha256_of(target) != sha256:
+            _keep_aside(target, path, by)
+        if is_recorded and not is_staged:
+            _record_file(target, by, sha256)
+
+        def install() -> None:
             with uninterrupted():
                 _install_file(part, target, before, lambda: checked(target))
-    except BaseException as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        _remove_made(made)
-        _tell_place(error, path)
+
+        if is_staged:
+            install()
+        else:
+            take_place(target, part, install, cleanup.pop_all())
+
+
+@contextmanager
+def _naming_full_disk(path: PathLike, part: Path) -> Iterator[None]:
+    """Name the output for which there was no space in the error, and not its part."""
+    try:
+        yield
+    except OSError as error:
+        _tell_place(error, path, part)
         raise
 
 
-def _tell_place(error: BaseException, path: PathLike) -> None:
-    """Name the file for which there was no space in the error."""
-    if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+def _tell_place(error: OSError, path: PathLike, part: Path | None = None) -> None:
+    if error.errno not in NO_ROOM:
+        return
+    found = error.filename
+    if not isinstance(found, str) or (part is not None and (Path(found) == part or part in Path(found).parents)):
         error.filename = os.fspath(path)
+
+
+def _cannot_write(error: OSError, path: PathLike, folder: Path) -> Exception:
+    """The error to raise for a place where nothing can be written."""
+    if error.errno in NO_ROOM:
+        error.filename = os.fspath(path)
+        return error
+    return FormatError(f"cannot write here: {_reason(error, folder)}", path=path)
 
 
 def _record_file(target: Path, by: str, sha256: str) -> None:
@@ -721,6 +755,7 @@ def _part_folder(target: Path, path: PathLike, *, inside: bool) -> Iterator[Path
     where = target if inside else target.parent
     made = [folder for folder in (where, *where.parents) if not folder.exists()]
     part = where / part_name(target.name)
+    on_failure(partial(_remove_made, made))
     handle = -1
     try:
         # created inside the block that removes it: a signal may come at any moment
@@ -736,7 +771,7 @@ def _part_folder(target: Path, path: PathLike, *, inside: bool) -> Iterator[Path
                     handle = os.open(part, os.O_RDONLY)
                     lock(handle)
         except OSError as error:
-            raise FormatError(f"cannot write here: {_reason(error, where)}", path=path) from None
+            raise _cannot_write(error, path, where) from None
         yield part
     except BaseException:
         _remove_part(part)

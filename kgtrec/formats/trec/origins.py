@@ -27,6 +27,7 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.files import FileState, PathLike, sha256_of
 from kgtrec.formats.json_text import read_json
 from kgtrec.formats.output.outputs import FILE, remove_file, require_file, write_text
+from kgtrec.formats.output.together import afterwards, content_of
 
 Kind = Literal["run", "scores"]
 VERSION = 1
@@ -69,10 +70,11 @@ def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
     beside = origin_path(path)
     if not origin.collection:
         if beside.is_file():
-            remove_file(beside, by=FILE)
+            afterwards(lambda: remove_file(beside, by=FILE))
         return
     splits = None if origin.filtered_by is None else list(origin.filtered_by)
-    said = dict(zip(_KEYS, (kind, VERSION, origin.collection, splits, sha256_of(path)), strict=True))
+    written = content_of(Path(os.path.realpath(path)))
+    said = dict(zip(_KEYS, (kind, VERSION, origin.collection, splits, sha256_of(written)), strict=True))
     write_text(beside, json.dumps(said, indent=1) + "\n")
 
 

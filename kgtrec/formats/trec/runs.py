@@ -23,6 +23,7 @@ from kgtrec.data.triples import are_splits
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, warn
 from kgtrec.formats.files import PathLike, name_as_text, reading
 from kgtrec.formats.output.outputs import is_device, writing, writing_folder
+from kgtrec.formats.output.together import together
 from kgtrec.formats.parquet import is_parquet, label_column, metadata_of, read_named_columns, value_type, with_metadata
 from kgtrec.formats.trec.labels import ROWS_AT_A_TIME, LabelGuard, lines_of, refusal, unwritable_labels
 from kgtrec.formats.trec.origins import Origin, read_origin, require_origin_place, write_origin
@@ -287,7 +288,11 @@ class RunWriter:
     def __enter__(self) -> Self:
         if self._has_origin_beside and self._origin.collection:
             require_origin_place(self._path)
-        self._sink.open(self._stack)
+        with ExitStack() as stack:
+            stack.enter_context(together())
+            self._filling = stack.enter_context(ExitStack())
+            self._sink.open(self._filling)
+            self._stack = stack.pop_all()
         return self
 
     def write(self, part: Run) -> None:
@@ -312,12 +317,13 @@ class RunWriter:
                 if not self._written:
                     raise KgtrecError(f"{self._path}: expected a run of at least one row, found an empty one")
                 self._sink.finish()
+                self._filling.close()
+                if self._has_origin_beside:
+                    write_origin(self._path, "run", self._origin)
             except BaseException as late:
-                if not self._stack.__exit__(type(late), late, late.__traceback__):
-                    raise
+                self._stack.__exit__(type(late), late, late.__traceback__)
+                raise
         self._stack.__exit__(kind, error, trace)
-        if kind is None and self._has_origin_beside:
-            write_origin(self._path, "run", self._origin)
 
 
 class _TextSink:
