@@ -131,12 +131,7 @@ class NanTileError(ValueError):
 
 
 def count_tile(
-    candidates: Candidates,
-    block: Block,
-    shard: tuple[int, int],
-    tiling: Tiling,
-    own: NDArray[np.float32] | None = None,
-    running: RunningTopK | None = None,
+    candidates: Candidates, block: Block, shard: tuple[int, int], tiling: Tiling, own: NDArray[np.float32] | None = None
 ) -> Counted:
     """Count and list the entities of a shard for a block of questions.
 
@@ -150,8 +145,6 @@ def count_tile(
     own : (p,) float32 array, optional
         Own scores of the block's pairs. Default: as they are when each is scored alone, or as they are in the tile if
         all entities are scored at once.
-    running : RunningTopK, optional
-        Lists to go on with, which are then not in the result.
 
     Raises
     ------
@@ -164,9 +157,7 @@ def count_tile(
         own = _own_scores(candidates, block)
     above, tied = (np.zeros(len(block.placed_row), np.int64) for _ in range(2))
     found = np.full(len(block.placed_row), np.nan, np.float32)
-    lists = running
-    if lists is None and candidates.depth:
-        lists = RunningTopK(len(block), candidates.depth, candidates.tie_order)
+    lists = RunningTopK(len(block), candidates.depth, candidates.tie_order) if candidates.depth else None
     buffer = np.empty((len(block), min(width, max(last - first, 1))), np.float32)
     for start in range(first, last, width):
         end = min(start + width, last)
@@ -195,28 +186,17 @@ def count_tile(
         if lists is not None:
             out = _within(block.out_entity, start, end)
             lists.add(scores, entity, block.out_row[out], np.searchsorted(entity, block.out_entity[out]))
-    best = None if lists is None or lists is running else lists.best()
+    best = None if lists is None else lists.best()
     return Counted(above, tied, found if own is None else own, found, best)
 
 
 def count_block(candidates: Candidates, block: Block, tiling: Tiling) -> Counted:
-    """:func:`count_tile` for all shards of a block, here, with the own scores that the panels have."""
-    parts, best = _in_one_go(candidates, block, tiling, None)
-    own = own_scores(parts)
-    if differ(parts, own):
-        parts, best = _in_one_go(candidates, block, tiling, own)
-    above, tied = (np.sum([getattr(part, name) for part in parts], axis=0) for name in ("above", "tied"))
-    return Counted(above, tied, own, own, best)
-
-
-def _in_one_go(
-    candidates: Candidates, block: Block, tiling: Tiling, own: NDArray[np.float32] | None
-) -> tuple[list[Counted], TopK | None]:
-    """The counts of all shards of a block, and their lists together."""
-    running = RunningTopK(len(block), candidates.depth, candidates.tie_order) if candidates.depth else None
-    shards = tiling.shards(len(candidates))
-    parts = [count_tile(candidates, block, shard, tiling, own, running) for shard in shards]
-    return parts, None if running is None else running.best()
+    """:func:`count_tile` for all entities, here, with the own scores that the panels have; shards are for workers."""
+    everything = 0, len(candidates)
+    found = count_tile(candidates, block, everything, tiling)
+    if differ([found], found.found):
+        found = count_tile(candidates, block, everything, tiling, found.found)
+    return found
 
 
 def own_scores(parts: Sequence[Counted]) -> NDArray[np.float32]:

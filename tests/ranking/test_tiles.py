@@ -130,7 +130,7 @@ def test_any_cut_gives_what_the_whole_matrix_gives(seed, comparison, sizes, cut,
 @settings(deadline=None)
 @given(seed=st.integers(0, 2**32), wrong=st.sampled_from([0.1, 0.5, 1.0]), n_shards=st.integers(1, 4))
 def test_own_scores_that_differ_alone_are_counted_again(seed, wrong, n_shards):
-    """Where a pair's score alone is not that of its panel, the panel's counts."""
+    """Where a pair's score alone is not that of its panel, the panel's counts; all in one go, or shard by shard."""
     rng = np.random.default_rng(seed)
     collection = world(rng, 5, 30)
     factors = model(rng, collection, PRODUCT)
@@ -143,8 +143,16 @@ def test_own_scores_that_differ_alone_are_counted_again(seed, wrong, n_shards):
     with pytest.MonkeyPatch.context() as patch:
         expected = [*grid_of(collection, factors, Tiling(3, 32, panel=4), 5).in_turn()]
         patch.setattr(tiles, "pair_scores", often_wrong)
-        found = [*grid_of(collection, factors, Tiling(3, 4, n_shards, panel=4), 5).in_turn()]
-    assert columns(joined(found)) == columns(joined(expected))
+        grid = grid_of(collection, factors, Tiling(3, 4, n_shards, panel=4), 5)
+        found, by_shards = [*grid.in_turn()], []
+        for number in range(len(grid)):
+            block, shards = grid.block(number), grid.tiling.shards(len(grid.candidates))
+            parts = [count_tile(grid.candidates, block, shard, grid.tiling) for shard in shards]
+            own = own_scores(parts)
+            if differ(parts, own):
+                parts = [count_tile(grid.candidates, block, shard, grid.tiling, own) for shard in shards]
+            by_shards.append(grid.ranked(block, merged(grid.candidates, block, parts)))
+    assert columns(joined(found)) == columns(joined(by_shards)) == columns(joined(expected))
 
 
 @pytest.mark.parametrize("comparison", sorted(COMPARISONS))

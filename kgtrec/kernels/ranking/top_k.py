@@ -131,11 +131,24 @@ class RunningTopK:
 
     def merge(self, *lists: TopK) -> None:
         """Take in lists, in the order of :func:`top_k`, of which none has an entity of another one in the same row."""
+        lists = self._promising(lists)
         if not self._lists and lists:
             self._hold(lists[0])
             lists = lists[1:]
         for each in lists:
             self._add(each)
+
+    def _promising(self, lists: tuple[TopK, ...]) -> tuple[TopK, ...]:
+        """The lists, if all are of ``k``, without the entities that score lower than the ``k`` th of all."""
+        if len(lists) < 2 or any(len(each.row) < self.n_rows * self.k for each in lists):
+            return lists
+        scores = np.concatenate([each.score.reshape(self.n_rows, self.k) for each in lists], axis=1)
+        least = np.partition(scores, -self.k, axis=1)[:, -self.k, None]
+        kept = [np.flatnonzero(each.score.reshape(self.n_rows, self.k) >= least) for each in lists]
+        return tuple(
+            TopK(*(getattr(each, name)[rows] for name in TopK.__slots__))
+            for each, rows in zip(lists, kept, strict=True)
+        )
 
     def best(self) -> TopK:
         """The lists of what has come."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgtrec.kernels.ranking import top_k as module
-from kgtrec.kernels.ranking.top_k import RunningTopK, top_k
+from kgtrec.kernels.ranking.top_k import RunningTopK, TopK, top_k
 
 NONE = np.zeros(0, np.intp)
 
@@ -105,4 +105,30 @@ def test_pieces_in_any_order_give_the_lists_of_the_whole(seed, n_rows, width, k,
     for number in rng.permutation(n_pieces):
         columns = rng.permutation(np.flatnonzero(piece == number))
         running.add(scores[:, columns], columns, *np.nonzero(left_out[:, columns]))
+    assert listed(running.best()) == listed(top_k(scores, k, *np.nonzero(left_out), tie_order))
+
+
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    n_rows=st.integers(0, 4),
+    k=st.integers(1, 20),
+    levels=st.sampled_from([1, 3, 1000]),
+    dtype=st.sampled_from([np.float32, np.float64, np.int16]),
+    n_pieces=st.integers(1, 6),
+)
+def test_lists_of_pieces_merge_to_those_of_the_whole(seed, n_rows, k, levels, dtype, n_pieces):
+    """Each piece is listed by itself; ties at the cut, and pieces with fewer candidates than a list."""
+    rng = np.random.default_rng(seed)
+    width = n_pieces * 20
+    scores = rng.integers(-levels, levels, (n_rows, width)).astype(dtype)
+    left_out = rng.random(scores.shape) < rng.choice([0.0, 0.05, 0.97])
+    tie_order = rng.permutation(width).astype(np.int32)
+    lists = []
+    for columns in np.split(rng.permutation(width), n_pieces):
+        own = np.argsort(np.argsort(tie_order[columns])).astype(np.int32)
+        best = top_k(scores[:, columns], k, *np.nonzero(left_out[:, columns]), own)
+        lists.append(TopK(best.row, columns[best.entity], best.score))
+    running = RunningTopK(n_rows, k, tie_order)
+    running.merge(*lists)
     assert listed(running.best()) == listed(top_k(scores, k, *np.nonzero(left_out), tie_order))
