@@ -18,6 +18,7 @@ PAGES = (
     "README.md",
     "docs/first-steps.md",
     "docs/python.md",
+    "docs/neighbours.md",
     "docs/systems.md",
     "docs/scale.md",
     "docs/files.md",

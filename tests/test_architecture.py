@@ -23,7 +23,7 @@ _FLOORS = (
     ("alignment", "campaign"),
     ("openworld", "meta"),
     ("report",),
-    ("study", "pykeen"),
+    ("study", "pykeen", "ir_measures"),
     ("serve",),
     ("cli",),
 )
@@ -41,6 +41,7 @@ HEAVY = (
     "alignment",
     "meta",
     "openworld",
+    "ir_measures",
     "pykeen",
     "serve",
 )

@@ -74,6 +74,12 @@ def is_foreign(thing: Any) -> bool:
     )
 
 
+def label_of(measure: Any) -> str:
+    """The name of one of ir-measures' measures; those of kgtrec.ir_measures have a name of their own in kgtrec."""
+    text, name = str(measure), getattr(measure, "KGTREC_NAME", None)
+    return text if name is None else f"{name}{text.removeprefix(measure.NAME)}"
+
+
 def wrapped(measure: Any) -> ProvidedMeasure | None:
     """A measure that only the object itself knows how to compute (``ir_measures.define``); None for all others."""
     return _provided(measure, str(measure)) if hasattr(measure, "runtime_impl") else None

@@ -18,7 +18,7 @@ from kgtrec.errors import MeasureError, nearest
 from kgtrec.measures import answers as _answers  # noqa: F401
 from kgtrec.measures import lists as _lists  # noqa: F401
 from kgtrec.measures.aggregate import aggregate
-from kgtrec.measures.ir_measures_adapter import ProvidedMeasure, is_foreign, provided, provided_names, wrapped
+from kgtrec.measures.ir_measures_adapter import ProvidedMeasure, is_foreign, label_of, provided, provided_names, wrapped
 from kgtrec.measures.record import Items, Measure, Rule
 from kgtrec.measures.registry import lookup, registered, spellings
 
@@ -214,7 +214,7 @@ def parse_measure(measure: Any) -> ParsedMeasure | ProvidedMeasure:
         found = wrapped(measure)
         if found is not None:
             return found
-        measure = str(measure)
+        measure = label_of(measure)
     label = measure.strip()
     if long := _LONG_NUMBER.search(label):
         raise MeasureError(

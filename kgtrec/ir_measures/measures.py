@@ -1,0 +1,126 @@
+"""kgtrec's measures as ir-measures' objects."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from typing import Any, ClassVar
+
+from ir_measures import Measure, ParamInfo
+from ir_measures.measures.base import Agg
+
+from kgtrec.errors import MeasureError, nearest
+from kgtrec.ir_measures.values import total
+from kgtrec.measures import record
+from kgtrec.measures.names import ParsedMeasure, parse_measure
+from kgtrec.measures.registry import registered
+
+CANDIDATES = "candidates"
+LISTED = "listed"
+_EXPECTED = "the number of candidates of each question, or 'listed' if the run lists all of them"
+
+
+class KgtrecMeasure(Measure):
+    """One of kgtrec's measures: ``micro_MRR``, ``micro_Hits @ 10``, ``micro_AMRI(candidates='listed')``.
+
+    ``candidates`` tells what a run does not: how many candidates each question has, its answers included.
+    """
+
+    KGTREC_NAME: ClassVar[str] = ""
+    RECORD: ClassVar[record.Measure]
+
+    def __init__(self, **params: Any) -> None:
+        for name in params:
+            if name not in self.SUPPORTED_PARAMS:
+                raise MeasureError(f"{self.NAME} has no parameter {name!r}{nearest(name, self.SUPPORTED_PARAMS)}")
+        super().__init__(**params)
+
+    def validate_params(self) -> None:
+        """Check the parameters, by kgtrec's own rules.
+
+        Raises
+        ------
+        MeasureError
+            If one is wrong or missing.
+        """
+        if not self.validated:
+            _ = self.parsed, self.candidates
+            self.validated = True
+
+    @property
+    def parsed(self) -> ParsedMeasure:
+        """The measure as kgtrec computes it; ``candidates`` is about the run, and is no part of it."""
+        own = {name: value for name, value in self.params.items() if name != CANDIDATES}
+        found = parse_measure(type(self)(**own))
+        assert isinstance(found, ParsedMeasure)  # noqa: S101  # nosec B101  # the name is registered
+        return found
+
+    @property
+    def candidates(self) -> int | str | None:
+        """The number of candidates of each question, ``listed``, or None where it was not given."""
+        given = self.params.get(CANDIDATES)
+        is_number = isinstance(given, int) and not isinstance(given, bool) and given >= 1
+        if given is None or given == LISTED or is_number:
+            return given
+        raise MeasureError(f"{self!r}: expected {_EXPECTED}, found {given!r}")
+
+    @property
+    def needs_candidates(self) -> bool:
+        """Whether a run alone is not enough."""
+        return self.RECORD.items == "answers" or self.RECORD.form != "plain"
+
+    def aggregator(self) -> Agg:
+        """What makes one number of the questions' values: kgtrec's own, which is seldom their mean."""
+        return _Total(repr(self))
+
+
+class _Total(Agg):
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._values: list[float] = []
+
+    def add(self, value: float) -> None:
+        self._values.append(value)
+
+    def result(self) -> float:
+        return total(self._label, self._values)
+
+
+def measures(taken: Container[str]) -> dict[str, KgtrecMeasure]:
+    """Every registered measure by its name in ir-measures, without those of ir-measures itself (``taken``).
+
+    ``micro.MRR`` becomes ``micro_MRR``, since ir-measures reads names as Python does; names that Python cannot read
+    are left out.
+    """
+    named = ((each.name.replace(".", "_"), each) for each in registered())
+    return {name: _measure(name, each) for name, each in named if name.isidentifier() and name not in taken}
+
+
+def _measure(name: str, of: record.Measure) -> KgtrecMeasure:
+    parameters: dict[str, ParamInfo] = {}
+    if of.cutoff != "none":
+        parameters[of.at] = ParamInfo(required=of.cutoff == "required", desc=f"the number after @: {of.at}")
+    parameters |= {own: ParamInfo(default=default) for own, default in of.parameters.items()}
+    if of.has_chance or of.items == "answers":
+        parameters[CANDIDATES] = ParamInfo(desc=_EXPECTED)
+    own = {
+        "NAME": name,
+        "PRETTY_NAME": of.name,
+        "SHORT_DESC": of.description,
+        "SUPPORTED_PARAMS": parameters,
+        "AT_PARAM": of.at,
+        "KGTREC_NAME": of.name,
+        "RECORD": of,
+        "__name__": name,
+        "__doc__": f"{of.description}\n\n{of.source}",
+        "__module__": __name__,
+    }
+    made: KgtrecMeasure = type(f"_{name}", (KgtrecMeasure,), own)()
+    return made
+
+
+def by_candidates(measures: Iterable[Measure]) -> Mapping[int | str | None, list[Measure]]:
+    """The measures that see the same lists; those of ir-measures itself have no ``candidates``."""
+    groups: dict[int | str | None, list[Measure]] = {}
+    for measure in measures:
+        groups.setdefault(measure.candidates if isinstance(measure, KgtrecMeasure) else None, []).append(measure)
+    return groups
