@@ -1,4 +1,4 @@
-"""A run larger than the memory -> measures: rows a second and peak memory of `kgtrec evaluate` and `convert --sort`.
+"""A run larger than the memory -> measures: rows a second and peak memory of `kgtrec evaluate`, `check`, `convert --sort`.
 
     python benchmarks/streamed_run.py [--rows 200000000] [--depth 1000]
 
@@ -82,6 +82,7 @@ def main() -> None:
         )
         show("evaluate", SMALL, "evaluate", small_qrels, small, "-m", MEASURES)
         show("evaluate", options.rows, "evaluate", large_qrels, large, "-m", MEASURES)
+        show("check", options.rows, "check", large_qrels, large)
         writer.submit(write_shuffled, small, folder / "mixed.run").result()
         show("convert --sort, shuffled text", SMALL, "convert", folder / "mixed.run", folder / "a.parquet", "--sort")
         show("convert --sort, Parquet", options.rows, "convert", large, folder / "b.parquet", "--sort")

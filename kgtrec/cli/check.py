@@ -10,11 +10,12 @@ from pathlib import Path
 
 import click
 
+from kgtrec.cli.inputs import is_in_parts
 from kgtrec.collection.check import Finding, check_together
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun, StreamedRun
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning, counted, legible
@@ -28,22 +29,25 @@ from kgtrec.evaluation.plausibility import (
     questions_of_one_score,
     read_ranks,
 )
+from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS
-from kgtrec.formats.parquet import is_parquet
+from kgtrec.formats.parquet import holds_ranks, is_parquet
 from kgtrec.formats.score_matrix import order_beside, read_score_matrix
-from kgtrec.formats.sniff import read_any
+from kgtrec.formats.sniff import kind_of_parquet, read_any
 from kgtrec.formats.trec.origins import is_origin_path, origin_path, read_origin
 from kgtrec.formats.trec.qrels import QrelsFile
 from kgtrec.formats.trec.runs import RunFile, default_name
+from kgtrec.formats.trec.streamed_runs import first_error, is_streamed, open_run
+from kgtrec.formats.trec.text import TextColumns
 from kgtrec.formats.trec.topics import read_entity_labels
 from kgtrec.study.folder import damaged_steps, is_study, read_study
 from kgtrec.study.steps import STEP, damaged_files
 
 _ENTITY_FILES = (ENTITY_LABELS, ENTITY_IDS)
 _QRELS_BY_DEPTH = "qrels.depth*.txt"
-_RUNS = (".ranks.parquet", ".run", ".run.gz", ".run.zst")
+_RUNS = (".ranks.parquet", ".run", ".run.gz", ".run.zst", ".ranks")
 _FLAT_WORTH_TELLING = 0.1  # with a smaller share of lists without an order, some hard questions may be the reason
 _SPLITS = {"train": "train", "valid": "valid", "test": "test triples that were left out"}
 
@@ -52,7 +56,7 @@ _SPLITS = {"train": "train", "valid": "valid", "test": "test triples that were l
 class _Input:
     """Everything that was read, by file, with its findings as text."""
 
-    systems: dict[str, Run | AnswerRanks] = field(default_factory=dict)
+    systems: dict[str, AnyRun | AnswerRanks] = field(default_factory=dict)
     qrels: dict[str, Qrels] = field(default_factory=dict)
     topics: dict[str, Topics] = field(default_factory=dict)
     entities: dict[str, Vocabulary] = field(default_factory=dict)
@@ -105,7 +109,7 @@ def command(files: tuple[str, ...]) -> None:
     """
     read = _Input()
     for file in dict.fromkeys(files):
-        if Path(file).is_dir():
+        if Path(file).is_dir() and not is_in_parts(Path(file)):
             _read_folder(file, read)
         else:
             _read(file, read)
@@ -140,7 +144,7 @@ def _read_folder(folder: str, read: _Input) -> None:
                 _read(part, read)
         if any((path / name).exists() for name in OWN_FILES):
             _read_collection(folder, read)
-    elif systems := sorted(str(file) for file in path.iterdir() if file.is_file() and file.name.endswith(_RUNS)):
+    elif systems := sorted(str(file) for file in path.iterdir() if _is_system(file)):
         for file in systems:
             if file not in read.wrong:
                 _read(file, read)
@@ -150,6 +154,10 @@ def _read_folder(folder: str, read: _Input) -> None:
             path=folder,
         )
         read.wrong[folder] = [str(error)]
+
+
+def _is_system(file: Path) -> bool:
+    return file.name.endswith(_RUNS) and (file.is_file() or is_in_parts(file))
 
 
 def _parts(folder: Path) -> Iterator[str]:
@@ -215,16 +223,20 @@ def _read(file: str, read: _Input) -> None:
         _check_matrix(file, read)
         return
     try:
-        found = read_entity_labels(file) if name in _ENTITY_FILES else read_any(file, ranks=True)
+        found = _contents(file)
     except KgtrecError as error:
         read.wrong[file].append(str(error))
         return
     if isinstance(found, RunFile):
-        run = found.run
-        read.systems[file] = run
-        read.about[file] = f"run {run.name!r}: {counted(len(run), 'row')}, {counted(len(run.questions), 'question')}"
         read.wrong[file] += _tags(file, found)
-        _check_scores(file, found, read)
+        if found.columns is not None:
+            _check_rank_column(file, found.columns, read)
+        _add_run(file, found.run, read)
+    elif isinstance(found, StreamedRun):
+        try:
+            _add_run(file, found, read)
+        except KgtrecError as error:  # of one of its parts
+            read.wrong[file].append(str(first_error(file) or error))
     elif isinstance(found, AnswerRanks):
         read.systems[file] = found
         read.about[file] = f"answer ranks {found.name!r}: {counted(len(found), 'row')}"
@@ -242,6 +254,33 @@ def _read(file: str, read: _Input) -> None:
         read.about[file] = f"entities: {counted(len(found), 'label')}"
 
 
+def _contents(file: str) -> RunFile | StreamedRun | QrelsFile | Topics | AnswerRanks | Vocabulary:
+    if Path(file).name in _ENTITY_FILES:
+        return read_entity_labels(file)
+    if Path(file).is_dir() and holds_ranks(file):
+        return read_answer_ranks(file)
+    if not is_streamed(file) or (is_parquet(file) and kind_of_parquet(file) != "run"):
+        return read_any(file, ranks=True)
+    try:
+        return open_run(file)
+    except KgtrecError as error:
+        raise first_error(file) or error from None
+
+
+def _add_run(file: str, run: AnyRun, read: _Input) -> None:
+    """Add a run, of which all parts are read for this."""
+    flat, several = questions_of_one_score(run)
+    read.systems[file] = run
+    read.about[file] = f"run {run.name!r}: {counted(len(run), 'row')}, {counted(len(run.questions), 'question')}"
+    if len(flat) >= max(1, _FLAT_WORTH_TELLING * several):
+        which = (
+            f"all {counted(several, 'list')}"
+            if len(flat) == several
+            else f"{len(flat):,} of {counted(several, 'list')}, such as that of {run.questions[flat[0]]}"
+        )
+        read.note(file, f"no order of candidates in {which}: equal scores, so labels decide the order")
+
+
 def _check_matrix(file: str, read: _Input) -> None:
     """A score matrix: whether it is complete, and what is known about its order."""
     try:
@@ -257,37 +296,27 @@ def _check_matrix(file: str, read: _Input) -> None:
         read.note(file, "no file beside it records the order of its rows and columns; see kgtrec stamp")
 
 
-def _check_scores(file: str, found: RunFile, read: _Input) -> None:
-    """Check a run's rank column and its lists by its scores."""
-    columns, run = found.columns, found.run
-    if columns is not None:
-        labels, codes = list(columns.vocabularies["rank"]), columns.codes["rank"]
-        ranks = check_ranks(columns.codes["question"], read_ranks(labels, codes), columns.number)
-        off, of_all = ranks.off, f"of {counted(len(codes), 'line')}"
-        if n := len(ranks.no_number):
-            row = int(ranks.no_number[0])
-            first = f"line {columns.line(row)} ({labels[codes[row]]!r})"
-            read.note(
-                file,
-                f"the rank column has no number on {n:,} {of_all}, first on {first}; kgtrec and trec_eval do not use "
-                "this column",
-            )
-        if n := len(off.row):
-            hint = "; check whether the scores are distances, where lower is better" if n > len(codes) / 2 else ""
-            message = (
-                f"expected the rank column to have the order of the scores, found another order on {n:,} {of_all}, "
-                f"first here (position {off.by_rank[0]:,} by rank, {off.by_score[0]:,} by score); kgtrec and trec_eval "
-                f"use the scores{hint}"
-            )
-            read.wrong[file].append(str(FormatError(message, path=file, line=columns.line(int(off.row[0])))))
-    flat, several = questions_of_one_score(run)
-    if len(flat) >= max(1, _FLAT_WORTH_TELLING * several):
-        which = (
-            f"all {counted(several, 'list')}"
-            if len(flat) == several
-            else f"{len(flat):,} of {counted(several, 'list')}, such as that of {run.questions[flat[0]]}"
+def _check_rank_column(file: str, columns: TextColumns, read: _Input) -> None:
+    """Check a run's rank column by its scores."""
+    labels, codes = list(columns.vocabularies["rank"]), columns.codes["rank"]
+    ranks = check_ranks(columns.codes["question"], read_ranks(labels, codes), columns.number)
+    off, of_all = ranks.off, f"of {counted(len(codes), 'line')}"
+    if n := len(ranks.no_number):
+        row = int(ranks.no_number[0])
+        first = f"line {columns.line(row)} ({labels[codes[row]]!r})"
+        read.note(
+            file,
+            f"the rank column has no number on {n:,} {of_all}, first on {first}; kgtrec and trec_eval do not use "
+            "this column",
         )
-        read.note(file, f"no order of candidates in {which}: equal scores, so labels decide the order")
+    if n := len(off.row):
+        hint = "; check whether the scores are distances, where lower is better" if n > len(codes) / 2 else ""
+        message = (
+            f"expected the rank column to have the order of the scores, found another order on {n:,} {of_all}, "
+            f"first here (position {off.by_rank[0]:,} by rank, {off.by_score[0]:,} by score); kgtrec and trec_eval "
+            f"use the scores{hint}"
+        )
+        read.wrong[file].append(str(FormatError(message, path=file, line=columns.line(int(off.row[0])))))
 
 
 def _check_systems_together(read: _Input) -> None:
@@ -300,7 +329,7 @@ def _check_systems_together(read: _Input) -> None:
     belongs = Belonging(collection, qrels=qrels)
     for file, ranks in read.systems.items():
         try:
-            if isinstance(ranks, Run):  # check_together has checked its entities and questions
+            if not isinstance(ranks, AnswerRanks):  # check_together has checked its entities and questions
                 belongs.check_collection(ranks)
                 belongs.check_filter(ranks)
                 continue
@@ -344,12 +373,12 @@ def _check_known(read: _Input) -> None:
     }
     for file, run in read.systems.items():
         for collection in read.collections.values():
-            found = known_listed(run, collection) if isinstance(run, Run) else None
+            found = None if isinstance(run, AnswerRanks) else known_listed(run, collection)
             if found is None:
                 continue
             beside, said = filters.get((Path(file).parent, default_name(file)), ("", None))
             if run.filtered_by is not None:
-                beside = "its metadata" if is_parquet(file) else str(origin_path(file))
+                beside = "its metadata" if _has_metadata(file) else str(origin_path(file))
                 said = run.filtered_by
             counts = " and ".join(f"{n:,} known from {_SPLITS[split]}" for split, n in found.by_split.items())
             n_of_all = f"{found.questions:,} of {counted(len(run.questions), 'question')}"
@@ -443,10 +472,15 @@ def _tags(file: str, found: RunFile) -> list[str]:
     return [str(FormatError(f"{message}; write one file per system", path=file, line=others[0][1]))]
 
 
+def _has_metadata(file: str) -> bool:
+    """Whether it is a Parquet file or a folder of them, which have no lines."""
+    return is_parquet(file) or Path(file).is_dir()
+
+
 def _placed(finding: Finding, read: _Input) -> str:
     """A finding as a line of text, with the line in its file if there is one; the file is read again for this."""
     file, line = finding.source, None
-    if finding.column and file != "-" and not is_parquet(file):
+    if finding.column and file != "-" and not _has_metadata(file):
         again = read_any(file, "qrels" if file in read.qrels else "run")
         if isinstance(again, RunFile | QrelsFile) and again.columns is not None:
             line = again.columns.line(again.columns.first_row(finding.column, finding.label))

@@ -35,11 +35,11 @@ def files_of(systems: Sequence[str]) -> tuple[str, ...]:
     """The files of the systems; for a folder its answer ranks, or its runs if it has none, sorted by name."""
     files: list[str] = []
     for path in systems:
-        if path == "-" or not Path(path).is_dir() or _is_in_parts(Path(path)):
+        if path == "-" or not Path(path).is_dir() or is_in_parts(Path(path)):
             if not is_origin_path(path):  # a pattern such as ranks/*.run* means the runs
                 files.append(path)
             continue
-        names = sorted(str(file) for file in Path(path).iterdir() if file.is_file() or _is_in_parts(file))
+        names = sorted(str(file) for file in Path(path).iterdir() if file.is_file() or is_in_parts(file))
         found = [name for name in names if name.endswith((".ranks.parquet", ".ranks"))]
         found = found or [name for name in names if suffixes(name)[0] in (".run", ".parquet")]
         if not found:
@@ -48,7 +48,7 @@ def files_of(systems: Sequence[str]) -> tuple[str, ...]:
     return tuple(files)
 
 
-def _is_in_parts(path: Path) -> bool:
+def is_in_parts(path: Path) -> bool:
     """Whether it is a run or a table of answer ranks as a folder of Parquet files."""
     return path.suffix in (".run", ".ranks") and path.is_dir()
 

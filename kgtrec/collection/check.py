@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 
 _NAMED = 3
 _MANY, _MANY_OF = 3, 0.1  # unknown labels, and their share, from which they are not single typing errors
+_NOWHERE = np.iinfo(np.int64).max
 _FEWEST = 10  # labels, from which a number that is one too high is not an accident
 _NUMBERED = re.compile(r"(.*\D|)([1-9][0-9]{0,17})")
 
@@ -34,7 +35,7 @@ class Finding:
 
 
 def check_together(
-    systems: Mapping[str, Run | AnswerRanks],
+    systems: Mapping[str, AnyRun | AnswerRanks],
     qrels: Mapping[str, Qrels],
     topics: Mapping[str, Topics],
     entities: Mapping[str, Vocabulary],
@@ -61,6 +62,7 @@ def check_together(
 
     Examples
     --------
+    >>> from kgtrec.data.run import Run
     >>> one = np.zeros(1, np.int32)
     >>> run = Run.of("transe", one, one, np.ones(1), Vocabulary.of(["tail7"]), Vocabulary.of(["paris"]))
     >>> topics = Topics(Vocabulary.of(["tail0"]), pa.array(["france"]), pa.array(["capital"]))
@@ -75,12 +77,10 @@ def check_together(
     wanted, wanted_name = (asked, _names(topics)) if asked is not None else (judged, _names(qrels))
     findings: list[Finding] = []
     for source, found in systems.items():
-        questions = _used(found.questions, found.question)
+        questions, listed = _used_by(found)
         findings += _strangers(source, questions, wanted, wanted_name, "question", "questions")
         findings += _missing(source, questions, wanted, f"all questions of {wanted_name}")
-        findings += _strangers(
-            source, _used(found.entities, found.entity), in_graph, _names(entities), "entity", "entities"
-        )
+        findings += _strangers(source, listed, in_graph, _names(entities), "entity", "entities")
     for source, judgements in qrels.items():
         questions = _used(judgements.questions, judgements.question)
         findings += _strangers(source, questions, asked, _names(topics), "question", "questions")
@@ -93,6 +93,24 @@ def check_together(
         anchors = pc.unique(topic.anchor)
         findings += _strangers(source, anchors, in_graph, _names(entities), "", "anchors")
     return findings
+
+
+def _used_by(system: AnyRun | AnswerRanks) -> tuple[pa.StringArray, pa.StringArray]:
+    """The questions and entities of a system, each once, in order of first appearance; a run is sorted by question."""
+    if isinstance(system, AnswerRanks):
+        return _used(system.questions, system.question), _used(system.entities, system.entity)
+    is_listed = np.zeros(len(system.questions), np.bool_)
+    first = np.full(len(system.entities), _NOWHERE)
+    for part in system.parts():
+        is_listed[part.question] = True
+        place = part.question.astype(np.int64) << 32 | np.arange(len(part))
+        earlier = np.flatnonzero(place < first[part.entity])[::-1]
+        first[part.entity[earlier]] = place[earlier]  # of several rows the last that is written counts: the first one
+    order = np.argsort(first, kind="stable")
+    return (
+        system.questions.decode(np.flatnonzero(is_listed)),
+        system.entities.decode(order[: np.count_nonzero(first < _NOWHERE)]),
+    )
 
 
 def _used(vocabulary: Vocabulary, codes: np.ndarray[tuple[int], np.dtype[np.int32]]) -> pa.StringArray:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.pair_set import PairSet
-from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.evaluation.matching import MatchedSystem
 from kgtrec.kernels.integer_keys import is_among_sorted
@@ -61,23 +61,28 @@ def check_ranks(question: NDArray[np.int32], rank: NDArray[np.float64], score: N
     return RankColumn(OffPlace(rows[found.row], found.by_rank, found.by_score), np.flatnonzero(~is_number))
 
 
-def questions_of_one_score(run: Run) -> tuple[NDArray[np.int32], int]:
+def questions_of_one_score(run: AnyRun) -> tuple[NDArray[np.int32], int]:
     """The questions that list several candidates, all with one score, and how many list several.
 
     Examples
     --------
     >>> import pandas as pd
+    >>> from kgtrec.data.run import Run
     >>> rows = {"query_id": list("aabbc"), "doc_id": list("xyxyx"), "score": [1.0, 1.0, 2.0, 1.0, 0.0]}
     >>> run = Run.from_frame(pd.DataFrame(rows))
     >>> flat, several = questions_of_one_score(run)
     >>> [run.questions[code] for code in flat], several
     (['a'], 2)
     """
-    first = np.flatnonzero(np.r_[True, run.question[1:] != run.question[:-1]][: len(run)])
-    last = np.r_[first[1:], len(run)][: len(first)] - 1
-    several = last > first
-    flat = several & (run.score[first] == run.score[last])
-    return run.question[first[flat]], int(several.sum())
+    found, n_several = [np.zeros(0, np.int32)], 0
+    for part in run.parts():
+        first = np.flatnonzero(np.r_[True, part.question[1:] != part.question[:-1]][: len(part)])
+        last = np.r_[first[1:], len(part)][: len(first)] - 1
+        several = last > first
+        flat = several & (part.score[first] == part.score[last])
+        found.append(part.question[first[flat]])
+        n_several += int(several.sum())
+    return np.sort(np.concatenate(found)), n_several
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,30 +95,38 @@ class KnownListed:
     example: tuple[str, str]  # question and entity
 
 
-def known_listed(run: Run, collection: Collection) -> KnownListed | None:
+def known_listed(run: AnyRun, collection: Collection) -> KnownListed | None:
     """The known answers that a run lists; None if it lists none."""
     known, n_entities = collection.known, len(collection.entities)
     question_of = collection.questions.ids.encode(run.questions.labels)
     entity_of = collection.entities.encode(run.entities.labels)
     pairs = PairSet(known.question, known.entity, n_entities)
-    rows: list[NDArray[np.intp]] = [np.zeros(0, np.intp)]
-    for first in range(0, len(run), _ROWS_AT_A_TIME):
-        part = slice(first, first + _ROWS_AT_A_TIME)
-        question, entity = question_of[run.question[part]], entity_of[run.entity[part]]
-        there = np.flatnonzero((question >= 0) & (entity >= 0))
-        rows.append(first + there[pairs.holds(question[there], entity[there])])
-    found = np.concatenate(rows)
-    if len(found) == 0:
+    pair = known.question.astype(np.int64) * n_entities + known.entity
+    keys = {split: pair[known.split == code] for code, split in enumerate(SPLITS)}
+    counts, n_rows = dict.fromkeys(SPLITS, 0), 0
+    is_among = np.zeros(len(run.questions), np.bool_)
+    example: tuple[int, int] | None = None  # of the first question in the order of a run
+    for part in run.parts():
+        for start in range(0, len(part), _ROWS_AT_A_TIME):
+            rows = slice(start, start + _ROWS_AT_A_TIME)
+            own, listed = part.question[rows], part.entity[rows]
+            question, entity = question_of[own], entity_of[listed]
+            there = np.flatnonzero((question >= 0) & (entity >= 0))
+            found = there[pairs.holds(question[there], entity[there])]
+            if len(found) == 0:
+                continue
+            key = question[found].astype(np.int64) * n_entities + entity[found]
+            for split in SPLITS:
+                counts[split] += int(is_among_sorted(key, keys[split]).sum())
+            n_rows += len(found)
+            is_among[own[found]] = True
+            if example is None or own[found[0]] < example[0]:
+                example = int(own[found[0]]), int(listed[found[0]])
+    if example is None:
         return None
-    key = question_of[run.question[found]].astype(np.int64) * n_entities + entity_of[run.entity[found]]
-    by_split = {}
-    for code, split in enumerate(SPLITS):
-        own = known.split == code
-        n = int(is_among_sorted(key, known.question[own].astype(np.int64) * n_entities + known.entity[own]).sum())
-        if n:
-            by_split[split] = n
-    example = run.questions[run.question[found[0]]], run.entities[run.entity[found[0]]]
-    return KnownListed(by_split, len(found), len(np.unique(run.question[found])), example)
+    by_split = {split: n for split, n in counts.items() if n}
+    named = run.questions[example[0]], run.entities[example[1]]
+    return KnownListed(by_split, n_rows, int(is_among.sum()), named)
 
 
 @dataclass(frozen=True, slots=True)

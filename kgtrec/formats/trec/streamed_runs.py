@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -98,12 +99,64 @@ def open_run(
 
     def read() -> Iterator[Run]:
         for file, rows in _whole_lists(files, questions, entities, rows_at_a_time):
-            try:
-                yield Run.of(own, *rows, questions, entities, **known)
-            except KgtrecError as error:
-                raise FormatError(str(error), path=file) from None
+            yield _as_run(file, rows, questions, entities, own, **known)
 
     return StreamedRun(own, n_rows, questions, entities, read, **known)
+
+
+def first_error(path: PathLike) -> KgtrecError | None:
+    """The error of a run that :func:`open_run` or a part of it refuses: the one that reading it at once would give.
+
+    The two differ where a run has several faults, of which the other sees those of the first part first. None if no
+    fault is found again.
+    """
+    files = parts_of(path) if Path(path).is_dir() else [Path(path)]
+    try:
+        for name in PARQUET_NAMES:  # missing values
+            for _ in _column(files, name):
+                pass
+        for name in _LABELS:
+            for file, table in _column(files, name):
+                label_column(file, table, name)
+        for file, table in _column(files, "score"):
+            parquet_scores(file, table)
+        files_of_run(path, None)
+        _require_numbers(files)
+        run = open_run(path)
+        _require_each_once(files, run.questions, run.entities)
+    except KgtrecError as error:
+        return error
+    return None
+
+
+def _column(files: list[Path], name: str) -> Iterator[tuple[Path, pa.Table]]:
+    for file in files:
+        for table in iterate_named_columns(file, {name: PARQUET_NAMES[name]}, _ROWS_AT_A_TIME):
+            yield file, table
+
+
+def _require_numbers(files: list[Path]) -> None:
+    for file in files:
+        for table in iterate_named_columns(file, PARQUET_NAMES, _ROWS_AT_A_TIME):
+            score = parquet_scores(file, table)
+            wrong = np.flatnonzero(np.isnan(score))[:1]
+            if len(wrong):
+                question, entity = (Vocabulary.of([table.column(name)[int(wrong[0])].as_py()]) for name in _LABELS)
+                _as_run(file, (np.zeros(1, np.int32), np.zeros(1, np.int32), score[wrong]), question, entity)
+
+
+def _require_each_once(files: list[Path], questions: Vocabulary, entities: Vocabulary) -> None:
+    """Refuse repeated pairs, those of the question with the lowest code first, as a run is sorted by question."""
+    first: tuple[int, Path, _Rows] | None = None
+    for file, rows in _whole_lists(files, questions, entities, _ROWS_AT_A_TIME):
+        question, entity, score = rows
+        pairs = np.sort(question.astype(np.int64) << 32 | entity)
+        repeated = pairs[1:][pairs[1:] == pairs[:-1]]
+        if len(repeated) and (first is None or repeated[0] >> 32 < first[0]):
+            own = question == repeated[0] >> 32
+            first = int(repeated[0] >> 32), file, (question[own], entity[own], score[own])
+    if first is not None:
+        _as_run(*first[1:], questions, entities)
 
 
 def files_of_run(path: PathLike, name: str | None) -> tuple[list[Path], str, Origin | None]:
@@ -175,6 +228,13 @@ def _whole_lists(
             yield file, _joined([*rest, _between(rows, 0, last)])
             rest = [_between(rows, last, len(rows[0]))]
     yield file, _joined(rest)
+
+
+def _as_run(file: Path, rows: _Rows, questions: Vocabulary, entities: Vocabulary, name: str = "", **known: Any) -> Run:
+    try:
+        return Run.of(name, *rows, questions, entities, **known)
+    except KgtrecError as error:
+        raise FormatError(str(error), path=file) from None
 
 
 def _codes_in(file: Path, table: pa.Table, column: str, labels: Vocabulary) -> Codes:
