@@ -1,4 +1,4 @@
-"""A run larger than the memory -> measures: rows a second and peak memory of `kgtrec evaluate`, `check`, `convert --sort`.
+"""A run larger than the memory -> rows a second and peak memory of `kgtrec evaluate`, `check` and `convert --sort`.
 
     python benchmarks/streamed_run.py [--rows 200000000] [--depth 1000]
 
