@@ -28,6 +28,7 @@ PAGES = (
     "docs/micro.md",
     "docs/macro.md",
     "docs/chance.md",
+    "docs/check-paper.md",
     "docs/intervals.md",
     "docs/campaigns.md",
     "docs/correlation.md",

@@ -52,6 +52,7 @@ __all__ = offer(
         "alignment",
         "meta",
         "openworld",
+        "published",
         "report",
         "study",
     ),

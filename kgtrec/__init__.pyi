@@ -7,6 +7,7 @@ from kgtrec import evaluation as evaluation
 from kgtrec import meta as meta
 from kgtrec import openworld as openworld
 from kgtrec import pooling as pooling
+from kgtrec import published as published
 from kgtrec import ranking as ranking
 from kgtrec import report as report
 from kgtrec import study as study

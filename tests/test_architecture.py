@@ -19,7 +19,7 @@ _FLOORS = (
     ("collection", "baselines", "systems"),
     ("ranking",),
     ("evaluation", "data_sets"),
-    ("pooling",),
+    ("pooling", "published"),
     ("alignment", "campaign"),
     ("openworld", "meta"),
     ("report",),
@@ -42,6 +42,7 @@ HEAVY = (
     "meta",
     "openworld",
     "ir_measures",
+    "published",
     "pykeen",
     "serve",
 )

@@ -21,6 +21,7 @@ SUBJECTS = (
     "meta",
     "openworld",
     "pooling",
+    "published",
     "ranking",
     "report",
     "study",

@@ -31,6 +31,7 @@ COMMANDS = {
     "ties": "Show the scores under every policy for ties.",
     "chance": "Compute the chance level of a collection.",
     "adjust": "Adjust a published number for chance.",
+    "check-paper": "Hold the numbers of a published table against what is possible.",
     "align": "Rank the test alignments of two graphs' entities.",
     "pool": "Collect the top answers of several runs, for people to judge.",
     "campaign": "Have a pool judged by people, and write qrels.",

@@ -42,6 +42,7 @@ FILES = {
     "data list": "data list --all --out OUT.csv",
     "chance": "chance C --format csv --out OUT.csv",
     "adjust": "adjust --measure micro.MRR --value 0.3 --chance nations --out OUT.json",
+    "check-paper": "check-paper paper.csv --data nations --out OUT.csv",
     "convert": "convert ranks/rules.run.gz OUT.run",
     "convert zst": "convert ranks/rules.run.gz OUT.run.zst",
     "convert parquet": "convert ranks/rules.run.gz OUT.parquet",
@@ -123,6 +124,7 @@ def world(tmp_path_factory) -> Path:
         np.savez("vectors.npz", left=left, right=left, is_test=np.arange(12) % 3 > 0)
         for name in "ab":
             Path(f"scores-{name}.csv").write_text("System,micro_mrr\nx,0.1\ny,0.2\nz,0.3\n")
+        Path("paper.csv").write_text("model,MRR\nx,0.1\n")
         Path("more.txt").write_text("".join(Path("C/qrels.txt").read_text().splitlines(keepends=True)[::2]))
         Path("study.toml").write_text(STUDY)
         assert run("study study.toml", "") == 0

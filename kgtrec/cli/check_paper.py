@@ -1,0 +1,83 @@
+"""kgtrec check-paper."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from kgtrec.cli.options import MOST_COUNT, Whole
+from kgtrec.cli.output import form_of, output_options, show
+from kgtrec.formats.chance_tables import read_chance_table
+from kgtrec.formats.published_tables import UNITS, Unit, read_published_table
+from kgtrec.published.check_paper import check_paper
+from kgtrec.published.sizes import known_names
+
+TABLES = ("findings", "bounds")
+
+
+@click.command(name="check-paper")
+@click.argument("table", type=click.Path())
+@click.option(
+    "--data",
+    "data_set",
+    metavar="DATASET",
+    default="",
+    help="Data set of the numbers that have none in the table; kgtrec data list has those whose sizes are known.",
+)
+@click.option("--entities", type=Whole(1, MOST_COUNT), help="Entities of the data set. Default: known by its name.")
+@click.option("--triples", type=Whole(1, MOST_COUNT), help="Its test triples. Default: known by its name.")
+@click.option(
+    "--chance",
+    metavar="FILE|DATASET",
+    help="Its chance table, as kgtrec chance writes it. Default: the one that comes with kgtrec, if there is one.",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(UNITS),
+    help="Unit of MRR, Hits@k and AMRI. Default: percent for each of the three where a heading or a cell says so, or "
+    "most numbers are above 1.",
+)
+@output_options(TABLES)
+def command(
+    table: str,
+    data_set: str,
+    entities: int | None,
+    triples: int | None,
+    chance: str | None,
+    unit: Unit | None,
+    form: str | None,
+    part: str | None,
+    out: str | None,
+) -> None:
+    """Hold the numbers of a published TABLE against what is possible.
+
+    TABLE is a CSV file with a column of systems and columns of MR, MRR, Hits@k, AMR or AMRI under the names that papers
+    use; headings and columns may tell the data set, the setting (filtered or raw) and the side. Numbers keep their
+    printed digits: .338 is anything from .3375 to .3385.
+
+    Impossible is what no ranks give: Hits@k that fall as k grows, an MRR outside the bounds that Hits@k and MR leave
+    it, filtered numbers worse than raw ones. Doubtful is what only cut digits, tied scores or other test triples
+    explain, and what a random order has too. Notes are about leads that rounding, one test answer or the noise of two
+    independent samples may explain.
+
+    Exit code: 0 if nothing is impossible, else 2.
+
+    \b
+    kgtrec check-paper table-5.csv --data fb15k-237
+    kgtrec check-paper table-2.csv --entities 40559 --triples 2924 --table bounds
+    kgtrec check-paper results.csv --data mine --chance chance.csv --format json
+    """
+    form = form_of(out, form)
+    numbers = read_published_table(table, data_sets=known_names(), unit=unit)
+    found = check_paper(
+        numbers,
+        data_set,
+        entities=entities,
+        triples=triples,
+        chance=None if chance is None else read_chance_table(chance),
+    )
+    only = part or (None if form == "json" else TABLES[0])
+    show(found, form, out, [only] if only else None)
+    if found.count("impossible"):
+        sys.exit(2)

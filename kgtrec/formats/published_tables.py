@@ -1,0 +1,286 @@
+"""Tables of results as papers print them: CSV with the papers' own headings, digits and marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from statistics import median
+from typing import Literal
+
+from kgtrec.data.published import PublishedTable, PublishedValue
+from kgtrec.errors import FormatError, one_of, warn
+from kgtrec.formats.csv_text import csv_rows, csv_text
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.score_tables import KEYS
+from kgtrec.formats.trec.text import shown
+
+Unit = Literal["decimals", "percent"]
+UNITS: tuple[Unit, ...] = ("decimals", "percent")
+
+_SYSTEM = ("system", "model", "method", "approach", "name")
+_DATA_SET = ("dataset", "data set", "data", "benchmark", "kg")
+_SETTING = ("setting", "filter", "filtering")
+_SIDE = ("side",)
+_COUNT = ("count", "ranks", "items")
+_LONG = ("measure", "value")
+_MEASURES = (  # longest first: the first that is found is the measure
+    (r"(?:adjusted (?:arithmetic )?mean rank index|amri)", "AMRI"),
+    (r"(?:adjusted (?:arithmetic )?mean rank|amr)", "AMR"),
+    (r"(?:mean reciprocal rank|inverse harmonic mean rank|mrr)", "MRR"),
+    (r"(?:(?:arithmetic )?mean rank|mr)", "MR"),
+    (r"(?:hits?|h) ?(?:@|at )? ?([1-9]\d{0,5})", "Hits@"),
+)
+_SETTINGS = {"filtered": "filtered", "filter": "filtered", "filt": "filtered", "raw": "raw"}
+_SIDES = {"both": "both", "head": "head", "tail": "tail"}
+_LEVELS = {"micro": "micro", "macro": "macro"}
+_SHARES = ("MRR", "Hits", "AMRI")
+_NO_VALUE = frozenset(("", "-", "--", "---", "–", "—", "n/a", "n.a.", "na", "nan"))  # noqa: RUF001  # as papers print it
+_NUMBER = re.compile(r"([+-]?)(\d{1,3}(?:,\d{3})+|\d*)(\.\d*)?([eE][+-]?\d{1,2})?", re.ASCII)
+_DEVIATION = re.compile(r"\s*(?:±|\+/?-|\\pm|\(\s*±?\s*\.?\d).*")
+_MARKS = re.compile(r"\\(?:textbf|underline|mathbf|textit|emph|bf|it|uline)\b|[*_${}†‡↑↓]|\\%|(?<=\d)\s*%|\^\S*$")
+_PERCENT = re.compile(r"\\?%|\bpercent\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """What the heading of a column of numbers says."""
+
+    measure: str
+    data_set: str = ""
+    setting: str = ""
+    side: str = ""
+    is_percent: bool = False
+
+
+def read_published_table(
+    path: PathLike, *, data_sets: Sequence[str] = (), unit: Unit | None = None, name: str | None = None
+) -> PublishedTable:
+    r"""The numbers of a published table that are means of ranks: MRR, MR, Hits@k, AMR, AMRI.
+
+    Parameters
+    ----------
+    path : path
+        UTF-8 text, cells separated by commas (or by tabs), with a header. A column of systems (``system``, ``model``
+        or ``method``), and a column for each number, under any of its usual names: ``MRR``, ``Hits@10``, ``H@10``,
+        ``hits_at_10``, ``Mean Rank``, ``micro.MRR``, ... A heading may say more: ``FB15k-237 MRR``, ``MR (raw)``,
+        ``Hits@10 (%)``, ``tail MRR``. Columns ``data set``, ``setting`` (filtered or raw), ``side`` and ``count`` (of
+        ranks) say the same for a row. Instead of a column for each number there may be ``measure`` and ``value``.
+        Numbers over questions begin with ``macro``; all others are taken over answers.
+    data_sets : sequence of str
+        Names that a heading may have beside the measure.
+    unit : {"decimals", "percent"}, optional
+        Of MRR, Hits@k and AMRI; by default percent where a heading or a cell says so, or more than half of the numbers
+        of one of the three kinds are above 1.
+    name : str, optional
+        Name of the table; by default the file's.
+
+    Returns
+    -------
+    PublishedTable
+        A cell may hold marks (``**.338**``, ``\textbf{33.8}``, ``0.338*``) and a deviation (``.338 ± .002``). An empty
+        cell or a dash is no number.
+
+    Raises
+    ------
+    FormatError
+        With the line, if the file is empty, is not UTF-8, has no column of systems or none of such numbers, a row of
+        another length, or a cell that is not a number.
+
+    Warns
+    -----
+    KgtrecWarning
+        Of columns that are left out.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "table-5.csv"
+    >>> _ = path.write_text("Model,FB15k-237 MR,FB15k-237 H@10\nRotatE,177,**53.3**\nTransE,357,46.5\n")
+    >>> for found in read_published_table(path, data_sets=["fb15k-237"]).values[:2]:
+    ...     print(found.system, found.data_set, found.measure, found.text, round(found.value, 3), found.unit)
+    RotatE fb15k-237 micro.MR 177 177.0 1.0
+    RotatE fb15k-237 micro.Hits@10 **53.3** 0.533 0.001
+    """
+    place = str(path)
+    if unit is not None:
+        one_of("unit to be one of", unit, UNITS)
+    text = csv_text(path, "a published table")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    rows = csv_rows(place, text, "\t" if first.count("\t") > first.count(",") else ",")
+    header_line, header = next(rows, (0, []))
+    columns = _Columns(place, header_line, header, data_sets)
+    values: list[PublishedValue] = []
+    flagged: set[str] = set()
+    for line, row in rows:
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != len(header):
+            raise FormatError(
+                f"expected {len(header)} cells, as in the header, found {len(row)}: {_excerpt(row)}",
+                path=place,
+                line=line,
+            )
+        for heading, cell, about in columns.numbers(row, line):
+            found = _number(cell, place, line, about)
+            if found is None:
+                continue
+            number, last, is_mean = found
+            if heading.is_percent or _PERCENT.search(cell):
+                flagged.add(_kind(heading.measure))
+            values.append(
+                replace(columns.about(row, heading, line), text=cell.strip(), value=number, unit=last, is_mean=is_mean)
+            )
+    if not values:
+        raise FormatError("expected rows with numbers, found none", path=place)
+    called = Path(place).name if name is None else name
+    return PublishedTable(tuple(_as_shares(values, flagged, unit)), called)
+
+
+class _Columns:
+    """The roles of the columns of the header."""
+
+    def __init__(self, path: str, line: int, header: Sequence[str], data_sets: Sequence[str]) -> None:
+        if not header:
+            raise FormatError(
+                "expected a table with a column of systems and one of MRR, Hits@k, ..., found none", path=path
+            )
+        self.path, self.header, self.data_sets = path, header, {_plain(name): name for name in data_sets}
+        folded = [_words(cell) for cell in header]
+        self.system, self.data_set, self.setting, self.side, self.count = (
+            next((folded.index(name) for name in names if name in folded), None)
+            for names in (_SYSTEM, _DATA_SET, _SETTING, _SIDE, _COUNT)
+        )
+        if self.system is None:
+            raise FormatError(
+                f"expected a header with a column System, Model or Method, found {_excerpt(header)}",
+                path=path,
+                line=line,
+            )
+        used = {self.system, self.data_set, self.setting, self.side, self.count}
+        self.keys = [at for at, cell in enumerate(folded) if cell in KEYS and at not in used]
+        self.long = tuple(folded.index(name) for name in _LONG) if all(name in folded for name in _LONG) else None
+        self.headings: dict[int, _Heading] = {}
+        if self.long is None:
+            found = {at: self._heading(cell) for at, cell in enumerate(header) if at not in {*used, *self.keys}}
+            self.headings = {at: heading for at, heading in found.items() if heading is not None}
+            left_out = [header[at].strip() for at, heading in found.items() if heading is None]
+            if not self.headings:
+                raise FormatError(
+                    f"expected a column of MR, MRR, Hits@k, AMR or AMRI, found {_excerpt(header)}", path=path, line=line
+                )
+            if left_out:
+                several = ", ".join(left_out[:5]) + (f" and {len(left_out) - 5} more" if len(left_out) > 5 else "")
+                warn(f"{path}: left out {several}, which are not MR, MRR, Hits@k, AMR or AMRI")
+
+    def _heading(self, cell: str) -> _Heading | None:
+        """What a heading says; None if it is not that of a mean of ranks."""
+        words = _words(cell)
+        searched = ((re.search(rf"(?:^|(?<= )){pattern}(?= |$)", words), name) for pattern, name in _MEASURES)
+        found, name = next((pair for pair in searched if pair[0] is not None), (None, ""))
+        if found is None:
+            return None
+        rest = (words[: found.start()] + words[found.end() :]).split()
+        said: dict[str, str] = {}
+        for what, known in (("setting", _SETTINGS), ("side", _SIDES), ("level", _LEVELS)):
+            own = [known[word] for word in rest if word in known]
+            rest = [word for word in rest if word not in known]
+            if len(own) > 1:
+                return None
+            said[what] = own[0] if own else ""
+        data_set = self.data_sets.get(_plain(" ".join(rest))) if rest else ""
+        if data_set is None:
+            return None
+        measure = f"{said['level'] or 'micro'}.{name}{int(found[1]) if name == 'Hits@' else ''}"
+        return _Heading(measure, data_set, said["setting"], said["side"], bool(_PERCENT.search(cell)))
+
+    def numbers(self, row: Sequence[str], line: int) -> Iterable[tuple[_Heading, str, str]]:
+        """The cells of a row that hold numbers of known measures, each with its heading."""
+        if self.long is None:
+            return [(heading, row[at], self.header[at].strip()) for at, heading in self.headings.items()]
+        measure, value = (row[at] for at in self.long)
+        heading = self._heading(measure)
+        if heading is None:
+            warn(f"{self.path}:{line}: left out {measure.strip()!r}, which is not MR, MRR, Hits@k, AMR or AMRI")
+            return []
+        return [(heading, value, measure.strip())]
+
+    def about(self, row: Sequence[str], heading: _Heading, line: int) -> PublishedValue:
+        """Whose the numbers of a row are, without the number."""
+
+        def cell(at: int | None) -> str:
+            return "" if at is None else row[at].strip()
+
+        def known(at: int | None, choices: Mapping[str, str], what: str) -> str:
+            found = _words(cell(at))
+            if found and found not in choices:
+                raise FormatError(f"expected {what}, found {cell(at)!r}", path=self.path, line=line)
+            return choices.get(found, "")
+
+        system = _MARKS.sub("", cell(self.system)).strip()
+        if not system:
+            raise FormatError("expected the name of a system, found an empty cell", path=self.path, line=line)
+        data_set = heading.data_set or cell(self.data_set)
+        count = cell(self.count).replace(",", "")
+        if count and not re.fullmatch(r"\d{1,15}(\.0*)?", count):
+            raise FormatError(f"expected a number of ranks, found {count!r}", path=self.path, line=line)
+        return PublishedValue(
+            system,
+            heading.measure,
+            "",
+            0.0,
+            0.0,
+            line,
+            self.data_sets.get(_plain(data_set), data_set),
+            heading.setting or known(self.setting, _SETTINGS, "the setting filtered or raw"),
+            heading.side or known(self.side, _SIDES, "the side both, head or tail") or "both",
+            ", ".join(f"{self.header[at].strip()} {cell(at)}" for at in self.keys),
+            int(float(count)) if count else None,
+        )
+
+
+def _words(cell: str) -> str:
+    """A heading as lower-case words, without marks, signs and percent."""
+    text = re.sub(r"\\(?:uparrow|downarrow)|[↑↓$*{}\[\]]", " ", _PERCENT.sub(" ", cell).casefold())
+    return " ".join(re.sub(r"[_/|:.,()\\]+", " ", text).split())
+
+
+def _plain(name: str) -> str:
+    """A data set's name without what spellings of it differ in."""
+    return re.sub(r"[^a-z0-9]", "", name.casefold())
+
+
+def _number(cell: str, path: str, line: int, column: str) -> tuple[float, float, bool] | None:
+    """Value and unit of its last digit, and whether a deviation follows; None for an empty cell."""
+    text = cell.strip()
+    if text.casefold() in _NO_VALUE:
+        return None
+    main = _DEVIATION.sub("", text)
+    is_mean = main != text
+    found = _NUMBER.fullmatch(_MARKS.sub("", main).strip())
+    if found is None or not (found[2] or len(found[3] or "") > 1):
+        raise FormatError(f"expected a number under {column!r}, found {_excerpt([cell])}", path=path, line=line)
+    exact = Decimal(found[0].replace(",", ""))
+    return float(exact), float(Decimal(1).scaleb(int(exact.as_tuple().exponent))), is_mean
+
+
+def _kind(measure: str) -> str:
+    return measure.partition(".")[2].partition("@")[0]
+
+
+def _as_shares(values: Sequence[PublishedValue], flagged: set[str], unit: Unit | None) -> Iterable[PublishedValue]:
+    """Percentages as shares: one unit for each kind of measure."""
+    for kind in _SHARES:
+        own = [abs(each.value) for each in values if _kind(each.measure) == kind and each.value]
+        if unit == "percent" or (unit is None and (kind in flagged or (own and median(own) > 1))):
+            values = [
+                replace(each, value=each.value / 100, unit=each.unit / 100) if _kind(each.measure) == kind else each
+                for each in values
+            ]
+    return values
+
+
+def _excerpt(cells: Sequence[str]) -> str:
+    return shown(",".join(cells).encode("utf-8", "replace"))

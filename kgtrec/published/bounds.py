@@ -1,0 +1,127 @@
+"""Whether any ranks can have the numbers of one row: ranges, Hits that do not fall, bounds of MRR and MR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from kgtrec.kernels.ranking.mean_bounds import SharesUpTo, mean_rank_bounds, reciprocal_rank_bounds
+from kgtrec.published.findings import DEFINITION, TOLERANCE, WAYS, MeanBounds, PaperFinding, Row, Severity, Way, shown
+
+_PROGRAM = "linear program over all ranks"
+Bounds = tuple[float, float]
+
+
+def within_range(row: Row) -> tuple[Row, list[PaperFinding]]:
+    """The row without the numbers that are outside their measure's range, and a finding about each of those."""
+    ranges = {name: _range(row, name) for name in row.values}
+    found = []
+    for name, (low, high, reason) in ranges.items():
+        severity, excuse = explained(_meet(row.ends(name, way), (low, high)) for way in WAYS)
+        if severity is not None:
+            found.append(row.finding(severity, name, _sentence(reason, excuse), DEFINITION, low, high))
+    outside = {finding.measure.partition(".")[2] for finding in found}
+    return replace(row, values={name: value for name, value in row.values.items() if name not in outside}), found
+
+
+def _range(row: Row, name: str) -> tuple[float, float, str]:
+    """Lowest and highest value of a measure on the row's data set, and why."""
+    most = float(row.size.entities or np.inf)
+    if name == "MR":
+        level = row.size.level("micro.MR", row.side) if row.level == "micro" and row.setting != "raw" else None
+        if level is not None:
+            most = 2 * level[0] - 1
+            return 1, most, f"a mean rank is at least 1 and at most the mean number of candidates, {shown(most)}"
+        of_all = f" and at most the number of entities, {shown(most)}" if np.isfinite(most) else ""
+        return 1, most, f"a mean rank is at least 1{of_all}"
+    if name == "MRR":
+        return 1 / most, 1, "a mean of 1 / rank is above 0 and at most 1"
+    if name == "AMRI":
+        return -np.inf, 1, "an index of 1 is a mean rank of 1, and none is better"
+    if name == "AMR":
+        return 0, 2, "a mean rank is at most the number of candidates, which is below twice the rank by chance"
+    if int(name[5:]) >= most:
+        return 1, 1, f"no rank is above {name[5:]} among {shown(most)} candidates"
+    return 0, 1, "a share of ranks is from 0 to 1"
+
+
+def falling_hits(row: Row) -> Iterator[PaperFinding]:
+    """Findings about Hits that are lower than Hits at a smaller cutoff."""
+    for smaller, larger in pairwise(row.hits.values()):
+        severity, excuse = explained(row.ends(smaller, way)[0] <= row.ends(larger, way)[1] for way in WAYS)
+        if severity is not None:
+            reason = f"every rank up to {smaller[5:]} is up to {larger[5:]}, and {smaller} = {row.values[smaller].text}"
+            yield row.finding(severity, larger, _sentence(reason, excuse), DEFINITION, row.ends(smaller, WAYS[0])[0])
+
+
+def bounds_of(row: Row) -> tuple[list[MeanBounds], list[PaperFinding]]:
+    """Bounds of MRR and MR by the other numbers of the row, and findings about those that are outside."""
+    if not _shares(row, WAYS[-1]).is_possible:
+        return [], []
+    bounds: list[MeanBounds] = []
+    found: list[PaperFinding] = []
+    hits = ", ".join(f"{name} = {row.values[name].text}" for name in row.hits.values())
+    of_hits = f"with {hits}, the mean is between these bounds, where every rank is at its worst or at its best"
+
+    def hold(name: str, of: Callable[[Way], Bounds], given: str, what: str, source: str) -> None:
+        low, high = of(WAYS[0])
+        if not np.isnan(low):
+            value = row.values[name]
+            bounds.append(
+                MeanBounds(
+                    row.system, value.measure, value.text, low, high, given, row.size.data_set, row.setting or row.part
+                )
+            )
+        severity, excuse = explained(_meet(row.ends(name, way), of(way)) for way in WAYS)
+        if severity is not None:
+            found.append(row.finding(severity, name, _sentence(what, excuse), source, low, high))
+
+    if "MRR" in row.values and hits:
+        hold("MRR", lambda way: reciprocal_rank_bounds(_shares(row, way), step=way.step), "Hits", of_hits, DEFINITION)
+    if "MR" in row.values and hits:
+        hold("MR", lambda way: mean_rank_bounds(_shares(row, way), step=way.step), "Hits", of_hits, DEFINITION)
+    if {"MR", "MRR"} <= row.values.keys() and row.size.entities is not None and not found:
+        hold(
+            "MRR",
+            lambda way: _joint(row, way),
+            "Hits and MR" if hits else "MR",
+            f"no ranks have another mean of 1 / rank with MR = {row.values['MR'].text}" + (f", {hits}" if hits else ""),
+            _PROGRAM,
+        )
+    return bounds, found
+
+
+def _joint(row: Row, way: Way) -> Bounds:
+    low, high = row.ends("MR", way)
+    return reciprocal_rank_bounds(_shares(row, way), step=way.step, mean_rank=(max(low, 1.0), high))
+
+
+def _shares(row: Row, way: Way) -> SharesUpTo:
+    """The limits that the row's Hits give."""
+    ends = [row.ends(name, way) for name in row.hits.values()]
+    largest = row.size.entities or np.inf
+    return SharesUpTo.of(list(row.hits), [low for low, _ in ends], [high for _, high in ends], largest)
+
+
+def explained(possible: Iterable[bool]) -> tuple[Severity | None, str]:
+    """How severe it is where a number is not possible in the first of the WAYS, and in which it is.
+
+    The severity is None if it is possible in the first.
+    """
+    for way, is_possible in zip(WAYS, possible, strict=False):  # the first that is possible is enough
+        if is_possible:
+            return ("doubtful" if way.excuse else None), way.excuse
+    return "impossible", ""
+
+
+def _meet(ends: Bounds, bounds: Bounds) -> bool:
+    """Whether a printed number can be within bounds; if there are none, nothing is said."""
+    room = TOLERANCE * max([1.0, *(abs(end) for end in bounds if np.isfinite(end))])
+    return not (ends[1] < bounds[0] - room or ends[0] > bounds[1] + room)
+
+
+def _sentence(reason: str, excuse: str) -> str:
+    return f"{reason}; {excuse}" if excuse else reason

@@ -1,0 +1,58 @@
+"""The numbers of one row against chance: systems like a random order, and AMR and AMRI that do not fit MR."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from kgtrec.evaluation.chance import adjust
+from kgtrec.measures.names import parse_measure
+from kgtrec.published.findings import WAYS, PaperFinding, Row, shown
+
+_SOURCE = "Berrendorf et al. 2020, Hoyt et al. 2022"
+_LIKE_CHANCE = 1.96  # standard deviations: the 95% interval of chance
+
+
+def against_chance(row: Row) -> Iterator[PaperFinding]:
+    """Findings about numbers that a random order would have too, or that are worse."""
+    if row.setting == "raw":
+        return
+    for name, value in row.values.items():
+        level = row.size.level(value.measure, row.side)
+        if level is None or row.size.chance is None:
+            continue
+        record = parse_measure(value.measure).record
+        best = value.rounded[1] if record.better == "higher" else value.rounded[0]
+        best = min(max(best, record.bounds[0]), record.bounds[1])
+        z = adjust(value.measure, best, row.size.chance, side=row.side).z
+        if not math.isnan(z) and z <= _LIKE_CHANCE:
+            low, high = (level[0] + sign * _LIKE_CHANCE * math.sqrt(level[1]) for sign in (-1, 1))
+            reason = (
+                f"a random order has {shown(level[0])} on this data set, in 95% of cases between these bounds, and the "
+                f"number is {'worse' if z < -_LIKE_CHANCE else 'between them'}"
+            )
+            yield row.finding("doubtful", name, reason, _SOURCE, low, high)
+
+
+def unfitting_indices(row: Row) -> Iterator[PaperFinding]:
+    """Findings about AMR and AMRI that are not those of the printed MR."""
+    level = row.size.level(f"{row.level}.MR", row.side)
+    if level is None or "MR" not in row.values or row.level != "micro" or row.setting == "raw" or _is_of_others(row):
+        return
+    expected = level[0]
+    for name, (scale, offset) in {"AMR": (expected, 0.0), "AMRI": (1 - expected, expected)}.items():
+        if name not in row.values:
+            continue
+        limits = [sorted((rank - offset) / scale for rank in row.ends("MR", way)) for way in WAYS[:2]]
+        own = [row.ends(name, way) for way in WAYS[:2]]
+        if not any(ends[0] <= high and ends[1] >= low for ends, (low, high) in zip(own, limits, strict=True)):
+            reason = (
+                f"MR = {row.values['MR'].text} has these bounds where the mean rank by chance is {shown(expected)}, as "
+                "on this data set; other test triples or another filter have another"
+            )
+            yield row.finding("doubtful", name, reason, _SOURCE, *limits[0])
+
+
+def _is_of_others(row: Row) -> bool:
+    """Whether the numbers are of other test triples than the data set's."""
+    return row.ranks is not None and row.ranks != row.size.ranks(row.level, row.side)

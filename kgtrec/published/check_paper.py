@@ -1,0 +1,196 @@
+"""A published table, its numbers held against what is possible."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from kgtrec.data.chance_table import ChanceTable
+from kgtrec.data.published import PublishedTable, PublishedValue
+from kgtrec.data.table import Column, Table
+from kgtrec.errors import KgtrecError, counted, warn
+from kgtrec.published.bounds import bounds_of, falling_hits, within_range
+from kgtrec.published.chance import against_chance, unfitting_indices
+from kgtrec.published.comparisons import both_sides, filtered_and_raw, small_leads
+from kgtrec.published.findings import SEVERITIES, MeanBounds, PaperFinding, Row
+from kgtrec.published.granularity import of_no_count
+from kgtrec.published.sizes import Size, size_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaperCheck:
+    """What was found in a published table."""
+
+    name: str
+    findings: tuple[PaperFinding, ...]  # the most severe first
+    bounds: tuple[MeanBounds, ...]
+    n_values: int  # numbers that were checked
+    n_systems: int
+
+    def count(self, severity: str) -> int:
+        """How many findings are of one severity: "impossible", "doubtful" or "note"."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+    def tables(self) -> tuple[Table, Table]:
+        """``findings``, and ``bounds`` of each MRR and MR by the other numbers of its row."""
+        caption = (
+            f"{self.name}: {counted(self.n_values, 'number')} of {counted(self.n_systems, 'system')}: "
+            f"{self.count('impossible')} impossible, {self.count('doubtful')} doubtful, "
+            f"{counted(self.count('note'), 'note')}\nBounds of shares are decimals, also where percentages are printed"
+        )
+        names = ("severity", "system", "data_set", "setting", "measure", "printed", "low", "high", "reason", "source")
+        kinds = {"low": pa.float64(), "high": pa.float64()}
+        data = pa.table(
+            {
+                name: pa.array([getattr(found, name) for found in self.findings], kinds.get(name, pa.string()))
+                for name in names
+            }
+            | {"line": pa.array([found.line for found in self.findings], pa.int64())}
+        )
+        view = data.append_column("bound", pa.array([found.bound for found in self.findings], pa.string()))
+        columns = [Column(name) for name in ("severity", "system")]
+        columns += [
+            Column(name, label)
+            for name, label in (("data_set", "data set"), ("setting", "setting"))
+            if any(view.column(name).to_pylist())
+        ]
+        columns += [Column(name) for name in ("measure", "printed", "bound", "source", "reason")]
+        return Table("findings", "Findings", caption, data, tuple(columns), view=view), self._bounds()
+
+    def _bounds(self) -> Table:
+        names = ("system", "data_set", "setting", "measure", "printed", "low", "high", "given")
+        kinds = {"low": pa.float64(), "high": pa.float64()}
+        data = pa.table(
+            {
+                name: pa.array([getattr(each, name) for each in self.bounds], kinds.get(name, pa.string()))
+                for name in names
+            }
+        )
+        columns = [Column("system")]
+        columns += [
+            Column(name, label)
+            for name, label in (("data_set", "data set"), ("setting", "setting"))
+            if any(data.column(name).to_pylist())
+        ]
+        columns += [Column("measure"), Column("given"), Column("printed")]
+        columns += [Column("low", digits="measure"), Column("high", digits="measure")]
+        return Table("bounds", "Bounds", "Bounds of each mean by the other numbers of its row", data, tuple(columns))
+
+
+def check_paper(
+    table: PublishedTable,
+    data_set: str = "",
+    *,
+    entities: int | None = None,
+    triples: int | None = None,
+    chance: ChanceTable | None = None,
+) -> PaperCheck:
+    """Hold the numbers of a published table against what is possible.
+
+    Each number is the mean of n ranks from 1 to N, printed with some digits. These are checked: ranges; Hits@k that
+    fall as k grows; MRR and MR outside the bounds that Hits@k give, and MRR outside those that Hits@k and MR give;
+    filtered numbers worse than raw ones; numbers of both sides that are not the mean of head and tail; systems like a
+    random order; AMR and AMRI that do not fit MR; Hits@k that no count of n ranks gives; and leads that rounding, one
+    rank or sampling noise may explain.
+
+    Parameters
+    ----------
+    table : PublishedTable
+    data_set : str
+        Of the numbers without one in the table: a name that ``kgtrec data list`` has, or any other.
+    entities, triples : int, optional
+        Entities of the data set, and its test triples; by default those known by the name. Without them the checks that
+        need them are left out.
+    chance : ChanceTable, optional
+        Of the data set; by default the one that comes with kgtrec, if there is one.
+
+    Returns
+    -------
+    PaperCheck
+        Its findings are *impossible* where no ranks have such numbers, however they were rounded and whatever scores
+        tied; *doubtful* where only cut digits, tied scores or other test triples explain them; or *notes*.
+
+    Raises
+    ------
+    KgtrecError
+        If sizes are given for a table of several data sets, or are not positive.
+
+    Warns
+    -----
+    KgtrecWarning
+        Of data sets whose sizes are not known.
+
+    Examples
+    --------
+    >>> table = PublishedTable(
+    ...     (
+    ...         PublishedValue("a", "micro.Hits@1", ".20", 0.2, 0.01, 2),
+    ...         PublishedValue("a", "micro.MRR", ".90", 0.9, 0.01, 2),
+    ...     )
+    ... )
+    >>> found = check_paper(table, "fb15k-237").findings[0]
+    >>> found.severity, found.measure, found.bound
+    ('impossible', 'micro.MRR', '0.195055 to 0.6025')
+    """
+    for what, number in (("entities", entities), ("test triples", triples)):
+        if number is not None and number < 1:
+            raise KgtrecError(f"expected a number of {what} of at least 1, found {number}")
+    if data_set:
+        table = table.of_data_set(data_set)
+    names = list(dict.fromkeys(value.data_set for value in table.values))
+    given = not (entities is None and triples is None and chance is None)
+    if given and len(names) > 1:
+        raise KgtrecError(f"expected a table of one data set with its size, found {', '.join(names)}")
+    sizes = {name: size_of(name, entities=entities, triples=triples, chance=chance) for name in names}
+    for name, size in sizes.items():
+        if size.entities is None or size.triples is None:
+            of = f"of {name} is not known" if name else "of the data set is not known"
+            warn(f"the size {of}: checks that need its entities or test triples are left out; give its name or both")
+    rows = _rows(table, sizes)
+    found: list[PaperFinding] = []
+    bounds: list[MeanBounds] = []
+    kept = []
+    for whole in rows:
+        row, outside = within_range(whole)
+        falling = list(falling_hits(row))
+        own_bounds, impossible = bounds_of(row)
+        found += [*outside, *falling, *impossible, *against_chance(row), *unfitting_indices(row), *of_no_count(row)]
+        bounds += own_bounds
+        kept.append(row)
+    found += [*filtered_and_raw(kept), *both_sides(kept), *small_leads(kept)]
+    order = sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+    systems = len({value.system for value in table.values})
+    return PaperCheck(table.name, tuple(order), tuple(bounds), len(table), systems)
+
+
+def _rows(table: PublishedTable, sizes: dict[str, Size]) -> list[Row]:
+    """The numbers that come from the same ranks; a measure that comes again begins another row of its system."""
+    found: dict[tuple[str, ...], list[dict[str, PublishedValue]]] = defaultdict(lambda: [{}])
+    for value in table.values:
+        level, _, name = value.measure.partition(".")
+        own = found[value.system, value.data_set, value.setting, value.side, value.part, level]
+        if name in own[-1]:
+            own.append({})
+        own[-1][name] = value
+    return [
+        Row(
+            system,
+            sizes[data_set],
+            setting,
+            side,
+            part,
+            level,
+            values,
+            place,
+            _ranks(sizes[data_set], level, side, next(iter(values.values())).count),
+        )
+        for (system, data_set, setting, side, part, level), several in found.items()
+        for place, values in enumerate(several)
+    ]
+
+
+def _ranks(size: Size, level: str, side: str, count: int | None) -> int | None:
+    """How many ranks each number is a mean of."""
+    return size.ranks(level, side) if count is None or level == "macro" else count

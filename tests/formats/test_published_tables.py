@@ -1,0 +1,178 @@
+"""Tables as papers print them: headings, digits, marks, units; and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtrec.data.published import PublishedTable
+from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
+from kgtrec.formats.published_tables import read_published_table
+
+NAMES = ("fb15k-237", "wn18rr", "yago3-10")
+
+
+def read(folder: Path, text: str, **options: str) -> PublishedTable:
+    path = folder / "table.csv"
+    path.write_text(text, encoding="utf-8")
+    return read_published_table(path, data_sets=NAMES, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        ("MRR", ("micro.MRR", "", "", "both")),
+        ("MRR ↑", ("micro.MRR", "", "", "both")),
+        ("$\\uparrow$ MRR", ("micro.MRR", "", "", "both")),
+        ("Mean Reciprocal Rank", ("micro.MRR", "", "", "both")),
+        ("inverse_harmonic_mean_rank", ("micro.MRR", "", "", "both")),
+        ("mean rank", ("micro.MR", "", "", "both")),
+        ("arithmetic_mean_rank", ("micro.MR", "", "", "both")),
+        ("Hits@10", ("micro.Hits@10", "", "", "both")),
+        ("H@1", ("micro.Hits@1", "", "", "both")),
+        ("hit@3", ("micro.Hits@3", "", "", "both")),
+        ("hits_at_5", ("micro.Hits@5", "", "", "both")),
+        ("Hits 10", ("micro.Hits@10", "", "", "both")),
+        ("micro_hits@7", ("micro.Hits@7", "", "", "both")),
+        ("macro.MRR", ("macro.MRR", "", "", "both")),
+        ("AMRI", ("micro.AMRI", "", "", "both")),
+        ("adjusted_arithmetic_mean_rank_index", ("micro.AMRI", "", "", "both")),
+        ("adjusted_arithmetic_mean_rank", ("micro.AMR", "", "", "both")),
+        ("MR (raw)", ("micro.MR", "", "raw", "both")),
+        ("Filtered Hits@10", ("micro.Hits@10", "", "filtered", "both")),
+        ("tail MRR", ("micro.MRR", "", "", "tail")),
+        ("FB15k-237 MRR", ("micro.MRR", "fb15k-237", "", "both")),
+        ("WN18RR/H@10", ("micro.Hits@10", "wn18rr", "", "both")),
+        ("MRR (YAGO3-10)", ("micro.MRR", "yago3-10", "", "both")),
+    ],
+)
+def test_headings_say_what_is_below(tmp_path, heading, expected):
+    (found,) = read(tmp_path, f'model,"{heading}"\na,1\n').values
+    assert (found.measure, found.data_set, found.setting, found.side) == expected
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        *("AP@20", "z_hits_at_10", "adjusted_hits_at_1", "geometric_mean_rank", "harmonic mean rank", "Hits", "Hits@0"),
+        *("adjusted_inverse_harmonic_mean_rank", "median rank", "WN99 MRR", "P_10", "time", "head tail MRR", "MRRs"),
+    ],
+)
+def test_other_headings_are_left_out(tmp_path, heading):
+    with pytest.warns(KgtrecWarning, match="left out .*, which are not MR, MRR, Hits@k, AMR or AMRI"):
+        (found,) = read(tmp_path, f"model,MR,{heading}\na,1,2\n").values
+    assert found.measure == "micro.MR"
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "unit", "is_mean"),
+    [
+        (".338", 0.338, 0.001, False),
+        ("0.3380", 0.338, 0.0001, False),
+        ("**.338**", 0.338, 0.001, False),
+        ("\\textbf{.338}", 0.338, 0.001, False),
+        ("\\underline{.338}†", 0.338, 0.001, False),
+        ("$.338$", 0.338, 0.001, False),
+        (".338*", 0.338, 0.001, False),
+        (".338 ± .002", 0.338, 0.001, True),
+        (".338 (.002)", 0.338, 0.001, True),
+        (".338 \\pm .002", 0.338, 0.001, True),
+        (".338+/-.002", 0.338, 0.001, True),
+        ("33.8%", 0.338, 0.001, False),
+        ("33.8 \\%", 0.338, 0.001, False),
+        ("3.38e-1", 0.338, 0.001, False),
+    ],
+)
+def test_cells_keep_their_digits(tmp_path, cell, value, unit, is_mean):
+    (found,) = read(tmp_path, f"model,MRR\na,{cell}\n").values
+    assert (found.text, found.is_mean) == (cell, is_mean)
+    assert (found.value, found.unit) == pytest.approx((value, unit))
+    low, high = found.rounded
+    assert (low, high) == pytest.approx((value - unit / 2, value + unit / 2))
+    assert found.cut == pytest.approx((value - unit / 2, value + unit))
+
+
+def test_thousands_have_commas_in_quotes(tmp_path):
+    (found,) = read(tmp_path, 'model,MR\na,"7,000"\n').values
+    assert (found.value, found.unit) == (7000.0, 1.0)
+
+
+def test_empty_cells_and_dashes_are_no_numbers(tmp_path):
+    found = read(tmp_path, "model,MR,MRR,H@1,H@3,H@10\na,1,,-,–,n/a\n")  # noqa: RUF001
+    assert [each.measure for each in found.values] == ["micro.MR"]
+
+
+def test_each_kind_of_share_has_one_unit(tmp_path):
+    """Hits@k are percentages here, so 0.4 is too; MRR is not."""
+    found = read(tmp_path, "model,MRR,H@1,H@10\na,.3,22.1,45\nb,.01,0.4,2\n")
+    assert [each.value for each in found.values] == pytest.approx([0.3, 0.221, 0.45, 0.01, 0.004, 0.02])
+
+
+def test_one_wrong_number_does_not_change_the_unit(tmp_path):
+    """3.38 among decimals is no percentage."""
+    found = read(tmp_path, "model,MRR\na,3.38\nb,.3\nc,.2\n")
+    assert [each.value for each in found.values] == [3.38, 0.3, 0.2]
+
+
+def test_the_unit_can_be_told(tmp_path):
+    text = "model,MRR,H@1\na,.9,.5\n"
+    assert [each.value for each in read(tmp_path, text, unit="percent").values] == pytest.approx([0.009, 0.005])
+    assert read(tmp_path, "model,MRR\na,33\n", unit="decimals").values[0].value == 33
+    with pytest.raises(KgtrecError, match="expected unit to be one of decimals, percent, found 'percents'"):
+        read(tmp_path, text, unit="percents")
+
+
+def test_columns_say_it_for_a_row(tmp_path):
+    text = "Method\tDataset\tSetting\tSide\tDepth\tcount\tMRR\na\tFB15K237\tRaw\thead\t2\t1,046.0\t.3\n"
+    (found,) = read(tmp_path, text).values
+    assert (found.system, found.data_set, found.setting, found.side, found.part, found.count, found.line) == (
+        "a", "fb15k-237", "raw", "head", "Depth 2", 1046, 2,
+    )  # fmt: skip
+
+
+def test_a_table_may_be_long(tmp_path):
+    """As kgtrec evaluate writes it."""
+    with pytest.warns(KgtrecWarning, match="table.csv:4: left out 'AP@20', which is not"):
+        found = read(tmp_path, "system,measure,value\na,micro.MRR,0.3\na,micro.MR,12\na,AP@20,0.2\n")
+    assert [(each.measure, each.value) for each in found.values] == [("micro.MRR", 0.3), ("micro.MR", 12.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "table.csv: expected a table with a column of systems and one of MRR, Hits@k, ..., found none"),
+        ("a,MRR\nx,1\n", "table.csv:1: expected a header with a column System, Model or Method, found 'a,MRR'"),
+        ("model,AP\nx,1\n", "table.csv:1: expected a column of MR, MRR, Hits@k, AMR or AMRI, found 'model,AP'"),
+        ("model,MRR\n", "table.csv: expected rows with numbers, found none"),
+        ("model,MRR\nx\n", "table.csv:2: expected 2 cells, as in the header, found 1: 'x'"),
+        ("model,MRR\nx,good\n", "table.csv:2: expected a number under 'MRR', found 'good'"),
+        ("model,MRR\nx,.\n", "table.csv:2: expected a number under 'MRR', found '.'"),
+        ("model,MRR\n,.3\n", "table.csv:2: expected the name of a system, found an empty cell"),
+        ("model,setting,MRR\nx,half,.3\n", "table.csv:2: expected the setting filtered or raw, found 'half'"),
+        ("model,side,MRR\nx,left,.3\n", "table.csv:2: expected the side both, head or tail, found 'left'"),
+        ("model,count,MRR\nx,many,.3\n", "table.csv:2: expected a number of ranks, found 'many'"),
+    ],
+)
+def test_what_is_no_table_is_refused(tmp_path, text, message):
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path, text)
+    assert str(caught.value).removeprefix(f"{tmp_path}/") == message
+
+
+@given(st.text(alphabet='model,MRHits@10%.-5e±()*\\{}\n" \t', max_size=80))
+def test_any_text_is_a_table_or_is_refused(tmp_path_factory, text):
+    """Nothing but a FormatError comes out of a file, whatever is in it."""
+    import warnings
+
+    path = tmp_path_factory.mktemp("any") / "table.csv"
+    path.write_text(f"model,MRR,H@1\n{text}", encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)
+        try:
+            found = read_published_table(path)
+        except FormatError:
+            return
+    assert len(found) > 0

@@ -1,0 +1,285 @@
+"""Published tables: what any ranks give is never impossible, and each kind of impossible number is found."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgtrec.data.published import PublishedTable, PublishedValue
+from kgtrec.data.table import Table
+from kgtrec.errors import KgtrecError, KgtrecWarning
+from kgtrec.formats.published_tables import read_published_table
+from kgtrec.published.check_paper import PaperCheck, check_paper
+from kgtrec.published.sizes import known_names
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "published"
+CUTOFFS = (1, 3, 5, 10)
+
+
+def checked(folder: Path, text: str, data_set: str = "fb15k-237", **sizes: int) -> PaperCheck:
+    path = folder / "table.csv"
+    path.write_text(text)
+    return check_paper(read_published_table(path, data_sets=known_names()), data_set, **sizes)
+
+
+def told(found: PaperCheck, severity: str) -> list[tuple[str, str]]:
+    """Systems and measures of one severity."""
+    return [(each.system, each.measure) for each in found.findings if each.severity == severity]
+
+
+def numbers_of(ranks: np.ndarray, decimals: int, *, cut: bool, percent: bool, **about: str) -> list[PublishedValue]:
+    """The measures of some ranks, with a few decimals."""
+    exact = {"MR": ranks.mean(), "MRR": (1 / ranks).mean()} | {f"Hits@{k}": np.mean(ranks <= k) for k in CUTOFFS}
+    values = []
+    for name, value in exact.items():
+        last = 10.0**-decimals * (0.01 if percent and name != "MR" else 1)
+        printed = (np.floor(value / last + 1e-9) if cut else np.rint(value / last)) * last
+        values.append(PublishedValue("a", f"micro.{name}", f"{printed:g}", float(printed), last, 2, **about))
+    return values
+
+
+@given(
+    data=st.data(),
+    entities=st.integers(1, 300),
+    half=st.booleans(),
+    cut=st.booleans(),
+    percent=st.booleans(),
+    decimals=st.integers(0, 6),
+)
+def test_what_any_ranks_give_is_never_impossible(data, entities, half, cut, percent, decimals):
+    """Rounded or cut, in decimals or percent, with ranks between two positions; filtered no worse than raw.
+
+    Of whole ranks that are rounded nothing is doubtful either, chance aside.
+    """
+    n = data.draw(st.integers(1, 12))
+    ranks = st.lists(st.integers(2, 2 * entities), min_size=2 * n, max_size=2 * n)
+    raw = np.array(data.draw(ranks)) / 2
+    filtered = np.maximum(raw - np.array(data.draw(ranks)) / 2, 1)
+    if not half:
+        raw, filtered = np.ceil(raw), np.ceil(filtered)
+    values = [
+        *numbers_of(raw, decimals, cut=cut, percent=percent, setting="raw"),
+        *numbers_of(filtered, decimals, cut=cut, percent=percent, setting="filtered"),
+    ]
+    for side, own in (("head", filtered[:n]), ("tail", filtered[n:])):
+        values += numbers_of(own, decimals, cut=cut, percent=percent, setting="filtered", side=side)
+    found = check_paper(PublishedTable(tuple(values)), "made up", entities=entities, triples=n)
+    assert told(found, "impossible") == []
+    if not half and not cut:
+        assert told(found, "doubtful") == []
+    for each in found.bounds:
+        ends = next(value.cut for value in values if value.measure == each.measure and value.text == each.printed)
+        if not half and not cut:
+            assert ends[1] >= each.low - 1e-5
+            assert ends[0] <= each.high + 1e-5
+
+
+@given(st.lists(st.integers(1, 104), min_size=40, max_size=40), st.floats(0.02, 0.3))
+def test_a_number_outside_its_bounds_is_found(ranks, beyond):
+    """An MRR above what Hits@1 and the rest at rank 2 give, or below what the rest at the end give."""
+    values = numbers_of(np.array(ranks, float), 4, cut=False, percent=False)
+    (bounds,) = (
+        each
+        for each in check_paper(PublishedTable(tuple(values)), "a", entities=104, triples=20).bounds
+        if each.measure == "micro.MRR" and each.given == "Hits"
+    )
+    for outside in (bounds.high + beyond + 0.15, bounds.low - beyond):
+        if 0.01 < outside <= 1:
+            own = [value for value in values if value.measure.startswith("micro.Hits")]
+            own.append(PublishedValue("a", "micro.MRR", f"{outside:.4f}", round(outside, 4), 1e-4, 2))
+            found = check_paper(PublishedTable(tuple(own)), "a", entities=104, triples=20)
+            assert told(found, "impossible") == [("a", "micro.MRR")]
+
+
+def test_each_number_of_the_impossible_example_is_found_with_its_reason():
+    """Every system of it is named after what is wrong with it."""
+    path = EXAMPLES / "impossible.csv"
+    found = check_paper(read_published_table(path), "fb15k-237")
+    assert told(found, "impossible") == [
+        ("falling", "micro.Hits@10"),
+        ("too high", "micro.MRR"),
+        ("too low", "micro.MRR"),
+        ("mean rank too low", "micro.MRR"),
+        ("mean rank too high", "micro.MR"),
+        ("worse than raw", "micro.MRR"),
+        ("worse than raw", "micro.MR"),
+    ]
+    assert told(found, "doubtful") == [("like chance", "micro.MRR"), ("like chance", "micro.MR")]
+    assert found.findings[0].reason == "every rank up to 3 is up to 10, and Hits@3 = 33.0"
+    joint = found.findings[3]
+    assert joint.source == "linear program over all ranks"
+    assert joint.bound == "0.364244 to 0.392977"
+    assert [each.line for each in found.findings[:4]] == [2, 3, 4, 7]
+
+
+def test_a_table_of_a_paper_has_nothing_impossible():
+    """Sun et al. (2019), table 5, FB15k-237: RotatE's MR of 177 is not distinguishable from pRotatE's 178."""
+    found = check_paper(read_published_table(EXAMPLES / "sun-2019.csv", data_sets=known_names()))
+    assert (found.count("impossible"), found.count("doubtful")) == (0, 0)
+    first = found.findings[0]
+    assert (first.system, first.printed, first.reason) == (
+        "RotatE",
+        "177",
+        "its lead over pRotatE is no larger than rounding",
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "data_set", "sizes"),
+    [
+        ("rank-metrics/collated.tsv", "", {}),
+        ("systems/fb15k-237/reference.tsv", "fb15k-237", {}),
+        ("kgc-sparsity/result/FB-Test-O/evaluation.csv", "fb15k-237", {}),
+        ("kgc-sparsity/result/FB-Test-S/evaluation.csv", "FB-Test-S", {"entities": 14_541, "triples": 1_023}),
+        ("kgc-sparsity/result/FB-Test-S-C/evaluation.csv", "FB-Test-S-C", {"entities": 14_541, "triples": 2_738}),
+    ],
+)
+def test_published_files_have_nothing_impossible(data, file, data_set, sizes):
+    """At full precision every Hits@k is a count of ranks, and MRR is within its bounds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)  # of columns that are no means of ranks
+        table = read_published_table(data / file, data_sets=known_names())
+    found = check_paper(table, data_set, **sizes)
+    assert told(found, "impossible") == []
+    assert [each.measure for each in found.findings if each.source.startswith("GRIM")] == []
+
+
+def test_some_systems_of_hoyt_et_al_are_like_chance_on_nations(data):
+    """ComplEx' Hits@3 and Hits@10 and TransE's MRR are within what random orders have, TransE's Hits@1 is below."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)
+        table = read_published_table(data / "rank-metrics" / "collated.tsv", data_sets=known_names())
+    found = check_paper(table)
+    assert {(each.system, each.data_set, each.measure) for each in found.findings if each.severity == "doubtful"} == {
+        ("complex", "nations", "micro.Hits@10"),
+        ("complex", "nations", "micro.Hits@3"),
+        ("transe", "nations", "micro.Hits@1"),
+        ("transe", "nations", "micro.MRR"),
+    }
+
+
+def test_the_wrong_number_of_test_triples_is_seen_by_the_digits(tmp_path):
+    """.2525 of 402 ranks is between 101 and 102 of them; of 40,932 a count comes near enough."""
+    text = "model,Hits@1\na,.2525\n"
+    found = checked(tmp_path, text, "nations")
+    assert told(found, "doubtful") == [("a", "micro.Hits@1")]
+    assert found.findings[0].reason == (
+        "of 402 ranks on both sides, 101 and 102 give these two; another number comes from other test triples, a mean "
+        "over runs, or an expectation over ties, and not from one side, 201 ranks"
+    )
+    assert checked(tmp_path, "model,Hits@1\na,.2512\n", "nations").findings == ()
+    assert checked(tmp_path, text, "fb15k-237").findings == ()
+    assert checked(tmp_path, "model,Hits@1\na,.2525 ± .001\n", "nations").findings == ()
+
+
+def test_ranks_of_one_side_are_half_as_many(tmp_path):
+    """101 of 402 is not a number of one side, where only even counts come."""
+    found = checked(tmp_path, "model,side,Hits@1\na,tail,.2512\n", "nations")
+    assert found.findings[0].reason.startswith("of 201 ranks of tails, 50 and 51 give these two;")
+
+
+def test_cut_digits_and_tied_ranks_are_doubtful(tmp_path):
+    """With Hits@1 = .250 at most (1 + .2505) / 2 without ties, and below .7508 with all others at 1 1/2."""
+    found = checked(tmp_path, "model,MRR,Hits@1\na,.625,.250\nb,.740,.250\nc,.760,.250\n")
+    assert told(found, "doubtful") == [("b", "micro.MRR")]
+    assert told(found, "impossible") == [("c", "micro.MRR")]
+    assert found.findings[1].reason.endswith("; possible only with tied scores, whose ranks lie between two positions")
+    found = checked(tmp_path, "model,MRR,Hits@1 (%),Hits@3 (%),Hits@10 (%)\na,.300,24.1,37.5,53.3\n")
+    assert told(found, "doubtful") == [("a", "micro.MRR")]
+    assert found.findings[0].reason.endswith("; possible only if digits were cut off and not rounded")
+
+
+def test_numbers_out_of_range_are_found_and_used_no_further(tmp_path):
+    """A share above 1, a mean rank below 1 and one above the candidates, an index above 1, Hits@14 of 14 entities."""
+    text = "model,MRR,MR,Hits@1,Hits@14,AMRI\na,1.2,.5,.1,.90,1.2\nb,.6,9,.5,1.0,.1\nc,.6,3,.5,1.0,.5\n"
+    found = checked(tmp_path, text, "nations")
+    assert told(found, "impossible") == [
+        ("a", "micro.MRR"),
+        ("a", "micro.MR"),
+        ("a", "micro.Hits@14"),
+        ("a", "micro.AMRI"),
+        ("b", "micro.MR"),
+    ]
+
+
+def test_an_index_that_does_not_fit_its_mean_rank(tmp_path):
+    """MR 177 on FB15k-237 is an AMRI of .9754 and an AMR of .0247."""
+    text = "model,MR,AMRI,AMR\na,177,.975,.025\nb,177,.995,.021\n"
+    found = checked(tmp_path, text)
+    assert told(found, "doubtful") == [("b", "micro.AMR"), ("b", "micro.AMRI")]
+    assert found.findings[0].bound == "0.0246739 to 0.0248137"
+
+
+def test_both_sides_are_the_mean_of_head_and_tail(tmp_path):
+    """.30 of .20 and .50 is not."""
+    text = "model,head MRR,tail MRR,MRR\na,.20,.50,.35\nb,.20,.50,.30\n"
+    found = checked(tmp_path, text)
+    assert told(found, "impossible") == [("b", "micro.MRR")]
+    assert found.findings[0].reason == (
+        "each test triple has one rank on either side, and this is their mean: .20 (head), .50 (tail)"
+    )
+
+
+def test_small_leads_are_told_by_their_kind(tmp_path):
+    """Rounding, one of 402 ranks, and 1.96 standard errors; a large lead is not told."""
+    text = "model,Hits@1\nbest,.25870\nrounded,.2587\none,.25622\nnoise,.20149\nfar,.05970\n"
+    notes = [each.reason for each in checked(tmp_path, text, "nations").findings if each.severity == "note"]
+    assert notes == [
+        "its lead over rounded is no larger than rounding",
+        "its lead over one is no larger than what one of 402 ranks can change, 0.00248756",
+        "its lead over noise is smaller than 1.96 standard errors of two independent samples of 402 ranks; a paired "
+        "test may tell them apart",
+    ]
+
+
+def test_sizes_that_are_given_come_before_known_ones(tmp_path):
+    """Without a size there is a warning, and Hits that fall are still found."""
+    text = "model,MRR,MR,Hits@1,Hits@3\na,.35,3.0,.40,.30\n"
+    with pytest.warns(KgtrecWarning, match="the size of mine is not known"):
+        found = checked(tmp_path, text, "mine")
+    assert told(found, "impossible") == [("a", "micro.Hits@3")]
+    assert told(checked(tmp_path, text, "nations", entities=2, triples=10), "impossible") == [
+        ("a", "micro.MRR"),
+        ("a", "micro.MR"),
+        ("a", "micro.Hits@3"),
+    ]
+
+
+def test_what_cannot_be_checked_is_refused(tmp_path):
+    """A size for several data sets, a size of 0, a data set for a table that has its own."""
+    several = "model,dataset,MRR\na,nations,.3\na,umls,.3\n"
+    with pytest.raises(KgtrecError, match="expected a table of one data set with its size, found nations, umls"):
+        checked(tmp_path, several, "", entities=3)
+    with pytest.raises(KgtrecError, match="expected a table of one data set, found the table's own: nations, umls"):
+        checked(tmp_path, several)
+    with pytest.raises(KgtrecError, match="expected a number of entities of at least 1, found 0"):
+        checked(tmp_path, "model,MRR\na,.3\n", "mine", entities=0)
+
+
+def test_its_tables_have_every_number(tmp_path):
+    """Findings with bounds as numbers, and the bounds of each mean; data sets are shown where the table has some."""
+    findings, bounds = checked(tmp_path, "model,MRR,Hits@1\na,.9,.2\n").tables()
+    assert isinstance(findings, Table)
+    assert findings.data.column("high").to_pylist() == pytest.approx([0.625])
+    assert findings.data.column("line").to_pylist() == [2]
+    assert bounds.data.column("given").to_pylist() == ["Hits"]
+    assert findings.caption.startswith("table.csv: 2 numbers of 1 system: 1 impossible, 0 doubtful, 0 notes")
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=4), st.sampled_from(["fb15k-237", "nations", "mine"]))
+def test_any_numbers_are_checked_without_an_error(values, data_set):
+    """Also those that no ranks give."""
+    names = ("MRR", "Hits@1", "Hits@3", "Hits@10")
+    table = PublishedTable(
+        tuple(
+            PublishedValue("a", f"micro.{name}", f"{value:.3f}", round(value, 3), 1e-3, 2)
+            for name, value in zip(names, values, strict=False)
+        )
+    )
+    found = check_paper(table, data_set, entities=14_541, triples=20_466)
+    assert found.n_values == len(values)
