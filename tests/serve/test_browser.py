@@ -67,7 +67,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     assert "Traceback" not in found.errors.read_text()
 
 
-def until(condition: Callable[[], Any], seconds: float = 8.0) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
     """What a condition gives once it is true."""
     from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 
@@ -89,7 +89,7 @@ def sign_in(browser: Any, served: Served, person: str = "ann", *, width: int = 1
     browser.get_log("browser")
     browser.get(served.links[person])
     until(lambda: browser.current_url.endswith("/guidelines"))
-    browser.find_element("css selector", "button.main").click()
+    until(lambda: browser.find_element("css selector", "button.main")).click()
     until(lambda: re.search("/(question|conflict|sample)/[0-9]", browser.current_url))
 
 

@@ -212,7 +212,7 @@ def adjudicate(browser: Any, life: Life) -> None:
     assert len([entry for entry in refused if " 403 " in entry["message"]]) == len(refused)
     browser.get(life.served.links["adjudicator new"])
     until(lambda: browser.current_url.endswith("/guidelines"))
-    browser.find_element("css selector", "button.main").click()
+    until(lambda: browser.find_element("css selector", "button.main")).click()
     until(lambda: "/conflict" in browser.current_url)
     while not life.failed.is_set():
         if open_cards(browser):

@@ -37,7 +37,7 @@ def begin(browser: Any, served: Served, *, script: bool) -> None:
     browser.delete_all_cookies()
     browser.get(served.links["ann"])
     until(lambda: browser.current_url.endswith("/guidelines"))
-    browser.find_element("css selector", "button.main").click()
+    until(lambda: browser.find_element("css selector", "button.main")).click()
     until(lambda: "/training/" in browser.current_url)
 
 
