@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from kgtrec.cli.inputs import is_in_parts
 from kgtrec.collection.check import Finding, check_together
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
@@ -33,7 +32,7 @@ from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS
-from kgtrec.formats.parquet import holds_ranks, is_parquet
+from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet
 from kgtrec.formats.score_matrix import order_beside, read_score_matrix
 from kgtrec.formats.sniff import kind_of_parquet, read_any
 from kgtrec.formats.trec.origins import is_origin_path, origin_path, read_origin

@@ -13,7 +13,7 @@ from kgtrec.cli.options import trusts_ids
 from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import reading, suffixes
-from kgtrec.formats.parquet import holds_ranks, is_parquet
+from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet
 from kgtrec.formats.trec.origins import is_origin_path
 from kgtrec.formats.trec.runs import default_name, read_run_file
 from kgtrec.formats.trec.streamed_runs import read_any_run
@@ -46,11 +46,6 @@ def files_of(systems: Sequence[str]) -> tuple[str, ...]:
             raise KgtrecError(f"{path}: expected a folder of NAME.ranks.parquet or NAME.run files, found neither")
         files += found
     return tuple(files)
-
-
-def is_in_parts(path: Path) -> bool:
-    """Whether it is a run or a table of answer ranks as a folder of Parquet files."""
-    return path.suffix in (".run", ".ranks") and path.is_dir()
 
 
 def refuse_twice(qrels: str, systems: Sequence[str]) -> None:

@@ -33,6 +33,11 @@ def is_parquet(path: PathLike) -> bool:
     return Path(path).suffix.lower() == ".parquet"
 
 
+def is_in_parts(path: PathLike) -> bool:
+    """Whether it is a run or a table of answer ranks as a folder of Parquet files, by its name."""
+    return Path(path).suffix in (".run", ".ranks") and Path(path).is_dir()
+
+
 def holds_ranks(path: PathLike) -> bool:
     """Whether a file, or a folder of parts, holds answer ranks by its columns; what is not Parquet is not opened."""
     if Path(path).is_dir():

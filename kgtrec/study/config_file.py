@@ -16,6 +16,7 @@ from kgtrec.data.table import FORMER_FORMATS, REPORT_FORMATS
 from kgtrec.data.triples import POLICIES, SPLITS
 from kgtrec.errors import FormatError, nearest
 from kgtrec.formats.files import PathLike
+from kgtrec.formats.parquet import is_in_parts
 from kgtrec.formats.triples import find_splits
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
 from kgtrec.meta.coefficients import COEFFICIENTS
@@ -39,6 +40,9 @@ _SYNTAX = re.compile(r"(.*) \(at line (\d+), column \d+\)")
 # the same as in kgtrec.kernels.ranking.positions, which formats may not import; a test compares them
 _MOST = 1_000_000  # repeats and resamples
 _MOST_SEED = 2**63 - 1
+# endings of systems that are ranked already; those in parts are folders
+_RANKS = (".ranks.parquet", ".ranks")
+_RUNS = (".run", ".run.gz", ".run.zst", ".parquet")
 _LONGEST = 200  # characters of a value that a message quotes
 
 _Check = tuple[str, Callable[[Any], bool]]  # the expected values in words, and a test for them
@@ -374,8 +378,8 @@ class _Reader:
             raise self._wrong("expected a section [systems] with scores, baselines, ranks or runs, found none")
         found = {
             "scores": self._files(options, "scores", (".npz", ".npy")),
-            "ranks": self._files(options, "ranks", (".ranks.parquet",)),
-            "runs": self._files(options, "runs", (".run", ".run.gz", ".run.zst")),
+            "ranks": self._files(options, "ranks", _RANKS),
+            "runs": self._files(options, "runs", _RUNS),
         }
         return StudySystems(
             **found,
@@ -532,11 +536,15 @@ class _Reader:
         for text in options.get(key, ()):
             if "*" in text:
                 fitting = self._fitting(text, key)
-            elif _kind_of(whole := self._source(text, "systems", key, None).path) == "a folder":
-                fitting = sorted(path for path in whole.iterdir() if path.is_file())
+            elif is_in_parts(whole := self._source(text, "systems", key, None).path):
+                fitting = [whole]
+            elif _kind_of(whole) == "a folder":
+                fitting = sorted(path for path in whole.iterdir() if path.is_file() or is_in_parts(path))
             else:
                 fitting = [self._file(text, "systems", key).path]
             kept = [path for path in fitting if path.name.lower().endswith(tuple(endings))]
+            if key == "runs":
+                kept = [path for path in kept if not path.name.lower().endswith(_RANKS)]
             if not kept:
                 raise self._wrong(
                     f"expected {key} to name files that end in {', '.join(endings)}, found none: {text}", "systems", key
@@ -555,7 +563,7 @@ class _Reader:
         start = Path(pattern.anchor) if pattern.anchor else self.path.parent
         try:
             found = start.glob(str(pattern.relative_to(pattern.anchor)))
-            return sorted(path for path in found if path.is_file())
+            return sorted(path for path in found if path.is_file() or is_in_parts(path))
         except (ValueError, NotImplementedError) as error:
             raise self._wrong(
                 f"expected a pattern of files for {key}, found {text!r}: {error}", "systems", key

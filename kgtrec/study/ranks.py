@@ -10,14 +10,15 @@ import numpy as np
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import AnyRun
 from kgtrec.errors import CollectionError, KgtrecWarning
 from kgtrec.formats.files import sha256_of
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS
+from kgtrec.formats.parquet import parts_of
 from kgtrec.formats.trec.origins import origin_path
 from kgtrec.study.bench import Bench
 from kgtrec.study.collections import Collections
-from kgtrec.study.config import WHOLE, LabelSet
+from kgtrec.study.config import WHOLE, LabelSet, Source
 from kgtrec.study.labels import Labels, qrels_name
 from kgtrec.study.steps import Steps
 from kgtrec.study.systems import System
@@ -31,7 +32,7 @@ class Ranks:
     def __init__(self, bench: Bench, collections: Collections, labels: Labels) -> None:
         self._bench, self._collections, self._labels = bench, collections, labels
         self._steps: dict[tuple[str, str], tuple[str, Path]] = {}
-        self._read: dict[str, list[AnswerRanks | Run]] = {}
+        self._read: dict[str, list[AnswerRanks | AnyRun]] = {}
 
     def require_alike(self) -> None:
         """Raise an error if answer ranks cannot be compared; ranks that the study makes itself always can."""
@@ -53,8 +54,7 @@ class Ranks:
 
     def _ranked_or_found(self, base: str, system: System) -> tuple[str, Path]:
         if system.source is not None and system.kind in ("ranks", "run"):
-            origin = system.source.beside(origin_path(system.source.path))
-            sums = self._bench.inputs.sums_of([system.source, *([origin] if origin.path.is_file() else [])])
+            sums = self._bench.inputs.sums_of(_files_of(system.source))
             return " ".join(sums.values()), system.source.path
         on_it = [labels for labels in self._bench.config.labels if labels.collection == base]
         inputs = {"collection": Steps.key_of(self._collections.step(base))}
@@ -135,17 +135,17 @@ class Ranks:
             collection.entities,
         )
 
-    def __getitem__(self, base: str) -> list[AnswerRanks | Run]:
-        """The systems' answer ranks, or runs, on a collection."""
+    def __getitem__(self, base: str) -> list[AnswerRanks | AnyRun]:
+        """The systems' answer ranks, or runs, on a collection; large runs are read part by part when they are used."""
         if base not in self._read:
             from kgtrec.formats.answer_ranks import read_answer_ranks
-            from kgtrec.formats.trec.runs import read_run
+            from kgtrec.formats.trec.streamed_runs import read_any_run
 
             trust = self._bench.config.systems.trust_ids
 
-            def read(system: System, path: Path) -> AnswerRanks | Run:
+            def read(system: System, path: Path) -> AnswerRanks | AnyRun:
                 if system.kind == "run":
-                    return read_run(path, name=system.name, trust_ids=trust)
+                    return read_any_run(path, name=system.name, trust_ids=trust)
                 return read_answer_ranks(path, trust_ids=trust).renamed(system.name)
 
             self._read[base] = [read(system, self.step(base, system)[1]) for system in self._bench.systems]
@@ -160,6 +160,14 @@ class Ranks:
             for system in self._bench.systems:
                 found[f"{system.name} on {labels.collection}"] = self.step(labels.collection, system)[0]
         return found
+
+
+def _files_of(source: Source) -> list[Source]:
+    """The files of a run or of answer ranks, which may be in parts, and the origin beside them."""
+    if source.path.is_dir():
+        return [source.within(part.name) for part in parts_of(source.path)]
+    origin = source.beside(origin_path(source.path))
+    return [source, *([origin] if origin.path.is_file() else [])]
 
 
 def _plain(name: str) -> str:
