@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.decisions import AUTOMATIC, Decisions
@@ -20,6 +19,7 @@ from kgtrec.data.scores import Scores
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.errors import CollectionError, KgtrecError, KgtrecWarning, one_of
 from kgtrec.evaluation.belonging import different_systems
+from kgtrec.evaluation.given import each_run, each_system
 from kgtrec.evaluation.matching import match
 from kgtrec.kernels.sampling.inverse_probability import estimated_totals
 from kgtrec.kernels.sampling.pooling import stratum_of
@@ -245,13 +245,7 @@ def estimate_ap(
         if whole is None
         else _whole_rows(collection, pool, verdict, whole, tuple(bounds) or pool.strata)
     )
-    named = []
-    for run in different_systems([runs] if isinstance(runs, AnyRun) else runs, collection):
-        if isinstance(run, AnswerRanks):
-            raise KgtrecError(
-                f"expected runs, found answer ranks of {run.name!r}, which do not contain other candidates"
-            )
-        named.append(run)
+    named = list(each_run(different_systems(each_system(runs), collection)))
     values = np.array([judged.estimate(run) for run in named]).reshape(len(named), 1, -1)
     has_positive = np.zeros(len(pool.questions), np.bool_)
     has_positive[judged.qrels.question[judged.relevant[judged.qrels.grade]]] = True

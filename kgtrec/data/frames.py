@@ -97,6 +97,14 @@ def frame_of(**columns: Any) -> pd.DataFrame:
     )
 
 
+def nested(questions: pa.StringArray, entities: pa.StringArray, values: NDArray[Any]) -> dict[str, dict[str, Any]]:
+    """Question to entity to value, as pytrec_eval and ranx take them, in the order of the rows."""
+    found: dict[str, dict[str, Any]] = {}
+    for question, entity, value in zip(questions.to_pylist(), entities.to_pylist(), values.tolist(), strict=True):
+        found.setdefault(question, {})[entity] = value
+    return found
+
+
 def with_note(frame: pd.DataFrame, **note: Any) -> pd.DataFrame:
     """The frame with notes about its rows in ``attrs``, which pandas passes on; no entry for an empty note."""
     known = {key: value for key, value in note.items() if value is not None and value != ""}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, with_note
+from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, nested, with_note
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
@@ -95,6 +95,10 @@ class Qrels:
             relevance=self.grade,
         )
         return with_note(frame, collection=self.collection)
+
+    def to_dict(self) -> dict[str, dict[str, int]]:
+        """Question to entity to grade, as pytrec_eval and ranx take it: ``ranx.Qrels(qrels.to_dict())``."""
+        return nested(self.questions.decode(self.question), self.entities.decode(self.entity), self.grade)
 
     def __repr__(self) -> str:
         return f"<Qrels: {len(self):,} judgements, {len(self.questions):,} questions>"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, with_note
+from kgtrec.data.frames import frame_labels, frame_note, frame_of, frame_values, nested, with_note
 from kgtrec.data.hashing import pair_hashes
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
@@ -122,6 +122,10 @@ class Run:
             query_id=self.questions.decode(self.question), doc_id=self.entities.decode(self.entity), score=self.score
         )
         return with_note(frame, collection=self.collection, filtered_by=self.filtered_by)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Question to entity to score, as pytrec_eval and ranx take it: ``ranx.Run(run.to_dict(), name=run.name)``."""
+        return nested(self.questions.decode(self.question), self.entities.decode(self.entity), self.score)
 
     def __repr__(self) -> str:
         return f"<Run {self.name!r}: {len(self):,} rows, {len(self.questions):,} questions>"

@@ -95,7 +95,9 @@ def system_of(given: Any, name: str | None = None) -> System:
         given = _read(given)
     if isinstance(given, System):
         return given if name is None else given.renamed(name)
-    given = _plain(given, "score")
+    if _is_ranx(given):
+        name = name or getattr(given, "name", None)
+        given = _plain(given, "score")
     if is_frame(given):
         return Run.from_frame(given, name or "run")
     rows = _rows(given, "score")
@@ -111,8 +113,7 @@ def system_of(given: Any, name: str | None = None) -> System:
 
 def each_system(systems: Any) -> Iterator[System]:
     """The systems one by one, from one that :func:`system_of` accepts, several of them, or a mapping from names."""
-    systems = _plain(systems, "score")
-    if isinstance(systems, _SYSTEMS) or _is_ranked(systems) or is_frame(systems):
+    if is_named(systems) or is_frame(systems):
         yield system_of(systems)
     elif isinstance(systems, Mapping):
         if _is_run(systems):
@@ -134,11 +135,43 @@ def each_system(systems: Any) -> Iterator[System]:
             yield system_of(whole)
             return
         for system in whole:
-            if not isinstance(system, _SYSTEMS) and not _is_ranked(system):
+            if not is_named(system):
                 raise KgtrecError(
                     f"expected a Run, AnswerRanks or path, found {kind_of(system)}; give others as a mapping from names"
                 )
             yield system_of(system)
+
+
+def each_run(runs: Any) -> Iterator[AnyRun]:
+    """The runs one by one, from what :func:`each_system` accepts.
+
+    Raises
+    ------
+    KgtrecError
+        If there are answer ranks among them.
+    """
+    for system in each_system(runs):
+        if isinstance(system, AnswerRanks):
+            raise KgtrecError(
+                f"expected runs, found answer ranks of {system.name!r}, which do not contain other candidates"
+            )
+        yield system
+
+
+def judgements_of(given: Any) -> Qrels:
+    """The judgements of what :func:`qrels_of` accepts."""
+    found = qrels_of(given)
+    return found.qrels if isinstance(found, Collection) else found
+
+
+def is_named(thing: Any) -> bool:
+    """Whether it is a single system that has a name, or is in a file that has one."""
+    return isinstance(thing, _SYSTEMS) or _is_ranked(thing) or _is_ranx(thing)
+
+
+def _is_ranx(thing: Any) -> bool:
+    """Whether it is qrels or a run of ranx, without importing ranx to find out."""
+    return type(thing).__module__.partition(".")[0] == "ranx" and hasattr(thing, "to_dataframe")
 
 
 def _is_ranked(thing: Any) -> bool:
@@ -204,6 +237,6 @@ def _coded(questions: list[Any], entities: list[Any], values: list[Any], what: s
 
 def _plain(given: Any, value: str) -> Any:
     """A data frame of ir-measures' columns for the qrels and runs of ranx; anything else unchanged."""
-    if type(given).__module__.partition(".")[0] == "ranx" and hasattr(given, "to_dataframe"):
+    if _is_ranx(given):
         return given.to_dataframe().rename(columns={"q_id": "query_id", "score": value})
     return given

@@ -21,7 +21,7 @@ from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.table import Column, Table, lower_text
 from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest, warn
 from kgtrec.evaluation.evaluate import Missing
-from kgtrec.evaluation.given import System, qrels_of, system_of
+from kgtrec.evaluation.given import System, is_named, qrels_of, system_of
 from kgtrec.evaluation.item_scores import ItemScores, item_scores, totals
 from kgtrec.evaluation.matching import match
 from kgtrec.kernels.statistics import paired_tests
@@ -418,7 +418,9 @@ def compare(
     how = Bootstrap(confidence, repeats=resamples, seed=seed)
     if top < 0:
         raise KgtrecError(f"expected a number of questions of at least 0 as top, found {top}")
-    both = first, second = system_of(first), system_of(second)
+    first = system_of(first, None if is_named(first) else "first")
+    second = system_of(second, None if is_named(second) else "second")
+    both = first, second
     scores = item_scores(
         given, both, measures, collection=topics, ties=ties, missing=missing, weights=weights, seed=seed, mixed=mixed
     )

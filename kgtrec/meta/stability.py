@@ -21,7 +21,7 @@ from kgtrec.data.table import Column, Table
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, one_of, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.evaluate import Missing, default_measures, tell_lacking_of
-from kgtrec.evaluation.given import System, each_system, qrels_of
+from kgtrec.evaluation.given import System, each_system, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import MatchedSystem, match
 from kgtrec.evaluation.summarise import ItemValues, summarise
@@ -418,9 +418,12 @@ def subsample(
     >>> len(subsample(collection, 2))
     4
     """
-    if isinstance(qrels, Collection):
-        collection, qrels = qrels, qrels.qrels
-    test_set = _test_set(qrels, _known(collection))
+    given = qrels_of(qrels)
+    if isinstance(given, Collection):
+        collection = given
+    collection = _known(collection)
+    qrels = of_collection(judgements_of(given), collection)
+    test_set = _test_set(qrels, collection)
     mask = drawn(test_set.hashes, count_of(size, len(test_set.hashes)), seed, repeat)
     chosen = np.zeros(len(qrels), np.bool_)
     chosen[test_set.relevant[mask[test_set.triple]]] = True

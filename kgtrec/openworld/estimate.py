@@ -21,7 +21,7 @@ from kgtrec.data.questions import Questions
 from kgtrec.data.table import Column, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, between_0_and_1, one_of, whole_number
-from kgtrec.evaluation.given import System
+from kgtrec.evaluation.given import System, judgements_of
 from kgtrec.evaluation.intervals import LEAST_EFFECTIVE, Drawn, least_effective
 from kgtrec.kernels.openworld.moments import Weights
 from kgtrec.kernels.sampling.capture_recapture import (
@@ -362,15 +362,15 @@ def judged_answers(pool: Pool, known_answers: Qrels, decisions: Decisions) -> tu
 
 
 def estimate_missing(
-    labels: Qrels,
-    judged: Qrels,
+    labels: Any,
+    judged: Any,
     systems: System | pd.DataFrame | Iterable[System] | Mapping[str, System | pd.DataFrame],
     measures: Any = MEASURES,
     *,
     depth: int = 10,
     weight: Floats | None = None,
-    known: Qrels | None = None,
-    truth: Qrels | None = None,
+    known: Any = None,
+    truth: Any = None,
     questions: Questions | None = None,
     method: str | None = None,
     top: int = 5,
@@ -406,8 +406,8 @@ def estimate_missing(
 
     Parameters
     ----------
-    labels : Qrels
-        The sparse labels.
+    labels : Qrels, or what :func:`kgtrec.evaluate` takes as qrels
+        The sparse labels; the other judgements may be of these kinds too.
     judged : Qrels
         The judgements that were added; grade 1 or more is true. Questions without a label are left out.
     systems : Run or AnswerRanks, or several of them
@@ -473,7 +473,9 @@ def estimate_missing(
     """
     weights = named_weights(measures, bare=False)
     _require(depth=depth, top=top, p=p, method=method, confidence=confidence)
-    answers = KnownAnswers.of(labels, judged, weight, known, truth)
+    own, added = judgements_of(labels), judgements_of(judged)
+    others = (None if given is None else judgements_of(given) for given in (known, truth))
+    answers = KnownAnswers.of(own, added, weight, *others)
     places = Placings.of(answers, systems, depth, mixed=mixed)
     question, n_questions, labelled = answers.qrels.question, len(answers.qrels.questions), answers.labelled
     times = places.found.sum(axis=0)

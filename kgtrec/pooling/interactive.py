@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,16 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.judgements import NO, UNSURE, VERDICTS, YES
 from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.pool import Pool
-from kgtrec.data.qrels import Qrels
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
+from kgtrec.evaluation.given import judgements_of
 from kgtrec.kernels.sampling.bandits import BANDITS, arm_keys, best_arm, rewarded
 from kgtrec.kernels.sampling.random_order import mixed
 from kgtrec.pooling.pool_runs import Cut, pool_runs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TURNS = ("each", "best")
 _UNASKED = -1
@@ -97,7 +100,7 @@ class Asker:
         prior: tuple[float, float] = (1.0, 1.0),
         decay: float = 1.0,
         turns: str = "each",
-        judged: Qrels | None = None,
+        judged: Any = None,
     ) -> None:
         _require_options(strategy, budget, prior, decay, turns)
         self._all, self._strategy, self._seed, self._prior = pool, BANDITS[strategy], seed, prior
@@ -253,7 +256,7 @@ class Asker:
 
 def asking(
     collection: Collection,
-    runs: AnyRun | Iterable[AnyRun],
+    runs: AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any],
     *,
     strategy: str = "max-mean",
     budget: int | None = None,
@@ -264,8 +267,8 @@ def asking(
     decay: float = 1.0,
     turns: str = "each",
     questions: NDArray[np.int32] | None = None,
-    known_answers: Qrels | None = None,
-    judged: Qrels | None = None,
+    known_answers: Any = None,
+    judged: Any = None,
     progress: Callable[[int], None] | None = None,
 ) -> Asker:
     """An asker over the first ``depth`` candidates of each run, without known triples and answers.
@@ -325,8 +328,8 @@ def asking(
 
 def replay(
     collection: Collection,
-    runs: AnyRun | Iterable[AnyRun],
-    judged: Qrels,
+    runs: AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any],
+    judged: Any,
     *,
     strategy: str = "max-mean",
     budget: int | None = None,
@@ -337,14 +340,14 @@ def replay(
     decay: float = 1.0,
     turns: str = "each",
     questions: NDArray[np.int32] | None = None,
-    known_answers: Qrels | None = None,
+    known_answers: Any = None,
     progress: Callable[[int], None] | None = None,
 ) -> Pool:
     """The pool that a strategy would have asked for with the verdicts in ``judged``; unjudged triples count as N.
 
     Parameters
     ----------
-    judged : Qrels
+    judged : Qrels, or what :func:`kgtrec.evaluate` takes as qrels
         Grades of 1 and more are Y, 0 is N; a triple that is Y for either of its questions is Y.
     collection, runs, strategy, budget, depth, cut, seed, prior, decay, turns, questions, known_answers, progress
         As in :func:`asking`.
@@ -396,11 +399,12 @@ def _require_options(strategy: str, budget: int | None, prior: tuple[float, floa
     one_of("turns of", turns, TURNS)
 
 
-def _recorded(pool: Pool, judged: Qrels | None) -> NDArray[np.int8]:
+def _recorded(pool: Pool, given: Any) -> NDArray[np.int8]:
     """(n,) recorded verdict on each triple of the pool, -1 where there is none."""
     recorded = np.full(len(pool), _UNASKED, np.int8)
-    if judged is None:
+    if given is None:
         return recorded
+    judged = judgements_of(given)
     questions = pool.questions
     question = questions.ids.encode(judged.questions.labels)[judged.question]
     entity = pool.triples.entities.encode(judged.entities.labels)[judged.entity]

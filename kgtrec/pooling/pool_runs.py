@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,14 @@ from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
 from kgtrec.evaluation.belonging import Belonging, tell_mixed_runs
+from kgtrec.evaluation.given import each_run, judgements_of
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.sampling import fusion
 from kgtrec.kernels.sampling.pooling import first_candidates, first_distinct, in_turns, sampled, stratum_of
 from kgtrec.kernels.sampling.random_order import mixed, places_by_key
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Cut = Literal["filtered", "raw"]
 CUTS: tuple[Cut, ...] = get_args(Cut)
@@ -216,14 +220,14 @@ def strategy_of(name: str) -> Strategy:
 
 def pool_runs(
     collection: Collection,
-    runs: AnyRun | Iterable[AnyRun],
+    runs: AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any],
     *,
     strategy: str = "depth",
     depth: int | None = None,
     budget: int | None = None,
     cut: Cut = "filtered",
     questions: NDArray[np.int32] | None = None,
-    known_answers: Qrels | None = None,
+    known_answers: Any = None,
     seed: int = 0,
     by_question: bool = False,
     k: float = 60,
@@ -241,8 +245,8 @@ def pool_runs(
     Parameters
     ----------
     collection : Collection
-    runs : Run or iterable of Run
-        With different names; read one at a time, and only contributions are kept.
+    runs : Run, path, DataFrame or mapping, or several of them
+        As for :func:`kgtrec.evaluate`, with different names; read one at a time, and only contributions are kept.
     strategy : {"depth", "take", "rrf", "borda", "combsum", "rbp", "stratified"}
         See ``STRATEGIES``. With a budget, each question's candidates are ordered by the strategy's score, the questions
         take turns, and the first distinct triples are pooled; ``take`` goes down the ranks of all questions together
@@ -257,8 +261,8 @@ def pool_runs(
     questions : (n,) int array, optional
         Rows of the collection's questions that are pooled for. Default: all.
     known_answers : Qrels, optional
-        The answers known before, with the collection's vocabularies. Default: those of its qrels. If these are only
-        some of them, the others count as known triples.
+        The answers known before, or what :func:`kgtrec.evaluate` takes as qrels. Default: those of the collection. If
+        these are only some of them, the others count as known triples.
     seed : int
         Random seed of the order of ties, of the turns of questions and of samples.
     by_question : bool
@@ -400,12 +404,12 @@ class Gathered:
 
 def gather(
     collection: Collection,
-    runs: AnyRun | Iterable[AnyRun],
+    runs: AnyRun | pd.DataFrame | Iterable[AnyRun] | Mapping[str, Any],
     *,
     depth: int,
     cut: Cut = "filtered",
     questions: NDArray[np.int32] | None = None,
-    known_answers: Qrels | None = None,
+    known_answers: Any = None,
     seed: int = 0,
     keep_scores: bool = False,
     only_open: bool = True,
@@ -421,13 +425,13 @@ def gather(
         Leave out known triples and answers; otherwise they are marked, and are part of the lists.
     """
     rows = _require_rows(questions, len(collection.questions))
-    candidates = _candidates(collection, rows, collection.qrels if known_answers is None else known_answers)
+    candidates = _candidates(collection, rows, _answers_of(collection, known_answers))
     known = PairSet(collection.known.question, collection.known.entity, len(collection.entities))
     known_listed: dict[str, int] = {}
     belongs = Belonging(collection)
     names: list[str] = []
     parts: list[Contributions] = []
-    for run in [runs] if isinstance(runs, AnyRun) else runs:
+    for run in each_run(runs):
         if run.name in names:
             raise KgtrecError(f"expected runs of different names, found {run.name!r} more than once; rename one")
         names.append(run.name)
@@ -542,6 +546,21 @@ def _candidates(collection: Collection, rows: NDArray[np.int32], known_answers: 
     return Candidates(collection, rows, pairs, distinct(answers), *hashes)
 
 
+def _answers_of(collection: Collection, given: Any) -> Qrels:
+    """The answers known before, in the collection's terms; those of its qrels if none are given."""
+    if given is None:
+        return collection.qrels
+    found, ids, entities = judgements_of(given), collection.questions.ids, collection.entities
+    if found.questions.same_as(ids) and found.entities.same_as(entities):
+        return found
+    question, entity = ids.encode(found.questions.labels), entities.encode(found.entities.labels)
+    unknown = np.flatnonzero((question[found.question] < 0) | (entity[found.entity] < 0))
+    if len(unknown):
+        pair = found.questions[found.question[unknown[0]]], found.entities[found.entity[unknown[0]]]
+        raise KgtrecError(f"expected known answers of the collection's questions, found ({pair[0]}, {pair[1]})")
+    return Qrels.of(question[found.question], entity[found.entity], found.grade, ids, entities)
+
+
 def _part_of(questions: Questions, rows: NDArray[np.int32]) -> Questions:
     if len(rows) == len(questions):
         return questions
@@ -555,7 +574,7 @@ def _part_of(questions: Questions, rows: NDArray[np.int32]) -> Questions:
     )
 
 
-def known_answers_of(pool: Pool, collection: Collection, known_answers: Qrels | None = None) -> Qrels:
+def known_answers_of(pool: Pool, collection: Collection, known_answers: Any = None) -> Qrels:
     """The answers known before the campaign, for the pool's questions and with their ids.
 
     Parameters
@@ -566,7 +585,7 @@ def known_answers_of(pool: Pool, collection: Collection, known_answers: Qrels | 
     known_answers : Qrels, optional
         As given to :func:`pool_runs`.
     """
-    known_answers = collection.qrels if known_answers is None else known_answers
+    known_answers = _answers_of(collection, known_answers)
     row = pool.questions.ids.encode(collection.questions.ids.labels)[known_answers.question]
     kept = (row >= 0) & (known_answers.grade >= 1)
     return Qrels.of(
