@@ -26,7 +26,6 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -85,6 +84,8 @@ from kgtrec.systems.registry import read_system
 from tests.campaign_folders import folder_of
 from tests.campaigns_by_hand import campaign_of
 from tests.formats.campaign.test_label_studio import USERS, YES, annotation, minimal, region, task
+from tests.fuzz_large import targets_of_large_models
+from tests.fuzz_targets import Target, npy, parts
 from tests.published_labels import FILES, published
 from tests.study.test_folder import LABELS, OPTIONS, SCORES
 
@@ -168,15 +169,6 @@ TOKENS = [
 
 class TooSlowError(BaseException):
     """An input took longer than it may."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """A format: valid files of it, how one is put in place, and its reader."""
-
-    examples: list[bytes]
-    put: Callable[[bytes], object]
-    read: Callable[[], object]
 
 
 def mutated(rng: random.Random, data: bytes) -> bytes:
@@ -287,13 +279,7 @@ def _write_embeddings(folder: Path) -> None:
             (folder / name).write_text(text)
     for name, rows in (("entity", 2), ("relation", 1)):
         if not (path := folder / f"w_ComplEx_{name}.npy").exists():
-            path.write_bytes(_npy_of(np.eye(rows, 4)))
-
-
-def _npy_of(array: Any) -> bytes:
-    stream = io.BytesIO()
-    np.save(stream, array)
-    return stream.getvalue()
+            path.write_bytes(npy(np.eye(rows, 4)))
 
 
 def _read_beside(write: Callable[[Path], None], kind: str) -> Callable[[Path], object]:
@@ -376,7 +362,7 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
     file("traces of LibKGE", "trace.yaml", _read_beside(_write_dictionaries, "libkge-trace"), *TRACES)
     for what, name, data in (
         ("settings", "config.json", DGLKE),
-        ("embeddings", "w_ComplEx_entity.npy", _npy_of(np.eye(2, 4))),
+        ("embeddings", "w_ComplEx_entity.npy", npy(np.eye(2, 4))),
         ("labels", "entities.tsv", "0\tann\n1\tbob\n"),
     ):
         file(f"{what} of DGL-KE", name, _read_beside(_write_embeddings, "dglke"), data)
@@ -432,6 +418,7 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
     made["predictions of SimKGC"] = partial(_simkgc, folder / "simkgc")
     made["ranks of KG-BERT"] = partial(_kg_bert, folder / "kg-bert")
     made["submissions to OGB"] = partial(_submission, folder / "ogb")
+    made |= targets_of_large_models(folder)
     made["study manifests"] = partial(_study_manifest, folder / "study")
     made["steps of a study"] = partial(_step, folder / "step")
     made["tables of a study"] = partial(_study_table, folder / "tables")
@@ -685,15 +672,9 @@ def _archive(folder: Path) -> Target:
         sink = io.BytesIO()
         with zipfile.ZipFile(sink, "w", method) as archive:
             for name, array in _factors(collection).items():
-                archive.writestr(zipfile.ZipInfo(f"{name}.npy"), _npy(array), method)
+                archive.writestr(zipfile.ZipInfo(f"{name}.npy"), npy(array), method)
         examples.append(sink.getvalue())
     return Target(examples, path.write_bytes, lambda: list(read_factorised(path, collection)))
-
-
-def _npy(array: np.ndarray) -> bytes:
-    sink = io.BytesIO()
-    np.save(sink, array)
-    return sink.getvalue()
 
 
 def _array_in_archive(folder: Path) -> Target:
@@ -704,9 +685,9 @@ def _array_in_archive(folder: Path) -> Target:
     def put(data: bytes) -> None:
         with zipfile.ZipFile(folder / "a.npz", "w") as archive:
             for name, array in factors.items():
-                archive.writestr(f"{name}.npy", data if name == "E" else _npy(array))
+                archive.writestr(f"{name}.npy", data if name == "E" else npy(array))
 
-    return Target([_npy(factors["E"])], put, target.read)
+    return Target([npy(factors["E"])], put, target.read)
 
 
 def _names_of_entities(folder: Path) -> Target:
@@ -731,13 +712,13 @@ def _simkgc(folder: Path) -> Target:
         "relations.json": {"P1": "likes", "P2": "knows"},
     }
     texts = {name: json.dumps(value, indent=2).encode() for name, value in files.items()}
-    return _parts(folder, texts, lambda: read_system(folder, "simkgc", Given(data=folder)))
+    return parts(folder, texts, lambda: read_system(folder, "simkgc", Given(data=folder)))
 
 
 def _kg_bert(folder: Path) -> Target:
     folder.mkdir(parents=True)
     files = {"a_ranks.txt": b"0\t12\n7\t0\n", "test.tsv": b"ann\tlikes\ttea\nbob\tlikes\tjam\n"}
-    return _parts(folder, files, lambda: read_system(folder / "a_ranks.txt", "kg-bert", Given(data=folder)))
+    return parts(folder, files, lambda: read_system(folder / "a_ranks.txt", "kg-bert", Given(data=folder)))
 
 
 def _submission(folder: Path) -> Target:
@@ -746,14 +727,14 @@ def _submission(folder: Path) -> Target:
     best, asked = np.array([[3, 2], [1, -1]], np.int32), np.array([[0, 1], [2, 0]])
     buffer = io.BytesIO()
     np.savez(buffer, t_pred_top10=best)
-    files = {"t_pred.npz": buffer.getvalue(), "val_hr.npy": _npy(asked)}
+    files = {"t_pred.npz": buffer.getvalue(), "val_hr.npy": npy(asked)}
     path = folder / "t_pred.npz"
-    return _parts(folder, files, lambda: (is_submission(path), read_system(path, "ogb", Given(data=folder))))
+    return parts(folder, files, lambda: (is_submission(path), read_system(path, "ogb", Given(data=folder))))
 
 
 def _vectors(folder: Path) -> Target:
     folder.mkdir(parents=True)
-    (folder / "right.npy").write_bytes(_npy(np.eye(4, 3)))
+    (folder / "right.npy").write_bytes(npy(np.eye(4, 3)))
     return Target(_npys(np.eye(5, 3)), (folder / "left.npy").write_bytes, lambda: read_alignment_system(folder).shape)
 
 
@@ -862,33 +843,9 @@ def _numbered_triples(folder: Path, kind: str) -> Target:
             "relation_ids.del": "0\tr\n1\ts\n",
         },
     }[kind]
-    return _parts(
+    return parts(
         folder, {name: text.encode() for name, text in files.items()}, lambda: read_triples(folder / next(iter(files)))
     )
-
-
-def _parts(
-    folder: Path,
-    files: dict[str, bytes],
-    read: Callable[[], object],
-    after: Callable[[str], object] = lambda name: None,
-) -> Target:
-    """A folder of several files, one of which is changed; the examples begin with its name and a line end."""
-    for name, data in files.items():
-        (folder / name).write_bytes(data)
-    changed: list[str] = []
-
-    def put(data: bytes) -> None:
-        name, _, rest = data.partition(b"\n")
-        for earlier in changed:
-            (folder / earlier).write_bytes(files[earlier])
-        # a name that was changed too stands for the first file
-        own = name.decode("latin-1") if name.decode("latin-1") in files else next(iter(files))
-        changed[:] = [own]
-        (folder / own).write_bytes(rest)
-        after(own)
-
-    return Target([name.encode() + b"\n" + data for name, data in files.items()], put, read)
 
 
 def _collection_parts(folder: Path) -> Target:
@@ -904,7 +861,7 @@ def _collection_parts(folder: Path) -> Target:
 
     files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "report.txt"}
     names = sorted(files)
-    return _parts(folder, {name: files[name] for name in names}, lambda: read_collection(folder), adapt)
+    return parts(folder, {name: files[name] for name in names}, lambda: read_collection(folder), adapt)
 
 
 def _campaign_parts(folder: Path) -> Target:
@@ -919,7 +876,7 @@ def _campaign_parts(folder: Path) -> Target:
             (folder / SETTINGS).write_text(json.dumps(settings | {"files": sums}))
 
     files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
-    return _parts(folder, files, lambda: read_campaign(folder), adapt)
+    return parts(folder, files, lambda: read_campaign(folder), adapt)
 
 
 def _campaign_settings(folder: Path) -> Target:
@@ -957,7 +914,7 @@ def _expert_sample(folder: Path) -> Target:
 def _published(folder: Path) -> Target:
     folder.mkdir(parents=True)
     published(folder)
-    return _parts(folder, {name: text.encode() for name, text in FILES.items()}, lambda: read_kgc_sparsity(folder))
+    return parts(folder, {name: text.encode() for name, text in FILES.items()}, lambda: read_kgc_sparsity(folder))
 
 
 def _study(folder: Path) -> None:
@@ -1005,7 +962,7 @@ def _study_manifest(folder: Path) -> Target:
     _study(folder)
     places = [folder / MANIFEST, *folder.glob(f"{STEPS}/*/{NOTES}"), *folder.glob(f"{STEPS}/*/*/{MANIFEST}")]
     files = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(places)}
-    return _parts(folder, files, lambda: study_report(read_study(folder)))
+    return parts(folder, files, lambda: study_report(read_study(folder)))
 
 
 def _step(folder: Path) -> Target:

@@ -17,7 +17,7 @@ from typing import IO, BinaryIO, cast
 
 import pyarrow as pa
 
-from kgtrec.errors import FormatError
+from kgtrec.errors import FormatError, KgtrecError
 
 PathLike = str | os.PathLike[str]
 _COMPRESSED = {b"\x1f\x8b": ("gzip", ".gz"), b"\x28\xb5\x2f\xfd": ("zstd", ".zst")}  # first bytes, format, suffix
@@ -71,6 +71,12 @@ def reading(path: PathLike) -> Iterator[BinaryIO]:
             raise FormatError("expected a readable file, found one without read permission", path=name) from None
         except OSError as error:
             raise FormatError(f"cannot be opened: {error.strerror or error}", path=name) from None
+        except KgtrecError:
+            raise
+        except ValueError:  # a NUL character, or half of a character
+            raise FormatError(
+                "expected the name of a file, found one that no file can have", path=ascii(name)
+            ) from None
         try:
             yield stream
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:

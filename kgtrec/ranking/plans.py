@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from kgtrec.data.collection import Collection
+from kgtrec.data.triples import are_splits
 from kgtrec.errors import CollectionError, FormatError, KgtrecError, counted
 from kgtrec.formats.array_folders import mapped_rows, save_rows
 from kgtrec.formats.files import PathLike
@@ -30,6 +31,13 @@ from kgtrec.kernels.ranking.comparisons import comparison_of, described
 from kgtrec.kernels.ranking.panels import Vectors
 from kgtrec.kernels.ranking.top_k import TopK
 from kgtrec.kernels.rows import JoinedRows, Rows
+from kgtrec.ranking.plan_checks import (
+    require_block,
+    require_candidates,
+    require_own_scores,
+    require_result,
+    require_tiling,
+)
 from kgtrec.ranking.rank import Ranked
 from kgtrec.ranking.tiles import (
     Block,
@@ -156,7 +164,9 @@ class RankPlan:
         path = self.folder / BLOCKS / f"{number}.npz"
         arrays = archived_arrays(path, ("rows", *_PAIRS), ("queries",))
         arrays["is_answer"] = arrays["is_answer"].astype(np.bool_)
-        return Block(arrays["rows"], arrays.get("queries"), *(arrays[name] for name in _PAIRS))
+        block = Block(arrays["rows"], arrays.get("queries"), *(arrays[name] for name in _PAIRS))
+        require_block(block, self.questions[number], self.candidates, path)
+        return block
 
     def path(self, unit: int) -> Path:
         """The file of a unit's result."""
@@ -191,21 +201,27 @@ def read_plan(folder: PathLike) -> RankPlan:
     try:
         if about["format"] != FORMAT or about["version"] != 2:
             raise KeyError("format")
-        made = comparison_of(about["comparison"])
         vectors = {name: [Path(folder, str(place)) for place in about["vectors"][name]] for name in about["vectors"]}
-        depth = int(about["depth"])
-        tiling = Tiling(**about["tiling"])
-        questions = tuple(map(int, about["questions"]))
-        name, fingerprint, place = (str(about[key]) for key in ("name", "collection", "collection_folder"))
-        filtered_by = tuple(map(str, about["filtered_by"]))
+        if not all(vectors.values()):
+            raise ValueError("expected files of vectors")
+        made = comparison_of(about["comparison"])
+        depth, tiling, questions = about["depth"], Tiling(**about["tiling"]), tuple(about["questions"])
+        require_tiling(tiling, depth, questions)
+        name, fingerprint, place = (about[key] for key in ("name", "collection", "collection_folder"))
+        filtered_by = tuple(about["filtered_by"])
+        if not are_splits(about["filtered_by"]) or not all(
+            isinstance(text, str) for text in (name, fingerprint, place)
+        ):
+            raise ValueError("expected texts and splits")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FormatError(f"expected a plan of kgtrec rank --plan, found another ({error!r})", path=path) from None
     own = Path(folder)
     E, b = (mapped_rows(vectors[name]) if name in vectors else None for name in ("E", "b"))
     entity, tie_order = (mapped_array(own / f"{name}.npy") for name in ("entity", "tie_order"))
-    if E is None or len(E.shape) != 2 or (b is not None and b.shape != (len(E),)) or len(entity) < len(E):
-        raise FormatError("expected vectors of as many entities as the plan has, found others", path=folder)
+    if E is None:
+        raise FormatError("expected vectors of entities, found none; make the plan again", path=path)
     candidates = Candidates(Vectors(E, b, made), entity, tie_order, depth)
+    require_candidates(candidates, folder)
     shards = tuple(tiling.shards(len(entity)))
     return RankPlan(own, name, fingerprint, place, filtered_by, candidates, tiling, questions, shards)
 
@@ -287,8 +303,14 @@ def collected_block(plan: RankPlan, collection: Collection, number: int) -> Rank
     """One of them, whose units are done."""
     block, candidates = plan.block(number), plan.candidates
     first = number * len(plan.shards)
-    parts = [_result(plan, unit) for unit in range(first, first + len(plan.shards))]
+    parts = [_result(plan, unit, block) for unit in range(first, first + len(plan.shards))]
+    if block.rows.max() >= len(collection.questions) or candidates.entity.max() >= len(collection.entities):
+        raise FormatError(
+            f"expected questions and entities of the collection in block {number}, found others; make the plan again",
+            path=plan.folder,
+        )
     own = own_scores(parts)
+    require_own_scores(own, parts, plan.folder)
     try:
         if differ(parts, own):
             parts = [count_tile(candidates, block, shard, plan.tiling, own) for shard in plan.shards]
@@ -297,9 +319,10 @@ def collected_block(plan: RankPlan, collection: Collection, number: int) -> Rank
     return ranked(collection, plan.name, plan.filtered_by, candidates, block, merged(candidates, block, parts))
 
 
-def _result(plan: RankPlan, unit: int) -> Counted:
+def _result(plan: RankPlan, unit: int, block: Block) -> Counted:
     has_lists = plan.candidates.depth > 0
     arrays = archived_arrays(plan.path(unit), (*_COUNTS, *_LISTS) if has_lists else _COUNTS, ())
+    require_result(arrays, block, plan.candidates, plan.path(unit))
     best = None
     if has_lists:
         row = np.repeat(np.arange(len(arrays["lengths"])), arrays["lengths"])

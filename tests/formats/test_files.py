@@ -155,6 +155,13 @@ def test_compressed_data_need_their_suffix(suffix, name, tmp_path, monkeypatch):
             whole("-")
 
 
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800"])
+def test_a_name_that_no_file_can_have(name):
+    """The system's own error is not one of files."""
+    with pytest.raises(FormatError, match=r"^'a\\.*': expected the name of a file, found one that no file can have$"):
+        whole(name)
+
+
 def test_closed_standard_streams_are_refused(monkeypatch):
     """As a shell closes them with <&- and >&-; Python then has None for them."""
     monkeypatch.setattr("sys.stdin", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -112,6 +113,15 @@ def test_a_matrix_becomes_none(tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
+def test_questions_that_are_no_triples_of_numbers_are_refused(tmp_path):
+    rng = np.random.default_rng(5)
+    made = folder_of(rng, world(rng, 4, 9), "distmult")
+    asked = np.zeros((4, 2), np.int32)
+    write_factor_folder(tmp_path / "model", replace(made, score="query", R=None, Q=np.zeros((4, 4)), questions=asked))
+    with pytest.raises(FormatError, match=r"expected three numbers of each question, found shape \(4, 2\)"):
+        read_system(tmp_path / "model")
+
+
 def _about(**changed):
     return lambda folder: (folder / "factors.json").write_text(
         json.dumps({"format": "factors", "version": 1, "score": "distmult"} | changed)
@@ -147,6 +157,10 @@ def _about(**changed):
         (lambda folder: (folder / "E.npy").unlink(), "expected E.npy for the score 'distmult', found no such file"),
         (lambda folder: np.save(folder / "E.npy", np.zeros((3, 4))), "one row for each entity in E.npy, 9, found"),
         (lambda folder: np.save(folder / "b.npy", np.zeros((9, 1))), "one number for each entity in b.npy, 9, found"),
+        (
+            lambda folder: np.save(folder / "b.npy", np.float32(1)),
+            "expected one number for each entity in b.npy, 9, found",
+        ),
         (lambda folder: np.save(folder / "E.npy", np.array([["a"]] * 9)), "expected numbers"),
         (lambda folder: (folder / "E.npy").write_bytes(b"\x93NUMPY"), "E.npy"),
         (lambda folder: (folder / "entities.txt").unlink(), "entities.txt"),
