@@ -1,4 +1,4 @@
-"""Tables of systems' scores: wide CSV, one column per measure, as in papers; long CSV as kgtrec writes it."""
+"""Tables of systems' scores: wide CSV as in papers, long CSV as kgtrec writes it, leaderboards."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kgtrec.data.score_table import ScoreTable
 from kgtrec.errors import FormatError, KgtrecError, nearest
 from kgtrec.formats.csv_text import csv_rows, csv_text
 from kgtrec.formats.files import PathLike, reading
+from kgtrec.formats.leaderboards import is_leaderboard, read_rows
 from kgtrec.formats.trec.text import shown
 
 SYSTEM = "system"
@@ -33,7 +34,8 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
         UTF-8 text, cells separated by commas (or by tabs), with a header. *Wide*: a column ``System``, optional key
         columns, and a column for each measure. *Long*: the columns ``system``, ``measure``, ``value``, and optionally
         ``low``, ``high``, ``effective`` and ``drawn``, which are not read; all others are keys. An empty cell is an
-        undefined value.
+        undefined value. Or a *leaderboard* of TREC AutoJudge: rows ``run measure topic value``, separated by blanks,
+        of which those of the topic ``all`` count, or if there are none, every topic as a key ``question``.
     keys : sequence of str
         Key columns of a wide table besides Depth, QuestionType, RelationType, side, relation, category, question, key.
     name : str, optional
@@ -55,7 +57,11 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
     (<ScoreTable: published: 1 systems x 2 measures per Depth (2)>, [0.3, 0.2])
     """
     place = str(path)
-    rows = _rows(place, csv_text(path, "a table of scores"))
+    text = csv_text(path, "a table of scores")
+    called = Path(place).name.split(".")[0] if name is None else name
+    if is_leaderboard(_first_line(text)):
+        return read_rows(place, text, called)
+    rows = _rows(place, text)
     header_line, header = next(rows, (0, []))
     if not header:
         raise FormatError("expected a table with a column System and columns of measures, found none", path=place)
@@ -98,7 +104,6 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
     if not values:
         raise FormatError("expected rows of systems' scores, found only a header", path=place, line=header_line)
     labelled = {header[column]: cells for column, cells in zip(columns.keys, key_cells, strict=True)}
-    called = Path(place).name.split(".")[0] if name is None else name
     try:
         return ScoreTable.of_rows(systems, measures, labelled, np.array(values), called)
     except KgtrecError as error:
@@ -106,7 +111,7 @@ def read_score_table(path: PathLike, *, keys: Sequence[str] = (), name: str | No
 
 
 def looks_like_table(path: PathLike) -> bool:
-    r"""Whether a file's first line has a column ``System``: then it is a table of scores.
+    r"""Whether a file's first line has a column ``System``, or is one of a leaderboard: then it is a table of scores.
 
     Examples
     --------
@@ -118,7 +123,10 @@ def looks_like_table(path: PathLike) -> bool:
     """
     with reading(path) as stream:
         line = next((line for line in iter(lambda: stream.readline(_LONGEST_HEADER), b"") if line.strip()), b"")
-    text = line.decode("utf-8-sig", "replace").casefold()
+    text = line.decode("utf-8-sig", "replace")
+    if is_leaderboard(text):
+        return True
+    text = text.casefold()
     return SYSTEM in (cell.strip().strip('"') for mark in ",\t" for cell in text.split(mark))
 
 
@@ -190,7 +198,11 @@ def _excerpt(cells: Sequence[str]) -> str:
     return shown(",".join(cells).encode("utf-8", "replace"))
 
 
+def _first_line(text: str) -> str:
+    return next((line for line in text.splitlines() if line.strip()), "")
+
+
 def _rows(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
     """The rows, header first, each with the line on which it begins."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    first = _first_line(text)
     return csv_rows(path, text, "\t" if first.count("\t") > first.count(",") else ",")

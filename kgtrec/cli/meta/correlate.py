@@ -126,10 +126,11 @@ def command(
 ) -> None:
     """Correlate the rankings of the systems under two label sets, FIRST and SECOND: tables of scores, or qrels.
 
-    A table of scores is CSV with a column System and one for each measure, or what kgtrec evaluate --format csv writes;
-    standard input (-) is one. Qrels are a file or a collection, and need --systems, the systems' runs or answer ranks;
-    --second-systems may name other files of the same systems for SECOND. Without SECOND, the measures of FIRST are
-    compared with each other. docs/correlation.md explains the coefficients.
+    A table of scores is CSV with a column System and one for each measure, what kgtrec evaluate --format csv writes, or
+    a leaderboard of TREC AutoJudge (run measure topic value); standard input (-) is one. Qrels are a file or a
+    collection, and need --systems, the systems' runs or answer ranks; --second-systems may name other files of the same
+    systems for SECOND. Without SECOND, the measures of FIRST are compared with each other. docs/correlation.md explains
+    the coefficients.
 
     \b
     kgtrec meta correlate S/evaluation.csv SC/evaluation.csv -m micro.MRR -m macro.Hits@10

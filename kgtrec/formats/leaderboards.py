@@ -1,0 +1,91 @@
+"""Leaderboards as TREC AutoJudge has them: rows ``run measure topic value``, separated by blanks, without a header."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from kgtrec.data.score_table import ScoreTable
+from kgtrec.errors import FormatError, KgtrecError
+from kgtrec.formats.trec.text import shown
+
+_HEADER = ("run", "measure", "topic", "value")
+_ALL = "all"  # the topic of totals
+_TOPIC = "question"  # the key that topics become, as in tables of kgtrec evaluate --per question
+_MEASURE = re.compile(r"[^\W\d]\S*")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def is_leaderboard(line: str) -> bool:
+    """Whether a file that begins with this line is a leaderboard.
+
+    The second column is a name, while in qrels, which have four columns too, it is a number or ``Q0``.
+
+    Examples
+    --------
+    >>> [is_leaderboard(line) for line in ("mine map all 0.25", "run measure topic value", "q1 0 paris 1", "q1 Q0 a 1")]
+    [True, True, False, False]
+    """
+    cells = line.split()
+    if len(cells) != len(_HEADER) or "," in line:
+        return False
+    is_row = _MEASURE.fullmatch(cells[1]) is not None and cells[1] != "Q0" and _value(cells[3]) is not None
+    return is_row or _is_header(cells)
+
+
+def read_rows(place: str, text: str, name: str) -> ScoreTable:
+    """The table of a leaderboard's text: its rows of the topic ``all``, or of every topic if there is none.
+
+    Raises
+    ------
+    FormatError
+        With the line, if a row has not four columns, a value is not a number, or a value is repeated.
+    """
+    rows: list[tuple[str, str, str]] = []
+    values: list[float] = []
+    lines: dict[tuple[str, str, str], int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        cells = line.split()
+        if not cells or (not rows and _is_header(cells)):
+            continue
+        if len(cells) != len(_HEADER):
+            raise FormatError(
+                f"expected 4 columns ({' '.join(_HEADER)}), found {len(cells)}: {shown(line.encode())}",
+                path=place,
+                line=number,
+            )
+        value, row = _value(cells[3]), (cells[0], cells[1], cells[2])
+        if value is None:
+            raise FormatError(f"expected a number as value, found {cells[3]!r}", path=place, line=number)
+        if lines.setdefault(row, number) != number:
+            raise FormatError(
+                f"expected one row of {', '.join(row)}, found another (the first is line {lines[row]})",
+                path=place,
+                line=number,
+            )
+        rows.append(row)
+        values.append(value)
+    if not rows:
+        raise FormatError("expected rows of systems' scores, found only a header", path=place)
+    totals = [row[2] == _ALL for row in rows]
+    kept = [place for place, is_total in enumerate(totals) if is_total or not any(totals)]
+    systems, measures, topics = zip(*(rows[place] for place in kept), strict=True)
+    keys = {} if any(totals) else {_TOPIC: topics}
+    try:
+        return ScoreTable.of_rows(systems, measures, keys, np.array([values[place] for place in kept]), name)
+    except KgtrecError as error:
+        raise FormatError(str(error), path=place) from None
+
+
+def _is_header(cells: list[str]) -> bool:
+    named = [cell.casefold().removesuffix("_id") for cell in cells]
+    return tuple(named) == _HEADER
+
+
+def _value(cell: str) -> float | None:
+    """The number in a cell, NaN included; None if it is another text."""
+    if cell.casefold() == "nan":
+        return float("nan")
+    number = float(cell) if _NUMBER.fullmatch(cell) else float("inf")
+    return None if abs(number) == float("inf") else number
