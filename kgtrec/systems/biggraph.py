@@ -88,7 +88,8 @@ def _read(path: Path, given: Given) -> Scorer | Factors:
     common = _common(path, version, d) if has_global else {}
     E = {
         kind: [
-            part if bound is None and kind not in common else _LookedUp(part, bound, common.get(kind)) for part in parts
+            part if bound is None and kind not in common else _LookedUp(part, bound, common.get(kind))
+            for part in [part for part in parts if len(part)] or parts[:1]
         ]
         for kind, parts in partitions.items()
     }
@@ -168,7 +169,7 @@ def _partitions(path: Path, kind: str, version: str) -> list[Rows]:
         raise FormatError(f"expected partitions of {kind} of one dimension, found several", path=path)
     if len({part.dtype for part in parts}) > 1:
         raise FormatError(f"expected partitions of {kind} of one type, found several", path=path)
-    return [part for part in parts if len(part)] or parts[:1]
+    return parts
 
 
 def _bound(path: Path, config: dict[str, Any]) -> float | None:

@@ -122,6 +122,23 @@ def test_a_checkpoint_becomes_a_factor_folder_partition_by_partition(tmp_path, m
     assert tree(tmp_path / "one") == tree(tmp_path / "two") == tree(tmp_path / "three")
 
 
+@pytest.mark.parametrize("is_dynamic", [False, True])
+def test_a_partition_may_be_empty(tmp_path, is_dynamic):
+    """It has no names, and no shard of its own."""
+    rng = np.random.default_rng(17)
+    write_folder(tmp_path / "model", rng, dynamic=is_dynamic, parts=2)
+    collection = world(rng)
+    expected = columns(rank_system(collection, read_system(tmp_path / "model")))
+    for name in ("embeddings_all_{}.v7.h5", "entity_names_all_{}.json"):
+        (tmp_path / "model" / name.format(1)).rename(tmp_path / "model" / name.format(2))
+    with h5py.File(tmp_path / "model" / "embeddings_all_1.v7.h5", "w") as file:
+        file["embeddings"] = np.zeros((0, D), np.float32)
+    (tmp_path / "model" / "entity_names_all_1.json").write_text("[]")
+    system = read_system(tmp_path / "model")
+    assert columns(rank_system(collection, system)) == expected
+    assert_same_by_units(tmp_path, collection, system)
+
+
 @pytest.mark.parametrize("option", [{}, {"compression": "gzip"}, {"chunks": (2, 2)}], ids=["plain", "gzip", "chunks"])
 def test_embeddings_are_read_by_the_rows_that_are_asked_for(tmp_path, option):
     """Mapped where the file has them in one piece; the ranks are the same."""
