@@ -16,8 +16,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgtrec.data.collection import Collection
 from kgtrec.data.triples import are_splits
@@ -162,7 +164,7 @@ class RankPlan:
             If its file is damaged.
         """
         path = self.folder / BLOCKS / f"{number}.npz"
-        arrays = archived_arrays(path, ("rows", *_PAIRS), ("queries",))
+        arrays = _archived(path, ("rows", *_PAIRS), ("queries",), "make the plan again")
         arrays["is_answer"] = arrays["is_answer"].astype(np.bool_)
         block = Block(arrays["rows"], arrays.get("queries"), *(arrays[name] for name in _PAIRS))
         require_block(block, self.questions[number], self.candidates, path)
@@ -321,7 +323,8 @@ def collected_block(plan: RankPlan, collection: Collection, number: int) -> Rank
 
 def _result(plan: RankPlan, unit: int, block: Block) -> Counted:
     has_lists = plan.candidates.depth > 0
-    arrays = archived_arrays(plan.path(unit), (*_COUNTS, *_LISTS) if has_lists else _COUNTS, ())
+    needed = (*_COUNTS, *_LISTS) if has_lists else _COUNTS
+    arrays = _archived(plan.path(unit), needed, (), "remove it, and do the unit again")
     require_result(arrays, block, plan.candidates, plan.path(unit))
     best = None
     if has_lists:
@@ -329,3 +332,10 @@ def _result(plan: RankPlan, unit: int, block: Block) -> Counted:
         best = TopK(row, arrays["entity"].astype(np.intp), arrays["score"])
     above, tied, used, found = (arrays[name] for name in _COUNTS)
     return Counted(above, tied, used, found, best)
+
+
+def _archived(path: Path, needed: tuple[str, ...], optional: tuple[str, ...], way_out: str) -> dict[str, NDArray[Any]]:
+    try:
+        return archived_arrays(path, needed, optional)
+    except FormatError as error:
+        raise FormatError(f"{error}; {way_out}") from None

@@ -51,6 +51,10 @@ def _packed(name, **changes):
     return spoil
 
 
+def _cut(name):
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:100])
+
+
 def _first(value):
     def change(array):
         array = array.copy()
@@ -80,6 +84,8 @@ DAMAGES = {
     "entities of another model": (_array("entity.npy", lambda found: found[:3]), AGAIN),
     "an order of others": (_array("tie_order.npy", lambda found: found[:3]), AGAIN),
     "an order that is none": (_array("tie_order.npy", lambda found: found - 99), AGAIN),
+    "a block that is cut off": (_cut("blocks/1.npz"), "not a zip file); make the plan again"),
+    "a result that is cut off": (_cut("done/0.npz"), "not a zip file); remove it, and do the unit again"),
     "fewer questions": (_packed("blocks/1.npz", rows=lambda found: found[:1]), "expected the rows of 2 questions"),
     "a row that the collection lacks": (_packed("blocks/1.npz", rows=_first(77)), "expected questions and entities of"),
     "shorter queries": (
