@@ -4,7 +4,7 @@
 
 writes the pages that are read off the code (cli.md, measures.md, api/), fills the tables of measures in the pages that
 have a place for them, `<!-- measures: FAMILY -->` ... `<!-- end -->`, and replays the sessions of the pages in
-sessions.PAGES.
+sessions.PAGES, and those of PAGES_WITH_DATA where the data is there.
 tests/test_docs.py checks that nothing of it is out of date.
 """
 
@@ -22,8 +22,8 @@ from unittest import mock
 import api_pages
 import click
 from figures import one_answer
+from sessions import DATA, PAGES_WITH_DATA, ROOT, replayed
 from sessions import PAGES as SESSIONS
-from sessions import ROOT, replayed
 
 from kgtrec.cli import LazyGroup, cli, main
 from kgtrec.errors import MeasureError
@@ -152,3 +152,5 @@ if __name__ == "__main__":
         path.write_text(filled(path.read_text()))
     for name in SESSIONS:
         (ROOT / name).write_text(replayed((ROOT / name).read_text()))
+    for name in PAGES_WITH_DATA if DATA.is_dir() else ():
+        (ROOT / name).write_text(replayed((ROOT / name).read_text(), DATA))

@@ -38,14 +38,21 @@ PAGES = (
     "docs/power.md",
     "docs/stability.md",
 )
+PAGES_WITH_DATA = ("docs/papers.md",)  # whose sessions read public data, which is not part of the repository
+DATA = Path(os.environ.get("KGTREC_DATA") or ROOT.parent / "shared" / "data")
 _BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def replayed(text: str) -> str:
-    """The page with each session's output as it comes out now; all sessions share one folder and one interpreter."""
+def replayed(text: str, data: Path | None = None) -> str:
+    """The page with each session's output as it comes out now; all sessions share one folder and one interpreter.
+
+    ``data`` is a folder that they know as ``data``.
+    """
     names: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "examples", Path(folder, "examples"))
+        if data is not None:
+            Path(folder, "data").symlink_to(data.resolve())
         with contextlib.chdir(folder):
             return _BLOCK.sub(lambda block: f"```{block[1]}\n{_session(block[1], block[2], names)}```", text)
 
