@@ -4,19 +4,22 @@
 
 Prints
 
-1. for FB15k-237 and a trained system (KGTREC_DATA), the processor time of ranking in 2 and 8 shards beside one, and the
-   seconds of two workers beside one;
-2. for a synthetic model of ogbl-wikikg2's size, float16 in a mapped file, one unit at a time: seconds of the product
-   (with reading and widening of the vectors), of counting and of the lists, their ratio, and the largest resident
-   memory;
-3. from these rates the hours of all 1.2 million questions on more cores, by a simulation of units, stragglers and the
-   time that a scheduler takes for each.
+1. for FB15k-237 and a trained system (KGTREC_DATA), the processor time of its tiles in 2 and 8 shards, each counted on
+   its own and then merged, as workers do, beside that of whole blocks; the seconds of two workers beside one, and the
+   processor time of the process that collects their results;
+2. for a synthetic model of ogbl-wikikg2's size, float16 in a mapped file, one unit at a time: processor time of the
+   product (with reading and widening of the vectors), of counting and of the lists, their ratio, and the largest
+   resident memory; and what 8 shards cost there;
+3. how long a Dask scheduler takes for a unit, if ``distributed`` is installed;
+4. from these rates the hours of large rankings on more cores: see :mod:`tiles_simulated`.
+
+Processor time is that of one thread: OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1.
 """
 
 from __future__ import annotations
 
 import argparse
-import heapq
+import importlib.util
 import os
 import resource
 import statistics
@@ -25,6 +28,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from tiles_simulated import Rates, print_table, seconds_of_scheduling
 
 from kgtrec.collection.questions import build_questions
 from kgtrec.formats.triples import read_triples
@@ -32,19 +36,29 @@ from kgtrec.kernels.ranking.comparisons import PRODUCT
 from kgtrec.kernels.ranking.panels import Vectors
 from kgtrec.ranking import tiles
 from kgtrec.ranking.executors import done_in_order
-from kgtrec.ranking.plans import read_plan, write_plan
+from kgtrec.ranking.plans import do_unit, read_plan, write_plan
 from kgtrec.ranking.system import grid_of
-from kgtrec.ranking.tiles import Block, Candidates, Tiling, count_block
+from kgtrec.ranking.tiles import Block, Candidates, Counted, Tiling, count_block, count_tile, differ, merged, own_scores
 from kgtrec.systems import read_system
 from kgtrec.workers.processes import local_workers
 
 DATA = Path(os.environ.get("KGTREC_DATA") or Path(__file__).parents[2] / "shared" / "data")
-WIKIKG2_QUESTIONS, FILTERED = 1_197_086, 30  # two for each test triple; known answers of a question, at random
-SCHEDULING, STRAGGLERS, SLOWER = 0.002, 0.01, 5.0  # seconds a unit of one scheduler; a share of units is slower
+FILTERED = 30  # known answers of a question of the synthetic model, at random
+UNIT, COLLECTING, SCHEDULING = 0.02, 0.002, 0.002  # seconds a unit, where data or Dask are not there to measure them
 
 
-def fb15k_237(rounds: int, depth: int) -> None:
-    """Shards and workers on a small model."""
+def by_tiles(candidates: Candidates, block: Block, tiling: Tiling) -> Counted:
+    """The counts of a block, each shard on its own and then merged, as workers and the one who collects do."""
+    shards = tiling.shards(len(candidates))
+    parts = [count_tile(candidates, block, shard, tiling) for shard in shards]
+    own = own_scores(parts)
+    if differ(parts, own):
+        parts = [count_tile(candidates, block, shard, tiling, own) for shard in shards]
+    return merged(candidates, block, parts)
+
+
+def fb15k_237(rounds: int, depth: int) -> tuple[float, float]:
+    """Shards and workers on a small model; seconds besides the tile that a unit takes, and its collecting."""
     splits = [read_triples(DATA / "fb15k-237" / f"{name}.tsv.gz") for name in ("train", "valid", "test")]
     collection = build_questions(*splits)
     system = read_system(DATA / "systems" / "fb15k-237" / "rotate.npz")
@@ -53,14 +67,15 @@ def fb15k_237(rounds: int, depth: int) -> None:
         for n_shards, own in costs.items():
             grid = grid_of(collection, system, depth=depth, n_shards=n_shards)
             start = time.process_time()
-            for _ in grid.in_turn():
-                pass
+            for number in range(len(grid)):
+                block = grid.block(number)
+                grid.ranked(block, by_tiles(grid.candidates, block, grid.tiling))
             own.append(time.process_time() - start)
-    one = statistics.median(costs[1])
     for n_shards, own in costs.items():
-        found = statistics.median(own)
-        print(f"FB15k-237, {n_shards} shards: {found:.2f} s of processor time, {found / one:.2f} of one")
+        ratio = statistics.median(each / one for each, one in zip(own, costs[1], strict=True))
+        print(f"FB15k-237, shards: {n_shards}; {statistics.median(own):.2f} s of processor time, {ratio:.2f} of one")
     seconds: dict[int, list[float]] = {1: [], 2: []}
+    collecting = []
     for _ in range(rounds):
         for workers, own in seconds.items():
             with tempfile.TemporaryDirectory() as folder:
@@ -68,12 +83,25 @@ def fb15k_237(rounds: int, depth: int) -> None:
                 plan = read_plan(Path(folder, "plan"))
                 with local_workers(workers) as pool:  # started before the clock
                     pool.submit(os.getpid).result()
-                    start = time.perf_counter()
+                    start, used = time.perf_counter(), time.process_time()
                     for _ in done_in_order(plan, collection, lambda pool=pool: _Kept(pool)):
                         pass
                     own.append(time.perf_counter() - start)
+                    collecting.append(time.process_time() - used)
     one, two = (statistics.median(own) for own in seconds.values())
-    print(f"FB15k-237, 2 workers: {two:.2f} s, {one / two:.2f} times as fast as one ({one:.2f} s)")
+    print(
+        f"FB15k-237, 2 workers: {two:.2f} s, {one / two:.2f} times as fast as one ({one:.2f} s); the process that "
+        f"collects takes {statistics.median(collecting):.2f} s of processor time for {len(plan)} units"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        write_plan(Path(folder, "plan"), grid_of(collection, system, depth=depth, block=256, n_shards=15))
+        took = []
+        for unit in range(30):
+            start = time.perf_counter()
+            do_unit(str(Path(folder, "plan")), unit)
+            took.append(time.perf_counter() - start)
+    print(f"a unit of 256 questions and 1,024 entities: {statistics.median(took):.4f} s")
+    return statistics.median(took), statistics.median(collecting) / len(plan)
 
 
 class _Kept:
@@ -89,8 +117,8 @@ class _Kept:
         pass
 
 
-def wikikg2(n_questions: int, n_entities: int, dimensions: int, depth: int) -> float:
-    """Seconds of a question on one core of this machine."""
+def wikikg2(n_questions: int, n_entities: int, dimensions: int, depth: int) -> tuple[float, float]:
+    """Seconds of one core: of the product, for a question, an entity and a dimension; and of the rest."""
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "E.npy")
@@ -104,43 +132,55 @@ def wikikg2(n_questions: int, n_entities: int, dimensions: int, depth: int) -> f
         candidates = Candidates(vectors, np.arange(n_entities), order, depth)
         tiling = Tiling.of(n_entities)
         spent = {"product": 0.0, "counting": 0.0, "lists": 0.0}
-        _timed(spent)
-        start = time.perf_counter()
+        blocks = []
         for first in range(0, n_questions, tiling.rows):
             n = min(tiling.rows, n_questions - first)
             aside = np.unique(rng.integers(0, n * n_entities, n * FILTERED))
             placed = np.unique(rng.integers(0, n * n_entities, n))
-            block = Block(
-                np.arange(first, first + n),
-                np.asarray(vectors.E[rng.integers(0, n_entities, n)], np.float64),
-                placed // n_entities,
-                placed % n_entities,
-                np.ones(len(placed), np.bool_),
-                *(aside // n_entities, aside % n_entities) * 2,
+            blocks.append(
+                Block(
+                    np.arange(first, first + n),
+                    np.asarray(vectors.E[np.sort(rng.integers(0, n_entities, n))], np.float64),
+                    placed // n_entities,
+                    placed % n_entities,
+                    np.ones(len(placed), np.bool_),
+                    *(aside // n_entities, aside % n_entities) * 2,
+                )
             )
+        shards = {}
+        for n_shards in (1, 8):
+            start = time.process_time()
+            by_tiles(candidates, blocks[0], Tiling.of(n_entities, n_shards=n_shards))
+            shards[n_shards] = time.process_time() - start
+        _timed(spent)
+        start, used = time.perf_counter(), time.process_time()
+        for block in blocks:
             count_block(candidates, block, tiling)
-        whole = time.perf_counter() - start
+        whole, used = time.perf_counter() - start, time.process_time() - used
     rest = spent["counting"] + spent["lists"]
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
-        f"{n_entities:,} entities x {dimensions}, {n_questions:,} questions: {whole:.1f} s ("
+        f"{n_entities:,} entities x {dimensions}, {n_questions:,} questions: {whole:.1f} s, {used:.1f} s of processor "
+        "time ("
         + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in spent.items())
         + f"); counting and lists {rest / spent['product']:.0%} of the product; {memory:.2f} GiB at most, of which "
-        f"{n_entities * dimensions * 2 / 2**30:.2f} GiB are the mapped file"
+        f"{n_entities * dimensions * 2 / 2**30:.2f} GiB are the mapped file; a block in 8 shards takes "
+        f"{shards[8] / shards[1]:.2f} of the processor time of one shard"
     )
-    return whole / n_questions
+    each = n_questions * n_entities
+    return spent["product"] / each / dimensions, rest / each
 
 
 def _timed(spent: dict[str, float]) -> None:
-    """Add up the seconds that parts of a tile take."""
+    """Add up the processor seconds that parts of a tile take."""
 
     def timed(owner: object, name: str, part: str) -> None:
         plain = getattr(owner, name)
 
         def call(*arguments: object, **options: object) -> object:
-            start = time.perf_counter()
+            start = time.process_time()
             found = plain(*arguments, **options)
-            spent[part] += time.perf_counter() - start
+            spent[part] += time.process_time() - start
             return found
 
         setattr(owner, name, call)
@@ -152,19 +192,6 @@ def _timed(spent: dict[str, float]) -> None:
     timed(tiles.RunningTopK, "best", "lists")
 
 
-def simulated(seconds_of_question: float, rows: int, cores: int, n_questions: int) -> float:
-    """Hours of all questions on so many cores: units in order, some of them slow, each handed out by one scheduler."""
-    rng = np.random.default_rng(0)
-    n_units = -(-n_questions // rows)
-    took = seconds_of_question * rows * np.where(rng.random(n_units) < STRAGGLERS, SLOWER, 1.0)
-    free = [0.0] * cores
-    scheduler = 0.0
-    for seconds in took.tolist():
-        scheduler = max(scheduler, free[0]) + SCHEDULING
-        heapq.heapreplace(free, scheduler + seconds)
-    return max(free) / 3600
-
-
 def main() -> None:
     """Run all parts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -174,16 +201,13 @@ def main() -> None:
     parser.add_argument("--dimensions", type=int, default=200)
     parser.add_argument("--depth", type=int, default=100)
     options = parser.parse_args()
-    if DATA.is_dir():
-        fb15k_237(options.rounds, options.depth)
-    each = wikikg2(options.questions, options.entities, options.dimensions, options.depth)
-    rows = Tiling.of(options.entities).rows
-    for cores in (2, 32, 256, 1024):
-        hours = simulated(each, rows, cores, WIKIKG2_QUESTIONS)
-        alone = each * WIKIKG2_QUESTIONS / 3600
-        print(
-            f"simulated, all questions on {cores:,} cores: {hours:.2f} h, {alone / hours / cores:.0%} of the cores used"
-        )
+    unit, collecting = fb15k_237(options.rounds, options.depth) if DATA.is_dir() else (UNIT, COLLECTING)
+    product, rest = wikikg2(options.questions, options.entities, options.dimensions, options.depth)
+    scheduling, about = SCHEDULING, "assumed"
+    if importlib.util.find_spec("distributed") is not None:
+        scheduling, about = seconds_of_scheduling(), "measured now"
+    print(f"Dask: {1000 * scheduling:.2f} ms a unit, {about}")
+    print_table(Rates(product, rest, unit, collecting, scheduling))
 
 
 if __name__ == "__main__":
