@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from kgtrec.data.collection import Collection
     from kgtrec.ranking.plans import RankPlan
-    from kgtrec.ranking.rank import Progress, Ranked
     from kgtrec.ranking.tiles import Grid
 
 
@@ -141,7 +139,7 @@ def collect_units(folder: str, out: str, run_format: str, units: Units) -> None:
 
 def write_by_workers(grid: Grid, collection: str, out: str, run_format: str, units: Units) -> tuple[Path, Path | None]:
     """Rank by units in a folder beside the results, which is removed at the end, and stays if something goes wrong."""
-    from kgtrec.ranking.plans import read_plan, write_plan
+    from kgtrec.ranking.plans import read_plan, remove_plan, write_plan
     from kgtrec.ranking.write import require_outputs
 
     require_outputs(grid.name, out, run_format, gives_run=grid.candidates.depth > 0)
@@ -162,28 +160,14 @@ def write_by_workers(grid: Grid, collection: str, out: str, run_format: str, uni
             f"{shlex.quote(out)} --workers {units.workers or 1}"
         )
         raise
-    shutil.rmtree(folder)
+    remove_plan(folder)
     return found
 
 
 def _write(plan: RankPlan, collection: Collection, out: str, run_format: str, units: Units) -> tuple[Path, Path | None]:
-    from kgtrec.ranking.executors import done_in_order
-    from kgtrec.ranking.plans import collected
-    from kgtrec.ranking.write import write_parts
+    from kgtrec.ranking.write import write_planned
 
-    def parts(advance: Progress | None) -> Iterator[Ranked]:
-        if units.workers is None and units.scheduler is None:
-            return collected(plan, collection)
-        return done_in_order(plan, collection, units.start, progress=advance, patience=units.patience)
-
-    return write_parts(
-        collection,
-        plan.name,
-        parts,
-        out,
-        n_questions=sum(plan.questions),
-        gives_run=plan.candidates.depth > 0,
-        filtered_by=plan.filtered_by,
-        run_format=run_format,
-        progress=progress,
+    start = None if units.workers is None and units.scheduler is None else units.start
+    return write_planned(
+        plan, collection, out, start, run_format=run_format, patience=units.patience, progress=progress
     )

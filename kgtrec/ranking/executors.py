@@ -6,15 +6,17 @@ worker that dies, hangs or answers twice changes nothing in what comes out.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from kgtrec.data.collection import Collection
-from kgtrec.errors import NO_ROOM
+from kgtrec.errors import NO_ROOM, KgtrecError
 from kgtrec.ranking.plans import RankPlan, collected_block, do_unit
 from kgtrec.ranking.rank import Progress, Ranked
 from kgtrec.ranking.tiles import NanTileError, nan_error
+from kgtrec.workers.results import are_worth_it
 from kgtrec.workers.units import PATIENCE, Give, Start, Units, done
 
 
@@ -41,8 +43,29 @@ class _OfPlan(Units):
             return error  # all workers write to this folder
         if not isinstance(error, NanTileError):
             return None
-        block = self.plan.block(unit // len(self.plan.shards))
-        return nan_error(self.collection, self.plan.candidates, block, error)
+        return _nan_error(self.plan, self.collection, unit, error)
+
+
+def _nan_error(plan: RankPlan, collection: Collection, unit: int, error: NanTileError) -> KgtrecError:
+    return nan_error(collection, plan.candidates, plan.block(unit // len(plan.shards)), error)
+
+
+def do_here(plan: RankPlan, collection: Collection, *, workers: int = 1) -> None:
+    """Do units in this process: all that are left, or with several workers until these are worth their start.
+
+    Raises
+    ------
+    KgtrecError
+        If a score is NaN.
+    """
+    left, begun = plan.left(), time.perf_counter()
+    for place, unit in enumerate(left):
+        if workers > 1 and are_worth_it(begun, place, len(left) - place):
+            return
+        try:
+            do_unit(str(plan.folder.resolve()), unit)
+        except NanTileError as error:
+            raise _nan_error(plan, collection, unit, error) from None
 
 
 def done_in_order(

@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -231,6 +232,12 @@ def read_plan(folder: PathLike) -> RankPlan:
 @lru_cache(maxsize=4)
 def _plan_of_process(folder: str, _: int) -> RankPlan:
     return read_plan(folder)
+
+
+def remove_plan(folder: PathLike) -> None:
+    """Remove the folder of a plan that is no longer needed, which this process may have mapped."""
+    _plan_of_process.cache_clear()
+    shutil.rmtree(folder)
 
 
 def do_unit(folder: str, unit: int) -> None:

@@ -16,10 +16,13 @@ from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.output.outputs import require_file, require_folder
 from kgtrec.formats.output.together import together
 from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunWriter
+from kgtrec.ranking.executors import done_in_order
+from kgtrec.ranking.plans import RankPlan, collected
 from kgtrec.ranking.rank import Progress, Ranked, ShowProgress
 from kgtrec.ranking.system import ranked_parts
 from kgtrec.systems.kinds import SystemOutput, TripleRanks
 from kgtrec.systems.mapping import Unknown
+from kgtrec.workers.units import PATIENCE, Start
 
 PARTS = "parts"  # the format of a run that is a folder of Parquet files
 
@@ -74,6 +77,44 @@ def write_ranked(
         n_questions=len(collection.questions.rows_of(sides)),
         gives_run=depth > 0 and not isinstance(system, TripleRanks),
         filtered_by=filtered_by,
+        run_format=run_format,
+        progress=progress,
+    )
+
+
+def write_planned(
+    plan: RankPlan,
+    collection: Collection,
+    out: str | Path,
+    start: Start | None = None,
+    *,
+    run_format: str = "run.gz",
+    patience: float = PATIENCE,
+    progress: ShowProgress | None = None,
+) -> tuple[Path, Path | None]:
+    """Write the results of a plan's units, as :func:`write_ranked` does.
+
+    Parameters
+    ----------
+    start : callable, optional
+        Starts an executor, which does first what is left. Default: all units must be done.
+    patience
+        As for :func:`kgtrec.ranking.done_in_order`.
+    """
+
+    def parts(advance: Progress | None) -> Iterator[Ranked]:
+        if start is None:
+            return collected(plan, collection)
+        return done_in_order(plan, collection, start, progress=advance, patience=patience)
+
+    return write_parts(
+        collection,
+        plan.name,
+        parts,
+        out,
+        n_questions=sum(plan.questions),
+        gives_run=plan.candidates.depth > 0,
+        filtered_by=plan.filtered_by,
         run_format=run_format,
         progress=progress,
     )

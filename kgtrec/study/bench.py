@@ -20,7 +20,7 @@ from kgtrec.study.config import Source, StudyConfig
 from kgtrec.study.folder import NOTES, step_table
 from kgtrec.study.steps import Steps
 from kgtrec.study.systems import System, spelled, systems_of
-from kgtrec.workers.results import Helper
+from kgtrec.workers.results import Helper, number_of_workers
 
 
 def silent(_: str) -> None:
@@ -93,6 +93,8 @@ class Bench:
         self.config, self.say, self.progress = config, say, progress
         #: who does the work of a step, as arguments of what shares it
         self.sharing: dict[str, Any] = {"workers": workers, "executor": executor}
+        self.n_workers, self.helper = number_of_workers(workers, executor), executor
+        self.folder = folder
         self.steps = Steps(folder / STEPS, lambda name: say(f"computing {name}"))
         self.inputs = Inputs()
         self._said: set[str] = set()

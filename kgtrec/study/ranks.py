@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.errors import CollectionError, KgtrecWarning
 from kgtrec.formats.files import sha256_of
-from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS
+from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, TOPICS, UNITS
 from kgtrec.formats.parquet import parts_of
 from kgtrec.formats.trec.origins import origin_path
 from kgtrec.study.bench import Bench
@@ -22,6 +22,10 @@ from kgtrec.study.config import WHOLE, LabelSet, Source
 from kgtrec.study.labels import Labels, qrels_name
 from kgtrec.study.steps import Steps
 from kgtrec.study.systems import System
+from kgtrec.study.units import is_shared, write_shared
+
+if TYPE_CHECKING:
+    from kgtrec.systems.kinds import Factors, ScoreBlocks
 
 _LONGEST = 50  # characters of a system's name in the name of a step; at most 200 bytes in UTF-8
 
@@ -77,39 +81,50 @@ class Ranks:
             if not is_archive:
                 inputs["whole"] = Steps.key_of(self._collections.step(WHOLE))
 
+        name = f"ranks-{base}-{_plain(system.name)}"
+        units = self._bench.folder / UNITS / Steps.folder_name(name, inputs=inputs, options=options)
+
         def make(folder: Path) -> None:
+            from kgtrec.ranking.system import grid_of
             from kgtrec.ranking.write import write_ranked
-            from kgtrec.systems.kinds import ScoreBlocks
+            from kgtrec.systems.kinds import Factors
 
-            write_ranked(
-                self._collections[base],
-                ScoreBlocks.of(system.name, self._blocks(base, system)),
-                folder,
-                depth=0,
-                progress=self._bench.progress,
-                filtered_by=self._bench.config.systems.filtered_by,
-                judged=self._union(base),
-            )
+            collection, found = self._collections[base], self._output(base, system)
+            choices: dict[str, Any] = {
+                "depth": 0,
+                "filtered_by": self._bench.config.systems.filtered_by,
+                "judged": self._union(base),
+            }
+            if isinstance(found, Factors) and is_shared(self._bench, units):
+                write_shared(self._bench, units, grid_of(collection, found, **choices), folder)
+            else:
+                write_ranked(collection, found, folder, progress=self._bench.progress, **choices)
 
-        step = self._bench.do(f"ranks-{base}-{_plain(system.name)}", make, inputs=inputs, options=options)
+        step = self._bench.do(name, make, inputs=inputs, options=options)
         return Steps.key_of(step), step / f"{system.name}.ranks.parquet"
 
-    def _blocks(self, base: str, system: System) -> Any:
+    def _output(self, base: str, system: System) -> Factors | ScoreBlocks:
+        """What is ranked: a factorised system, or blocks of scores."""
+        from kgtrec.systems.kinds import ScoreBlocks
+
         collection = self._collections[base]
         if system.source is None:
             from kgtrec.baselines import baseline_blocks
 
-            return baseline_blocks(system.name, collection, seed=self._bench.config.seed)
+            return ScoreBlocks.of(system.name, baseline_blocks(system.name, collection, seed=self._bench.config.seed))
         with warnings.catch_warnings():
             if base != WHOLE:  # a sample leaves out questions on purpose
                 warnings.filterwarnings("ignore", r".*left out \d+ questions", KgtrecWarning)
             if system.source.path.suffix.lower() == ".npz":
-                from kgtrec.formats.factorised import read_factorised
+                from kgtrec.formats.factorised import read_factor_archive
+                from kgtrec.systems.score_files import by_question
 
-                return read_factorised(system.source.path, collection)
+                archive = read_factor_archive(system.source.path)
+                return by_question(system.name, archive, system.source.path).factors(collection)
             from kgtrec.formats.score_matrix import read_score_matrix
 
-            return read_score_matrix(system.source.path, collection, made_for=self._collections[WHOLE])
+            blocks = read_score_matrix(system.source.path, collection, made_for=self._collections[WHOLE])
+            return ScoreBlocks.of(system.name, blocks)
 
     def _union(self, base: str) -> Qrels | None:
         """All pairs that any label set judges on a collection: each needs a rank."""

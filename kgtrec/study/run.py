@@ -13,7 +13,7 @@ from typing import Any
 
 from kgtrec.errors import KgtrecError, counted, naming
 from kgtrec.formats.files import PathLike, alone_in
-from kgtrec.formats.output.folders import LOCK, MANIFEST, STEPS, STUDY_CONFIG
+from kgtrec.formats.output.folders import LOCK, MANIFEST, STEPS, STUDY_CONFIG, UNITS
 from kgtrec.formats.output.outputs import claim_folder, clear_parts, is_same_file, require_file, writing
 from kgtrec.ranking.rank import ShowProgress
 from kgtrec.report.files import PAGE
@@ -25,9 +25,10 @@ from kgtrec.study.folder import BY, FACTS, read_study, write_study_manifest
 from kgtrec.study.labels import Labels
 from kgtrec.study.parts import Parts
 from kgtrec.study.ranks import Ranks
+from kgtrec.study.units import remove_others
 from kgtrec.study.write_report import BY as REPORT
 from kgtrec.study.write_report import FOLDERS, write_report
-from kgtrec.workers.results import Helper, number_of_workers
+from kgtrec.workers.results import Helper
 
 _VERSIONS = ("kgtrec", "numpy", "scipy", "pyarrow", "pandas", "ir-measures", "pytrec-eval-terrier", "matplotlib")
 
@@ -78,7 +79,6 @@ def run_study(
     given = None if isinstance(config, StudyConfig) else Path(config)
     read = config if isinstance(config, StudyConfig) else read_study_config(config)
     folder = Path(out) if out is not None else read.out
-    number_of_workers(workers, executor)
     bench = Bench(read, folder, workers, executor, say=say, progress=progress)
     collections = Collections(bench)
     labels = Labels(bench, collections)
@@ -117,6 +117,7 @@ def _compute(bench: Bench, collections: Collections, labels: Labels, ranks: Rank
     for each in config.labels:
         for system in bench.systems:
             ranks.step(each.collection, system)
+    remove_others(bench.folder)
     for each in config.labels:
         parts.scores(each)
     for name in bench.asked("power", [each.name for each in config.labels]):
@@ -200,6 +201,6 @@ def _alone(folder: Path) -> Iterator[None]:
             held.enter_context(alone_in(folder / LOCK, wait=False))
         except BlockingIOError:
             raise KgtrecError(f"{folder}: another kgtrec study is writing to it; wait until it ends") from None
-        for place in (folder / STEPS, folder, *(folder / name for name in FOLDERS)):
+        for place in (folder / STEPS, folder / UNITS, folder, *(folder / name for name in FOLDERS)):
             clear_parts(place)
         yield

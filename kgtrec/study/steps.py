@@ -80,9 +80,8 @@ class Steps:
         """
         if not name or not all(sign.isalnum() or sign in ".-_@" for sign in name) or name.startswith("."):
             raise KgtrecError(f"expected letters, digits, dots and dashes in the name of a step, found {name!r}")
-        about = {"step": name, "kgtrec": kgtrec_version(), "inputs": dict(inputs or {}), "options": dict(options or {})}
-        key = _digest(about)
-        place = self.folder / f"{name}-{key}"
+        about = _about(name, inputs, options)
+        place = self.folder / _folder_of(about)
         if not _is_whole(place, about):
             if os.path.lexists(place):  # it was changed, and the user may want to keep the changes
                 aside = next(free_names(place))
@@ -100,6 +99,13 @@ class Steps:
             self.done += 1
         self.record.append({"folder": place.name, **read_json(place / STEP)})
         return place
+
+    @staticmethod
+    def folder_name(
+        name: str, *, inputs: Mapping[str, str] | None = None, options: Mapping[str, Any] | None = None
+    ) -> str:
+        """The name of the folder of a step with these inputs and options."""
+        return _folder_of(_about(name, inputs, options))
 
     @staticmethod
     def key_of(step: Path) -> str:
@@ -174,6 +180,14 @@ def _is_whole(place: Path, about: Mapping[str, Any] | None = None) -> bool:
         return is_asked_for and not damaged_files(place, files)
     except (OSError, FormatError, KeyError, AttributeError, TypeError):
         return False
+
+
+def _about(name: str, inputs: Mapping[str, str] | None, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {"step": name, "kgtrec": kgtrec_version(), "inputs": dict(inputs or {}), "options": dict(options or {})}
+
+
+def _folder_of(about: Mapping[str, Any]) -> str:
+    return f"{about['step']}-{_digest(about)}"
 
 
 def _digest(about: Mapping[str, Any]) -> str:

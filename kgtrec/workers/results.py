@@ -40,6 +40,11 @@ def number_of_workers(workers: int | None, executor: Helper | None) -> int:
     return whole_number("workers", workers, 1)
 
 
+def are_worth_it(begun: float, n_done: int, n_left: int) -> bool:
+    """Whether processes are worth their start, by how long a part took since ``begun`` (``time.perf_counter``)."""
+    return n_done > 0 and (time.perf_counter() - begun) / n_done * n_left > _WORTH
+
+
 def results(
     work: Callable[..., Value],
     pieces: Sequence[Piece],
@@ -73,8 +78,7 @@ def results(
     if executor is None:
         begun = time.perf_counter()
         while place < len(pieces):
-            passed = time.perf_counter() - begun
-            if workers > 1 and place and passed / place * (len(pieces) - place) > _WORTH:
+            if workers > 1 and are_worth_it(begun, place, len(pieces) - place):
                 break
             with _QUIET:
                 value = work(*pieces[place])
