@@ -65,6 +65,7 @@ from kgtrec.formats.collections import read_collection, write_collection
 from kgtrec.formats.entity_types import read_entity_types, read_relation_types
 from kgtrec.formats.factorised import read_factorised
 from kgtrec.formats.output.folders import SETTINGS
+from kgtrec.formats.published_tables import read_published_table
 from kgtrec.formats.relation_shares import read_relation_shares
 from kgtrec.formats.score_matrix import read_label_lines, read_score_matrix
 from kgtrec.formats.score_tables import looks_like_table, read_score_table
@@ -341,6 +342,7 @@ def formats(folder: Path) -> dict[str, Callable[[], Target]]:
     )
     file("N-Triples", "kg.nt", partial(read_triples, literals="keep"), NTRIPLES)
     file("score tables", "scores.csv", lambda path: (looks_like_table(path), read_score_table(path)), *SCORE_TABLES)
+    file("published tables", "paper.csv", partial(read_published_table, data_sets=["fb15k-237"]), *PUBLISHED_TABLES)
     file("chance tables", "chance.csv", read_chance_table, chance_csv(chance_table(_collection())))
     file("relation shares", "shares.tsv", read_relation_shares, "likes\t3\nknows\t1e-3\nborn in\t0.5\n")
     file("entity types", "types.tsv", read_entity_types, "ann\tperson\nann\tpoet\ntea\tdrink\n")
@@ -436,6 +438,11 @@ TRIPLES = "ann\tlikes\ttea\nbob\tlikes\tjam\ncid\tknows\tann\n\u77e5\tknows\tbob
 NTRIPLES = (
     '<http://x/a> <http://x/p> <http://x/b> .\n_:b0 <http://x/p> "lit\\u00e9ral"@en .\n# note\n'
     "<http://x/b> <http://x/q> _:b0 .\n"
+)
+PUBLISHED_TABLES = (
+    "model,FB15k-237 MR,FB15k-237 H@10 (%),count\nRotatE,177,**53.3**,\n\\textbf{TransE},357,46.5 \u00b1 .2,40932\n",
+    'system,measure,value\n"a,b",micro.MRR,0.5\n"a,b",Hits@1,.25\n',
+    "Method\tsetting\tside\tMean Rank\na\traw\ttail\t7,000\n",
 )
 SCORE_TABLES = (
     "System,Depth,micro_mrr,map\ntranse,0,0.3,0.4\ntranse,1,0.2,\nrotate,0,.5,1e-3\n",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from math import isfinite
 from pathlib import Path
 from statistics import median
 from typing import Literal
@@ -224,8 +225,8 @@ class _Columns:
             raise FormatError("expected the name of a system, found an empty cell", path=self.path, line=line)
         data_set = heading.data_set or cell(self.data_set)
         count = cell(self.count).replace(",", "")
-        if count and not re.fullmatch(r"\d{1,15}(\.0*)?", count):
-            raise FormatError(f"expected a number of ranks, found {count!r}", path=self.path, line=line)
+        if count and not re.fullmatch(r"[1-9][0-9]{0,14}(\.0*)?", count):
+            raise FormatError(f"expected a number of ranks, found {_excerpt([count])}", path=self.path, line=line)
         return PublishedValue(
             system,
             heading.measure,
@@ -263,6 +264,8 @@ def _number(cell: str, path: str, line: int, column: str) -> tuple[float, float,
     if found is None or not (found[2] or len(found[3] or "") > 1):
         raise FormatError(f"expected a number under {column!r}, found {_excerpt([cell])}", path=path, line=line)
     exact = Decimal(found[0].replace(",", ""))
+    if not isfinite(float(exact)):
+        raise FormatError(f"expected a finite number under {column!r}, found {_excerpt([cell])}", path=path, line=line)
     return float(exact), float(Decimal(1).scaleb(int(exact.as_tuple().exponent))), is_mean
 
 

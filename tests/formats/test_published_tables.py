@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from kgtrec.data.published import PublishedTable
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
 from kgtrec.formats.published_tables import read_published_table
+from kgtrec.published.check_paper import check_paper
 
 NAMES = ("fb15k-237", "wn18rr", "yago3-10")
 
@@ -154,6 +156,7 @@ def test_a_table_may_be_long(tmp_path):
         ("model,setting,MRR\nx,half,.3\n", "table.csv:2: expected the setting filtered or raw, found 'half'"),
         ("model,side,MRR\nx,left,.3\n", "table.csv:2: expected the side both, head or tail, found 'left'"),
         ("model,count,MRR\nx,many,.3\n", "table.csv:2: expected a number of ranks, found 'many'"),
+        ("model,count,MRR\nx,0,.3\n", "table.csv:2: expected a number of ranks, found '0'"),
     ],
 )
 def test_what_is_no_table_is_refused(tmp_path, text, message):
@@ -162,13 +165,20 @@ def test_what_is_no_table_is_refused(tmp_path, text, message):
     assert str(caught.value).removeprefix(f"{tmp_path}/") == message
 
 
-@given(st.text(alphabet='model,MRHits@10%.-5e±()*\\{}\n" \t', max_size=80))
-def test_any_text_is_a_table_or_is_refused(tmp_path_factory, text):
-    """Nothing but a FormatError comes out of a file, whatever is in it."""
-    import warnings
+def test_a_number_beyond_double_precision_is_refused(tmp_path):
+    with pytest.raises(FormatError, match=r"table.csv:2: expected a finite number under 'MR', found '999"):
+        read(tmp_path, f"model,MR\nx,{'9' * 400}\n")
 
+
+@given(
+    rows=st.lists(st.text(alphabet='0123456789.,%-e±()*\\{}"\t ', max_size=30), max_size=6),
+    header=st.sampled_from(["MRR,H@1", "MR,MRR,Hits@3,Hits@1", "setting,MRR", "side,MR,AMRI", "count,Hits@1", "MR"]),
+    entities=st.sampled_from([1, 2, 14_541]),
+)
+def test_any_table_is_checked_or_refused(tmp_path_factory, rows, header, entities):
+    """Nothing but a KgtrecError comes out of a file, whatever is in it, and what is read can be checked."""
     path = tmp_path_factory.mktemp("any") / "table.csv"
-    path.write_text(f"model,MRR,H@1\n{text}", encoding="utf-8")
+    path.write_text("\n".join([f"model,{header}", *(f"a{place},{row}" for place, row in enumerate(rows))]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", KgtrecWarning)
         try:
@@ -176,3 +186,4 @@ def test_any_text_is_a_table_or_is_refused(tmp_path_factory, text):
         except FormatError:
             return
     assert len(found) > 0
+    assert check_paper(found, "any", entities=entities, triples=5).n_values == len(found)
