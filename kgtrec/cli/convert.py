@@ -25,12 +25,16 @@ from kgtrec.formats.trec.streamed_runs import is_streamed, open_run
 @click.option("--sort", is_flag=True, help="Put the rows of each question together, in bounded memory.")
 @click.option(
     "--to",
-    type=click.Choice(("parts", "factors")),
-    help="Write a folder: of the run IN as Parquet files in parts, or of the vectors of the model IN.",
+    type=click.Choice(("parts", "factors", "ir-datasets")),
+    help="Write a folder: of the run IN as Parquet files in parts, of the vectors of the model IN, or of the texts of "
+    "the collection IN for ir_datasets.",
 )
 @click.option("--entities", type=click.Path(), help="With --to factors: labels of the model's entities, as for rank.")
 @click.option("--relations", type=click.Path(), help="With --to factors: labels of its relations, as for rank.")
 @click.option("--data", type=click.Path(), help="With --to factors: the framework's folder of the data set.")
+@click.option("--templates", type=click.Path(), help="With --to ir-datasets: relation and template, as for a campaign.")
+@click.option("--names", type=click.Path(), help="With --to ir-datasets: entity and name, as for a campaign.")
+@click.option("--descriptions", type=click.Path(), help="With --to ir-datasets: entity and description, likewise.")
 def command(
     source: str,
     target: str,
@@ -41,8 +45,11 @@ def command(
     entities: str | None,
     relations: str | None,
     data: str | None,
+    templates: str | None,
+    names: str | None,
+    descriptions: str | None,
 ) -> None:
-    """Convert a run or qrels between TREC text and Parquet, or a model to a factor folder.
+    """Convert a run or qrels between TREC text and Parquet, a model to a factor folder, a collection to ir_datasets.
 
     The name of OUT sets the format: .parquet, or text, plain or compressed (.gz, .zst). - is standard input or output,
     as text. Labels, scores and grades are preserved exactly. Ranks are computed again in trec_eval's order (score, then
@@ -56,6 +63,9 @@ def command(
     and need the rows of each question together. --sort puts them so, in files of any size: it holds a few million rows
     in memory and the others, 16 bytes each, in temporary files beside OUT. The questions come in no useful order.
 
+    With --to ir-datasets, IN is a collection, and OUT a folder with queries.tsv (the questions in words), docs.tsv (the
+    entities) and qrels.txt, which ir_datasets and PyTerrier read. docs/neighbours.md shows how.
+
     \b
     kgtrec convert transe.run.gz transe.parquet
     kgtrec convert transe.parquet transe.run.zst --name transe-2
@@ -63,7 +73,15 @@ def command(
     kgtrec convert huge.run.gz huge.run --sort --to parts
     kgtrec convert big.npz big --to factors
     kgtrec convert model/wikidata wikidata --to factors --data data/wikidata
+    kgtrec convert COLLECTION texts --to ir-datasets --names names.tsv
     """
+    if to != "ir-datasets" and (templates or names or descriptions):
+        raise click.UsageError("--templates, --names and --descriptions are for --to ir-datasets")
+    if to == "ir-datasets":
+        if sort or name is not None or kind is not None:
+            raise click.UsageError("--sort, --name and --kind are for runs and qrels, and not for --to ir-datasets")
+        _to_ir_datasets(source, target, templates, names, descriptions)
+        return
     if sort and (target == "-" or to == "factors"):
         raise click.UsageError("--sort is for runs, and needs the name of a file or a folder as OUT")
     if to == "factors":
@@ -110,3 +128,22 @@ def _to_factors(source: str, target: str, entities: Path | None, relations: Path
         found = factor_folder_of(Path(source), read_system(source, given=given), given)
     write_factor_folder(target, found)
     say(f"{target}: {found.score}, {len(found.E):,} entities x {found.E.shape[1]} numbers ({found.E.dtype})")
+
+
+def _to_ir_datasets(
+    source: str, target: str, templates: str | None, names: str | None, descriptions: str | None
+) -> None:
+    from kgtrec.campaign.queries import documents_of, queries_of
+    from kgtrec.data.identity import entity_names
+    from kgtrec.formats.campaign.folder import read_descriptions, read_names, read_templates
+    from kgtrec.formats.collections import read_collection
+    from kgtrec.formats.ir_datasets import require_ir_datasets_folder, write_ir_datasets
+
+    require_ir_datasets_folder(target)
+    collection = read_collection(source)
+    labels = entity_names(collection)
+    called = read_names(names, labels) if names else {}
+    told = read_descriptions(descriptions, labels) if descriptions else {}
+    queries = queries_of(collection, read_templates(templates) if templates else {}, called)
+    write_ir_datasets(target, collection, queries, documents_of(collection, called, told))
+    say(f"{target}: {len(queries):,} queries, {len(labels):,} documents, {len(collection.qrels):,} judgements")

@@ -89,7 +89,11 @@ def _of_one(scores: Scores) -> NDArray[np.float64]:
 
 
 class QuestionValue(float):
-    """The value of one question, and where it is from."""
+    """The value of one question, and where it is from.
+
+    Values of which the total is not the mean refuse to be added up, as programs do that ignore the measure's
+    aggregator.
+    """
 
     __slots__ = ("evaluated", "measure", "question")
 
@@ -102,6 +106,18 @@ class QuestionValue(float):
         found = super().__new__(cls, value)
         found.evaluated, found.measure, found.question = evaluated, measure, question
         return found
+
+    def _plus(self, other: float) -> float:
+        record = self.evaluated.measures[self.measure].record
+        if record.items == "questions" and record.form == "plain" and record.aggregate == "mean":
+            return float(self) + float(other)
+        raise KgtrecError(
+            f"{record.name}: expected its total from the measure's aggregator, found a sum of values of questions, "
+            "whose mean is another number; ir_measures.calc_aggregate and pt.Evaluate give the total, pt.Experiment "
+            "with perquery=True the values"
+        )
+
+    __add__ = __radd__ = _plus
 
     def __reduce__(self) -> tuple[Any, ...]:
         return float, (float(self),)

@@ -14,9 +14,12 @@ from kgtrec.errors import KgtrecError
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.formats.trec.runs import read_run
 from tests.formats.trec_files import judgements_of, rows_of, written
+from tests.program import exit_code
 
 RUN = "q1 Q0 NA 1 0.30000000000000004 sys\nq1 Q0 007 2 -inf sys\nq0 Q0 NA 1 1e-7 sys\n"
 QRELS = "q1 0 007 -1\nq1 0 NA 2\nq0 0 NA 0\n"
+TEST = "b.tsv", "Q90\tcapital_of\tQ142\n"
+TO = "--to", "ir-datasets"
 SUFFIXES = [".txt", ".gz", ".zst", ".parquet"]
 
 
@@ -114,3 +117,36 @@ def test_qrels_keep_every_grade(tmp_path):
     """Negative ones too."""
     convert(str(written(tmp_path, "in", QRELS)), str(tmp_path / "out.parquet"))
     assert judgements_of(read_qrels(tmp_path / "out.parquet")) == {("q1", "007", -1), ("q1", "NA", 2), ("q0", "NA", 0)}
+
+
+def test_a_collection_becomes_texts(tmp_path):
+    """Questions in words and entities, with names, descriptions and templates where there are some."""
+    train, test = (written(tmp_path, name, text) for name, text in (("a.tsv", "Q64\tcapital_of\tQ183\n"), TEST))
+    valid = written(tmp_path, "c.tsv", "Q183\tnear\tQ142\n")
+    assert exit_code("questions", train, valid, test, "--out", tmp_path / "C") == 0
+    names = written(tmp_path, "names.tsv", "Q90\tParis\nQ142\tFrance\nQ1\tuniverse\n")
+    about = written(tmp_path, "about.tsv", "entity\tdescription\nQ142\ta country\n")
+    templates = written(tmp_path, "templates.tsv", "relation\ttemplate\ncapital_of\tIs {head} the capital of {tail}?\n")
+    files = ("--names", str(names), "--descriptions", str(about))
+    target = tmp_path / "T"
+    assert "2 queries, 4 documents, 2 judgements" in convert(str(tmp_path / "C"), str(target), *TO, *files).output
+    assert {path.name for path in target.iterdir() if not path.name.startswith(".")} == {
+        "docs.tsv",
+        "queries.tsv",
+        "qrels.txt",
+    }
+    assert (target / "queries.tsv").read_text() == "head0\twhat capital of France\ntail0\tParis capital of what\n"
+    docs = dict(line.split("\t") for line in (target / "docs.tsv").read_text().splitlines())
+    assert docs == {"Q64": "Q64", "Q183": "Q183", "Q90": "Paris", "Q142": "France: a country"}
+    assert read_qrels(target / "qrels.txt").to_dict() == {"head0": {"Q90": 1}, "tail0": {"Q142": 1}}
+    convert(str(tmp_path / "C"), str(target), *TO, "--templates", str(templates))
+    assert (target / "queries.tsv").read_text().splitlines()[0] == "head0\tIs what the capital of Q142?"
+
+
+def test_texts_are_of_collections(tmp_path):
+    """Names are for them alone, and options of runs are not."""
+    source = str(written(tmp_path, "in", RUN))
+    assert "are for --to ir-datasets" in convert(source, str(tmp_path / "out"), "--names", source).output
+    assert "not for --to ir-datasets" in convert(source, str(tmp_path / "out"), *TO, "--sort").output
+    with pytest.raises(KgtrecError, match="expected the folder of a collection"):
+        convert(source, str(tmp_path / "out"), *TO)

@@ -144,6 +144,17 @@ def test_the_provider_computes_ir_measures_own_too(cities: Path):
     assert list(found.values()) == [float(x) for x in evaluate(qrels, ranks, [AP @ 20, micro_MRR]).values[0, :, 0]]
 
 
+def test_values_are_added_up_only_where_their_mean_is_the_total():
+    """Programs that take means of questions give no other number than kgtrec."""
+    measures = [macro_MRR, micro_MR(candidates="listed")]
+    macro, micro = ([row.value for row in ir_measures.iter_calc([each], QRELS, RUN)] for each in measures)
+    assert sum(macro) == 1.5
+    assert (macro[0] + 1.0, 1.0 + macro[0]) == (1.5, 1.5)
+    for add in (lambda: sum(micro), lambda: 0.0 + micro[0], lambda: micro[0] + micro[1]):
+        with pytest.raises(KgtrecError, match=r"micro\.MR: expected its total from the measure's aggregator"):
+            add()
+
+
 def test_a_pickled_value_is_a_number():
     found = next(iter(ir_measures.iter_calc([micro_MR(candidates="listed")], QRELS, RUN)))
     assert type(pickle.loads(pickle.dumps(found.value))) is float  # noqa: S301  # its own bytes
