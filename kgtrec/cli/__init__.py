@@ -122,13 +122,30 @@ def _inputs(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) ->
             yield from [value] if isinstance(value, str) else value or ()
 
 
+def _print_versions(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:
+    """Print kgtrec's version on the first line, those that its numbers depend on below it, and exit."""
+    if is_asked and not context.resilient_parsing:
+        from kgtrec.cli.versions import versions
+
+        for name, version in versions().items():
+            click.echo(f"{name} {version}")
+        context.exit()
+
+
 @click.group(
     cls=LazyGroup,
     package="kgtrec.cli",
     commands_of=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(package_name="kgtrec", message="%(prog)s %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_versions,
+    help="Show the versions of kgtrec, Python and the packages that compute, and exit.",
+)
 def cli() -> None:
     """Evaluate knowledge-graph completion as TREC evaluates retrieval.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,15 @@ def test_help_and_version_leave_with_zero():
         done = ran(*words)
         assert (done.returncode, done.stderr) == (0, "")
         assert "kgtrec" in done.stdout
+
+
+def test_the_version_comes_with_those_that_numbers_depend_on():
+    """kgtrec's own on the first line; a bug report needs the others."""
+    lines = [line.split() for line in ran("--version").stdout.splitlines()]
+    assert lines[0] == ["kgtrec", version("kgtrec")]
+    assert lines[1] == ["python", platform.python_version()]
+    packages = ("numpy", "pandas", "pyarrow", "scipy", "ir-measures", "pytrec-eval-terrier")
+    assert lines[2:] == [[name, version(name)] for name in packages]
 
 
 def test_an_unknown_command_has_its_neighbours():
