@@ -177,6 +177,30 @@ def test_the_wrong_number_of_test_triples_is_seen_by_the_digits(tmp_path):
     assert checked(tmp_path, "model,Hits@1\na,.2525 ± .001\n", "nations").findings == ()
 
 
+def test_the_digits_of_scores_tell_how_many_test_triples_there_were(data):
+    """Zhou et al. (2022): at a depth of the pool only the 1,023 triples and its new positives fit Hits@1 to 10."""
+    path = data / "kgc-sparsity" / "result" / "FB-Test-S-C" / "pooling_depth.csv"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", KgtrecWarning)
+        table = read_published_table(path)
+    triples = [1023 + new for new in (0, 118, 287, 428, 614, 786, 965, 1168, 1327, 1520, 1715)]
+    for depth in (0, 4, 10):
+        own = PublishedTable(
+            tuple(
+                value
+                for value in table.values
+                if value.part == f"Depth {depth}" and value.measure.startswith("micro.Hits")
+            )
+        )
+        assert len(own) == 130
+        off = [
+            sum(each.source.startswith("GRIM") for each in check_paper(own, "S-C", entities=14_541, triples=n).findings)
+            for n in triples
+        ]
+        assert off[depth] == 0
+        assert min(off[:depth] + off[depth + 1 :]) > 90
+
+
 def test_ranks_of_one_side_are_half_as_many(tmp_path):
     """101 of 402 is not a number of one side, where only even counts come."""
     found = checked(tmp_path, "model,side,Hits@1\na,tail,.2512\n", "nations")
