@@ -10,6 +10,7 @@ from typing import Any
 
 import ir_measures
 
+from kgtrec.errors import nearest
 from kgtrec.ir_measures.measures import KgtrecMeasure, measures
 from kgtrec.ir_measures.provider import KgtrecProvider
 
@@ -29,7 +30,7 @@ ir_measures.DefaultPipeline.providers.append(provider)
 def __getattr__(name: str) -> Any:
     if name in MEASURES:
         return MEASURES[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{nearest(name, MEASURES)}")
 
 
 def __dir__() -> list[str]:

@@ -34,6 +34,9 @@ class KgtrecMeasure(Measure):
                 raise MeasureError(f"{self.NAME} has no parameter {name!r}{nearest(name, self.SUPPORTED_PARAMS)}")
         super().__init__(**params)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.NAME, self.params)
+
     def validate_params(self) -> None:
         """Check the parameters, by kgtrec's own rules.
 
@@ -93,6 +96,13 @@ def measures(taken: Container[str]) -> dict[str, KgtrecMeasure]:
     """
     named = ((each.name.replace(".", "_"), each) for each in registered())
     return {name: _measure(name, each) for name, each in named if name.isidentifier() and name not in taken}
+
+
+def _again(name: str, parameters: Mapping[str, Any]) -> KgtrecMeasure:
+    """A measure that was pickled, in a process that may not have registered it yet."""
+    import kgtrec.ir_measures
+
+    return kgtrec.ir_measures.MEASURES[name](**parameters)  # type: ignore[no-any-return]
 
 
 def _measure(name: str, of: record.Measure) -> KgtrecMeasure:

@@ -155,6 +155,21 @@ def test_values_are_added_up_only_where_their_mean_is_the_total():
             add()
 
 
+@pytest.mark.parametrize("measure", [micro_MRR, micro_Hits @ 10, AAP(candidates=7) @ 3], ids=str)
+def test_measures_can_be_pickled(measure):
+    """As ir-measures' own can, for programs of several processes; another process finds them too."""
+    found = pickle.loads(pickle.dumps(measure))  # noqa: S301  # its own bytes
+    assert (type(found), found) == (type(measure), measure)
+    code = f"import pickle; print(pickle.loads({pickle.dumps(measure)!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(measure)
+
+
+def test_an_unknown_name_has_the_nearest():
+    with pytest.raises(AttributeError, match="no attribute 'macro_MR2'; did you mean macro_MR"):
+        kgtrec.ir_measures.macro_MR2  # noqa: B018
+
+
 def test_a_pickled_value_is_a_number():
     found = next(iter(ir_measures.iter_calc([micro_MR(candidates="listed")], QRELS, RUN)))
     assert type(pickle.loads(pickle.dumps(found.value))) is float  # noqa: S301  # its own bytes
