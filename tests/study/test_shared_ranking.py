@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -166,6 +169,38 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, again: str):
     assert sorted(did[: total - 2]) == list(range(2, total))
     if again == "one process":
         assert len(did) == total - 2, "systems without units are ranked without them"
+    assert tree(tmp_path / "parts") == tree(tmp_path / "whole")
+
+
+KILLED = """
+import os, signal, sys
+from importlib import import_module
+from kgtrec.cli import main
+from kgtrec.ranking import tiles
+from kgtrec.workers import results
+tiles._TILE_BYTES, tiles._LEAST_ROWS, results._WORTH = 1, 3, 0
+written = import_module("kgtrec.ranking.executors")
+def collect(plan, collection, number):
+    os.kill(os.getpid(), signal.SIGKILL)
+written.collected_block = collect
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+def test_a_study_that_is_killed_while_its_workers_rank_goes_on(tmp_path: Path):
+    """By SIGKILL, when units of the first system are done: they are not done again, and nothing else stays."""
+    config = write_study(tmp_path / "s", 5)
+    run_study(config, tmp_path / "whole")
+    words = ["study", str(config), "--out", str(tmp_path / "parts"), "--workers", "2"]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *words], check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL
+    (units,) = (tmp_path / "parts" / "units").iterdir()
+    left = plans.read_plan(units).left()
+    assert 0 not in left
+    with counted_units() as did:
+        run_study(config, tmp_path / "parts")
+    assert sorted(did) == left
     assert tree(tmp_path / "parts") == tree(tmp_path / "whole")
 
 
