@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from kgtrec.cli.check_campaign import checked_campaign
 from kgtrec.collection.check import Finding, check_together
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
@@ -32,7 +33,7 @@ from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS
-from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet
+from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet, read_schema
 from kgtrec.formats.score_matrix import order_beside, read_score_matrix
 from kgtrec.formats.sniff import kind_of_parquet, read_any
 from kgtrec.formats.trec.origins import is_origin_path, origin_path, read_origin
@@ -156,7 +157,15 @@ def _read_folder(folder: str, read: _Input) -> None:
 
 
 def _is_system(file: Path) -> bool:
-    return file.name.endswith(_RUNS) and (file.is_file() or is_in_parts(file))
+    """Whether it is a run or answer ranks, by its name; a Parquet file also by its columns, unless it is damaged."""
+    if file.name.endswith(_RUNS):
+        return file.is_file() or is_in_parts(file)
+    if not is_parquet(file) or not file.is_file():
+        return False
+    try:
+        return "score" in read_schema(file).names
+    except KgtrecError:
+        return True  # which is a finding
 
 
 def _parts(folder: Path) -> Iterator[str]:
@@ -197,6 +206,13 @@ def _read_collection(folder: str, read: _Input) -> None:
     read.wrong[folder] = [line for line in wrong if line not in told]
     if wrong and not read.wrong[folder]:
         del read.wrong[folder]  # a part of it is damaged, which was reported before
+
+
+def _read_campaign(folder: str, read: _Input) -> None:
+    for path, found in checked_campaign(folder).items():
+        read.wrong[path], read.about[path] = found.wrong, found.about
+        for note in found.notes:
+            read.note(path, note)
 
 
 def _read_study(folder: str, read: _Input) -> None:
@@ -407,60 +423,6 @@ def _check_against_chance(read: _Input) -> None:
                 seen[file] = replace(found, name=file)
         for name, line in no_better_than_chance(list(seen.values())):
             read.note(name, line.removeprefix(f"{name} "))
-
-
-def _read_campaign(folder: str, read: _Input) -> None:
-    from kgtrec.campaign.check import check_judgements
-    from kgtrec.formats.campaign import folder as campaigns
-    from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
-    from kgtrec.formats.output import folders
-    from kgtrec.report.refusals import refusal_lines
-
-    try:
-        found = campaigns.read_campaign(folder)
-        sample = read_expert_sample(folder, found.pool) if is_drawn(folder) else None
-    except KgtrecError as error:
-        read.wrong[folder] = [str(error)]
-        return
-    pool, automatic = found.pool, int(found.automatic.is_automatic.sum())
-    about = {
-        POOL: f"pool: {counted(len(pool), 'triple')} for {counted(len(pool.questions), 'question')} out of "
-        f"{counted(len(pool.runs), 'run')}",
-        folders.SEEDS: f"known answers: {counted(len(found.known_answers), 'row')}",
-        folders.AUTOMATIC: f"automatic: {counted(automatic, 'triple')}",
-    }
-    if campaigns.is_initialised(folder):
-        about |= {
-            folders.PEOPLE: f"people: {counted(len(found.people.names), 'name')}",
-            folders.TEMPLATES: f"templates: {counted(len(found.templates), 'relation')}",
-            folders.SOURCES: f"sources: {counted(len(found.sources), 'host')}",
-            folders.NAMES: f"names: {counted(len(found.names), 'name')} of the pool's entities",
-            folders.ASSIGNMENTS: f"assignments: {counted(len(found.assignments), 'task')}",
-            folders.JUDGEMENTS: f"judgements: {counted(len(found.judgements), 'event')}",
-        }
-    if Path(folder, folders.DESCRIPTIONS).exists():
-        about[folders.DESCRIPTIONS] = (
-            f"descriptions: {counted(len(found.descriptions), 'description')} of the pool's entities"
-        )
-    if sample is not None:
-        about[folders.EXPERT_SAMPLE] = f"expert sample: {counted(len(sample), 'triple')}"
-    if len(found.gold):
-        about[folders.GOLD] = f"gold: {counted(len(found.gold), 'triple')}"
-    if Path(folder, folders.GOLD_JUDGEMENTS).exists():
-        about[folders.GOLD_JUDGEMENTS] = f"judgements of gold: {counted(len(found.gold.judgements), 'event')}"
-    for name, text in about.items():
-        path = str(Path(folder, name))
-        read.wrong[path], read.about[path] = [], text
-    if campaigns.is_initialised(folder):
-        said = {folders.JUDGEMENTS: found}
-        if folders.GOLD_JUDGEMENTS in about:
-            said[folders.GOLD_JUDGEMENTS] = found.of_gold
-        for name, judged in said.items():
-            path = str(Path(folder, name))
-            checked = check_judgements(judged, path)
-            read.wrong[path] += refusal_lines(checked.wrong)
-            for note in checked.notes:
-                read.note(path, note)
 
 
 def _tags(file: str, found: RunFile) -> list[str]:

@@ -202,3 +202,18 @@ def test_a_damaged_part_is_a_finding(folder):
     code, lines = check(folder, "bad.run")
     assert code == 2
     assert lines[0].startswith("bad.run/part-00000.parquet: expected a whole Parquet file, found damaged")
+
+
+def test_parquet_runs_in_a_folder_are_checked(folder):
+    """By their columns; what has no scores is left alone, and a damaged file is a finding."""
+    place = folder / "parquet"
+    place.mkdir()
+    pq.write_table(table_of(1, set()), place / "x.parquet")
+    pq.write_table(pa.table({"loss": [0.5]}), place / "losses.parquet")
+    code, lines = check(folder, "parquet")
+    assert (code, len(lines)) == (0, 1)
+    assert lines[0].startswith("parquet/x.parquet: ok, run 'x': ")
+    (place / "y.parquet").write_bytes(b"PAR1")
+    code, lines = check(folder, "parquet")
+    assert (code, len(lines)) == (2, 2)
+    assert lines[1].startswith("parquet/y.parquet: expected a whole Parquet file, found damaged")

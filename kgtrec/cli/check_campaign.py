@@ -1,0 +1,69 @@
+"""What kgtrec check finds in the folder of a campaign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kgtrec.errors import KgtrecError, counted
+from kgtrec.formats.output import folders
+
+
+@dataclass
+class CheckedFile:
+    """A file of a campaign, or its folder where it cannot be read."""
+
+    about: str
+    wrong: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def checked_campaign(folder: str) -> dict[str, CheckedFile]:
+    """The files of a campaign, with what is in each and what is wrong with it; the folder, if it is no campaign."""
+    from kgtrec.campaign.check import check_judgements
+    from kgtrec.formats.campaign import folder as campaigns
+    from kgtrec.formats.campaign.expert_samples import is_drawn, read_expert_sample
+    from kgtrec.report.refusals import refusal_lines
+
+    try:
+        found = campaigns.read_campaign(folder)
+        sample = read_expert_sample(folder, found.pool) if is_drawn(folder) else None
+    except KgtrecError as error:
+        return {folder: CheckedFile("", [str(error)])}
+    pool, automatic = found.pool, int(found.automatic.is_automatic.sum())
+    about = {
+        folders.POOL: f"pool: {counted(len(pool), 'triple')} for {counted(len(pool.questions), 'question')} out of "
+        f"{counted(len(pool.runs), 'run')}",
+        folders.SEEDS: f"known answers: {counted(len(found.known_answers), 'row')}",
+        folders.AUTOMATIC: f"automatic: {counted(automatic, 'triple')}",
+    }
+    if campaigns.is_initialised(folder):
+        about |= {
+            folders.PEOPLE: f"people: {counted(len(found.people.names), 'name')}",
+            folders.TEMPLATES: f"templates: {counted(len(found.templates), 'relation')}",
+            folders.SOURCES: f"sources: {counted(len(found.sources), 'host')}",
+            folders.NAMES: f"names: {counted(len(found.names), 'name')} of the pool's entities",
+            folders.ASSIGNMENTS: f"assignments: {counted(len(found.assignments), 'task')}",
+            folders.JUDGEMENTS: f"judgements: {counted(len(found.judgements), 'event')}",
+        }
+    if Path(folder, folders.DESCRIPTIONS).exists():
+        about[folders.DESCRIPTIONS] = (
+            f"descriptions: {counted(len(found.descriptions), 'description')} of the pool's entities"
+        )
+    if sample is not None:
+        about[folders.EXPERT_SAMPLE] = f"expert sample: {counted(len(sample), 'triple')}"
+    if len(found.gold):
+        about[folders.GOLD] = f"gold: {counted(len(found.gold), 'triple')}"
+    if Path(folder, folders.GOLD_JUDGEMENTS).exists():
+        about[folders.GOLD_JUDGEMENTS] = f"judgements of gold: {counted(len(found.gold.judgements), 'event')}"
+    files = {str(Path(folder, name)): CheckedFile(text) for name, text in about.items()}
+    if campaigns.is_initialised(folder):
+        said = {folders.JUDGEMENTS: found}
+        if folders.GOLD_JUDGEMENTS in about:
+            said[folders.GOLD_JUDGEMENTS] = found.of_gold
+        for name, judged in said.items():
+            path = str(Path(folder, name))
+            checked = check_judgements(judged, path)
+            files[path].wrong += refusal_lines(checked.wrong)
+            files[path].notes += checked.notes
+    return files
