@@ -6,5 +6,6 @@ import os
 import tempfile
 from pathlib import Path
 
-# ir_datasets, which ranx imports too, makes its folders when it is imported: not in the home of whoever tests
-os.environ.setdefault("IR_DATASETS_HOME", str(Path(tempfile.gettempdir(), "kgtrec-tests-ir-datasets")))
+# ir_datasets, which ranx imports too, and PyTerrier make folders when they are used: not in the home of whoever tests
+for name in ("IR_DATASETS_HOME", "PYTERRIER_HOME"):
+    os.environ.setdefault(name, str(Path(tempfile.gettempdir(), f"kgtrec-tests-{name.lower()}")))
