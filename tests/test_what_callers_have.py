@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,7 +17,7 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.triples import Triples
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.evaluation import compare_ties, item_scores
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.meta import between_measures, compare, correlate, label_scores, power, stability, subsample, swaps
@@ -135,6 +136,9 @@ def test_known_answers_have_their_own_codes():
     rows = as_frame(collection.qrels).iloc[::-1]
     assert Qrels.from_frame(rows).questions.labels != collection.questions.ids.labels
     assert told(pool_runs(collection, runs, known_answers=rows)) == told(pool_runs(collection, runs))
+    other = replace(Qrels.from_frame(rows), collection="0" * 16)
+    with pytest.raises(CollectionError, match=r"expected qrels of collection \w+, found those of collection 0{16}"):
+        pool_runs(collection, runs, known_answers=other)
     with pytest.raises(KgtrecError, match=r"expected known answers of the collection's questions, found \(x, tea\)"):
         pool_runs(collection, runs, known_answers={"x": {"tea": 1}})
 

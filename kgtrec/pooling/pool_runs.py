@@ -22,7 +22,7 @@ from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Codes, Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, warn, whole_number
-from kgtrec.evaluation.belonging import Belonging, tell_mixed_runs
+from kgtrec.evaluation.belonging import Belonging, of_collection, tell_mixed_runs
 from kgtrec.evaluation.given import each_run, judgements_of
 from kgtrec.kernels.integer_keys import distinct, is_among_sorted
 from kgtrec.kernels.sampling import fusion
@@ -550,7 +550,11 @@ def _answers_of(collection: Collection, given: Any) -> Qrels:
     """The answers known before, in the collection's terms; those of its qrels if none are given."""
     if given is None:
         return collection.qrels
-    found, ids, entities = judgements_of(given), collection.questions.ids, collection.entities
+    found, ids, entities = (
+        of_collection(judgements_of(given), collection),
+        collection.questions.ids,
+        collection.entities,
+    )
     if found.questions.same_as(ids) and found.entities.same_as(entities):
         return found
     question, entity = ids.encode(found.questions.labels), entities.encode(found.entities.labels)
