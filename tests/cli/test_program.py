@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -133,6 +134,22 @@ def test_shells_complete_commands_options_and_choices():
     ):
         asked = {"_KGTREC_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
         assert ran(env={**os.environ, **asked}).stdout == expected
+
+
+def test_readmes_line_for_completion_is_all_that_bash_needs(tmp_path: Path):
+    """And there is a script for each of the other shells that README names."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    (line,) = re.findall(r"^eval .*$", readme, re.MULTILINE)
+    program = tmp_path / "kgtrec"
+    program.write_text(f'#!/bin/sh\nexec {" ".join(KGTREC)} "$@"\n')
+    program.chmod(0o755)
+    variables = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    command = ["bash", "-c", f"{line}\ncomplete -p kgtrec"]
+    done = subprocess.run(command, env=variables, text=True, capture_output=True, check=True)
+    assert done.stdout == "complete -o nosort -F _kgtrec_completion kgtrec\n"
+    for shell, start in (("zsh", "#compdef kgtrec"), ("fish", "function _kgtrec_completion")):
+        assert f"{shell}_source" in readme
+        assert ran(env={**os.environ, "_KGTREC_COMPLETE": f"{shell}_source"}).stdout.startswith(start)
 
 
 _WITHOUT_PANDAS = """
