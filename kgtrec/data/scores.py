@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.frames import Framed
 from kgtrec.data.table import Column, Table
-from kgtrec.errors import KgtrecError
+from kgtrec.errors import KgtrecError, one_of
 
 _POPULATIONS = {
     "triple": "other test sets of as many triples from the same graph",
@@ -97,14 +97,17 @@ class Scores(Framed):
         per = f" per {', '.join(self.items)} ({n_items:,})" if self.items else ""
         return f"<Scores: {n_systems} systems x {n_measures} measures{per}>"
 
-    def value(self, system: str, measure: str) -> float:
-        """One total.
+    def value(self, system: str, measure: object) -> float:
+        """One total; ``measure`` is spelled as in ``measures``, or an object that is written so.
 
         Raises
         ------
         KgtrecError
-            If the scores are broken down, so that there are several.
+            If there is no such system or measure, or the scores are broken down, so that there are several.
         """
         if self.items:
             raise KgtrecError(f"expected totals, found scores per {', '.join(self.items)}; use to_frame()")
-        return float(self.values[self.systems.index(system), self.measures.index(measure), 0])
+        named = str(measure)
+        one_of("a system of", system, self.systems)
+        one_of("a measure of", named, self.measures)
+        return float(self.values[self.systems.index(system), self.measures.index(named), 0])

@@ -253,13 +253,13 @@ class Adjusted:
         return (Table("adjusted", "", "", data, columns, upright=True),)
 
 
-def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both") -> Adjusted:
+def adjust(measure: Any, value: float, table: ChanceTable, *, side: str = "both") -> Adjusted:
     """Adjust a number that was published without its ranks.
 
     Parameters
     ----------
-    measure : str
-        Its name, ``"micro.MRR"``, or PyKEEN's (``"inverse_harmonic_mean_rank"``).
+    measure : str or measure
+        Its name, ``"micro.MRR"``, or PyKEEN's (``"inverse_harmonic_mean_rank"``); or one of ir-measures' objects.
     value : float
     table : ChanceTable
         Of the same data set, with the same filter.
@@ -277,6 +277,7 @@ def adjust(measure: str, value: float, table: ChanceTable, *, side: str = "both"
     0.75
     """
     names = list(dict.fromkeys(table.measure))
+    measure = measure if isinstance(measure, str) else parse_measure(measure).label
     if wrong := two_meanings(measure):
         raise MeasureError(wrong)
     name = named_by_pykeen(measure) or measure

@@ -13,7 +13,9 @@ import pytest
 from ir_measures import AP, nDCG
 
 import kgtrec.ir_measures
+from kgtrec.data.chance_table import ChanceTable
 from kgtrec.errors import KgtrecError, MeasureError
+from kgtrec.evaluation.chance import adjust
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import read_collection
@@ -60,6 +62,11 @@ def test_kgtrec_takes_its_measures_back():
     ]
     scores = evaluate(QRELS, {"mine": RUN}, [macro_MRR, nDCG @ 2])
     assert scores.measures == ("macro.MRR", "nDCG@2")
+    assert scores.value("mine", nDCG @ 2) == scores.value("mine", "nDCG@2")
+    with pytest.raises(KgtrecError, match=r"expected a measure of .*, found 'macro_MRR'; did you mean macro\.MRR"):
+        scores.value("mine", macro_MRR)
+    table = ChanceTable.of([("micro.MR", "both", 10, 5.0, 0.5)])
+    assert adjust(micro_MR, 2.0, table) == adjust("micro.MR", 2.0, table)
     with pytest.raises(MeasureError, match=r"micro\.MR has no parameter 'candidates'"):
         parse_measure(micro_MR(candidates=5))
 
