@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,6 +118,13 @@ def ranked(qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]) -
     return ranking_of(lists, missing)
 
 
+def measure_of(name: str) -> Any:
+    """Their measure, whose name is an expression of Python; their own parser cannot read it on Python 3.14."""
+    import ir_measures
+
+    return eval(name, vars(ir_measures))  # noqa: S307  # a name of this file
+
+
 @pytest.mark.parametrize("grades", [[0, 1], [0, 1, 2, 3], [-1, 0, 1, 2, 3]], ids=["binary", "graded", "negative"])
 @pytest.mark.parametrize("name", PLAIN)
 def test_values_are_those_of_pytrec_eval(name: str, grades: list[int]):
@@ -125,7 +133,7 @@ def test_values_are_those_of_pytrec_eval(name: str, grades: list[int]):
 
     measure = parse_measure(name)
     assert isinstance(measure, ParsedMeasure)
-    theirs = ir_measures.parse_measure(name)
+    theirs = measure_of(name)
     assert ir_measures.pytrec_eval.supports(theirs)
     for seed in range(3):
         qrels, run = random_case(seed, grades=grades)
@@ -162,4 +170,4 @@ def test_all_measures_of_the_provider_are_tried():
     import ir_measures
 
     offered = {measure.NAME for measure in ir_measures.pytrec_eval.SUPPORTED_MEASURES}
-    assert offered <= {ir_measures.parse_measure(name).NAME for name in PLAIN}
+    assert offered <= {measure_of(name).NAME for name in PLAIN}
