@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import ir_measures
 import numpy as np
@@ -81,6 +82,15 @@ def test_whole_lists_give_every_measure_with_a_chance_level(world: World):
     qrels, run, ranks = world.qrels(), world.run(), world.answer_ranks()
     measures = [each(candidates="listed") for each in WITH_CHANCE]
     assert_same(theirs(qrels, run.to_frame(), measures), qrels, ranks, WITH_CHANCE)
+
+
+@given(worlds())
+def test_whole_raw_lists_have_raw_ranks(world: World):
+    """A frame that kgtrec made of a raw run says so: an answer is then ranked among the other answers too."""
+    raw = World(world.scores, [set() for _ in world.known], world.answers, world.grades)
+    run = replace(raw.run(), filtered_by=())
+    measures = [each(candidates="listed") for each in WITH_CHANCE]
+    assert_same(theirs(raw.qrels(), run.to_frame(), measures), raw.qrels(), raw.answer_ranks(()), WITH_CHANCE)
 
 
 @given(worlds())
