@@ -27,6 +27,9 @@ from tests.program import exit_code
 CITIES = Path(__file__).parents[2] / "examples" / "cities"
 QRELS = {"q1": {"a": 1, "b": 1}, "q2": {"c": 1}}
 RUN = {"q1": {"x": 3.0, "a": 2.0, "b": 1.0, "y": 0.5}, "q2": {"c": 1.0, "x": 0.5}}
+# ir-measures 0.4.3 reads names by a part of Python that 3.12 deprecates and 3.14 has removed
+needs_parser = pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir-measures' parser ends with Python 3.13")
+pytestmark = pytest.mark.filterwarnings("ignore:(ast.\\w+|Attribute [sn]) is deprecated:DeprecationWarning")
 LISTED = "micro_MRR(candidates='listed')"
 
 
@@ -45,9 +48,10 @@ def test_every_measure_that_ir_measures_lacks_is_registered():
     names = {each.name.replace(".", "_") for each in registered()}
     assert names - ir_measures.measures.registry.keys() == {"11pt_avg"}
     assert ir_measures.measures.registry["AP"] is AP
-    assert all(ir_measures.parse_measure(name) is not each for name, each in kgtrec.ir_measures.MEASURES.items())
+    assert all(ir_measures.measures.registry[name] is each for name, each in kgtrec.ir_measures.MEASURES.items())
 
 
+@needs_parser
 @pytest.mark.parametrize("measure", ["micro_MRR", "micro_Hits@10", LISTED, "micro_ZMR(flipped=False,candidates=7)"])
 def test_a_measure_is_written_as_it_is_read(measure: str):
     assert str(ir_measures.parse_measure(measure)) == measure
@@ -73,7 +77,7 @@ def test_kgtrec_takes_its_measures_back():
 
 def test_worked_values():
     """a stands below x alone, and so does b without a; c stands first."""
-    measures = [ir_measures.parse_measure(name) for name in (LISTED, "micro_MR(candidates='listed')", "macro_MRR")]
+    measures = [micro_MRR(candidates="listed"), micro_MR(candidates="listed"), macro_MRR]
     assert ir_measures.calc_aggregate([*measures, AP @ 10], QRELS, RUN) == {
         measures[0]: pytest.approx((1 / 2 + 1 / 2 + 1) / 3),
         measures[1]: pytest.approx(5 / 3),
@@ -182,6 +186,7 @@ def test_a_pickled_value_is_a_number():
     assert type(pickle.loads(pickle.dumps(found.value))) is float  # noqa: S301  # its own bytes
 
 
+@needs_parser
 @pytest.mark.slow
 def test_the_command_line_of_ir_measures(cities: Path):
     """All digits are those of kgtrec evaluate with the answer ranks."""
