@@ -20,7 +20,7 @@ import api_pages  # noqa: E402  # beside this file
 
 project = "kgtrec"
 version = release = version_of("kgtrec")
-author = "the developers of kgtrec"
+author = "The kgtrec developers"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 exclude_patterns = ["README.md"]  # which index.md includes
 
