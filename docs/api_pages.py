@@ -14,7 +14,12 @@ from typing import Any
 
 import kgtrec
 
-PAGES = ("kgtrec", *(f"kgtrec.{name}" for name in kgtrec.__all__ if isinstance(getattr(kgtrec, name), ModuleType)))
+#: packages that offer names; ``kgtrec.ir_measures`` is imported only by who asks for it, since that registers measures
+PAGES = (
+    "kgtrec",
+    *(f"kgtrec.{name}" for name in kgtrec.__all__ if isinstance(getattr(kgtrec, name), ModuleType)),
+    "kgtrec.ir_measures",
+)
 
 
 def names_of(page: str) -> list[str]:
