@@ -129,7 +129,10 @@ class Front:
         try:
             with self.listening, self.inner, self.terminator:
                 yield self
-                self.server.trigger.pull_trigger(self.end)
+                with suppress(
+                    OSError
+                ):  # an answer may have woken the loop, which then has ended and closed the trigger
+                    self.server.trigger.pull_trigger(self.end)
                 thread.join()
         finally:
             self.server.task_dispatcher.shutdown()
