@@ -32,6 +32,14 @@ class _Namespace(ModuleType):
         return sorted({*super().__dir__(), *self.__dict__["_homes"], *self.__dict__["_packages"]})
 
 
+def named(home: str, name: str) -> Any:
+    """A name of a module, without ``kgtrec.``, that is imported now.
+
+    For what is above whoever asks: a result does not import what prints it, but a notebook asks the result.
+    """
+    return getattr(import_module(f"kgtrec.{home}"), name)
+
+
 def offer(package: str, homes: Mapping[str, Sequence[str]], packages: Sequence[str] = ()) -> list[str]:
     """Let a package offer names of other modules, each imported when it is first used.
 

@@ -16,7 +16,7 @@ from kgtrec.data.campaign import Automatic, Campaign
 from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES, Judgements
 from kgtrec.data.pool import Pool
-from kgtrec.data.table import Column, Table, interval_columns
+from kgtrec.data.table import Column, Result, Table, interval_columns
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, between_0_and_1, counted, one_of, warn
 from kgtrec.kernels.statistics.agreement import (
@@ -36,7 +36,7 @@ STATISTICS = ("prevalence", "raw", "positive", "negative", "kappa", "AC1", "alph
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AgreementReport(Framed):
+class AgreementReport(Framed, Result):
     """One row per group (one where nothing is broken down), one column per statistic; NaN where one has no value."""
 
     statistics: tuple[str, ...]

@@ -12,13 +12,13 @@ from kgtrec.data.campaign import Campaign
 from kgtrec.data.frames import Framed
 from kgtrec.data.gold import Gold
 from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES
-from kgtrec.data.table import Column, Table, interval_columns
+from kgtrec.data.table import Column, Result, Table, interval_columns
 from kgtrec.errors import between_0_and_1
 from kgtrec.kernels.sampling.proportions import wilson_interval
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Calibration(Framed):
+class Calibration(Framed, Result):
     """Verdicts on gold by person and by triple; the last verdict of each person on each triple counts."""
 
     annotators: tuple[str, ...]  # who has judged any of it, in byte order

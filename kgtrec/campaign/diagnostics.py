@@ -18,7 +18,7 @@ from kgtrec.data.decisions import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.streamed_run import AnyRun
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, KgtrecWarning, nearest
 from kgtrec.evaluation.belonging import Belonging
@@ -61,7 +61,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Diagnostics:
+class Diagnostics(Result):
     """Tables about a judged pool: by run, by depth, by question, and by what is left out.
 
     Contributions are counted in triples, each once per run.

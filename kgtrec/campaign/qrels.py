@@ -28,7 +28,7 @@ from kgtrec.data.identity import entity_names
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
@@ -44,7 +44,7 @@ _UNSETTLED = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QrelsReport:
+class QrelsReport(Result):
     """The judgements, who made them, and how much each depth of the pool added.
 
     Positives and negatives are counted in triples, each once, even if it is judged for both its questions;

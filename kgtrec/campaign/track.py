@@ -16,13 +16,13 @@ from kgtrec.data.campaign import MANAGER, Campaign, People
 from kgtrec.data.decisions import CONFLICT, DOUBTED, OPEN, STATES, Decisions
 from kgtrec.data.judgements import ANNOTATOR, NO, UNSURE, VERDICTS, YES
 from kgtrec.data.questions import SIDES
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 
 STEPS = ("init", "people", "assign", "judge", "adjudicate", "qrels")  # the next step is the first that is not done
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CampaignProgress:
+class CampaignProgress(Result):
     """Triples by state, in total, per relation and per side, and the work of each annotator."""
 
     states: NDArray[np.int64]  # (relations, states) how many triples, columns as in STATES

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import arrow_of
-from kgtrec.data.table import Table
+from kgtrec.data.table import Result, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
 
@@ -153,7 +153,7 @@ class EntityVectors:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AlignmentStudy:
+class AlignmentStudy(Result):
     """One system on test sets of several sizes, one row per sampled test set and measure."""
 
     system: str

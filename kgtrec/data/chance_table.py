@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.frames import Framed
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.errors import KgtrecError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChanceTable(Framed):
+class ChanceTable(Framed, Result):
     """Expectation and variance of measures, one row per measure and side."""
 
     measure: tuple[str, ...]

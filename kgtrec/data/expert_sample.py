@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kgtrec.data.arrow import arrow_of
 from kgtrec.data.frames import Framed
 from kgtrec.data.judgements import NO, VERDICTS, YES
-from kgtrec.data.table import Column, Table, interval_columns
+from kgtrec.data.table import Column, Result, Table, interval_columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ _COUNTS = ("positives missed",)  # those that are numbers of triples, not shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SampleReport(Framed):
+class SampleReport(Framed, Result):
     """Quality of the labels by an expert; one value per name in ``SAMPLE_STATISTICS``, NaN where undefined."""
 
     values: NDArray[np.float64]  # (statistics,)

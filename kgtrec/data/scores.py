@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.frames import Framed
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.errors import KgtrecError, one_of
 
 _POPULATIONS = {
@@ -22,7 +22,7 @@ BREAKDOWNS = ("question", "answer", "side", "relation", "category")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scores(Framed):
+class Scores(Framed, Result):
     """A dense cube of values; NaN where a measure has no value for an item."""
 
     systems: tuple[str, ...]

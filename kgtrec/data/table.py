@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
 from kgtrec.data.arrow import places_of
 from kgtrec.data.frames import frame_of_table
 from kgtrec.errors import KgtrecError
+from kgtrec.lazy import named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,12 +193,19 @@ class Table:
         return frame_of_table(self.data)
 
 
-class Result(Protocol):
-    """The result of a verb, which gives itself as tables; ``kgtrec.report.show`` prints them."""
+class Result:
+    """The result of a verb, which gives itself as tables; ``kgtrec.report.show`` prints them, in notebooks too."""
+
+    __slots__ = ()
 
     def tables(self) -> tuple[Table, ...]:
         """Every table of the result, the most important one first."""
-        ...
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the tables, as ``kgtrec.report.show.result_html`` prints them."""
+        found: str = named("report.show", "result_html")(self)
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

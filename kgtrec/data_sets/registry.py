@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError, nearest
 
@@ -67,7 +67,7 @@ class DataSet:
 
 
 @dataclass(frozen=True, slots=True)
-class DataSets:
+class DataSets(Result):
     """Several data sets, as a table."""
 
     data_sets: tuple[DataSet, ...]

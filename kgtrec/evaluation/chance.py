@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.collection import Collection
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.errors import CollectionError, KgtrecError, MeasureError, nearest, one_of
 from kgtrec.evaluation.summarise import ItemValues, chance_level
@@ -226,7 +226,7 @@ def _not_in_table(measure: str, names: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Adjusted:
+class Adjusted(Result):
     """A published number, compared with chance."""
 
     measure: str

@@ -16,7 +16,7 @@ from kgtrec.data.arrow import arrow_of, labels_of, places_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.errors import KgtrecWarning, one_of, warn
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import Missing, evaluate, systems_and_measures
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TieComparison(Framed):
+class TieComparison(Framed, Result):
     """How often each system's answers tie, and its values under every policy for ties; NaN where one is not possible.
 
     A group is all candidates of a question that have one score, in the list with the other answers.

@@ -18,7 +18,7 @@ from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.streamed_run import AnyRun
-from kgtrec.data.table import Column, Table, lower_text
+from kgtrec.data.table import Column, Result, Table, lower_text
 from kgtrec.errors import KgtrecError, KgtrecWarning, legible, nearest, warn
 from kgtrec.evaluation.evaluate import Missing
 from kgtrec.evaluation.given import System, is_named, qrels_of, system_of
@@ -95,7 +95,7 @@ class QuestionDifference:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison(Framed):
+class Comparison(Framed, Result):
     """Two systems on the same items; a difference is the first one's number minus the second's.
 
     So for a measure where lower is better, a positive one is in favour of the second: ``better`` names the system.

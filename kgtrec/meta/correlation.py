@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kgtrec.data.frames import Framed
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, kind_of, legible, warn
 from kgtrec.evaluation.item_scores import ItemScores, is_scored, scored_items, terms, totals
 from kgtrec.kernels.statistics import paired_tests
@@ -27,7 +27,7 @@ from kgtrec.workers.results import Helper, number_of_workers, results
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Correlations(Framed):
+class Correlations(Framed, Result):
     """Rank correlations, one row per pair of rankings of the systems; NaN where one of the two is no ranking."""
 
     rows: Mapping[str, tuple[str, ...]]  # column -> (n,) what was compared: first, second, measure (or labels), keys
@@ -110,7 +110,7 @@ class Correlations(Framed):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Swaps(Framed):
+class Swaps(Framed, Result):
     """Pairs of systems that the two labels put in opposite order, the largest difference under the first on top.
 
     Differences are ``better`` minus ``worse``, in the measure's own unit and sign: where higher is better, those

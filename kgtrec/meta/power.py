@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.frames import Framed, frame_of_table
-from kgtrec.data.table import Column, Table, lower_text
+from kgtrec.data.table import Column, Result, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
 from kgtrec.evaluation.item_scores import ItemScores, scored_items, totals
 from kgtrec.kernels.statistics import paired_tests
@@ -33,7 +33,7 @@ SPEAKING = ("clustered", "t", "bootstrap", "tukey")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Power(Framed):
+class Power(Framed, Result):
     """Paired tests of all pairs of systems under every measure.
 
     Pairs come in the order (0, 1), (0, 2), ..., (1, 2), ... of ``systems``; a difference is the first one's minus the

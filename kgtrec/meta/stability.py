@@ -17,7 +17,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, one_of, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.evaluate import Missing, default_measures, tell_lacking_of
@@ -57,7 +57,7 @@ MACRO_READINGS: tuple[MacroReading, ...] = get_args(MacroReading)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stability(Framed):
+class Stability(Framed, Result):
     """Scores of several systems on random subsamples, and the correlation of each ranking with that on the full set.
 
     NaN where a score, or a correlation, is undefined: there all systems have the same score, or one has none.

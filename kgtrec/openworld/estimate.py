@@ -18,7 +18,7 @@ from kgtrec.data.decisions import Decisions
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, between_0_and_1, one_of, whole_number
 from kgtrec.evaluation.given import System, judgements_of
@@ -86,7 +86,7 @@ class Separation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MissingEstimate:
+class MissingEstimate(Result):
     """Missing labels, estimated from a judged pool; ``METHODS`` is the axis of intervals with a value per method."""
 
     depth: int  # an answer is found if a system ranks it at this rank or better, in every order of tied candidates

@@ -39,7 +39,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.triples import Splits, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, between_0_and_1, is_number, whole_number
@@ -257,7 +257,7 @@ def hide_facts(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FamilyStatistics:
+class FamilyStatistics(Result):
     """Number of facts of a family tree, and number of answers of the questions that all its facts give."""
 
     n_people: int

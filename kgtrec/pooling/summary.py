@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kgtrec.data.campaign import Automatic
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.errors import counted
 from kgtrec.kernels.integer_keys import distinct
 
@@ -20,7 +20,7 @@ _EACH = 10  # ranks with a line of their own; those below are grouped, in steps 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PoolSummary:
+class PoolSummary(Result):
     """Counts of a pool; every triple is counted once."""
 
     triples: int

@@ -13,7 +13,7 @@ from kgtrec.data.campaign import Automatic
 from kgtrec.data.collection import CATEGORIES, Collection
 from kgtrec.data.entity_types import EntityTypes, RelationTypes
 from kgtrec.data.pool import Pool
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.data.triples import Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, one_of, warn
@@ -151,7 +151,7 @@ class Untyped:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TrivialCounts:
+class TrivialCounts(Result):
     """How many triples of a pool each rule applies to: the result of a dry run."""
 
     pooled: int  # triples in the pool

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kgtrec.data.chance_table import ChanceTable
 from kgtrec.data.published import PublishedTable, PublishedValue
-from kgtrec.data.table import Column, Table
+from kgtrec.data.table import Column, Result, Table
 from kgtrec.errors import KgtrecError, counted, warn
 from kgtrec.published.bounds import bounds_of, falling_hits, within_range
 from kgtrec.published.chance import against_chance, unfitting_indices
@@ -20,7 +20,7 @@ from kgtrec.published.sizes import Size, size_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PaperCheck:
+class PaperCheck(Result):
     """What was found in a published table."""
 
     name: str

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ from kgtrec.errors import legible
 from kgtrec.report.cells import Cell, is_number_column, table_cells
 from kgtrec.report.records import table_csv, table_json, tables_json
 from kgtrec.report.tables import aligned, booktabs, text_width
+
+_LARGE = 20_000  # rows of a table that are laid out for a notebook
 
 
 def shown(
@@ -49,6 +53,48 @@ def shown(
     if form == "latex":
         return "\n".join(map(table_latex, chosen))
     return "\n".join(table_text(table, width=width, bold=bold) for table in chosen)
+
+
+def result_html(result: Result, *, most: int = 40) -> str:
+    """The tables of a result as HTML for a notebook; of a table with more than ``most`` rows the first ones.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> class Two(Result):
+    ...     def tables(self):
+    ...         return (Table("scores", "Scores", "", pa.table({"system": ["<a>", "b"], "RR": [0.25, 1.0]})),)
+    >>> print(result_html(Two(), most=1))
+    <table><caption>Scores</caption>
+    <thead><tr><th style="text-align: left">system</th><th style="text-align: right">RR</th></tr></thead>
+    <tbody>
+    <tr><td style="text-align: left">&lt;a&gt;</td><td style="text-align: right">0.2500</td></tr>
+    </tbody></table>
+    <p>The first rows; <code>tables()</code> has all.</p>
+    """
+    chosen = [table for table in result.tables() if table.shown.num_rows] or result.tables()[:1]
+    return "\n".join(_table_html(table, most) for table in chosen)
+
+
+def _table_html(table: Table, most: int) -> str:
+    is_large = table.shown.num_rows > _LARGE  # such as the values of each question: cut before it is laid out
+    wide = (replace(table, data=table.shown.slice(0, _LARGE), view=None, rows=None) if is_large else table).wide
+    rows = table_cells(wide, typeset=False)
+    is_cut = is_large or len(rows) > most
+    texts, left, best = _texts(wide, rows[:most])
+    lines: list[str] = []
+    for row, is_best in zip(texts, best.tolist(), strict=True):
+        cells = []
+        for place, (text, is_bold) in enumerate(zip(row, is_best, strict=True)):
+            shown = escape(legible(text))
+            shown = f"<strong>{shown}</strong>" if is_bold and not is_cut else shown
+            side, tag = "left" if place < left else "right", "td" if lines else "th"
+            cells.append(f'<{tag} style="text-align: {side}">{shown}</{tag}>')
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    head = escape(legible(table.caption or table.title))
+    caption, body = f"<caption>{head}</caption>" if head else "", "\n".join(lines[1:])
+    rest = "\n<p>The first rows; <code>tables()</code> has all.</p>" if is_cut else ""
+    return f"<table>{caption}\n<thead>{lines[0]}</thead>\n<tbody>\n{body}\n</tbody></table>{rest}"
 
 
 def table_text(table: Table, *, width: int | None = None, bold: bool = False) -> str:

@@ -1,0 +1,81 @@
+"""What results show in a notebook."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import html5lib
+import numpy as np
+import pyarrow as pa
+
+import kgtrec
+from kgtrec.data.table import Column, Result, Table
+from kgtrec.report.show import result_html
+
+PACKAGE = Path(kgtrec.__file__).parent
+
+
+class Shown(Result):
+    """A result of the tables that a test gives."""
+
+    def __init__(self, *tables: Table) -> None:
+        self.own = tables
+
+    def tables(self) -> tuple[Table, ...]:
+        return self.own
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """The texts of the cells, row by row, as a browser reads them."""
+    found = html5lib.parseFragment(text, namespaceHTMLElements=False)
+    return [["".join(cell.itertext()) for cell in row] for row in found.iter("tr")]
+
+
+def test_every_result_shows_itself():
+    """Each class that gives tables is a `Result`, which a notebook asks for HTML; reports have a page of their own."""
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and any(getattr(one, "name", "") == "tables" for one in node.body):
+                found[node.name] = [ast.unparse(base) for base in node.bases]
+    assert len(found) > 20
+    assert {name for name, bases in found.items() if "Result" not in bases} == {"Result", "Report"}
+
+
+def test_scores_are_a_table_with_the_best_in_bold():
+    """The numbers are those of the text."""
+    qrels, runs = {"q": {"a": 1, "b": 1}}, {"x": {"q": {"a": 0.5, "c": 0.7}}, "y": {"q": {"b": 3.0, "a": 1.0}}}
+    text = kgtrec.evaluate(qrels, runs, "RR AP@20")._repr_html_()
+    assert rows_of(text) == [["system", "RR", "AP@20"], ["x", "0.5000", "0.2500"], ["y", "1.0000", "1.0000"]]
+    assert text.count("<strong>1.0000</strong>") == 2
+
+
+def test_labels_are_text():
+    """Markup in a label, a heading and a caption stays text."""
+    hostile = "<script>alert(1)</script> & \"'"
+    table = Table(
+        "t", "T", hostile, pa.table({"system": [hostile], "x": [0.5]}), (Column("system", hostile), Column("x"))
+    )
+    text = result_html(Shown(table))
+    assert "<script" not in text
+    assert rows_of(text) == [[hostile, "x"], [hostile, "0.5000"]]
+
+
+def test_a_long_table_is_cut_and_says_so():
+    """At 40 rows, before a million of them are laid out; what is best of all is then not marked."""
+    columns = (Column("system"), Column("RR", better="higher"))
+    for n in (41, 1_000_000):
+        data = pa.table({"system": [f"s{nth % 50}" for nth in range(n)], "RR": np.linspace(0, 1, n)})
+        text = result_html(Shown(Table("t", "T", "", data, columns)))
+        assert len(rows_of(text)) == 41
+        assert "The first rows" in text
+        assert "<strong>" not in text
+
+
+def test_an_empty_result_shows_its_headings():
+    """And none of its tables without rows where others have some."""
+    empty = Table("t", "Nothing", "", pa.table({"system": pa.array([], pa.string())}))
+    assert rows_of(result_html(Shown(empty))) == [["system"]]
+    full = Table("u", "Something", "", pa.table({"system": ["a"]}))
+    assert "Nothing" not in result_html(Shown(empty, full))
