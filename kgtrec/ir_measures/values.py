@@ -44,42 +44,60 @@ class Evaluated:
         """
         if not isinstance(self.system, AnswerRanks) or self.system.cut is None:
             return _of_one(evaluate(self.qrels, self.system, self.measures, per="question"))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # that values have bounds, while none is returned that has
-            scores = evaluate(self.qrels, self.system, self.measures, per="question")
-        self._require_exact(scores)
+        scores = self._quiet_scores(self.qrels, per="question")  # it would warn of bounds, and none is returned
+        if len(wrong := np.argwhere(_is_open(scores))):
+            measure, question = map(int, wrong[0])
+            holder = f"that of question {self.judgements.questions[question]}"
+            raise self._refused(scores, measure, question, holder, "value")
         return _of_one(scores)
 
     @cached_property
-    def totals(self) -> NDArray[np.float64]:
-        """(measures,) as :func:`kgtrec.evaluate` gives them."""
-        return self._totals(self.qrels)
+    def _whole(self) -> Scores:
+        return self._quiet_scores(self.qrels)  # the warnings were given with the values of the questions
 
-    def totals_of(self, rows: Sequence[int]) -> NDArray[np.float64]:
-        """(measures,) over some questions, given as rows of those of the qrels."""
+    def total(self, measure: int, rows: Sequence[int]) -> float:
+        """The total of one measure over some questions, given as rows of those of the qrels.
+
+        Raises
+        ------
+        MeasureError
+            If answers below the ends of cut lists leave it open. The median over all answers may be, where the median
+            of each question is known.
+        """
         if len(rows) == len(self.judgements.questions):
-            return self.totals
-        return self._totals(self.judgements.of_questions(np.unique(rows)))
+            scores = self._whole
+        else:
+            scores = self._quiet_scores(self.judgements.of_questions(np.unique(rows)))
+        if _is_open(scores)[measure, 0]:
+            raise self._refused(scores, measure, 0, "that of some question", "total")
+        return float(_of_one(scores)[measure, 0])
 
-    def _totals(self, qrels: Qrels | Collection) -> NDArray[np.float64]:
+    def _quiet_scores(self, qrels: Qrels | Collection, per: str | None = None) -> Scores:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", KgtrecWarning)  # given with the values of the questions already
-            return _of_one(evaluate(qrels, self.system, self.measures))[:, 0]
+            warnings.simplefilter("ignore", KgtrecWarning)
+            return evaluate(qrels, self.system, self.measures, per=per)
 
-    def _require_exact(self, scores: Scores) -> None:
-        if scores.least is None or scores.most is None:
-            return
-        least, most, value = scores.least[0], scores.most[0], scores.values[0]
-        wrong = np.argwhere((least != most) & ~(np.isnan(least) & np.isnan(most) & np.isnan(value)))
-        if len(wrong):
-            measure, question = wrong[0]
-            between = f", from {least[tuple(wrong[0])]:.4g} to {most[tuple(wrong[0])]:.4g}"
-            raise MeasureError(
-                f"{self.measures[measure].label}: expected lists that have the answers, found that of question "
-                f"{self.judgements.questions[int(question)]} to end above one of them, or in a tie with it; its value "
-                f"is open{'' if np.isnan(least[tuple(wrong[0])]) else between}. Longer lists have it, and kgtrec "
-                "evaluate shows the least and the most of systems that were ranked from lists"
-            )
+    def _refused(self, scores: Scores, measure: int, item: int, holder: str, what: str) -> MeasureError:
+        least, most = (float(end[measure, item]) for end in _ends(scores))
+        between = "" if np.isnan(least) else f", from {least:.4g} to {most:.4g}"
+        return MeasureError(
+            f"{self.measures[measure].label}: expected lists that have the answers, found {holder} to end above one of "
+            f"them, or in a tie with it; its {what} is open{between}. Longer lists have it, and kgtrec evaluate shows "
+            "the least and the most of systems that were ranked from lists"
+        )
+
+
+def _ends(scores: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(measures, items) the least and the most of the only system: its values, if no list of it is cut."""
+    value, least, most = scores.values, scores.least, scores.most
+    return (value if least is None else least)[0], (value if most is None else most)[0]
+
+
+def _is_open(scores: Scores) -> NDArray[np.bool_]:
+    """(measures, items) which values have a least and a most that differ."""
+    least, most = _ends(scores)
+    found: NDArray[np.bool_] = (least != most) & ~(np.isnan(least) & np.isnan(most) & np.isnan(scores.values[0]))
+    return found
 
 
 def _of_one(scores: Scores) -> NDArray[np.float64]:
@@ -143,4 +161,4 @@ def total(label: str, values: Sequence[float]) -> float:
             "their mean, so evaluate the whole run at once"
         )
     rows = [value.question for value in values if isinstance(value, QuestionValue)]
-    return float(first.evaluated.totals_of(rows)[first.measure])
+    return first.evaluated.total(first.measure, rows)

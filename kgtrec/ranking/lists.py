@@ -354,7 +354,8 @@ def _placed(
     is_bounded[is_listed] = found.is_open[entry]
     tied[is_bounded] = (n_other - above)[is_bounded]
     # whatever the list lacks may tie with the entities at its end, and is no further down than they are
-    score[is_bounded & is_listed] = -(above + 1.0)[is_bounded & is_listed]
+    may_tie = is_bounded & is_listed & (tied > 0)
+    score[may_tie] = -(above + 1.0)[may_tie]
     # an entity that alone is missing is the last one, and a tie to which nothing can be added is known
     several = np.bincount(question[is_bounded], minlength=1) > 1
     cut = ~is_listed & ((tied > 0) | several[question * ~is_listed])

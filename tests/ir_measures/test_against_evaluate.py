@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import ir_measures
@@ -105,7 +106,7 @@ def test_cut_lists_give_the_number_of_whole_ones_or_none(world: World):
             try:
                 found = theirs(qrels, run, [measure(candidates=n)])
             except MeasureError as error:
-                if depth == n or "its value is open" not in str(error):
+                if depth == n or not re.search("its (value|total) is open", str(error)):
                     raise
                 continue
             assert_same(found, qrels, ranks, [measure])

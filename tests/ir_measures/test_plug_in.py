@@ -19,7 +19,17 @@ from kgtrec.evaluation.chance import adjust
 from kgtrec.evaluation.evaluate import evaluate
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.collections import read_collection
-from kgtrec.ir_measures import AAP, macro_AMRR, macro_MRR, micro_AMRI, micro_Hits, micro_MR, micro_MRR, micro_WMR
+from kgtrec.ir_measures import (
+    AAP,
+    macro_AMRR,
+    macro_MRR,
+    micro_AMRI,
+    micro_Hits,
+    micro_MedianRank,
+    micro_MR,
+    micro_MRR,
+    micro_WMR,
+)
 from kgtrec.measures.names import parse_measure
 from kgtrec.measures.registry import registered
 from tests.program import exit_code
@@ -109,6 +119,18 @@ def test_a_tie_with_the_end_of_a_cut_list_is_open():
     with pytest.raises(MeasureError, match="is open"):
         ir_measures.calc_aggregate([micro_MR(candidates=9)], QRELS, tied)
     assert ir_measures.calc_aggregate([micro_MR(candidates="listed")], QRELS, tied)
+
+
+def test_a_total_may_be_open_where_the_value_of_each_question_is_known():
+    """Of q1 two of three answers are first, whatever c's tie comes to; with q2's two of rank 4, c is in the middle."""
+    qrels = {"q1": {"a": 1, "b": 1, "c": 1}, "q2": {"d": 1, "e": 1}}
+    q2 = {"v": 4.0, "w": 3.0, "x": 2.0, "d": 1.0, "e": 0.0, "y": -1.0}
+    run = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0, "x": 1.0}, "q2": q2}
+    measure = micro_MedianRank(candidates=6)
+    values = list(ir_measures.iter_calc([measure], qrels, run))
+    assert [(row.query_id, row.value) for row in values] == [("q1", 1.0), ("q2", 4.0)]
+    with pytest.raises(MeasureError, match=r"micro\.MedianRank: .* its total is open, from 1 to 4\. Longer lists"):
+        ir_measures.calc_aggregate([measure], qrels, run)
 
 
 @pytest.mark.parametrize(

@@ -423,6 +423,20 @@ def test_a_candidate_in_two_ties_has_its_place_in_the_one_with_more_of_it(kinshi
     assert by_label(kinship, ranks)["tail0", "eve"] == (0, 2, False)
 
 
+def test_a_tie_at_the_end_that_nothing_can_join_is_as_any_other():
+    """e1 is filtered and nothing else is no answer: e2 ties with it at the end of a list, e0 is below it, and both tie."""
+    collection = collection_of(1, 3, {(0, 0): 1, (0, 2): 1}, {(0, 1, 0)})
+    lists = some_lists(
+        collection,
+        [("tail", "e0", "r", "e0", ["e1", "e0"]), ("tail", "e0", "r", "e2", ["e1", "e2"])],
+        levels=[0, 1, 0, 0],
+    )
+    ranks = rank_lists(collection, lists).answer_ranks
+    assert [row[3:6] for row in rank_rows(ranks)] == [(0, 0, 0), (0, 0, 0)]
+    assert not ranks.cut.any()
+    assert ranks.score[0] == ranks.score[1]
+
+
 def test_lists_for_other_questions_and_entities_are_told(kinship):
     """They are left out; a stranger is no candidate."""
     lists = some_lists(
