@@ -424,7 +424,7 @@ def test_a_candidate_in_two_ties_has_its_place_in_the_one_with_more_of_it(kinshi
 
 
 def test_a_tie_at_the_end_that_nothing_can_join_is_as_any_other():
-    """e1 is filtered and nothing else is no answer: e2 ties with it at the end of a list, e0 is below it, and both tie."""
+    """e1 is filtered, all others are answers: e2 ties with e1 at the end of a list, e0 is below e1, and both tie."""
     collection = collection_of(1, 3, {(0, 0): 1, (0, 2): 1}, {(0, 1, 0)})
     lists = some_lists(
         collection,
