@@ -353,8 +353,13 @@ def _placed(
     is_bounded = ~is_listed
     is_bounded[is_listed] = found.is_open[entry]
     tied[is_bounded] = (n_other - above)[is_bounded]
-    # whatever the list lacks may tie with the entities at its end, and is no further down than they are
-    may_tie = is_bounded & is_listed & (tied > 0)
+    # whatever the list lacks may tie with the entities at its end, which are no further up than it is then: another
+    # candidate, or an answer, if the list was made for all of them
+    lacks_answers = np.zeros(len(collection.questions), np.bool_)
+    lacks_answers[question[~is_listed]] = True
+    is_for_all = np.zeros(len(plan.placed), np.bool_)
+    is_for_all[is_listed] = found.answer[found.list[entry]] < 0
+    may_tie = is_bounded & is_listed & ((tied > 0) | (is_for_all & lacks_answers[question]))
     score[may_tie] = -(above + 1.0)[may_tie]
     # an entity that alone is missing is the last one, and a tie to which nothing can be added is known
     several = np.bincount(question[is_bounded], minlength=1) > 1
