@@ -28,6 +28,7 @@ __all__ = offer(
         "measures.names": ("parse_measure", "describe_measures"),
         "pooling.pool_runs": ("pool_runs",),
         "study.run": ("run_study",),
+        "report.progress": ("progress_bar",),
         "data.triples": ("Splits", "Triples"),
         "data.collection": ("Collection",),
         "data.questions": ("Questions",),

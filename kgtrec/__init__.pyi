@@ -55,5 +55,6 @@ from kgtrec.ranking.rank import rank_scores as rank_scores
 from kgtrec.ranking.rank import ranked_blocks as ranked_blocks
 from kgtrec.ranking.system import rank_model as rank_model
 from kgtrec.ranking.system import rank_system as rank_system
+from kgtrec.report.progress import progress_bar as progress_bar
 from kgtrec.study.run import run_study as run_study
 from kgtrec.systems.registry import read_system as read_system

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgtrec.alignment.align import CANDIDATES, Candidates, align, alignment_collection
-from kgtrec.cli.common import progress, say
+from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
 from kgtrec.cli.options import COUNT, SEED, listed, measure_option, samples
 from kgtrec.data.alignments import Alignments, AlignmentStudy
@@ -24,6 +24,7 @@ from kgtrec.formats.output.outputs import require_file, write_text
 from kgtrec.formats.score_matrix import read_label_lines
 from kgtrec.formats.triples import describe_input
 from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity
+from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from kgtrec.data.answer_ranks import AnswerRanks
@@ -155,7 +156,7 @@ def command(
                     "rank this system in a separate call with another --out"
                 )
             ranking: dict[str, Any] = {"similarity": similarity, "name": name, "block": block}
-            with progress(name, len(own.questions), "questions") as advance:
+            with progress_bar(name, len(own.questions), "questions") as advance:
                 if study is None:
                     ranks = align(system.scores, pairs, candidates=candidates, progress=advance, **ranking)
                 else:

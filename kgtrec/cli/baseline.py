@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from kgtrec.baselines import ALL, BASELINES, baseline_blocks, baseline_checkpoints, baselines_of, score_blocks
-from kgtrec.cli.common import progress, say
+from kgtrec.cli.common import say
 from kgtrec.cli.options import SEED
 from kgtrec.cli.systems import read_questions, system_options
 from kgtrec.errors import KgtrecError
 from kgtrec.ranking.write import write_ranked, written
+from kgtrec.report.progress import progress_bar
 from kgtrec.systems.kinds import ScoreBlocks
 
 
@@ -109,7 +110,7 @@ def command(
                 depth=depth,
                 filtered_by=filtered_by,
                 run_format=run_format,
-                progress=progress,
+                progress=progress_bar,
             )
             told = ", ".join(f"{key}={settings[key]}" for key in options)
             say(f"{written(label, *paths)} ({told})")
@@ -123,6 +124,6 @@ def command(
             depth=depth,
             filtered_by=filtered_by,
             run_format=run_format,
-            progress=progress,
+            progress=progress_bar,
         )
         say(written(record.name, *paths))

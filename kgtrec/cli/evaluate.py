@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.common import counting, progress, say
+from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
@@ -27,6 +27,7 @@ from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.data.questions import SIDES
 from kgtrec.data.scores import BREAKDOWNS, Scores
 from kgtrec.errors import KgtrecError, KgtrecWarning, naming
+from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
@@ -131,7 +132,7 @@ def command(
         judgements = read_judgements(qrels)
         collection = read_folder(folder) if folder else None
         shares = _weights(weights, judgements, collection)
-        with progress("evaluating", len(systems), "systems") as advance:
+        with progress_bar("evaluating", len(systems), "systems") as advance:
             scores = evaluate(
                 judgements,
                 counting(chain([first.result()], found), advance),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.cli.campaign.next_steps import much_text, work_text
-from kgtrec.cli.common import progress, say
+from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
 from kgtrec.cli.options import COUNT, SEED, Real, listed, listed_of, trust_ids_option, trusts_ids
 from kgtrec.cli.output import FORMATS, form_of, show
@@ -45,6 +45,7 @@ from kgtrec.pooling.pool_runs import (
     strategy_of,
 )
 from kgtrec.pooling.trivial import WAYS, judge_trivial, trivial_counts
+from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from kgtrec.data.streamed_run import AnyRun
@@ -382,7 +383,7 @@ def _pooled(
     reading: dict[str, Any],
     options: dict[str, Any],
 ) -> Pool:
-    with progress("pooling", len(files), "runs") as advance:
+    with progress_bar("pooling", len(files), "runs") as advance:
         if judged_path:
             from kgtrec.formats.trec.qrels import read_qrels
             from kgtrec.pooling.interactive import replay

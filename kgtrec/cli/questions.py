@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from kgtrec.cli.common import progress, say
+from kgtrec.cli.common import say
 from kgtrec.cli.options import SEED, Number, listed
 from kgtrec.collection.questions import build_questions
 from kgtrec.data.collection import Collection
@@ -22,6 +22,7 @@ from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import require_writable, write_collection
 from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_files, read_triples
 from kgtrec.formats.triples.rdf import LITERALS
+from kgtrec.report.progress import progress_bar
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DELIMITERS = {"tab": "\t", "space": " ", "comma": ","}
@@ -170,7 +171,7 @@ def command(
 
 def _three(paths: tuple[str, ...]) -> tuple[str, str, str]:
     if len(paths) == 1 and paths[0] != "-":
-        train, valid, test = map(str, find_splits(folder_of(paths[0], progress=progress)))
+        train, valid, test = map(str, find_splits(folder_of(paths[0], progress=progress_bar)))
     elif len(paths) == 3:
         train, valid, test = paths
     else:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kgtrec.cli.common import progress, say
+from kgtrec.cli.common import say
 from kgtrec.cli.inputs import by_name
 from kgtrec.cli.options import sides_option
 from kgtrec.cli.systems import read_questions, system_options
@@ -19,6 +19,7 @@ from kgtrec.errors import KgtrecError, KgtrecWarning, naming
 from kgtrec.formats.trec.qrels import read_qrels
 from kgtrec.ranking.system import grid_of, require_fit
 from kgtrec.ranking.write import outputs_of, write_ranked, written
+from kgtrec.report.progress import progress_bar
 from kgtrec.systems.adapter import Adapter, Given
 from kgtrec.systems.kinds import ScoreBlocks, SystemOutput
 from kgtrec.systems.mapping import UNKNOWN, Unknown
@@ -189,7 +190,9 @@ def command(
                     continue
                 ranks, run = write_by_workers(grid, collection, str(out), run_format, units)
             else:
-                ranks, run = write_ranked(test, system, str(out), run_format=run_format, progress=progress, **choices)
+                ranks, run = write_ranked(
+                    test, system, str(out), run_format=run_format, progress=progress_bar, **choices
+                )
         say(written(system.name, ranks, run))
 
 

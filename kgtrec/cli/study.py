@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from kgtrec.cli.common import progress, say
+from kgtrec.cli.common import say
 from kgtrec.cli.workers import executor_of, workers_options
+from kgtrec.report.progress import progress_bar
 
 
 @click.command(name="study")
@@ -37,5 +38,5 @@ def command(config: str, out: str | None, workers: int | None, scheduler: str | 
     read = read_study_config(config)
     folder = Path(out) if out else read.out
     executor = executor_of(scheduler)
-    run_study(config, folder, workers=workers, executor=executor, prune=prune, say=say, progress=progress)
+    run_study(config, folder, workers=workers, executor=executor, prune=prune, say=say, progress=progress_bar)
     say(f"wrote {folder / PAGE if not read.formats or 'html' in read.formats else folder}")

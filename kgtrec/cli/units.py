@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.common import progress, say
+from kgtrec.cli.common import say
 from kgtrec.cli.options import COUNT, at_least
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError, counted
+from kgtrec.report.progress import progress_bar
 from kgtrec.workers.units import PATIENCE
 
 if TYPE_CHECKING:
@@ -169,5 +170,5 @@ def _write(plan: RankPlan, collection: Collection, out: str, run_format: str, un
 
     start = None if units.workers is None and units.scheduler is None else units.start
     return write_planned(
-        plan, collection, out, start, run_format=run_format, patience=units.patience, progress=progress
+        plan, collection, out, start, run_format=run_format, patience=units.patience, progress=progress_bar
     )

@@ -1,4 +1,4 @@
-"""pandas frames with ir-measures' column names, in and out; pandas is imported only when one is used."""
+"""Data frames with ir-measures' column names, in and out; pandas is imported only when one is used."""
 
 from __future__ import annotations
 
@@ -23,19 +23,28 @@ def is_frame(thing: Any) -> bool:
     return type(thing).__module__.partition(".")[0] == "pandas" and hasattr(thing, "columns")
 
 
-def frame_column(frame: pd.DataFrame, name: str) -> Any:
-    """One column of a frame, or an error that lists the frame's columns."""
-    if not is_frame(frame):
-        raise KgtrecError(f"expected a pandas data frame with a column {name!r}, found {type(frame).__name__}")
-    if name not in frame.columns and _PYTERRIER.get(name) in frame.columns:
+def has_columns(thing: Any) -> bool:
+    """Whether ``thing`` is a pandas DataFrame or a table that Arrow can read: of polars, pyarrow or DuckDB."""
+    return is_frame(thing) or hasattr(thing, "__arrow_c_stream__")
+
+
+def frame_names(frame: Any) -> list[Any]:
+    """The names of a frame's columns."""
+    return list(frame.columns) if is_frame(frame) else pa.table(frame).column_names
+
+
+def frame_column(frame: Any, name: str) -> Any:
+    """One column of a frame as a pandas Series, or an error that lists the frame's columns."""
+    if not has_columns(frame):
+        raise KgtrecError(f"expected a data frame with a column {name!r}, found {type(frame).__name__}")
+    names = frame_names(frame)
+    if name not in names and _PYTERRIER.get(name) in names:
         name = _PYTERRIER[name]
-    if name not in frame.columns:
-        found = ", ".join(map(str, frame.columns))
-        raise KgtrecError(f"expected a column {name!r} in the data frame, found {found or 'no columns'}")
-    column = frame[name]
-    if column.ndim != 1:
-        raise KgtrecError(f"expected one column {name!r} in the data frame, found {column.shape[1]}")
-    return column
+    if name not in names:
+        raise KgtrecError(f"expected a column {name!r} in the data frame, found {', '.join(map(str, names)) or 'none'}")
+    if (n := names.count(name)) > 1:
+        raise KgtrecError(f"expected one column {name!r} in the data frame, found {n}")
+    return frame[name] if is_frame(frame) else pa.table(frame).column(name).to_pandas()
 
 
 def frame_labels(frame: pd.DataFrame, name: str) -> pa.StringArray:
@@ -115,7 +124,7 @@ def with_note(frame: pd.DataFrame, **note: Any) -> pd.DataFrame:
 
 def frame_note(frame: pd.DataFrame) -> dict[str, Any]:
     """The notes that :func:`with_note` made in a frame; empty for a frame from elsewhere."""
-    found = frame.attrs.get(_NOTE, {})
+    found = getattr(frame, "attrs", {}).get(_NOTE, {})
     return found if isinstance(found, dict) else {}
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.collection import Collection
-from kgtrec.data.frames import frame_labels, is_frame
+from kgtrec.data.frames import frame_labels, has_columns
 from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
@@ -272,7 +272,7 @@ def _questions(questions: Any, collection: Collection, where: str) -> tuple[Ques
         except KgtrecError as error:
             raise KgtrecError(f"{where}: {error}") from None
         return found, found.entities
-    if is_frame(questions):
+    if has_columns(questions):
         columns = [frame_labels(questions, name).to_pylist() for name in ("side", "anchor", "relation")]
     else:
         columns = _columns(questions, where)

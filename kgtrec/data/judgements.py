@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of
-from kgtrec.data.frames import frame_codes, frame_labels
+from kgtrec.data.frames import frame_codes, frame_labels, frame_names
 from kgtrec.data.pool import Pool
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError
@@ -84,20 +84,22 @@ class Judgements:
         <Judgements: 1 events of 1 people>
         """
         own = pool.triples
-        head, relation, tail = (
-            words.encode(frame_labels(frame, name))
-            for name, words in (("head", own.entities), ("relation", own.relations), ("tail", own.entities))
-        )
-        triple = pool.rows(head, relation, tail)
+        labels = [frame_labels(frame, name) for name in ("head", "relation", "tail")]
+        words = own.entities, own.relations, own.entities
+        triple = pool.rows(*(known.encode(found) for known, found in zip(words, labels, strict=True)))
         if len(triple) and triple.min() < 0:
-            row = frame.iloc[int(np.argmin(triple))]
-            raise KgtrecError(f"expected triples of the pool, found ({row['head']}, {row['relation']}, {row['tail']})")
+            row = int(np.argmin(triple))
+            raise KgtrecError(
+                f"expected triples of the pool, found ({', '.join(each[row].as_py() for each in labels)})"
+            )
         annotators, annotator = frame_codes(frame, "annotator")
         roles = (
-            frame_codes(frame, "role", Vocabulary.of(ROLES))[1] if "role" in frame.columns else np.zeros(len(triple))
+            frame_codes(frame, "role", Vocabulary.of(ROLES))[1]
+            if "role" in frame_names(frame)
+            else np.zeros(len(triple))
         )
         texts = {
-            name: frame_labels(frame, name) if name in frame.columns else pa.array([""] * len(triple), pa.string())
+            name: frame_labels(frame, name) if name in frame_names(frame) else pa.array([""] * len(triple), pa.string())
             for name in ("source", "note", "time")
         }
         return cls(

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.frames import frame_codes, frame_of, frame_values
+from kgtrec.data.frames import frame_codes, frame_names, frame_of, frame_values
 from kgtrec.data.questions import Questions
 from kgtrec.data.triples import Triples
 from kgtrec.errors import KgtrecError, nearest
+from kgtrec.lazy import named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,7 +134,7 @@ class Pool:
             )
         whole = Triples(head, relation, tail, questions.entities, questions.relations)
         _, first, triple = np.unique(whole.keys(), return_index=True, return_inverse=True)
-        probability = frame_values(frame, "probability") if "probability" in frame.columns else np.ones(len(rank))
+        probability = frame_values(frame, "probability") if "probability" in frame_names(frame) else np.ones(len(rank))
         if np.any(probability != probability[first][triple]):
             raise KgtrecError("expected one probability for each triple, found several for one triple")
         return cls.of(
@@ -159,6 +160,11 @@ class Pool:
             rank=self.rank,
             probability=self.probability[self.triple],
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the tables of :func:`kgtrec.pooling.summarise_pool`."""
+        found: str = named("report.show", "result_html")(named("pooling.summary", "summarise_pool")(self))
+        return found
 
     def __repr__(self) -> str:
         return f"<Pool: {len(self):,} triples for {len(self.questions):,} questions out of {len(self.runs)} runs>"

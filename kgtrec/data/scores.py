@@ -7,22 +7,25 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of
 from kgtrec.data.frames import Framed
-from kgtrec.data.table import Column, Result, Table
+from kgtrec.data.table import Column, Figure, PlottedResult, Table, key_text
 from kgtrec.errors import KgtrecError, one_of
+from kgtrec.lazy import named
 
 _POPULATIONS = {
     "triple": "other test sets of as many triples from the same graph",
     "question": "other test sets of as many questions like these",
 }
 BREAKDOWNS = ("question", "answer", "side", "relation", "category")
+_MOST_PARTS = 40  # columns of a heat map that can be read
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scores(Framed, Result):
+class Scores(Framed, PlottedResult):
     """A dense cube of values; NaN where a measure has no value for an item."""
 
     systems: tuple[str, ...]
@@ -84,6 +87,43 @@ class Scores(Framed, Result):
             note = "the least and the most that each value can be, of the answers below the ends of lists"
             note += f"; not known for {', '.join(unknown)}" if (unknown := self._without_ends()) else ""
         return (Table("scores", "", "", self.to_table(), columns, note=note, is_short=True),)
+
+    def figures(self) -> tuple[Figure, ...]:
+        """Totals: the systems with their intervals, a panel per measure. Breakdowns: a heat map per measure.
+
+        Raises
+        ------
+        KgtrecError
+            If the scores are broken down into more than 40 parts, as by question.
+        """
+        table = self.to_table()
+        if not self.items:
+            title, interval = "Scores", f"interval over {self.population}"
+            if self.low is None and self.least is not None:
+                ends = {"least": "low", "most": "high"}
+                table = table.rename_columns([ends.get(name, name) for name in table.column_names])
+                interval = "from the least to the most that the score can be"
+            elif self.low is not None:
+                title = "Scores with their intervals"
+            return (named("report.figures", "score_intervals")(table, title=title, interval=interval),)
+        per, n_parts = ", ".join(self.items), self.values.shape[2]
+        if len(self.items) > 1 or n_parts > _MOST_PARTS:
+            raise KgtrecError(
+                f"expected totals or scores of at most {_MOST_PARTS} parts to draw, found {n_parts:,} per {per}; "
+                "use to_frame() and a figure of your own"
+            )
+        parts = {"system": table["system"], "category": table[per], "side": pa.repeat("", len(table))}
+        data = pa.table({**parts, "measure": table["measure"], "value": table["value"]})
+        return tuple(
+            named("report.figures", "heat_map")(
+                data.filter(pc.equal(data["measure"], measure)),
+                key=f"by-{per}-{place + 1}-{key_text(measure)}",
+                title=f"{measure} by {per}",
+                caption=f"{measure} of each system by {per} (darker is higher). -: undefined.",
+                value=measure,
+            )
+            for place, measure in enumerate(self.measures)
+        )
 
     def _without_ends(self) -> list[str]:
         """The measures of which a value has no least and no most."""

@@ -16,6 +16,8 @@ from kgtrec.lazy import named
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
 #: formats of a report: the page, its figures, its tables, the data of both
 REPORT_FORMATS = ("html", "svg", "pdf", "latex", "csv", "png")
@@ -232,6 +234,55 @@ class Figure:
         """The data."""
         return frame_of_table(self.data)
 
+    def plot(self, ax: Axes | None = None, *, panel: int | None = None) -> Axes | NDArray[Any]:
+        """Draw it with matplotlib; see :meth:`PlottedResult.plot`."""
+        found: Axes | NDArray[Any] = named("report.drawing", "plot")(self, ax, panel)
+        return found
+
+
+class PlottedResult(Result):
+    """A result that can be drawn."""
+
+    __slots__ = ()
+
+    def figures(self) -> tuple[Figure, ...]:
+        """Every figure of the result, the most important one first.
+
+        Raises
+        ------
+        KgtrecError
+            If the result is of a kind, or of a size, that no figure shows.
+        """
+        raise NotImplementedError
+
+    def plot(self, ax: Axes | None = None, *, figure: int = 0, panel: int | None = None) -> Axes | NDArray[Any]:
+        """Draw one of the figures with matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where one panel is drawn. Default: a new figure of pyplot, which a notebook shows, with all panels.
+        figure : int
+            Which of :meth:`figures`.
+        panel : int, optional
+            Which panel of the figure. Default: all of them, or the only one.
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or an array of them
+            An array for a figure of several panels.
+
+        Raises
+        ------
+        KgtrecError
+            If there is no such figure or panel, or ``ax`` is given for several panels.
+        """
+        several = self.figures()
+        if not 0 <= figure < len(several):
+            known = "; ".join(f"{place}: {one.title}" for place, one in enumerate(several))
+            raise KgtrecError(f"expected a figure among {known or 'none'}, found {figure}")
+        return several[figure].plot(ax, panel=panel)
+
 
 Block = Text | Items | Code | Facts | Table | Figure
 
@@ -308,6 +359,11 @@ class Report:
     def figures(self) -> tuple[Figure, ...]:
         """All figures, in order."""
         return tuple(block for section in self.sections for block in section.blocks if isinstance(block, Figure))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first section. ``kgtrec.report.to_html`` gives the page."""
+        found: str = named("report.show", "summary_html")(self)
+        return found
 
 
 def key_text(text: str) -> str:

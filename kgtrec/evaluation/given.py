@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
-from kgtrec.data.frames import is_frame
+from kgtrec.data.frames import has_columns
 from kgtrec.data.qrels import Qrels, grades_of
 from kgtrec.data.run import Run
 from kgtrec.data.streamed_run import AnyRun, StreamedRun
@@ -55,7 +55,7 @@ def qrels_of(given: Any) -> Qrels | Collection:
 
         return read_collection(given) if Path(given).is_dir() else read_qrels(given)
     given = _plain(given, "relevance")
-    if is_frame(given):
+    if has_columns(given):
         return Qrels.from_frame(given)
     rows = _rows(given, "relevance")
     if rows is None:
@@ -98,7 +98,7 @@ def system_of(given: Any, name: str | None = None) -> System:
     if _is_ranx(given):
         name = name or getattr(given, "name", None)
         given = _plain(given, "score")
-    if is_frame(given):
+    if has_columns(given):
         return Run.from_frame(given, name or "run")
     rows = _rows(given, "score")
     if rows is None:
@@ -113,7 +113,7 @@ def system_of(given: Any, name: str | None = None) -> System:
 
 def each_system(systems: Any) -> Iterator[System]:
     """The systems one by one, from one that :func:`system_of` accepts, several of them, or a mapping from names."""
-    if is_named(systems) or is_frame(systems):
+    if is_named(systems) or has_columns(systems):
         yield system_of(systems)
     elif isinstance(systems, Mapping):
         if _is_run(systems):

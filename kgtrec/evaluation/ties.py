@@ -16,13 +16,14 @@ from kgtrec.data.arrow import arrow_of, labels_of, places_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.table import Column, Result, Table
+from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.errors import KgtrecWarning, one_of, warn
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import Missing, evaluate, systems_and_measures
 from kgtrec.evaluation.given import System, qrels_of
 from kgtrec.evaluation.matching import match
 from kgtrec.kernels.ranking.positions import TIE_POLICIES
+from kgtrec.lazy import named
 from kgtrec.measures.names import ParsedMeasure, ProvidedMeasure
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TieComparison(Framed, Result):
+class TieComparison(Framed, PlottedResult):
     """How often each system's answers tie, and its values under every policy for ties; NaN where one is not possible.
 
     A group is all candidates of a question that have one score, in the list with the other answers.
@@ -84,6 +85,10 @@ class TieComparison(Framed, Result):
             Table("scores", "", "", data, (Column("system"), Column("measure"), *policies)),
             Table("groups", "", "", groups, each),
         )
+
+    def figures(self) -> tuple[Figure, ...]:
+        """The values under every policy, with a panel per measure."""
+        return (named("report.figures", "tie_report")(named("report.figures", "by_policy")(self.to_table())),)
 
 
 #: from the least favourable order to the most favourable one, then those with one of many possible orders

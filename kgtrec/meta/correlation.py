@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from kgtrec.data.frames import Framed
 from kgtrec.data.score_table import ScoreTable
 from kgtrec.data.scores import Scores
-from kgtrec.data.table import Column, Result, Table
+from kgtrec.data.table import Column, Figure, PlottedResult, Result, Table, key_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, kind_of, legible, warn
 from kgtrec.evaluation.item_scores import ItemScores, is_scored, scored_items, terms, totals
 from kgtrec.kernels.statistics import paired_tests
 from kgtrec.kernels.statistics.resampling import percentile_interval
+from kgtrec.lazy import named as imported
 from kgtrec.meta.bootstrap import Bootstrap
 from kgtrec.meta.coefficients import COEFFICIENTS, Coefficient, coefficients_of
 from kgtrec.meta.known_measures import Better, asked_for, named, some_of
@@ -27,7 +28,7 @@ from kgtrec.workers.results import Helper, number_of_workers, results
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Correlations(Framed, Result):
+class Correlations(Framed, PlottedResult):
     """Rank correlations, one row per pair of rankings of the systems; NaN where one of the two is no ranking."""
 
     rows: Mapping[str, tuple[str, ...]]  # column -> (n,) what was compared: first, second, measure (or labels), keys
@@ -107,6 +108,56 @@ class Correlations(Framed, Result):
         value = Column("value", low=low, high=high, across=across)
         columns = (*map(Column, down[:-1]), Column(down[-1], heading), value)
         return (Table("correlations", "Rank correlations", legible("; ".join(about)), self.to_table(), columns),)
+
+    def figures(self) -> tuple[Figure, ...]:
+        """A figure per coefficient, of which the form depends on what was compared.
+
+        Two label sets: a dot per measure, with ranges if known. Several label sets that are named after depths: a line
+        per measure. Otherwise a heat map: measures by label sets, measures by the parts of a breakdown, or measures by
+        measures.
+        """
+        return tuple(self._figure(place) for place in range(len(self.coefficients)))
+
+    def _figure(self, place: int) -> Figure:
+        coefficient = self.coefficients[place]
+        name = imported("report.figures", "CORRELATIONS")[coefficient]
+        key, title = (f"correlations-{key_text(coefficient)}", f"{name} of {len(self.systems)} systems")
+        varying = [column for column, labels in self.rows.items() if len(set(labels)) > 1]
+        parts = [column for column in varying if column not in ("first", "second", "measure")]
+        data = {name: list(labels) for name, labels in self.rows.items()}
+        data |= {"value": self.value[:, place].tolist(), "panel": [name] * len(self)}
+        of_labels = "measure" in self.rows
+        if of_labels and "second" in varying and not parts and all(map(str.isdecimal, self.rows["second"])):
+            depths = [int(label) for label in self.rows["second"]]
+            table = pa.table({"measure": data["measure"], "depth": depths, "tau": data["value"]})
+            reference = f"the labels {self.rows['first'][0]}"
+            return _drawn("tau_by_depth", table, key=key, title=title, correlation=name, reference=reference)
+        if of_labels and "second" not in varying and not parts:
+            columns = {"system": data["measure"], "measure": data["panel"], "value": data["value"]}
+            interval = ""
+            if self.low is not None and self.high is not None:
+                columns |= {"low": self.low[:, place].tolist(), "high": self.high[:, place].tolist()}
+                interval = f"{(self.confidence or 0) * 100:g}% range over resampled questions"
+            about = f"{name} between the rankings of the systems on {data['first'][0]} and on {data['second'][0]}."
+            caption = about + f" Bar: {interval}." * bool(interval)
+            return _drawn("score_intervals", pa.table(columns), key=key, title=title, caption=caption)
+        down, across = ("measure", "second") if of_labels else ("first", "second")
+        if of_labels and "second" not in varying:
+            across, *parts = parts
+        rest = zip(*(data[column] for column in parts), strict=True) if parts else [()] * len(self)
+        columns = {
+            "system": data[down],
+            "category": data[across],
+            "side": [", ".join(labels) for labels in rest],
+            "value": data["value"],
+        }
+        caption = f"{name} between rankings of the systems (blue: above 0; orange: below 0; white: 0). -: undefined."
+        return _drawn("heat_map", pa.table(columns), key=key, title=title, caption=caption, value=name, diverging=True)
+
+
+def _drawn(kind: str, table: pa.Table, **more: Any) -> Figure:
+    found: Figure = imported("report.figures", kind)(table, **more)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.frames import Framed, frame_of_table
-from kgtrec.data.table import Column, Result, Table, lower_text
+from kgtrec.data.table import Column, Figure, PlottedResult, Table, lower_text
 from kgtrec.errors import KgtrecError, MeasureError, between_0_and_1, one_of, warn
 from kgtrec.evaluation.item_scores import ItemScores, scored_items, totals
 from kgtrec.kernels.statistics import paired_tests
+from kgtrec.lazy import named
 from kgtrec.meta.pair_tests import PairedSample, PairTests, paired_sample, scale_of, spread
 from kgtrec.workers.results import Helper, number_of_workers
 
@@ -33,7 +35,7 @@ SPEAKING = ("clustered", "t", "bootstrap", "tukey")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Power(Framed, Result):
+class Power(Framed, PlottedResult):
     """Paired tests of all pairs of systems under every measure.
 
     Pairs come in the order (0, 1), (0, 2), ..., (1, 2), ... of ``systems``; a difference is the first one's minus the
@@ -131,6 +133,20 @@ class Power(Framed, Result):
         p = self.p[self.measures.index(measure), self.tests.index(test or self.speaking)]
         descending: NDArray[np.float64] = np.sort(p[~np.isnan(p)])[::-1]
         return descending
+
+    def figures(self) -> tuple[Figure, ...]:
+        """The curves of p-values: a figure per test, that of :attr:`speaking` first, with a line per measure."""
+        tests = sorted(self.tests, key=lambda test: test != self.speaking)
+        curves = self.curve_table()
+        return tuple(
+            named("report.figures", "p_value_curves")(
+                curves.filter(pc.equal(curves["test"], test)),
+                key=f"p-values-{test}",
+                test=named("report.figures", "TESTS")[test],
+                alpha=self.alpha,
+            )
+            for test in tests
+        )
 
     def to_table(self) -> pa.Table:
         """A row per measure, pair and test.

@@ -17,7 +17,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
 from kgtrec.data.label_hashes import label_hashes
 from kgtrec.data.qrels import Qrels
-from kgtrec.data.table import Column, Result, Table
+from kgtrec.data.table import Column, Figure, PlottedResult, Table
 from kgtrec.errors import KgtrecError, KgtrecWarning, MeasureError, count_of, one_of, warn, whole_number
 from kgtrec.evaluation.belonging import different_systems, of_collection
 from kgtrec.evaluation.evaluate import Missing, default_measures, tell_lacking_of
@@ -39,6 +39,7 @@ from kgtrec.kernels.sampling.subsamples import (
     subsample_means,
     sums_of_rows,
 )
+from kgtrec.lazy import named
 from kgtrec.measures.aggregate import LINKS
 from kgtrec.measures.names import ParsedMeasure, parse_measures
 from kgtrec.meta.coefficients import correlated
@@ -57,7 +58,7 @@ MACRO_READINGS: tuple[MacroReading, ...] = get_args(MacroReading)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stability(Framed, Result):
+class Stability(Framed, PlottedResult):
     """Scores of several systems on random subsamples, and the correlation of each ranking with that on the full set.
 
     NaN where a score, or a correlation, is undefined: there all systems have the same score, or one has none.
@@ -173,6 +174,12 @@ class Stability(Framed, Result):
             Table("repeats", "Correlations of the repeats", "", self.repeats_table(), repeats),
             Table("scores", "Scores of the systems", "", self.scores_table(), scores),
         )
+
+    def figures(self) -> tuple[Figure, ...]:
+        """Mean correlations by size, with a line per measure and the intervals of the repeats."""
+        correlation = named("report.figures", "CORRELATIONS")[self.coefficient]
+        band = f"the middle {self.confidence * 100:g}% of the repeats"
+        return (named("report.figures", "stability")(self.to_table(), correlation=correlation, band=band),)
 
     def __repr__(self) -> str:
         n_measures, n_sizes, repeats = self.correlation.shape

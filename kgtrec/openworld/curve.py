@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import Framed
-from kgtrec.data.table import Column, Facts, Figure, Report, Result, Section, Table, Text, key_text
+from kgtrec.data.table import Column, Facts, Figure, PlottedResult, Report, Section, Table, Text, key_text
 from kgtrec.errors import KgtrecError, MeasureError, is_number, one_of, whole_number
 from kgtrec.evaluation.belonging import different_systems
 from kgtrec.evaluation.evaluate import evaluate
@@ -52,7 +52,7 @@ _MOST_LINES = 5  # most densities in a figure; if there are more, evenly spaced 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OpenWorldCurve(Framed, Result):
+class OpenWorldCurve(Framed, PlottedResult):
     """The result of :func:`kgtrec.openworld.open_world_curve`.
 
     A cell is a pair of correlation and density. Several sets of labels are drawn for each cell. Undefined values are

@@ -27,7 +27,7 @@ class PoolSummary(Result):
     stood_for: float  # number of triples before sampling; equal to that of triples without sampling
     contributions: int
     questions: int
-    known_answers: int  # triples of the answers known before
+    known_answers: int | None  # triples of the answers known before; None: these were not given
     empty_questions: int  # without a triple in the pool
     per_question: tuple[int, float, int]  # smallest, median and largest number of triples of a question
     new_by_depth: NDArray[np.int64]  # (d,) triples whose lowest rank is 1, 2, ...
@@ -78,7 +78,7 @@ class PoolSummary(Result):
         rows |= {
             "contributions": self.contributions,
             "questions": self.questions,
-            "known answers": self.known_answers,
+            **({} if self.known_answers is None else {"known answers": self.known_answers}),
             "questions with nothing pooled": self.empty_questions,
             "triples a question, min": least,
             "triples a question, median": median,
@@ -170,7 +170,7 @@ def summarise_pool(
         stood_for=float(np.sum(1 / pool.probability)),
         contributions=len(pool.triple),
         questions=n_questions,
-        known_answers=0 if known_answers is None else _n_triples(pool, known_answers),
+        known_answers=None if known_answers is None else _n_triples(pool, known_answers),
         empty_questions=int(np.count_nonzero(per_question == 0)),
         per_question=(
             int(per_question.min(initial=n)),

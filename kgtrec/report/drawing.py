@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.table import Figure
+from kgtrec.errors import KgtrecError
 from kgtrec.report.cells import digits_of, label_text, number_text
 from kgtrec.report.figures import Panel, gist, grouped, panels
 from kgtrec.report.gists import order_changes
@@ -138,6 +139,34 @@ def draw(figure: Figure) -> Drawing:
         return _drawn(figure, panels(figure))
 
 
+def plot(figure: Figure, ax: Axes | None = None, panel: int | None = None) -> Axes | NDArray[Any]:
+    """A figure as a new one of pyplot, or one panel of it on given axes; see :meth:`kgtrec.data.table.Figure.plot`."""
+    parts = panels(figure)
+    known = "; ".join(f"{place}: {part.title or figure.title}" for place, part in enumerate(parts))
+    if panel is not None and not 0 <= panel < len(parts):
+        raise KgtrecError(f"figure {figure.key}: expected a panel among {known}, found {panel}")
+    chosen = parts if panel is None else (parts[panel],)
+    if ax is not None:
+        if len(chosen) > 1:
+            raise KgtrecError(
+                f"figure {figure.key}: expected one panel to draw on axes, found several; give panel= one of {known}"
+            )
+        with _styled():
+            _entitled(ax, chosen, figure)
+            ax.set_axisbelow(True)
+            ax.grid(visible=True, color=_GRID, linewidth=_STYLE["grid.linewidth"])
+            ax.spines[["top", "right"]].set_visible(False)
+            _draw_panel(ax, chosen[0], figure)
+        return ax
+    from matplotlib import pyplot as plt
+
+    drawing = plt.figure()  # in the user's style, which tells a notebook to show it
+    with _styled():
+        axes = _drawn(figure, chosen, drawing=drawing).axes[: len(chosen)]
+        _entitled(axes[0], chosen, figure)
+    return axes[0] if len(axes) == 1 else np.array(axes, object)
+
+
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
     """Delay Ctrl-C and similar signals until the end of the block, which takes at most a second.
@@ -198,29 +227,55 @@ def _small() -> Any:
     return mpl.rcParams["legend.fontsize"]
 
 
-def _drawn(figure: Figure, parts: Sequence[Panel], width: float | None = None) -> Drawing:
-    """The drawing, with two panels per row; the last of an odd number of panels has a row of its own."""
-    from matplotlib.figure import Figure as Drawing
+def _entitled(ax: Axes, parts: Sequence[Panel], figure: Figure) -> None:
+    """The figure's title where its only panel has none."""
+    if len(parts) == 1 and not parts[0].title:
+        ax.set_title(_label(figure.title, 48))
 
-    draw_panel, height_of = _KINDS[figure.kind]
+
+def _grid(figure: Figure, parts: Sequence[Panel], width: float | None = None) -> tuple[int, list[float], float]:
+    """How many panels a row has, the height of each row, and the whole width, in inches.
+
+    The last of an odd number of panels has a row of its own.
+    """
+    height_of = _KINDS[figure.kind][1]
     across = 1 if len(parts) == 1 or (width is not None and width < 1.5 * _COLUMN) else 2
     scale = 1.0 if width is None else _IN_PAPER
     heights = [scale * max(map(height_of, parts[row : row + across])) for row in range(0, len(parts), across)]
-    drawing = Drawing((_WIDTH * across if width is None else width, sum(heights)), layout="constrained")
+    return across, heights, _WIDTH * across if width is None else width
+
+
+def _drawn(
+    figure: Figure, parts: Sequence[Panel], width: float | None = None, drawing: Drawing | None = None
+) -> Drawing:
+    """The drawing of some panels, on an empty one if it is given."""
+    from matplotlib.figure import Figure as Drawing
+
+    across, heights, whole = _grid(figure, parts, width)
+    if drawing is None:
+        drawing = Drawing()
+    drawing.set_size_inches(whole, sum(heights))
+    drawing.set_facecolor("white")
+    drawing.set_layout_engine("constrained")
     engine: Any = drawing.get_layout_engine()
+    scale = 1.0 if width is None else _IN_PAPER
     engine.set(w_pad=0.08 * scale, h_pad=0.08 * scale)
     grid = drawing.add_gridspec(len(heights), across, height_ratios=heights)
     for place, panel in enumerate(parts):
         row, column = divmod(place, across)
         is_alone = place == len(parts) - 1 and column == 0
         ax = drawing.add_subplot(grid[row, :] if is_alone else grid[row, column])
-        if panel.title:
-            ax.set_title(_label(panel.title))
-        if _is_empty(panel):
-            _no_data(ax)
-        else:
-            draw_panel(ax, _finite(panel), figure)
+        _draw_panel(ax, panel, figure)
     return drawing
+
+
+def _draw_panel(ax: Axes, panel: Panel, figure: Figure) -> None:
+    if panel.title:
+        ax.set_title(_label(panel.title))
+    if _is_empty(panel):
+        _no_data(ax)
+    else:
+        _KINDS[figure.kind][0](ax, _finite(panel), figure)
 
 
 def _finite(panel: Panel) -> Panel:

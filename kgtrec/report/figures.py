@@ -21,6 +21,14 @@ from kgtrec.report import gists
 from kgtrec.report.cells import better_of
 from kgtrec.report.gists import Rows
 
+#: how coefficients and tests are called in figures and reports
+CORRELATIONS = {"tau": "Kendall's tau-b", "tau_ap": "tau_AP", "spearman": "Spearman's rho", "rbo": "RBO"}
+TESTS = {
+    "clustered": "t-tests with errors clustered by question",
+    "t": "paired t-tests",
+    "bootstrap": "bootstrap tests",
+    "tukey": "randomised Tukey HSD tests",
+}
 SERIES_PER_PANEL = 6  # more lines in one panel than this are hard to distinguish
 
 
@@ -269,6 +277,28 @@ def tie_report(
         "A long bar means that the score depends on how ties are broken."
     )
     return _figure("tie_report", table, key, title, caption or usual, {})
+
+
+def by_policy(table: pa.Table) -> pa.Table:
+    """The columns of :func:`tie_report` from the table of a comparison of ties, with a column for each policy.
+
+    Examples
+    --------
+    >>> wide = pa.table({"system": ["a"], "measure": ["AP"], "optimistic": [1.0], "pessimistic": [0.5], "apart": [0.5]})
+    >>> by_policy(wide).to_pylist()[1]
+    {'system': 'a', 'measure': 'AP', 'policy': 'pessimistic', 'value': 0.5}
+    """
+    names = table.column_names
+    policies = names[names.index("measure") + 1 : names.index("apart")]
+    rows = table.to_pylist()
+    return pa.table(
+        {
+            "system": [row["system"] for row in rows for _ in policies],
+            "measure": [row["measure"] for row in rows for _ in policies],
+            "policy": [policy for _ in rows for policy in policies],
+            "value": pa.array([row[policy] for row in rows for policy in policies], pa.float64()),
+        }
+    )
 
 
 def score_intervals(

@@ -86,9 +86,11 @@ def of_cells(rows: Rows, options: Mapping[str, Any]) -> str:
         ("highest", max(known, key=lambda cell: cell[0])),
         ("lowest", min(known, key=lambda cell: cell[0])),
     ):
-        ends.append(f"{what} {number_text(value, 3, typeset=True)} ({system}, {category}, {side})")
+        ends.append(
+            f"{what} {number_text(value, 3, typeset=True)} ({', '.join(filter(None, (system, category, side)))})"
+        )
     means = [
-        f"{side} {category} {number_text(math.fsum(values) / len(values), 3, typeset=True)}"
+        " ".join(filter(None, (side, category, number_text(math.fsum(values) / len(values), 3, typeset=True))))
         for side in dict.fromkeys(cell[3] for cell in known)
         for category in dict.fromkeys(cell[2] for cell in known if cell[3] == side)
         if (values := [cell[0] for cell in known if cell[2:] == (category, side)])

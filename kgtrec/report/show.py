@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgtrec.data.table import Result, Table
+from kgtrec.data.table import Block, Code, Facts, Figure, Items, Report, Result, Table, Text
 from kgtrec.errors import legible
 from kgtrec.report.cells import Cell, is_number_column, table_cells
 from kgtrec.report.records import table_csv, table_json, tables_json
 from kgtrec.report.tables import aligned, booktabs, text_width
 
+_MOST_ROWS = 40  # of a table in a notebook
 _LARGE = 20_000  # rows of a table that are laid out for a notebook
 
 
@@ -55,7 +56,7 @@ def shown(
     return "\n".join(table_text(table, width=width, bold=bold) for table in chosen)
 
 
-def result_html(result: Result, *, most: int = 40) -> str:
+def result_html(result: Result, *, most: int = _MOST_ROWS) -> str:
     """The tables of a result as HTML for a notebook; of a table with more than ``most`` rows the first ones.
 
     Examples
@@ -76,6 +77,52 @@ def result_html(result: Result, *, most: int = 40) -> str:
     return "\n".join(_table_html(table, most) for table in chosen)
 
 
+def summary_html(report: Report) -> str:
+    """The first section of a report as HTML for a notebook.
+
+    Examples
+    --------
+    >>> from kgtrec.data.table import Facts, Section, Text
+    >>> blocks = Text(("a is <best>.",)), Facts((("systems", "2"),))
+    >>> print(summary_html(Report("Study", (Section("summary", "In short", blocks), Section("rest", "Rest", ())))))
+    <h3>Study</h3>
+    <p>a is &lt;best&gt;.</p>
+    <p><strong>2</strong> systems</p>
+    <p>The first of 2 sections; <code>kgtrec.report.to_html</code> gives the page.</p>
+    """
+    blocks = report.sections[0].blocks if report.sections else ()
+    rest = "The first of {n:,} sections; <code>kgtrec.report.to_html</code> gives the page."
+    return "\n".join(
+        [
+            f"<h3>{_escaped(report.title)}</h3>",
+            *([f"<p>{_escaped(report.subtitle)}</p>"] if report.subtitle else []),
+            *map(_block_html, blocks),
+            f"<p>{rest.format(n=len(report.sections))}</p>",
+        ]
+    )
+
+
+def _block_html(block: Block) -> str:
+    if isinstance(block, Text):
+        return "\n".join(f"<p>{_escaped(text)}</p>" for text in block.paragraphs)
+    if isinstance(block, Items):
+        return "<ul>" + "\n".join(f"<li>{_escaped(text)}</li>" for text in block.points) + "</ul>"
+    if isinstance(block, Code):
+        return f"<pre>{escape(block.text)}</pre>"
+    if isinstance(block, Facts):
+        told = (f"<strong>{_escaped(value)}</strong> {_escaped(what)}" for what, value in block.pairs)
+        return f"<p>{', '.join(told)}</p>"
+    if isinstance(block, Figure):
+        from kgtrec.report.drawing import svg  # a figure takes matplotlib
+
+        return f"<figure>{svg(block)}<figcaption>{_escaped(block.caption)}</figcaption></figure>"
+    return _table_html(block, _MOST_ROWS)
+
+
+def _escaped(text: str) -> str:
+    return escape(legible(text))
+
+
 def _table_html(table: Table, most: int) -> str:
     is_large = table.shown.num_rows > _LARGE  # such as the values of each question: cut before it is laid out
     wide = (replace(table, data=table.shown.slice(0, _LARGE), view=None, rows=None) if is_large else table).wide
@@ -86,12 +133,12 @@ def _table_html(table: Table, most: int) -> str:
     for row, is_best in zip(texts, best.tolist(), strict=True):
         cells = []
         for place, (text, is_bold) in enumerate(zip(row, is_best, strict=True)):
-            shown = escape(legible(text))
+            shown = _escaped(text)
             shown = f"<strong>{shown}</strong>" if is_bold and not is_cut else shown
             side, tag = "left" if place < left else "right", "td" if lines else "th"
             cells.append(f'<{tag} style="text-align: {side}">{shown}</{tag}>')
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    head = escape(legible(table.caption or table.title))
+    head = _escaped(table.caption or table.title)
     caption, body = f"<caption>{head}</caption>" if head else "", "\n".join(lines[1:])
     rest = "\n<p>The first rows; <code>tables()</code> has all.</p>" if is_cut else ""
     return f"<table>{caption}\n<thead>{lines[0]}</thead>\n<tbody>\n{body}\n</tbody></table>{rest}"

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kgtrec.data.table import Provenance
+from kgtrec.lazy import named
 from kgtrec.meta.coefficients import COEFFICIENTS
 
 #: the kinds of label sets
@@ -176,6 +177,11 @@ class Study:
     notes: tuple[Note, ...] = ()
     options: StudyOptions = field(default_factory=StudyOptions)
     provenance: Provenance = field(default_factory=Provenance)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the summary of the report."""
+        found: str = named("report.show", "summary_html")(named("study.report", "study_report")(self))
+        return found
 
     def part(self, name: str) -> dict[str, pa.Table]:
         """The tables of a part: name without the name of the part -> table."""

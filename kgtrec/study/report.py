@@ -20,13 +20,6 @@ from kgtrec.report.cells import better_of, count_text, digits_of, number_text, n
 from kgtrec.study.config import Study
 from kgtrec.study.score_table import score_table
 
-_COEFFICIENTS = {"tau": "Kendall's tau-b", "tau_ap": "tau_AP", "spearman": "Spearman's rho", "rbo": "RBO"}
-_TESTS = {
-    "clustered": "t-tests with errors clustered by question",
-    "t": "paired t-tests",
-    "bootstrap": "bootstrap tests",
-    "tukey": "randomised Tukey HSD tests",
-}
 _KINDS = {
     "test": "all test triples",
     "sample": "a sample of the test triples",
@@ -169,7 +162,7 @@ class _Composer:
         parts: list[str] = []
 
         def named(value: float) -> str:
-            return f"{_COEFFICIENTS[coefficient]} {_number(value)} under {self.main}"
+            return f"{figures.CORRELATIONS[coefficient]} {_number(value)} under {self.main}"
 
         if alike:
             more = f" and {len(alike) - 3} more pairs" if len(alike) > 3 else ""
@@ -217,7 +210,7 @@ class _Composer:
             first += f"({mean[most[0]]:.3g} of {n_pairs:,} {on})"
         if stable:
             second = f"{_verb('keep', both or stable)} the order of systems best across label sets "
-            second += f"({_COEFFICIENTS[coefficient]} {_number(least[stable[0]])}"
+            second += f"({figures.CORRELATIONS[coefficient]} {_number(least[stable[0]])}"
             is_least = len(self.study.part("correlation")) > 1 and _agree(least[stable[0]]) != "agree"
             second += " or more)" if is_least else ")"
         if both:
@@ -349,7 +342,7 @@ class _Composer:
                 differ[row["measure"]][[one, other], [other, one]] = True
         tested = set(pairs.column("measure").to_pylist())
         holm = "" if test == "tukey" else ", adjusted by Holm's method"
-        return {measure: own for measure, own in differ.items() if measure in tested}, f"{_TESTS[test]}{holm}"
+        return {measure: own for measure, own in differ.items() if measure in tested}, f"{figures.TESTS[test]}{holm}"
 
     # label sets against each other
 
@@ -388,9 +381,12 @@ class _Composer:
                 wide[row["measure"]]["fixed"] = row["value"]
         columns = [
             Column("measure"),
-            *(Column(name, _COEFFICIENTS[name], 3, "higher", f"{name} low", f"{name} high") for name in coefficients),
+            *(
+                Column(name, figures.CORRELATIONS[name], 3, "higher", f"{name} low", f"{name} high")
+                for name in coefficients
+            ),
         ]
-        first = _COEFFICIENTS[coefficients[0]]
+        first = figures.CORRELATIONS[coefficients[0]]
         caption = (
             f"Correlation of the rankings of {len(self.study.systems)} systems on {one} and on {other}. Below each "
             f"value: {self.confidence} resampling range, questions resampled. 1: the same order."
@@ -414,7 +410,7 @@ class _Composer:
         if not known:
             return
         best, worst = _ends(known)
-        name, highest, lowest = _COEFFICIENTS[coefficient], _number(known[best[0]]), _number(known[worst[0]])
+        name, highest, lowest = figures.CORRELATIONS[coefficient], _number(known[best[0]]), _number(known[worst[0]])
         text = f"Label sets {one} and {other} "
         if self.main in known:
             own = rows[self.main]
@@ -482,7 +478,7 @@ class _Composer:
 
     def _depths(self) -> Iterator[Block]:
         coefficient = self.study.options.coefficients[0]
-        correlation = _COEFFICIENTS[coefficient]
+        correlation = figures.CORRELATIONS[coefficient]
         for name, table in self.study.part("depths").items():
             key = self.keys[name]
             if (grown := self.study.part("growth").get(name)) is not None and grown.num_rows:
@@ -528,7 +524,7 @@ class _Composer:
             )
 
     def _tell_depths(self, name: str, rows: Mapping[str, Mapping[str, Any]], depths: Sequence[int]) -> None:
-        correlation = _COEFFICIENTS[self.study.options.coefficients[0]]
+        correlation = figures.CORRELATIONS[self.study.options.coefficients[0]]
         last = f"depth {depths[-1]}"
         known = {measure: row[last] for measure, row in rows.items() if _known(row.get(last))}
         if not known:
@@ -548,7 +544,7 @@ class _Composer:
     # stability
 
     def _stability(self) -> Iterator[Block]:
-        correlation = _COEFFICIENTS[self.study.options.coefficient]
+        correlation = figures.CORRELATIONS[self.study.options.coefficient]
         for name, table in self.study.part("stability").items():
             key = self.keys[name]
             yield figures.stability(
@@ -625,7 +621,7 @@ class _Composer:
                     own,
                     key=f"p-values-{key}",
                     title=f"p-values of all pairs of systems on {name}",
-                    test=_TESTS[test],
+                    test=figures.TESTS[test],
                     alpha=alpha,
                 )
             shown = (
@@ -662,7 +658,7 @@ class _Composer:
         told = f"{known[most[0]]} of {rows[most[0]]['pairs']} pairs of systems"
         told += f"; {_some(least)} {_verb('distinguish', least)} {known[least[0]]}" if most != least else ""
         self.findings.append(
-            f"On {name}, {_all_or_some(most, rows)} {_verb('distinguish', most)} {told} ({_TESTS[test]}, alpha "
+            f"On {name}, {_all_or_some(most, rows)} {_verb('distinguish', most)} {told} ({figures.TESTS[test]}, alpha "
             f"{self.study.options.alpha:g}, adjusted)."
         )
 
@@ -670,19 +666,10 @@ class _Composer:
 
     def _ties(self) -> Iterator[Block]:
         for name, table in self.study.part("ties").items():
-            columns = table.column_names
-            policies = columns[columns.index("measure") + 1 : columns.index("apart")]
-            rows = table.to_pylist()
-            drawn = pa.table(
-                {
-                    "system": [row["system"] for row in rows for _ in policies],
-                    "measure": [row["measure"] for row in rows for _ in policies],
-                    "policy": [policy for _ in rows for policy in policies],
-                    "value": pa.array([row[policy] for row in rows for policy in policies], pa.float64()),
-                }
-            )
             yield figures.tie_report(
-                drawn, key=f"ties-{self.keys[name]}", title=f"Scores on {name} under every policy for ties"
+                figures.by_policy(table),
+                key=f"ties-{self.keys[name]}",
+                title=f"Scores on {name} under every policy for ties",
             )
             shown = (
                 Column("system"),
@@ -700,7 +687,7 @@ class _Composer:
                 table,
                 shown,
             )
-            self._tell_ties(name, [row for row in rows if _known(row["apart"])])
+            self._tell_ties(name, [row for row in table.to_pylist() if _known(row["apart"])])
 
     def _tell_ties(self, name: str, rows: Rows) -> None:
         if not rows:

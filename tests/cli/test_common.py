@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from kgtrec.cli import main
-from kgtrec.cli.common import counting, progress
+from kgtrec.cli.common import counting
+from kgtrec.report.progress import progress_bar
 
 
 def test_items_are_told_once_the_next_one_is_asked_for():
@@ -23,7 +24,7 @@ def test_items_are_told_once_the_next_one_is_asked_for():
 
 def test_nothing_is_drawn_where_nobody_looks(capsys: pytest.CaptureFixture[str]):
     """Standard error that is no terminal stays clean."""
-    with progress("evaluating", 2, "systems") as advance:
+    with progress_bar("evaluating", 2, "systems") as advance:
         advance(1)
     assert capsys.readouterr() == ("", "")
 

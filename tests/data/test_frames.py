@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from kgtrec.data.run import Run
@@ -48,10 +49,18 @@ def test_any_dtype_that_means_the_same(frame):
         (RUN.assign(score=[1.0, float("nan"), 2.0]), "expected a number in every row of column 'score', found NaN"),
         (pd.concat([RUN, RUN[["score"]]], axis=1), "expected one column 'score' in the data frame, found 2"),
         (RUN.drop(columns="score"), "expected a column 'score' in the data frame, found query_id, doc_id"),
-        ({"q1": {"a": 1.0}}, "expected a pandas data frame with a column 'query_id', found dict"),
+        ({"q1": {"a": 1.0}}, "expected a data frame with a column 'query_id', found dict"),
     ],
 )
 def test_what_is_refused(frame, message):
     """Rather than taken for something that nobody meant."""
     with pytest.raises(KgtrecError, match=message):
         Run.from_frame(frame)
+
+
+def test_tables_of_arrow_are_data_frames():
+    """So are those of polars and DuckDB, which Arrow reads; they name no collection."""
+    frames = pa.Table.from_pandas(RUN), pa.Table.from_pandas(RUN.rename(columns={"query_id": "qid", "doc_id": "docno"}))
+    assert [lists(frame) for frame in frames] == [lists(RUN)] * 2
+    with pytest.raises(KgtrecError, match=r"^expected a column 'score' in the data frame, found query_id, doc_id$"):
+        Run.from_frame(frames[0].drop_columns("score"))

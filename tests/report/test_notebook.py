@@ -10,8 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 import kgtrec
-from kgtrec.data.table import Column, Result, Table
+from kgtrec.collection.questions import questions_of
+from kgtrec.data.pool import Pool
+from kgtrec.data.table import Code, Column, Facts, Items, Report, Result, Section, Table, Text
+from kgtrec.data.triples import Triples
 from kgtrec.report.show import result_html
+from tests.report.sample import all_figures
 
 PACKAGE = Path(kgtrec.__file__).parent
 
@@ -40,7 +44,8 @@ def test_every_result_shows_itself():
             if isinstance(node, ast.ClassDef) and any(getattr(one, "name", "") == "tables" for one in node.body):
                 found[node.name] = [ast.unparse(base) for base in node.bases]
     assert len(found) > 20
-    assert {name for name, bases in found.items() if "Result" not in bases} == {"Result", "Report"}
+    without = {name for name, bases in found.items() if not {"Result", "PlottedResult"} & set(bases)}
+    assert without == {"Result", "Report"}
 
 
 def test_scores_are_a_table_with_the_best_in_bold():
@@ -79,3 +84,36 @@ def test_an_empty_result_shows_its_headings():
     assert rows_of(result_html(Shown(empty))) == [["system"]]
     full = Table("u", "Something", "", pa.table({"system": ["a"]}))
     assert "Nothing" not in result_html(Shown(empty, full))
+
+
+def test_a_pool_shows_its_summary():
+    """What it has, by run; nothing of known answers, which it does not hold."""
+    triples = Triples.of([("ann", "likes", "tea"), ("ann", "likes", "<jam>")])
+    asked = questions_of(triples)
+    tail0 = np.full(3, list(asked.ids).index("tail0"))
+    pool = Pool.of(triples, np.array([0, 1, 1]), tail0, np.array([0, 0, 1]), np.array([1, 2, 1]), ["a", "<b>"], asked)
+    rows = rows_of(pool._repr_html_())
+    assert ["triples", "2"] in rows
+    assert [row[:3] for row in rows if row[0] in pool.runs][:2] == [["<b>", "-", "1"], ["a", "-", "2"]]
+    assert not [row for row in rows if "known answers" in row]
+
+
+def test_a_report_shows_its_first_section():
+    """Text is text; the other sections are named, and not shown."""
+    blocks = (
+        Text(("a is <best>.",)),
+        Items(("one", "<two>")),
+        Code("kgtrec <x>"),
+        Facts((("systems", "2"),)),
+        Table("t", "T", "", pa.table({"system": ["<s>"]})),
+        all_figures()["slope_chart"],
+    )
+    report = Report("<Study>", (Section("summary", "In short", blocks), Section("rest", "Rest", (Text(("No.",)),))))
+    text = report._repr_html_()
+    found = html5lib.parseFragment(text, namespaceHTMLElements=False)
+    texts = [node.text for node in found.iter() if node.tag in ("h3", "li", "pre", "td")]
+    assert texts == ["<Study>", "one", "<two>", "kgtrec <x>", "<s>"]
+    assert "".join(found.find("p").itertext()) == "a is <best>."
+    assert len(list(found.iter("figure"))) == 1
+    assert "No." not in text
+    assert "The first of 2 sections" in text

@@ -215,6 +215,11 @@ def test_a_study_of_scores_alone_has_their_table_and_figure():
     assert "<b>two" not in to_html(report)
 
 
+def test_in_a_notebook_a_study_is_the_summary_of_its_report():
+    found = study()
+    assert found._repr_html_() == study_report(found)._repr_html_()
+
+
 def test_label_sets_whose_names_differ_by_case_have_keys_of_their_own():
     scores = study().tables["scores/S"]
     keys = [table.key for table in study_report(study(scores_s=scores)).tables]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.cli.common import counting, progress, say
+from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import by_name, files_of, read_systems
 from kgtrec.cli.options import COUNT, measure_option, mixed_option, trust_ids_option
 from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.formats.parquet import holds_ranks
 from kgtrec.formats.trec.runs import default_name
+from kgtrec.report.progress import progress_bar
 
 TABLES = ("runs", "overlap", "depths", "questions", "systems", "left_out")
 _MOST_RUNS = 12  # side by side in the table of overlaps
@@ -59,7 +60,7 @@ def command(
     read = read_campaign(campaign)
     families = read_families(f"{campaign}/{RUNS}")
     are_ranks = [holds_ranks(path) for path in systems]
-    with progress("scoring", len(systems), "systems") as advance:
+    with progress_bar("scoring", len(systems), "systems") as advance:
         found = diagnose(
             read.pool,
             decisions_of(read),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.cli.common import progress
 from kgtrec.data_sets.get import get
 from kgtrec.data_sets.registry import data_set
+from kgtrec.report.progress import progress_bar
 
 
 @click.command(name="get")
@@ -25,4 +25,4 @@ def command(names: tuple[str, ...]) -> None:
     for name in names:
         data_set(name)  # none is downloaded if another is mistyped
     for name in names:
-        click.echo(get(name, progress=progress))
+        click.echo(get(name, progress=progress_bar))

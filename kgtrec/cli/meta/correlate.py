@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgtrec.cli.common import progress
 from kgtrec.cli.inputs import files_of, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
@@ -29,6 +28,7 @@ from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError, naming
 from kgtrec.formats.files import suffixes
 from kgtrec.meta.coefficients import COEFFICIENTS
+from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from kgtrec.data.collection import Collection
@@ -184,7 +184,7 @@ def _resampling(found: Sequence[Any], confidence: float | None) -> AbstractConte
     """How far the resampling is, if there is any: of tables of scores there is none."""
     if confidence is None or not all(isinstance(labelled, Mapping) for labelled in found):
         return nullcontext()
-    return progress("resampling", len(set.intersection(*map(set, found))), "measures")
+    return progress_bar("resampling", len(set.intersection(*map(set, found))), "measures")
 
 
 def _holds_systems(path: str) -> bool:

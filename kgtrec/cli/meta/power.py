@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.common import progress
 from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
@@ -24,6 +23,7 @@ from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.errors import KgtrecError
 from kgtrec.meta.power import POWER_TESTS, RESAMPLES
+from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from kgtrec.evaluation.evaluate import Missing
@@ -116,7 +116,7 @@ def command(
         mixed=mixed,
     )
     asked = tests or ("t", "clustered")
-    with progress("power", len(scores) * len(set(asked)), "tests") as advance:
+    with progress_bar("power", len(scores) * len(set(asked)), "tests") as advance:
         found = power(
             scores,
             tests=asked,

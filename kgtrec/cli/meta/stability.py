@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.common import progress
 from kgtrec.cli.inputs import read_folder, read_judgements, read_systems, systems_of
 from kgtrec.cli.options import (
     SHARE,
@@ -24,6 +23,7 @@ from kgtrec.cli.output import form_of, output_options, show
 from kgtrec.cli.workers import executor_of, workers_options
 from kgtrec.meta.coefficients import COEFFICIENTS
 from kgtrec.meta.stability import MACRO_READINGS, MICRO_READINGS
+from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from kgtrec.evaluation.evaluate import Missing
@@ -130,7 +130,7 @@ def command(
     systems, holds_ranks = systems_of(qrels, systems)
     judgements = read_judgements(qrels)
     sizes = list(SIZES) if sizes is None else sizes
-    with progress("stability", len(sizes) * repeats, "subsamples") as advance:
+    with progress_bar("stability", len(sizes) * repeats, "subsamples") as advance:
         found = stability(
             judgements,
             read_systems(systems, holds_ranks),

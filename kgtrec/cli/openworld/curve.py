@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kgtrec.cli.common import progress, say
+from kgtrec.cli.common import say
 from kgtrec.cli.inputs import files_of, refuse_twice
 from kgtrec.cli.options import (
     COUNT,
@@ -24,6 +24,7 @@ from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.output.outputs import require_folder, write_text, writing_folder
 from kgtrec.formats.parquet import holds_ranks
 from kgtrec.openworld.curve import CURVE_TABLES, DENSITIES
+from kgtrec.report.progress import progress_bar
 
 _BY = "openworld curve"  # what writes the folder
 
@@ -128,7 +129,7 @@ def command(
         )
     ranks = [read_answer_ranks(path) for path in paths]
     total = len(ranks) * len(densities) * len(correlations) * draws
-    with progress("curve", total, "scorings") as advance:
+    with progress_bar("curve", total, "scorings") as advance:
         found = open_world_curve(
             complete,
             ranks,

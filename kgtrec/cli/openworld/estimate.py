@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kgtrec.cli.common import counting, progress, say
+from kgtrec.cli.common import counting, say
 from kgtrec.cli.inputs import read_judgements, read_systems, systems_of
 from kgtrec.cli.options import COUNT, SHARE, Real, measure_option, mixed_option, trust_ids_option, trusts_ids
 from kgtrec.cli.output import form_of, output_options, show
@@ -16,6 +16,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.errors import KgtrecError, naming
 from kgtrec.formats.trec.runs import default_name
 from kgtrec.openworld.estimate import METHODS
+from kgtrec.report.progress import progress_bar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,7 +109,7 @@ def command(
     sparse, complete, weight, pooled, questions = _judged(judged, None if labels is None else given[labels], known)
     known_qrels, true_qrels = (None if path is None else _qrels(given[path]) for path in (known, truth))
     questions = questions or next((one.questions for one in given.values() if isinstance(one, Collection)), None)
-    with progress("reading", len(paths), "systems") as advance:
+    with progress_bar("reading", len(paths), "systems") as advance:
         found = estimate_missing(
             sparse,
             complete,
