@@ -233,8 +233,10 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(0)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        way_out = "; make room or choose another place, and give the command again" if error.errno in NO_ROOM else ""
-        click.echo(f"error: {legible(f'{place}{error.strerror or error}')}{way_out}", err=True)
+        ways_out = getattr(error, "__notes__", [])
+        if error.errno in NO_ROOM and not ways_out:
+            ways_out = ["make room or choose another place, and give the command again"]
+        click.echo("; ".join([f"error: {legible(f'{place}{error.strerror or error}')}", *ways_out]), err=True)
         sys.exit(2)
     except MemoryError:
         click.echo("error: out of memory; try a smaller --block, --depth, --repeats or --resamples", err=True)

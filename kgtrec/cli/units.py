@@ -14,7 +14,7 @@ import click
 from kgtrec.cli.common import say
 from kgtrec.cli.options import COUNT, at_least
 from kgtrec.cli.workers import executor_of, workers_options
-from kgtrec.errors import KgtrecError, counted
+from kgtrec.errors import NO_ROOM, KgtrecError, counted
 from kgtrec.report.progress import progress_bar
 from kgtrec.workers.units import PATIENCE
 
@@ -152,14 +152,15 @@ def write_by_workers(grid: Grid, collection: str, out: str, run_format: str, uni
             "the folder"
         )
     write_plan(folder, grid, collection)
+    again = f"kgtrec rank {shlex.quote(str(folder))} --collect --out {shlex.quote(out)} --workers {units.workers or 1}"
     try:
         own = units if units.scheduler is not None else replace(units, workers=units.workers or 1)
         found = _write(read_plan(folder), grid.collection, out, run_format, own)
-    except BaseException:
-        say(
-            f"{folder}: what is done stays there; to go on: kgtrec rank {shlex.quote(str(folder))} --collect --out "
-            f"{shlex.quote(out)} --workers {units.workers or 1}"
-        )
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            error.add_note(f"make room, and go on by {again}")
+        else:
+            say(f"{folder}: what is done stays there; to go on: {again}")
         raise
     remove_plan(folder)
     return found

@@ -101,15 +101,23 @@ def test_a_matrix_cannot_be_cut(folder, capsys):
     assert not (folder / "o").exists()
 
 
-def test_what_is_done_stays_when_it_fails(folder, capsys, expected, monkeypatch):
-    """And the message says how to go on."""
+@pytest.mark.parametrize(
+    ("error", "way_out"),
+    [
+        (OSError(5, "Input/output error"), "to go on: {again}\nerror: Input/output error\n"),
+        (OSError(28, "Full", "o/a.run.gz"), "error: o/a.run.gz: Full; make room, and go on by {again}\n"),
+    ],
+)
+def test_what_is_done_stays_when_it_fails(folder, capsys, expected, monkeypatch, error, way_out):
+    """And the message says how to go on; the command as it was is refused."""
     from kgtrec.ranking import executors
 
     with monkeypatch.context() as patch:
-        patch.setattr(executors, "collected_block", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+        patch.setattr(executors, "collected_block", lambda *_: (_ for _ in ()).throw(error))
         assert run("C", "a.npz", "--out", "o", "--block", 4, "--workers", 2) != 0
     told = capsys.readouterr().err
-    assert "to go on: kgtrec rank o/a.units --collect --out o --workers 2" in told
+    assert told.endswith(way_out.format(again="kgtrec rank o/a.units --collect --out o --workers 2"))
+    assert "give the command again" not in told
     assert [path.name for path in (folder / "o").iterdir()] == ["a.units"]
     assert run("C", "a.npz", "--out", "o", "--block", 4, "--workers", 2) == 2
     assert "expected no units of another time, found some" in capsys.readouterr().err
