@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import arrow_of, labels_of
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.frames import Framed
 from kgtrec.data.table import Column, Figure, PlottedResult, Table, key_text
 from kgtrec.errors import KgtrecError, one_of
