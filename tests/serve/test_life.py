@@ -252,7 +252,7 @@ def manage(browser: Any, life: Life, downloads: Path) -> set[str]:
     browser.find_element("link text", "Download the qrels").click()
     until(lambda: browser.find_elements("id", "level"))
     browser.find_element("xpath", "//button[text()='Download qrels']").click()
-    life.wait(lambda: list(downloads.glob("*.zip")))
+    life.wait(lambda: [path for path in downloads.glob("*.zip") if path.stat().st_size])
     return seen
 
 

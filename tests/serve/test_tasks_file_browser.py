@@ -32,6 +32,11 @@ pytestmark = pytest.mark.slow  # a browser for each
 UNKEPT = "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }});"
 
 
+def downloaded(path: Path) -> Path:
+    """A file once the browser has written it: a browser makes an empty one first."""
+    return until(lambda: path.is_file() and path.stat().st_size > 0 and path)
+
+
 @pytest.fixture
 def open_file(browser: Any, tmp_path: Path) -> Callable[..., str]:
     """A function that opens a file of tasks in a browser that knows nothing of it; its address."""
@@ -105,7 +110,7 @@ def test_the_whole_way_without_a_server(browser: Any, open_file: Any, ann: Path,
     browser.find_element("id", "next").click()
     until(lambda: "All your tasks are done" in text(browser))
     browser.find_element("css selector", "main .download").click()
-    path = until(lambda: next(iter(tmp_path.glob("ann-5.jsonl")), None))
+    path = downloaded(tmp_path / "ann-5.jsonl")
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert {row["annotator"] for row in rows} == {"ann"}
     assert [row["note"] for row in rows if row["note"]] == ["a <b>river</b>"]
@@ -159,7 +164,7 @@ def test_a_download_goes_on_in_another_browser(browser: Any, open_file: Any, ann
     keys(browser, "u", "j", "u")
     until(lambda: counts(browser) == (2, 3))
     browser.find_element("css selector", "header .download").click()
-    path = until(lambda: next(iter(tmp_path.glob("ann-2.jsonl")), None))
+    path = downloaded(tmp_path / "ann-2.jsonl")
     with path.open("a") as stream:
         stream.write(json.dumps(json.loads(path.read_text().splitlines()[0]) | {"annotator": "bob"}) + "\n")
     open_file(ann, begins=False)
@@ -187,7 +192,7 @@ def test_a_browser_that_keeps_nothing_says_so(browser: Any, open_file: Any, ann:
         until(lambda: "Stored: Unsure, until this page is closed" in text(browser))
         assert not browser.execute_script(leaves)
         browser.find_element("css selector", "header .download").click()
-        assert until(lambda: next(iter(tmp_path.glob("ann-1.jsonl")), None)).read_text().count("\n") == 1
+        assert downloaded(tmp_path / "ann-1.jsonl").read_text().count("\n") == 1
         assert browser.execute_script(leaves)
     finally:
         browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
@@ -227,7 +232,7 @@ def test_an_adjudicator_decides_between_two_sides(browser: Any, open_file: Any, 
     keys(browser, "y")
     until(lambda: "Stored: Yes" in text(browser))
     browser.find_element("css selector", "header .download").click()
-    path = until(lambda: next(iter(tmp_path.glob("eve-1.jsonl")), None))
+    path = downloaded(tmp_path / "eve-1.jsonl")
     main(["campaign", "adjudicate", str(folder), "--import", str(path)])
     event = said(read_campaign(folder).judgements)[-1]
     assert event[1:5] == ("eve", "adjudicator", 1, WIKI)
