@@ -25,7 +25,7 @@ def is_frame(thing: Any) -> bool:
 
 def has_columns(thing: Any) -> bool:
     """Whether ``thing`` is a pandas DataFrame or a table that Arrow can read: of polars, pyarrow or DuckDB."""
-    return is_frame(thing) or hasattr(thing, "__arrow_c_stream__")
+    return is_frame(thing) or (hasattr(thing, "__arrow_c_stream__") and hasattr(thing, "columns"))
 
 
 def frame_names(frame: Any) -> list[Any]:
