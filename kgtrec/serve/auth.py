@@ -99,6 +99,13 @@ class Gate:
         """What each form of a session carries, and nobody else can know."""
         return hmac.new(self._key, b"kgtrec.serve.form\0" + session.id.encode(), hashlib.sha256).hexdigest()
 
+    def edition_of(self, edition: str) -> str:
+        """What forms call an edition of the pool: another text for each campaign, also where the pool is the same.
+
+        Browsers keep under it what was typed, for all campaigns that one address has served.
+        """
+        return hmac.new(self._key, b"kgtrec.serve.edition\0" + edition.encode(), hashlib.sha256).hexdigest()[:16]
+
     def is_token_of(self, session: Session, token: str) -> bool:
         """Whether a form is of this session."""
         return hmac.compare_digest(self.token_of(session).encode(), token.encode("utf-8", "replace"))

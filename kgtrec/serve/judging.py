@@ -60,7 +60,7 @@ def question(role: str, number: int) -> Response:
     if request.method == "GET":
         return _question(work, number, again=_counted("again"), n_stored=_counted("stored"), n_gone=_counted("gone"))
     form = request.form
-    if form.get("edition", "") != look().edition:
+    if form.get("edition", "") != _edition():
         return refusal(409)
     name = next((name for name in ("undo", "only") if name in form), "")
     if name:
@@ -116,6 +116,11 @@ def _work(role: str) -> Work:
     return work_of(house().desk, look(), role)
 
 
+def _edition() -> str:
+    """The campaign and its pool, for whose tasks a form is filled in."""
+    return house().gate.edition_of(look().edition)
+
+
 def _question(
     work: Work,
     number: int,
@@ -137,7 +142,7 @@ def _question(
         pages=work.pages,
         question=shown,
         progress=work.progress(now_utc()),
-        edition=look().edition,
+        edition=_edition(),
         again=again,
         n_stored=n_stored,
         n_gone=n_gone,

@@ -266,6 +266,18 @@ def test_tasks_of_another_pool_are_not_taken(page: Page):
     assert page.events() == []
 
 
+def test_what_was_typed_for_one_campaign_is_not_for_another(make: Callable[..., Page], tmp_path: Path):
+    """Browsers keep it under the edition: the same after a new start, another one for each campaign on a pool."""
+    first = make()
+    other = Page(folder_of(campaign_with_roles(), tmp_path / "other"), create_app(tmp_path / "other", URL))
+    again = Page(first.folder, create_app(first.folder, URL))
+    editions = [page.browser("ann").hidden("/question/1", "edition") for page in (first, other, again)]
+    assert editions[0] == editions[2] != editions[1]
+    answer = other.browser("ann").judge(verdict_4="unsure", edition=editions[0])
+    assert answer.status_code == 409
+    assert other.events() == []
+
+
 def test_my_verdicts_can_be_looked_through_and_corrected(make: Callable[..., Page]):
     """By answer and words; each leads to its question. Those of others are not among them."""
     page = make([*OF_BOB, (3, "ann", "annotator", "N", WIKI, "a river"), (4, "ann", "annotator", "Y", OTHER, "")])
