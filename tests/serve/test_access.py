@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.output.folders import PEOPLE, SERVE_KEY, SERVE_STATE
+from kgtrec.formats.output.folders import GUIDELINES, PEOPLE, SERVE_KEY, SERVE_STATE, SOURCES
 from kgtrec.serve.app import EVERY, PUBLIC, ROUTES, STARTS, create_app
 from kgtrec.serve.auth import Gate, Limit, is_own_origin
 from kgtrec.serve.state import State, key_of
@@ -134,6 +136,20 @@ def test_nothing_that_is_stored_lets_anybody_in(page: Page):
     forged = Gate(page.state, key_of(page.folder))._cookies.sign("x" * 43).decode()
     browser.client.set_cookie("__Host-kgtrec", forged, domain="judge.example.org", secure=True)
     assert browser.get("/question").status_code == 401
+
+
+def test_a_link_is_in_no_log(page: Page, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    """Not even where its answer fails: what is logged names the route."""
+
+    def fails(_: str) -> None:
+        raise RuntimeError("nothing can be signed")
+
+    monkeypatch.setattr(page.app.extensions["kgtrec"].gate, "sign_in", fails)
+    link = page.link_of("ann")
+    with caplog.at_level(logging.DEBUG):
+        assert page.browser().get(link).status_code == 500
+    assert "GET /in/<token>" in caplog.text
+    assert link.removeprefix("/in/") not in caplog.text
 
 
 def test_a_changed_cookie_is_nobodys(page: Page):
@@ -339,6 +355,39 @@ def test_no_page_holds_a_script_or_style_of_its_own(page: Page):
 def test_no_other_file_is_served(page: Page, name):
     """There is a list of them."""
     assert page.browser("ann").get(f"/static/{name}").status_code == 404
+
+
+def test_the_server_follows_no_link_that_somebody_gives(judged: Page, monkeypatch: pytest.MonkeyPatch):
+    """It opens no connection and looks up no name, whoever sees the link; one to a machine of its own is refused."""
+    asked = []
+    for owner, name in ((socket.socket, "connect"), (socket.socket, "connect_ex"), (socket, "getaddrinfo")):
+        monkeypatch.setattr(owner, name, lambda *about, **_: asked.append(about))
+    judged.folder.joinpath(SOURCES).write_text("")  # every host counts
+    judged.folder.joinpath(GUIDELINES).write_text(
+        "![a](https://inside.example.org/a.png) <https://inside.example.org/>\n"
+    )
+    ann, eve, manager = (judged.browser(person) for person in ("ann", "eve", "max"))
+    for link in (
+        "https://localhost/",
+        "https://127.0.0.1/",
+        "https://[::1]/",
+        "https://169.254.169.254/",
+        "file:///etc",
+    ):
+        assert ann.judge(verdict_4="N", source_4=link, only="4").status_code == 422
+    link = "https://inside.example.org/admin"
+    assert ann.judge(verdict_4="Y", source_4=link, note_4=link, only="4").status_code == 303
+    for browser, path in (
+        (ann, "/question/1"),
+        (ann, "/question/verdicts"),
+        (eve, "/conflict/1"),
+        (eve, "/guidelines"),
+    ):
+        assert "https://inside.example.org/" in browser.get(path).text
+    for path in ("", "/downloads/agreement", "/downloads/campaign"):
+        assert manager.get(f"/manage{path}").status_code == 200
+    assert "inside.example.org" in manager.get("/manage").text
+    assert asked == []
 
 
 def test_a_body_of_more_than_a_megabyte_is_refused(page: Page):

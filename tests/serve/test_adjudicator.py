@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
 from kgtrec.campaign.store import OpenCampaign
 from kgtrec.campaign.tasks import tasks_for_adjudicator
@@ -148,6 +149,17 @@ def test_an_adjudicators_pages_name_neither_people_nor_times_nor_systems(judged:
         text = re.sub("<script[^>]*>|judge.(css|js)", "", without_secrets(browser.get(path).text))
         assert not re.search(r"\b(ann|bob|ivy|max|gone)\b", text)
         assert not re.search(r"20[0-9]{2}-|secret-run|rank", text)
+
+
+@pytest.mark.parametrize("text", ['"><img src=x onerror=alert(1)>', "</textarea></title><script>alert(1)</script>"])
+def test_notes_and_links_are_text_to_whoever_sees_them(make: Callable[..., Page], text: str):
+    """To their own person, on the question and in the list, and to an adjudicator as a side; also stored by others."""
+    page = make([(3, "ann", "annotator", "Y", text, text), (3, "bob", "annotator", "N", f"{WIKI}#{text}", text)])
+    ann, eve = page.browser("ann"), page.browser("eve")
+    for browser, path in ((ann, f"/question/{FRANCE}"), (ann, "/question/verdicts"), (eve, CONFLICT)):
+        shown = browser.get(path).text
+        assert text not in shown
+        assert str(escape(text)) in shown
 
 
 def test_what_others_say_changes_nothing_that_an_expert_gets(judged: Page, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""A real server, and clients that hold connections: they send nothing, or do not read what they asked for."""
+"""A real server, and clients that hold connections or send too much."""
 
 from __future__ import annotations
 
@@ -93,3 +93,13 @@ def test_who_does_not_read_answers_holds_nobody_up(page: Page):
         for _ in range(5):
             ann.say()
         assert len(ann.stored) == 5
+
+
+@pytest.mark.slow
+def test_headers_without_end_are_refused(page: Page):
+    """Of more than 16 KB, before anybody is looked up by them; the server goes on."""
+    with served(SPAWN, serve_with_few_files, page.folder) as url, ExitStack() as held:
+        for size, status in ((10_000, b"401"), (20_000, b"431"), (10_000, b"401")):
+            one = connected(url, held)
+            one.sendall(f"GET / HTTP/1.1\r\nHost: {url.netloc}\r\nX-Long: {'x' * size}\r\n\r\n".encode())
+            assert one.recv(12).split()[1] == status
