@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -102,13 +104,17 @@ def keys(browser: Any, *words: str) -> None:
 
 
 def test_a_link_leaves_the_address_bar_and_the_history(browser: Any, served: Served):
-    """What stays is an address without it, also when going back."""
+    """What stays is an address without it, also when going back; nor is it in what the server writes."""
     sign_in(browser, served)
     assert "/in/" not in browser.current_url
     token = served.links["ann"].rpartition("/")[2]
     assert token not in browser.page_source
     assert browser.execute_script("return document.cookie") == ""
     assert browser.execute_script("return document.referrer") == ""
+    history = browser.execute_cdp_cmd("Page.getNavigationHistory", {})["entries"]
+    assert any("/guidelines" in entry["url"] for entry in history)
+    assert not any("/in/" in entry["url"] for entry in history)
+    assert token not in served.errors.read_text()
 
 
 def test_a_question_is_judged_by_keys_alone(browser: Any, served: Served):
@@ -126,9 +132,9 @@ def test_a_question_is_judged_by_keys_alone(browser: Any, served: Served):
     until(lambda: told in browser.find_element("id", "main").text)
     keys(browser, WIKI, Keys.ENTER)
     until(lambda: len(served.events()) == 3)
-    keys(browser, "j", "u", "j", "m", "a river", Keys.ESCAPE, "y")
+    keys(browser, Keys.ARROW_DOWN, "u", "j", "m", "a river", Keys.ESCAPE, "y")
     until(lambda: len(served.events()) == 5)
-    keys(browser, "k", "z")
+    keys(browser, Keys.ARROW_UP, "z")
     until(lambda: "Unsure is stored until you give another" in browser.find_element("id", "main").text)
     keys(browser, "n")
     until(lambda: len(served.events()) == 6)
@@ -182,7 +188,7 @@ def test_no_page_scrolls_sideways(browser: Any, served: Served, width: int):
 
 
 def test_what_was_typed_without_a_network_is_sent_when_it_is_back(browser: Any, served: Served):
-    """It stays in the browser meanwhile, over a reload too."""
+    """It stays in the browser meanwhile, and not longer."""
     sign_in(browser, served)
     browser.execute_cdp_cmd("Network.enable", {})
     offline = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
@@ -194,6 +200,27 @@ def test_what_was_typed_without_a_network_is_sent_when_it_is_back(browser: Any, 
     until(lambda: len(served.events()) == 1, 12)
     until(lambda: "Stored: Unsure" in browser.find_element("id", "main").text)
     assert browser.execute_script("return Object.values(localStorage).join()") == "{}"
+
+
+def test_on_a_full_disk_what_was_typed_stays_and_is_stored_when_there_is_room(browser: Any, served: Served):
+    """The page says so; the answer waits in the browser, over a reload too."""
+    from selenium.webdriver.common.keys import Keys
+
+    sign_in(browser, served)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, (0, limits[1]))  # no file takes a byte more
+    keys(browser, "m", "a river", Keys.ESCAPE, "u")
+    told = "Not stored. The disk of the server is full."
+    until(lambda: told in browser.find_element("id", "main").text)
+    assert "What you typed is kept in this browser." in browser.find_element("id", "main").text
+    browser.refresh()
+    until(lambda: told in browser.find_element("id", "main").text)
+    notes = [field.get_attribute("value") for field in browser.find_elements("css selector", "textarea")]
+    assert sorted(notes) == ["", "a river"]
+    assert served.events() == []
+    resource.prlimit(served.process.pid, resource.RLIMIT_FSIZE, limits)
+    until(lambda: "Stored: Unsure" in browser.find_element("id", "main").text)
+    assert [event[3:] for event in served.events()] == [(2, "", "a river")]
 
 
 def test_without_a_network_the_next_question_waits(browser: Any, served: Served):
@@ -239,19 +266,33 @@ def test_after_undo_by_its_button_enter_leads_on(browser: Any, served: Served):
 
 def test_view_times_come_from_the_page_in_front(browser: Any, served: Served):
     """A task that somebody looked at has a time, and its verdict none."""
-    import sqlite3
-
     sign_in(browser, served)
     time.sleep(0.6)
     keys(browser, "u")
     until(lambda: len(served.events()) == 1)
-    connection = sqlite3.connect(served.folder / "serve.sqlite")
-    try:
+    with closing(sqlite3.connect(served.folder / "serve.sqlite")) as connection:
         rows = until(lambda: connection.execute("select person, seconds from views").fetchall())
-    finally:
-        connection.close()
     assert rows[0][0] == "ann"
     assert 0.5 < rows[0][1] < 60
+
+
+def test_time_in_the_background_does_not_count(browser: Any, served: Served):
+    """Three seconds behind another tab are not in the task's time."""
+    begin = time.monotonic()
+    sign_in(browser, served)
+    first = browser.current_window_handle
+    task = until(lambda: browser.find_element("css selector", ".card:focus").get_attribute("data-task"))
+    time.sleep(0.5)
+    browser.switch_to.new_window("tab")
+    time.sleep(3)
+    browser.close()
+    browser.switch_to.window(first)
+    keys(browser, "u")
+    until(lambda: len(served.events()) == 1)
+    all_seconds = time.monotonic() - begin
+    with closing(sqlite3.connect(served.folder / "serve.sqlite")) as connection:
+        query = "select sum(seconds) from views where task = ?"
+        assert 0 < until(lambda: connection.execute(query, (task,)).fetchone()[0]) < all_seconds - 2.5
 
 
 def test_the_server_stops_cleanly_when_it_is_told(served: Served):

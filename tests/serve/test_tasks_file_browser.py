@@ -220,6 +220,33 @@ def test_two_windows_do_not_undo_each_other(browser: Any, open_file: Any, ann: P
         browser.switch_to.window(first)
 
 
+def test_two_campaigns_on_one_pool_share_nothing_in_one_browser(browser: Any, open_file: Any, tmp_path: Path):
+    """Ann's files of both, each from a disk: what she has given and typed in one is not in the other."""
+    paths = []
+    for name in ("pilot", "campaign"):
+        made = folder_of(campaign_with_roles(), tmp_path / name)
+        paths.append(tmp_path / f"{name}.html")
+        main(["campaign", "export", str(made), "--annotator", "ann", "--out", str(paths[-1])])
+
+    def typed() -> list[str]:
+        return [field.get_attribute("value") for field in browser.find_elements("css selector", "textarea")]
+
+    first = open_file(paths[0])
+    keys(browser, "u", "j", "m", "only typed", "\ue00c")
+    until(lambda: counts(browser) == (1, 4))
+    opened(browser, paths[1].as_uri())
+    until(lambda: "#/guidelines" in browser.current_url)  # nor has she read these
+    browser.find_element("css selector", "main button.main").click()
+    until(lambda: counts(browser) == (0, 5))
+    assert set(typed()) == {""}
+    keys(browser, "/", WIKI, "\ue007", "n", "\ue007", "n")
+    until(lambda: counts(browser) == (2, 3))
+    opened(browser, first)
+    until(lambda: counts(browser) == (1, 4))
+    assert sorted(typed()) == ["", "only typed"]
+    assert "Stored: No" not in text(browser)
+
+
 def test_an_adjudicator_decides_between_two_sides(browser: Any, open_file: Any, tmp_path: Path):
     """With a link of one of them; downloaded and taken in."""
     folder = folder_of(campaign_with_roles(EVENTS), tmp_path / "campaign")
