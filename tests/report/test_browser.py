@@ -310,7 +310,8 @@ def test_data_are_saved_by_a_click(browser: Any, address: str, report: Report, t
     browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
     browser.find_element(By.CSS_SELECTOR, "#table-scores .links a").click()
     deadline = time.monotonic() + 20
-    while not (tmp_path / "scores.csv").exists() and time.monotonic() < deadline:
+    while not any(path.stat().st_size for path in tmp_path.glob("scores.csv")):  # it is empty at first
+        assert time.monotonic() < deadline
         time.sleep(0.05)
     assert (tmp_path / "scores.csv").read_bytes() == report_files(report, ("csv",))["tables/scores.csv"]
 

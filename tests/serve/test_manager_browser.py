@@ -67,7 +67,7 @@ def test_a_manager_needs_no_script_and_no_mouse(browser: Any, served: Served, tm
     browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
     browser.get(f"{served.url}/manage/downloads")
     browser.find_element("css selector", "[action$=campaign] button").send_keys(Keys.ENTER)
-    until(lambda: (tmp_path / "campaign.zip").exists())
+    until(lambda: any(path.stat().st_size for path in tmp_path.glob("campaign.zip")))  # it is empty at first
     assert "campaign/judgements.jsonl" in zipfile.ZipFile(tmp_path / "campaign.zip").namelist()
 
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
