@@ -8,7 +8,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children
 from multiprocessing.process import BaseProcess
@@ -28,18 +28,28 @@ def local_workers(workers: int, work: Callable[..., Any] | None = None) -> Itera
     workers : int
     work : callable, optional
         What each is given once, for :func:`do`.
+
+    Raises
+    ------
+    BrokenExecutor
+        If one cannot be started, or is lost while others are started.
     """
     # new processes: a fork of one that has threads, such as Arrow's, may hang
     context, others = multiprocessing.get_context("spawn"), set(active_children())
     with ProcessPoolExecutor(workers, context, _begin, (work,)) as pool:
         own: set[BaseProcess] = set()
-        with _deaf(), _one_thread_each():
-            while len(own) < workers:  # a pool starts a process when it is given work and none is idle
-                pool.submit(_nothing)
-                own = set(active_children()) - others
         try:
+            with _deaf(), _one_thread_each():
+                while len(own) < workers:  # a pool starts a process when it is given work and none is idle
+                    try:
+                        pool.submit(_nothing)
+                    except OSError as error:  # the system has no room for one, or another one was lost meanwhile
+                        raise BrokenExecutor(f"a process could not be started: {error}") from error
+                    own = set(active_children()) - others
             yield pool
         finally:
+            # a pool waits for all of its processes, also for one that it started just after it had ended the others
+            # since one of them was lost
             pool.shutdown(wait=False, cancel_futures=True)
             for process in own:
                 process.join(_PARTING)

@@ -154,7 +154,7 @@ def order_code(values: Scores) -> NDArray[np.uint64]:
     if values.dtype == np.float16 or values.dtype == np.float32:
         # adding zero turns -0.0 into 0.0; positive floats are then in the order of their bits, negative ones reversed
         bits = (contiguous(values) + np.float32(0)).view(np.int32)
-        return np.where(bits < 0, ~bits, bits ^ np.int32(-(2**31))).view(np.uint32).astype(np.uint64)
+        return (bits ^ (bits >> 31 | np.int32(-(2**31)))).view(np.uint32).astype(np.uint64)
     inverse = np.unique(values, return_inverse=True)[1]
     return inverse.reshape(values.shape).astype(np.uint64) + np.uint64(1)
 

@@ -66,8 +66,7 @@ def top_k(scores: Scores, k: int, left_out_row: Rows, left_out_entity: Rows, tie
         low, high = np.searchsorted(left_out_row, [first, first + step])
         out_row, out_entity = left_out_row[low:high] - first, left_out_entity[low:high]
         flags = passes[: len(strip)]
-        _let_through(strip, k, out_row, out_entity, flags)
-        row, entity = _sorted_lists(strip, k, flags, tie_key, at_place)
+        row, entity = _sorted_lists(strip, k, *_let_through(strip, k, out_row, out_entity, flags), tie_key, at_place)
         row += first
         parts.append((row, entity, scores[row, entity]))
     if not parts:
@@ -169,12 +168,10 @@ class RunningTopK:
         found = TopK(*(np.concatenate([getattr(each, name) for each in self._lists]) for name in TopK.__slots__))
         in_rows = np.argsort(found.row, kind="stable")  # fast, since each list is sorted
         counts = np.bincount(found.row, minlength=self.n_rows)
-        row = found.row[in_rows]
-        place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
         # one 64-bit key per entity, score above tie order; padding is 0 and comes first
         keys = np.zeros((self.n_rows, int(counts.max(initial=0))), np.uint64)
         tie_key = self._tie_order[found.entity[in_rows]].astype(np.uint64)
-        keys[row, place] = (order_code(found.score[in_rows]) << np.uint64(32)) | tie_key
+        keys[np.arange(keys.shape[1]) < counts[:, None]] = (order_code(found.score[in_rows]) << np.uint64(32)) | tie_key
         best = np.argsort(keys, axis=1)[:, ::-1][:, : self.k]
         listed = np.arange(best.shape[1]) < counts[:, None]
         kept = in_rows[((np.cumsum(counts) - counts)[:, None] + best)[listed]]
@@ -187,46 +184,61 @@ class RunningTopK:
             self._floor = best.score[self.k - 1 :: self.k]
 
 
-def _let_through(strip: Scores, k: int, out_row: Rows, out_entity: Rows, flags: NDArray[np.bool_]) -> None:
-    """Set ``flags`` for candidates that include each row's best k and all ties at the cut."""
+def _let_through(strip: Scores, k: int, out_row: Rows, out_entity: Rows, flags: NDArray[np.bool_]) -> tuple[Rows, Rows]:
+    """Positions in the strip of candidates that include each row's best k and all ties at the cut, and their rows.
+
+    Parameters
+    ----------
+    flags : (n_rows, width) bool array
+        Room to work in.
+
+    Returns
+    -------
+    positions : (m,) int array, ascending
+    bounds : (n_rows + 1,) int array
+        The positions of row i are those from ``bounds[i]`` to ``bounds[i + 1]``.
+    """
     n_rows, width = strip.shape
+    ends = np.arange(n_rows + 1) * width
     n_left_out = np.bincount(out_row, minlength=n_rows)
     # entities left out may be the best of the row, so the threshold must allow for them too
     wanted = k + n_left_out
     if width < _LEAST_WIDTH or 4 * k > width:
         flags[:] = True
-        flags[out_row, out_entity] = False
-        return
-    sample = np.sort(strip[:, ::_SAMPLE_EVERY], axis=1)
-    expected = wanted / _SAMPLE_EVERY
-    # three standard deviations of a Poisson count: about one row in a thousand of randomly ordered entities has too few
-    place = sample.shape[1] - np.ceil(expected + 3 * np.sqrt(expected) + 2).astype(np.intp)
-    threshold = sample[np.arange(n_rows), np.maximum(place, 0)]
-    np.greater_equal(strip, threshold[:, None], out=flags)
-    flags[place < 0] = True
+    else:
+        sample = np.sort(strip[:, ::_SAMPLE_EVERY], axis=1)
+        expected = wanted / _SAMPLE_EVERY
+        # three standard deviations of a Poisson count: about one row in a thousand of randomly ordered entities has
+        # too few
+        place = sample.shape[1] - np.ceil(expected + 3 * np.sqrt(expected) + 2).astype(np.intp)
+        threshold = sample[np.arange(n_rows), np.maximum(place, 0)]
+        np.greater_equal(strip, threshold[:, None], out=flags)
+        flags[place < 0] = True
     flags[out_row, out_entity] = False
-    short = np.count_nonzero(flags, axis=1) < np.minimum(k, width - n_left_out)
+    flat = np.flatnonzero(flags)
+    bounds = np.searchsorted(flat, ends)
+    short = np.diff(bounds) < np.minimum(k, width - n_left_out)
     if short.any():
         flags[short] = True
         flags[out_row, out_entity] = False
+        flat = np.flatnonzero(flags)
+        bounds = np.searchsorted(flat, ends)
+    return flat, bounds
 
 
 def _sorted_lists(
-    strip: Scores, k: int, flags: NDArray[np.bool_], tie_key: NDArray[np.uint64], at_place: Rows
+    strip: Scores, k: int, flat: Rows, bounds: Rows, tie_key: NDArray[np.uint64], at_place: Rows
 ) -> tuple[Rows, Rows]:
-    """(m,) row and (m,) entity of the flagged entities' first k per row."""
+    """(m,) row and (m,) entity of the first k per row, of the positions that :func:`_let_through` gives."""
     n_rows, width = strip.shape
-    flat = np.flatnonzero(flags)
-    bounds = np.searchsorted(flat, np.arange(n_rows + 1) * width)
     counts = np.diff(bounds)
-    row = np.repeat(np.arange(n_rows), counts)
-    entity = flat - row * width
+    entity = flat - np.repeat(np.arange(n_rows) * width, counts)
     # one 64-bit key per entity, score above tie order, so that one sort without indices orders by both
     keys = np.zeros((n_rows, int(counts.max(initial=0))), np.uint64)
     score_key = order_code(strip.reshape(-1)[flat]) << np.uint64(32)
-    keys[row, np.arange(len(flat)) - bounds[row]] = score_key | tie_key[entity]
+    keys[np.arange(keys.shape[1]) < counts[:, None]] = score_key | tie_key[entity]
     keys.sort(axis=1)  # a flagged entity's key is never 0, so the padding comes first and is cut off below
     best = keys[:, ::-1][:, :k]
     listed = np.arange(best.shape[1]) < counts[:, None]
     place = (best[listed] & np.uint64(2**32 - 1)).astype(np.intp)
-    return np.repeat(np.arange(n_rows), listed.sum(axis=1)), at_place[place]
+    return np.repeat(np.arange(n_rows), np.minimum(counts, best.shape[1])), at_place[place]
