@@ -22,6 +22,8 @@ _STEERING = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 
+_NEAR = 0.6  # of difflib's ratio, for names that may have been meant
+
 #: numbers of the system's errors on a disk without room
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -80,8 +82,15 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     >>> nearest("zzz", ["AP@20"])
     ''
     """
-    by_folded = {choice.casefold(): choice for choice in choices}
-    found = difflib.get_close_matches(name.casefold(), by_folded, n=3, cutoff=0.6)
+    by_folded, folded = {choice.casefold(): choice for choice in choices}, name.casefold()
+    matcher = difflib.SequenceMatcher(b=folded)
+    near: list[tuple[float, int, str]] = []
+    for key in by_folded:
+        matcher.set_seq1(key)
+        if matcher.quick_ratio() >= _NEAR and (ratio := matcher.ratio()) >= _NEAR:
+            near.append((-ratio, -len(os.path.commonprefix([key, folded])), key))
+    # of choices that are equally near, those that begin like the name
+    found = [key for *_, key in sorted(near, key=lambda each: each[:2])[:3]]
     return f"; did you mean {' or '.join(by_folded[key] for key in found)}?" if found else ""
 
 

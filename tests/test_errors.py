@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgtrec.errors import KgtrecError, is_number, whole_number
+from kgtrec.errors import KgtrecError, is_number, nearest, whole_number
 
 
 @given(st.integers(), st.integers(0, 100), st.integers(0, 100))
@@ -54,3 +54,9 @@ def test_finite_real_numbers_are_numbers(value):
 @pytest.mark.parametrize("value", [float("inf"), np.float32("nan"), True, np.True_, 1j, "1", None, [1.0], np.ones(1)])
 def test_what_is_not_finite_or_real_is_no_number(value):
     assert not is_number(value)
+
+
+def test_of_names_that_are_equally_near_those_that_begin_alike_are_offered():
+    """A letter is wrong in the middle: micro.ZMR, micro.WMR and micro.MRR differ by as much."""
+    choices = ["micro.ZMR", "micro.WMR", "micro.AMR", "micro.MRR", "micro.MR"]
+    assert nearest("micro.MMR", choices) == "; did you mean micro.MR or micro.MRR or micro.ZMR?"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import ir_measures
@@ -20,6 +21,9 @@ from kgtrec.data.triples import Triples
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.evaluation import compare_ties, item_scores
 from kgtrec.evaluation.evaluate import evaluate
+from kgtrec.evaluation.given import each_run, each_system, files_of_folder
+from kgtrec.formats.answer_ranks import write_answer_ranks
+from kgtrec.formats.trec.runs import write_run
 from kgtrec.meta import between_measures, compare, correlate, label_scores, power, stability, subsample, swaps
 from kgtrec.openworld import estimate_missing
 from kgtrec.pooling import replay
@@ -150,3 +154,55 @@ def test_pools_are_of_runs():
     ranks = rank_scores(collection, zeros, questions=collection, entities=collection, name="flat").answer_ranks
     with pytest.raises(KgtrecError, match="expected runs, found answer ranks of 'flat'"):
         pool_runs(collection, ranks)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The three runs, and what is no system."""
+    found = tmp_path / "systems"
+    found.mkdir()
+    for name, run in world()[1].items():
+        write_run(found / f"{name}.run.gz", run)
+    (found / "notes.txt").write_text("about these systems\n")
+    (found / ".one.run").write_text("hidden\n")
+    return found
+
+
+@pytest.mark.parametrize("verb", [name for name in VERBS if name not in ("evaluate, one", "compare")])
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_verb_takes_a_folder_of_systems(folder: Path, verb: str, kind: type):
+    """By name, as on the command line."""
+    collection, runs, judged = world()
+    qrels = Qrels.from_frame(as_frame(collection.qrels))
+    expected = VERBS[verb](collection, qrels, judged, dict(sorted(runs.items())))
+    assert told(VERBS[verb](collection, qrels, judged, kind(folder))) == told(expected)
+
+
+def test_a_folder_with_both_gives_answer_ranks_where_they_do(folder: Path):
+    """Pools need lists, which answer ranks do not have."""
+    collection, _, _ = world()
+    zeros = np.zeros((len(collection.questions), len(collection.entities)))
+    ranks = rank_scores(collection, zeros, questions=collection, entities=collection, name="flat").answer_ranks
+    write_answer_ranks(folder / "flat.ranks.parquet", ranks)
+    assert [system.name for system in each_system(folder)] == ["flat"]
+    assert [run.name for run in each_run(folder)] == ["one", "three", "two"]
+    assert [system.name for system in each_system([folder, folder / "two.run.gz"])] == ["flat", "two"]
+
+
+def test_a_folder_of_one_table_is_one_system(tmp_path: Path):
+    """As other programs write it in parts."""
+    run = world()[1]["one"]
+    (tmp_path / "table").mkdir()
+    write_run(tmp_path / "table" / "part-0.parquet", run)
+    qrels = as_frame(world()[0].qrels)
+    assert (
+        evaluate(qrels, tmp_path / "table", MEASURES).values.tolist() == evaluate(qrels, run, MEASURES).values.tolist()
+    )
+
+
+def test_a_folder_without_systems_is_refused(tmp_path: Path):
+    (tmp_path / "notes.txt").write_text("nothing here\n")
+    with pytest.raises(KgtrecError, match=r"expected a folder of NAME.ranks.parquet or NAME.run files, found neither$"):
+        files_of_folder(tmp_path)
+    with pytest.raises(KgtrecError, match=r"expected a folder of NAME.run files, found none$"):
+        list(each_run(str(tmp_path)))

@@ -12,7 +12,7 @@ from kgtrec.cli.common import say
 from kgtrec.cli.options import trusts_ids
 from kgtrec.data.run import Run
 from kgtrec.errors import KgtrecError
-from kgtrec.formats.files import reading, suffixes
+from kgtrec.formats.files import reading
 from kgtrec.formats.parquet import holds_ranks, is_in_parts, is_parquet
 from kgtrec.formats.trec.origins import is_origin_path
 from kgtrec.formats.trec.runs import default_name, read_run_file
@@ -33,18 +33,15 @@ _AT_ODDS = 0.1  # with a smaller share of lines whose rank contradicts the score
 
 def files_of(systems: Sequence[str]) -> tuple[str, ...]:
     """The files of the systems; for a folder its answer ranks, or its runs if it has none, sorted by name."""
+    from kgtrec.evaluation.given import files_of_folder
+
     files: list[str] = []
     for path in systems:
         if path == "-" or not Path(path).is_dir() or is_in_parts(Path(path)):
             if not is_origin_path(path):  # a pattern such as ranks/*.run* means the runs
                 files.append(path)
             continue
-        names = sorted(str(file) for file in Path(path).iterdir() if file.is_file() or is_in_parts(file))
-        found = [name for name in names if name.endswith((".ranks.parquet", ".ranks"))]
-        found = found or [name for name in names if suffixes(name)[0] in (".run", ".parquet")]
-        if not found:
-            raise KgtrecError(f"{path}: expected a folder of NAME.ranks.parquet or NAME.run files, found neither")
-        files += found
+        files += files_of_folder(path)
     return tuple(files)
 
 

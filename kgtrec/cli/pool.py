@@ -25,8 +25,8 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.errors import FormatError, KgtrecError, counted, nearest
+from kgtrec.evaluation.given import files_of_folder
 from kgtrec.formats.campaign.pools import read_families, require_writable, write_pool
-from kgtrec.formats.files import suffixes
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.trec.origins import is_origin_path
 from kgtrec.formats.trec.runs import default_name
@@ -334,11 +334,7 @@ def _run_files(runs: Sequence[str]) -> list[str]:
     ranks: list[str] = []
     for path in runs:
         if path != "-" and Path(path).is_dir() and Path(path).suffix != ".run":
-            names = sorted(str(file) for file in Path(path).iterdir() if file.is_file() or file.suffix == ".run")
-            found = [name for name in names if _is_run(name)]
-            if not found:
-                raise KgtrecError(f"{path}: expected a folder of NAME.run files, found none")
-            files += found
+            files += files_of_folder(path, runs=True)
         elif path.endswith(_RANKS):
             ranks.append(path)
         elif not is_origin_path(path):
@@ -363,11 +359,6 @@ def _tell_left_out(ranks: Sequence[str], runs: Several[str]) -> None:
         f"answers; {counted(len(runs), 'run')} pooled"
         + (f", and none of {', '.join(without[:3])}{', ...' if len(without) > 3 else ''}" if without else "")
     )
-
-
-def _is_run(name: str) -> bool:
-    is_hidden = Path(name).name.startswith(".")
-    return suffixes(name)[0] in (".run", ".parquet") and not name.endswith(_RANKS) and not is_hidden
 
 
 def _read(files: Sequence[str]) -> Iterator[AnyRun]:

@@ -41,15 +41,17 @@ def frame_column(frame: Any, name: str) -> Any:
     if name not in names and _PYTERRIER.get(name) in names:
         name = _PYTERRIER[name]
     if name not in names:
-        raise KgtrecError(f"expected a column {name!r} in the data frame, found {', '.join(map(str, names)) or 'none'}")
+        wanted = f"{name!r} or {_PYTERRIER[name]!r}" if name in _PYTERRIER else repr(name)
+        raise KgtrecError(f"expected a column {wanted} in the data frame, found {', '.join(map(str, names)) or 'none'}")
     if (n := names.count(name)) > 1:
         raise KgtrecError(f"expected one column {name!r} in the data frame, found {n}")
-    return frame[name] if is_frame(frame) else pa.table(frame).column(name).to_pandas()
+    return frame[name] if is_frame(frame) else pa.table(frame).column(name).to_pandas().rename(name)
 
 
 def frame_labels(frame: pd.DataFrame, name: str) -> pa.StringArray:
     """A label column; numbers are refused, since 7 and 007 would become one label."""
     column = frame_column(frame, name)
+    name = column.name  # its own, such as PyTerrier's
     missing = np.flatnonzero(column.isna().to_numpy())
     if len(missing):
         raise KgtrecError(f"expected a label in every row of column {name!r}, found none in row {missing[0]}")
@@ -82,6 +84,7 @@ def frame_codes(
 def frame_values(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
     """A numeric column as float64, without NaN."""
     column = frame_column(frame, name)
+    name = column.name
     if getattr(column.dtype, "kind", "O") in "cmM":  # complex numbers and dates would convert to meaningless numbers
         raise KgtrecError(f"expected numbers in column {name!r}, found {column.dtype}")
     try:

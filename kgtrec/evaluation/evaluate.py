@@ -71,8 +71,8 @@ def evaluate(
     qrels : Qrels, Collection, path, DataFrame, mapping or iterable
         The judgements, as for :func:`kgtrec.evaluation.given.qrels_of`.
     systems : Run, AnswerRanks, Ranked, path, DataFrame or mapping, or several of them
-        One system, as for :func:`kgtrec.evaluation.given.system_of`, an iterable, or a mapping from names; an
-        iterable is read one system at a time.
+        One system, as for :func:`kgtrec.evaluation.given.system_of`, an iterable, a mapping from names, or the path
+        of a folder of answer ranks or runs; an iterable is read one system at a time.
     measures : str, measure, or several of them, optional
         Names such as ``"micro.MRR"``, ``"macro.Hits@10"``, ``"AP@20"``, trec_eval's (``"map_cut_20"``), or
         ir-measures' own objects. Measures over answers (``micro.``) need answer ranks.

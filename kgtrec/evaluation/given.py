@@ -23,6 +23,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, kind_of
 
 System = AnyRun | AnswerRanks
+RANKS_SUFFIXES = (".ranks.parquet", ".ranks")
 _SYSTEMS = (Run, StreamedRun, AnswerRanks, str, os.PathLike)  # types of a single system
 
 
@@ -111,10 +112,14 @@ def system_of(given: Any, name: str | None = None) -> System:
     return Run.of(name or "run", question, entity, value, questions, entities)
 
 
-def each_system(systems: Any) -> Iterator[System]:
-    """The systems one by one, from one that :func:`system_of` accepts, several of them, or a mapping from names."""
+def each_system(systems: Any, *, runs: bool = False) -> Iterator[System]:
+    """The systems one by one, from one that :func:`system_of` accepts, several of them, or a mapping from names.
+
+    A path may lead to a folder of systems: then they are its answer ranks, or its runs if it has none or ``runs`` are
+    asked for.
+    """
     if is_named(systems) or has_columns(systems):
-        yield system_of(systems)
+        yield from map(system_of, _files(systems, runs))
     elif isinstance(systems, Mapping):
         if _is_run(systems):
             yield system_of(systems)
@@ -139,7 +144,7 @@ def each_system(systems: Any) -> Iterator[System]:
                 raise KgtrecError(
                     f"expected a Run, AnswerRanks or path, found {kind_of(system)}; give others as a mapping from names"
                 )
-            yield system_of(system)
+            yield from map(system_of, _files(system, runs))
 
 
 def each_run(runs: Any) -> Iterator[AnyRun]:
@@ -150,12 +155,46 @@ def each_run(runs: Any) -> Iterator[AnyRun]:
     KgtrecError
         If there are answer ranks among them.
     """
-    for system in each_system(runs):
+    for system in each_system(runs, runs=True):
         if isinstance(system, AnswerRanks):
             raise KgtrecError(
                 f"expected runs, found answer ranks of {system.name!r}, which do not contain other candidates"
             )
         yield system
+
+
+def files_of_folder(folder: str | os.PathLike[str], *, runs: bool = False) -> list[str]:
+    """The answer ranks in a folder, or its runs if it has none or ``runs`` are asked for, sorted by name.
+
+    Raises
+    ------
+    KgtrecError
+        If it has neither.
+    """
+    from kgtrec.formats.files import suffixes
+    from kgtrec.formats.parquet import is_in_parts
+
+    visible = (file for file in Path(folder).iterdir() if not file.name.startswith("."))
+    names = sorted(str(file) for file in visible if file.is_file() or is_in_parts(file))
+    ranks = [name for name in names if name.endswith(RANKS_SUFFIXES)]
+    found = [] if runs else ranks
+    found = found or [name for name in names if name not in ranks and suffixes(name)[0] in (".run", ".parquet")]
+    if not found:
+        wanted = "NAME.run files, found none" if runs else "NAME.ranks.parquet or NAME.run files, found neither"
+        raise KgtrecError(f"{os.fspath(folder)}: expected a folder of {wanted}")
+    return found
+
+
+def _files(given: Any, runs: bool) -> list[Any]:
+    """What is given, or the files of the systems in a folder; one of a single system's Parquet files is that system."""
+    from kgtrec.formats.parquet import is_in_parts, is_parquet
+
+    if not isinstance(given, str | os.PathLike) or is_in_parts(given) or not Path(given).is_dir():
+        return [given]
+    names = [path.name for path in Path(given).iterdir() if not path.name.startswith((".", "_"))]
+    if names and all(is_parquet(name) and not name.endswith((*RANKS_SUFFIXES, ".run.parquet")) for name in names):
+        return [given]
+    return list(files_of_folder(given, runs=runs))
 
 
 def judgements_of(given: Any) -> Qrels:

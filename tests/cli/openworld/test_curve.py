@@ -130,7 +130,7 @@ def test_a_reference_that_is_no_system_is_refused_where_nothing_is_correlated_to
     with pytest.raises(SystemExit) as left:
         main(["openworld", "curve", str(made / "W"), str(made / "ranks"), "--reference", "rule@1"])
     assert left.value.code == 2
-    assert capsys.readouterr().err.endswith("found 'rule@1'; did you mean rules@1 or rules@3 or rules@2?\n")
+    assert capsys.readouterr().err.endswith("found 'rule@1'; did you mean rules@1 or rules@2 or rules@3?\n")
 
 
 def test_a_run_is_refused_as_it_does_not_tell_all_ranks(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
