@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import itertools
 import math
 import operator
 import os
@@ -88,7 +89,8 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     for key in by_folded:
         matcher.set_seq1(key)
         if matcher.quick_ratio() >= _NEAR and (ratio := matcher.ratio()) >= _NEAR:
-            near.append((-ratio, -len(os.path.commonprefix([key, folded])), key))
+            alike = itertools.takewhile(bool, map(operator.eq, key, folded))
+            near.append((-ratio, -sum(alike), key))
     # of choices that are equally near, those that begin like the name
     found = [key for *_, key in sorted(near, key=lambda each: each[:2])[:3]]
     return f"; did you mean {' or '.join(by_folded[key] for key in found)}?" if found else ""

@@ -73,8 +73,8 @@ def read_published_table(
     data_sets : sequence of str
         Names that a heading may have beside the measure.
     unit : {"decimals", "percent"}, optional
-        Of MRR, Hits@k and AMRI; by default percent where a heading or a cell says so, or more than half of the numbers
-        of one of the three kinds are above 1.
+        Of MRR, Hits@k and AMRI. By default a cell with a percent sign is percent, and so are the other numbers of one
+        of the three kinds if a heading says so or more than half of them are above 1.
     name : str, optional
         Name of the table; by default the file's.
 
@@ -88,7 +88,7 @@ def read_published_table(
     ------
     FormatError
         With the line, if the file is empty, is not UTF-8, has no column of systems or none of such numbers, a row of
-        another length, or a cell that is not a number.
+        another length, a cell that is not a number, or two numbers for one measure of a system.
 
     Warns
     -----
@@ -113,8 +113,9 @@ def read_published_table(
     rows = csv_rows(place, text, "\t" if first.count("\t") > first.count(",") else ",")
     header_line, header = next(rows, (0, []))
     columns = _Columns(place, header_line, header, data_sets)
-    values: list[PublishedValue] = []
+    values: list[tuple[PublishedValue, bool]] = []  # and whether the cell says that it is percent
     flagged: set[str] = set()
+    seen: dict[PublishedValue, str] = {}  # whose it is, and where it stands
     for line, row in rows:
         if not any(cell.strip() for cell in row):
             continue
@@ -129,11 +130,19 @@ def read_published_table(
             if found is None:
                 continue
             number, last, is_mean = found
-            if heading.is_percent or _PERCENT.search(cell):
+            if heading.is_percent:
                 flagged.add(_kind(heading.measure))
-            values.append(
-                replace(columns.about(row, heading, line), text=cell.strip(), value=number, unit=last, is_mean=is_mean)
-            )
+            whose = columns.about(row, heading, line)
+            if (same := replace(whose, line=0, count=None)) in seen:
+                raise FormatError(
+                    f"expected one {about} of {whose.system!r}, found another one ({seen[same]}): tell them apart by "
+                    "the name of the system, or by columns 'data set', 'setting' or 'side'",
+                    path=place,
+                    line=line,
+                )
+            seen[same] = f"{cell.strip()} in line {line}"
+            is_percent = _PERCENT.search(cell) is not None
+            values.append((replace(whose, text=cell.strip(), value=number, unit=last, is_mean=is_mean), is_percent))
     if not values:
         raise FormatError("expected rows with numbers, found none", path=place)
     called = Path(place).name if name is None else name
@@ -155,8 +164,10 @@ class _Columns:
             for names in (_SYSTEM, _DATA_SET, _SETTING, _SIDE, _COUNT)
         )
         if self.system is None:
+            sign = next((sign for sign in ";|" if len(header) == 1 and sign in header[0]), None)
+            way = f"; separate cells by commas or tabs, not by {sign!r}" if sign else "; each row is a system"
             raise FormatError(
-                f"expected a header with a column System, Model or Method, found {_excerpt(header)}",
+                f"expected a header with a column System, Model or Method, found {_excerpt(header)}{way}",
                 path=path,
                 line=line,
             )
@@ -273,16 +284,22 @@ def _kind(measure: str) -> str:
     return measure.partition(".")[2].partition("@")[0]
 
 
-def _as_shares(values: Sequence[PublishedValue], flagged: set[str], unit: Unit | None) -> Iterable[PublishedValue]:
-    """Percentages as shares: one unit for each kind of measure."""
-    for kind in _SHARES:
-        own = [abs(each.value) for each in values if _kind(each.measure) == kind and each.value]
-        if unit == "percent" or (unit is None and (kind in flagged or (own and median(own) > 1))):
-            values = [
-                replace(each, value=each.value / 100, unit=each.unit / 100) if _kind(each.measure) == kind else each
-                for each in values
-            ]
-    return values
+def _as_shares(
+    values: Sequence[tuple[PublishedValue, bool]], flagged: set[str], unit: Unit | None
+) -> Iterable[PublishedValue]:
+    """Percentages as shares: those that say so, and one unit for all others of a kind of measure."""
+    percent = {kind for kind in _SHARES if unit == "percent" or (unit is None and kind in flagged)}
+    if unit is None:
+        for kind in _SHARES:
+            own = [abs(each.value) for each, says in values if not says and _kind(each.measure) == kind and each.value]
+            if own and median(own) > 1:
+                percent.add(kind)
+    for each, says in values:
+        kind = _kind(each.measure)
+        if kind in percent or (kind in _SHARES and says and unit is None):
+            yield replace(each, value=each.value / 100, unit=each.unit / 100)
+        else:
+            yield each
 
 
 def _excerpt(cells: Sequence[str]) -> str:

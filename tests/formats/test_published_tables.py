@@ -119,6 +119,15 @@ def test_one_wrong_number_does_not_change_the_unit(tmp_path):
     assert [each.value for each in found.values] == [3.38, 0.3, 0.2]
 
 
+def test_a_cell_with_a_percent_sign_speaks_for_itself(tmp_path):
+    """Other cells are decimals if most of them are at most 1, and percentages if most are above."""
+    mixed = read(tmp_path, "model,H@1,H@10\na,.241,.533\nb,26.6%,54.4\\%\n").values
+    assert [each.value for each in mixed] == pytest.approx([0.241, 0.533, 0.266, 0.544])
+    assert [each.unit for each in mixed] == pytest.approx([0.001] * 4)
+    first = read(tmp_path, "model,MRR\na,33.8%\nb,24.1\nc,.9\nd,30\n").values
+    assert [each.value for each in first] == pytest.approx([0.338, 0.241, 0.009, 0.3])
+
+
 def test_the_unit_can_be_told(tmp_path):
     text = "model,MRR,H@1\na,.9,.5\n"
     assert [each.value for each in read(tmp_path, text, unit="percent").values] == pytest.approx([0.009, 0.005])
@@ -146,7 +155,25 @@ def test_a_table_may_be_long(tmp_path):
     ("text", "message"),
     [
         ("", "table.csv: expected a table with a column of systems and one of MRR, Hits@k, ..., found none"),
-        ("a,MRR\nx,1\n", "table.csv:1: expected a header with a column System, Model or Method, found 'a,MRR'"),
+        (
+            "a,MRR\nx,1\n",
+            "table.csv:1: expected a header with a column System, Model or Method, found 'a,MRR'; each row is a system",
+        ),
+        (
+            "model;MRR\nx;0,3\n",
+            "table.csv:1: expected a header with a column System, Model or Method, found 'model;MRR'; separate cells "
+            "by commas or tabs, not by ';'",
+        ),
+        (
+            "model,MRR,mrr (filtered)\nx,.3,.2\nx,.4,\n",
+            "table.csv:3: expected one MRR of 'x', found another one (.3 in line 2): tell them apart by the name of "
+            "the system, or by columns 'data set', 'setting' or 'side'",
+        ),
+        (
+            "model,MRR,micro.MRR\nx,.3,.4\n",
+            "table.csv:2: expected one micro.MRR of 'x', found another one (.3 in line 2): tell them apart by the name "
+            "of the system, or by columns 'data set', 'setting' or 'side'",
+        ),
         ("model,AP\nx,1\n", "table.csv:1: expected a column of MR, MRR, Hits@k, AMR or AMRI, found 'model,AP'"),
         ("model,MRR\n", "table.csv: expected rows with numbers, found none"),
         ("model,MRR\nx\n", "table.csv:2: expected 2 cells, as in the header, found 1: 'x'"),
