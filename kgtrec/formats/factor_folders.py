@@ -75,7 +75,8 @@ def read_factor_folder(
     files = {name: array_files(folder, name) for name in wanted}
     for name, found in files.items():
         if not found and name != "b":
-            raise FormatError(f"expected {name}.npy for the score {score!r}, found no such file", path=folder)
+            other = f"; with Q.npy the score is {BY_QUESTION!r}" if name == "R" and array_files(folder, "Q") else ""
+            raise FormatError(f"expected {name}.npy for the score {score!r}, found no such file{other}", path=folder)
     arrays = {name: _array(name, found) for name, found in files.items() if found}
     E, b, R, Q, questions = (arrays.get(name) for name in ("E", "b", "R", "Q", "questions"))
     n_relations = len(types) * (1 + reciprocal)

@@ -35,7 +35,7 @@ def local_workers(workers: int, work: Callable[..., Any] | None = None) -> Itera
         If one cannot be started, or is lost while others are started.
     """
     # new processes: a fork of one that has threads, such as Arrow's, may hang
-    context, others = multiprocessing.get_context("spawn"), set(active_children())
+    context, others, threads = multiprocessing.get_context("spawn"), set(active_children()), set(threading.enumerate())
     with ProcessPoolExecutor(workers, context, _begin, (work,)) as pool:
         own: set[BaseProcess] = set()
         try:
@@ -55,6 +55,9 @@ def local_workers(workers: int, work: Callable[..., Any] | None = None) -> Itera
                 process.join(_PARTING)
             for process in own:
                 process.kill()  # one that hangs
+            for thread in set(threading.enumerate()) - threads:
+                if type(thread).__module__ == ProcessPoolExecutor.__module__:
+                    thread.join(_PARTING)  # it gives the pool's semaphores back
 
 
 def _nothing() -> None:

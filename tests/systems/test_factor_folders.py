@@ -154,6 +154,10 @@ def _about(**changed):
         (_about(score="rescal"), "expected vectors that the score 'rescal' takes, found others"),
         (_about(score="query"), "expected Q.npy for the score 'query', found no such file"),
         (lambda folder: (folder / "R.npy").unlink(), "expected R.npy for the score 'distmult', found no such file"),
+        (
+            lambda folder: (folder / "R.npy").rename(folder / "Q.npy"),
+            "expected R.npy for the score 'distmult', found no such file; with Q.npy the score is 'query'",
+        ),
         (lambda folder: (folder / "E.npy").unlink(), "expected E.npy for the score 'distmult', found no such file"),
         (lambda folder: np.save(folder / "E.npy", np.zeros((3, 4))), "one row for each entity in E.npy, 9, found"),
         (lambda folder: np.save(folder / "b.npy", np.zeros((9, 1))), "one number for each entity in b.npy, 9, found"),
