@@ -194,8 +194,6 @@ def run() -> NoReturn:
         # the reader may have closed the stream, or there was none
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    if (processes := sys.modules.get("multiprocessing.util")) is not None:
-        processes._run_finalizers(0)  # give back what workers shared, as at any end; else its keeper warns of it
     os._exit(code)
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children
@@ -35,11 +35,13 @@ def local_workers(workers: int, work: Callable[..., Any] | None = None) -> Itera
         If one cannot be started, or is lost while others are started.
     """
     # new processes: a fork of one that has threads, such as Arrow's, may hang
-    context, others, threads = multiprocessing.get_context("spawn"), set(active_children()), set(threading.enumerate())
-    with ProcessPoolExecutor(workers, context, _begin, (work,)) as pool:
+    context, others = multiprocessing.get_context("spawn"), set(active_children())
+    with _environment(_quiet_keeper()):  # the first pool starts that process
+        pool = ProcessPoolExecutor(workers, context, _begin, (work,))
+    with pool:
         own: set[BaseProcess] = set()
         try:
-            with _deaf(), _one_thread_each():
+            with _deaf(), _environment(_one_thread_each()):
                 while len(own) < workers:  # a pool starts a process when it is given work and none is idle
                     try:
                         pool.submit(_nothing)
@@ -55,9 +57,6 @@ def local_workers(workers: int, work: Callable[..., Any] | None = None) -> Itera
                 process.join(_PARTING)
             for process in own:
                 process.kill()  # one that hangs
-            for thread in set(threading.enumerate()) - threads:
-                if type(thread).__module__ == ProcessPoolExecutor.__module__:
-                    thread.join(_PARTING)  # it gives the pool's semaphores back
 
 
 def _nothing() -> None:
@@ -86,16 +85,31 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Let processes that are started here compute products in one thread, since there are several of them."""
-    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-    missing = [name for name in names if name not in os.environ]
-    os.environ.update(dict.fromkeys(missing, "1"))
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Processes that are started here have these variables of the environment."""
+    earlier = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
         yield
     finally:
-        for name in missing:
-            del os.environ[name]
+        for name, value in earlier.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _one_thread_each() -> dict[str, str]:
+    """Let processes compute products in one thread, since there are several of them."""
+    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+    return {name: os.environ.get(name, "1") for name in names}
+
+
+def _quiet_keeper() -> dict[str, str]:
+    """Let the process that removes what an interrupted pool had shared do so without a warning."""
+    earlier = os.environ.get("PYTHONWARNINGS")
+    own = "ignore:resource_tracker:UserWarning"
+    return {"PYTHONWARNINGS": f"{earlier},{own}" if earlier else own}
 
 
 @contextmanager

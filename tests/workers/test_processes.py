@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from multiprocessing import active_children
@@ -87,3 +89,23 @@ def test_a_process_that_the_system_refuses_is_told(monkeypatch):
         local_workers(2),
     ):
         pass
+
+
+@pytest.mark.parametrize("earlier", [None, "default::DeprecationWarning"])
+def test_what_an_interrupted_pool_shared_is_removed_without_a_word(earlier):
+    """The command ends at once, and leaves the pool's semaphores to another process, which would warn of them."""
+    program = (
+        "import os\n"
+        "from kgtrec.workers.processes import local_workers\n"
+        "if __name__ == '__main__':\n"
+        "    with local_workers(1):\n"
+        "        print(os.environ.get('PYTHONWARNINGS'), flush=True)\n"
+        "        os._exit(0)\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
+    if earlier is not None:
+        environment["PYTHONWARNINGS"] = earlier
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=60, check=True
+    )
+    assert (found.stdout, found.stderr) == (f"{earlier}\n", "")
