@@ -99,7 +99,7 @@ def align(
     Returns
     -------
     AnswerRanks
-        For the questions of ``alignment_collection(alignments, candidates=candidates)``, with its fingerprint.
+        For the questions of ``alignment_collection(alignments, candidates=candidates)``, with its stamp.
 
     Raises
     ------
@@ -159,7 +159,7 @@ class Task:
             entity=ranks.entity + np.int32(side.first_entity),
             questions=self.collection.questions.ids,
             entities=self.collection.entities,
-            collection=self.collection.fingerprint,
+            collection=self.collection.stamp,
         )
 
 

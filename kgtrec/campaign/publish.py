@@ -135,9 +135,9 @@ def publication_of(
 
 
 def _whose(campaign: Campaign, collection: Collection | None, named: Questions | None) -> str:
-    """The fingerprint of the collection that the question ids are of; "" where nobody knows whose some are."""
+    """The stamp of the collection that the question ids are of; "" where nobody knows whose some are."""
     if collection is not None:
-        return collection.fingerprint
+        return collection.stamp
     is_own = named is None or bool((named.ids.encode(campaign.pool.questions.ids.labels) >= 0).all())
     return campaign.known_answers.collection if is_own else ""  # a new id such as head-new0 is in no run
 

@@ -150,7 +150,7 @@ def command(
                 collection = own
                 options = {"name": "align", "similarity": similarity, "candidates": candidates}
                 _write_collection(Path(out, "collection"), own, force, options, [path, *about.files])
-            elif own.fingerprint != collection.fingerprint:
+            elif own.stamp != collection.stamp:
                 raise KgtrecError(
                     f"expected the same alignments as in {next(iter(paths.values()))}, found others; "
                     "rank this system in a separate call with another --out"
@@ -228,7 +228,7 @@ def _write_collection(
     """Write the collection, unless the same one exists already, from another system."""
     about = collection.report["alignment"]
     if not force and is_collection(folder):
-        if read_collection(folder).fingerprint == collection.fingerprint:
+        if read_collection(folder).stamp == collection.stamp:
             return
         raise FormatError(
             "expected no collection with other alignments or candidates, found one; choose another --out, or use "

@@ -12,20 +12,20 @@ from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
 from kgtrec.evaluation.chance import chance_of_split, chance_table
 from kgtrec.formats.collections import read_collection
-from kgtrec.formats.triples import read_triples
+from kgtrec.formats.triples import read_splits
 
 
 @click.command(name="chance")
 @click.argument("collection", required=False, type=click.Path())
-@click.option("--train", type=click.Path(), help="Train triples, with --valid and --test instead of COLLECTION.")
-@click.option("--valid", type=click.Path(), help="Valid triples.")
+@click.option("--train", type=click.Path(), help="Train triples, with --test instead of COLLECTION.")
+@click.option("--valid", type=click.Path(), help="Valid triples, if there are any.")
 @click.option("--test", type=click.Path(), help="Test triples.")
 @click.option(
     "--split",
     type=click.Choice(SPLITS),
     default="test",
     show_default=True,
-    help="Split whose triples become questions; train and valid need --train, --valid and --test.",
+    help="Split whose triples become questions; train and valid need the files.",
 )
 @measure_option("Measure; may be repeated, or hold several. Default: every one whose chance level is known.")
 @splits_option
@@ -56,19 +56,19 @@ def command(
     kgtrec chance --train train.tsv --valid valid.tsv --test test.tsv --split valid --out valid-chance.csv
     """
     form = form_of(out, form)
-    files = _three(collection, {"train": train, "valid": valid, "test": test}, split)
-    if collection is not None:
-        table = chance_table(read_collection(collection), measures or None, filtered_by=filtered_by)
+    _require_one_way(collection, {"train": train, "valid": valid, "test": test}, split)
+    if train is not None and test is not None:
+        triples = read_splits(train, valid, test)
+        table = chance_of_split(*triples, split, measures or None, filtered_by=filtered_by)
     else:
-        first, second, third = (read_triples(path) for path in files)
-        table = chance_of_split(first, second, third, split, measures or None, filtered_by=filtered_by)
+        table = chance_table(read_collection(str(collection)), measures or None, filtered_by=filtered_by)
     show(table, form, out)
     if out:
         say(f"wrote {out}: {len(table)} rows")
 
 
-def _three(collection: str | None, files: dict[str, str | None], split: str) -> list[str]:
-    """The files of the three splits; None if a collection is given."""
+def _require_one_way(collection: str | None, files: dict[str, str | None], split: str) -> None:
+    """Refuse a collection together with files of triples, or neither."""
     given = {name: path for name, path in files.items() if path is not None}
     if collection is not None:
         if given:
@@ -80,11 +80,10 @@ def _three(collection: str | None, files: dict[str, str | None], split: str) -> 
                 f"{collection}: expected --split test with a collection, which has only the questions of its test "
                 f"triples, found --split {split}; give --train, --valid and --test instead of a collection"
             )
-        return []
-    missing = [f"--{name}" for name in files if name not in given]
+        return
+    missing = [f"--{name}" for name in ("train", "test") if name not in given]
     if missing:
         found = "neither" if not given else f"no {' and no '.join(missing)}"
-        raise KgtrecError(f"expected COLLECTION, or --train, --valid and --test, found {found}")
+        raise KgtrecError(f"expected COLLECTION, or --train, --test and perhaps --valid, found {found}")
     if list(given.values()).count("-") > 1:
         raise KgtrecError("expected standard input (-) once, found it again; it can be read once")
-    return list(given.values())

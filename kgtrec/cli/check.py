@@ -30,6 +30,7 @@ from kgtrec.evaluation.plausibility import (
     read_ranks,
 )
 from kgtrec.formats.answer_ranks import read_answer_ranks
+from kgtrec.formats.collection_report import has_validation
 from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS
@@ -198,6 +199,8 @@ def _read_collection(folder: str, read: _Input) -> None:
                 )
                 for line in doubtful_triples(found):
                     read.note(folder, line)
+                if not has_validation(found.report):
+                    read.note(folder, "no validation split")
         for warning in caught:
             if issubclass(warning.category, KgtrecWarning):
                 read.note(folder, str(warning.message).removeprefix(f"{folder}/"))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import click
 
 from kgtrec.cli.common import say
+from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.errors import FormatError, naming
+from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.output.outputs import require_file, require_folder
 from kgtrec.formats.sniff import Kind, kind_of_parquet, read_any
 from kgtrec.formats.trec.qrels import QrelsFile, write_qrels
@@ -29,6 +32,8 @@ from kgtrec.formats.trec.streamed_runs import is_streamed, open_run
     help="Write a folder: of the run IN as Parquet files in parts, of the vectors of the model IN, or of the texts of "
     "the collection IN for ir_datasets.",
 )
+@click.option("--topics", type=click.Path(), help="Topics with the question ids of IN, as in OLD/topics.tsv.")
+@click.option("--collection", type=click.Path(), help="With --topics: give OUT the ids of this one, by what each asks.")
 @click.option("--entities", type=click.Path(), help="With --to factors: labels of the model's entities, as for rank.")
 @click.option("--relations", type=click.Path(), help="With --to factors: labels of its relations, as for rank.")
 @click.option("--data", type=click.Path(), help="With --to factors: the framework's folder of the data set.")
@@ -42,6 +47,8 @@ def command(
     name: str | None,
     sort: bool,
     to: str | None,
+    topics: str | None,
+    collection: str | None,
     entities: str | None,
     relations: str | None,
     data: str | None,
@@ -63,6 +70,9 @@ def command(
     and need the rows of each question together. --sort puts them so, in files of any size: it holds a few million rows
     in memory and the others, 16 bytes each, in temporary files beside OUT. The questions come in no useful order.
 
+    With --topics and --collection, IN is a run, answer ranks or qrels with the question ids of a topics file, and OUT
+    has those of the collection, which asks the same questions: its test triples stood in another order.
+
     With --to ir-datasets, IN is a collection, and OUT a folder with queries.tsv (the questions in words), docs.tsv (the
     entities) and qrels.txt, which ir_datasets and PyTerrier read. docs/neighbours.md shows how.
 
@@ -73,6 +83,7 @@ def command(
     kgtrec convert huge.run.gz huge.run --sort --to parts
     kgtrec convert big.npz big --to factors
     kgtrec convert model/wikidata wikidata --to factors --data data/wikidata
+    kgtrec convert old.run.gz new.run.gz --topics OLD/topics.tsv --collection NEW
     kgtrec convert COLLECTION texts --to ir-datasets --names names.tsv
     """
     if to != "ir-datasets" and (templates or names or descriptions):
@@ -82,6 +93,8 @@ def command(
             raise click.UsageError("--sort, --name and --kind are for runs and qrels, and not for --to ir-datasets")
         _to_ir_datasets(source, target, templates, names, descriptions)
         return
+    if (topics is None) != (collection is None) or (topics is not None and (sort or to == "factors")):
+        raise click.UsageError("--topics and --collection go together, and not with --sort or --to factors")
     if sort and (target == "-" or to == "factors"):
         raise click.UsageError("--sort is for runs, and needs the name of a file or a folder as OUT")
     if to == "factors":
@@ -94,8 +107,9 @@ def command(
     if sort:
         say(f"{target}: {sort_run(source, target, name=name, parts=to == 'parts'):,} rows")
         return
+    in_ids = _renumbering(source, topics, collection)
     if is_streamed(source) and (Path(source).is_dir() or kind_of_parquet(source) == "run"):
-        run = open_run(source)
+        run = in_ids(open_run(source))
         write_run(target, run, name=name, parts=to == "parts")
         say(f"{target}: {len(run):,} rows")
         return
@@ -103,18 +117,40 @@ def command(
     if isinstance(found, RunFile):
         if name is None and len(found.tags) > 1:
             raise several_tags(source, found.tags)
-        write_run(target, found.run, name=name, parts=to == "parts")
+        write_run(target, in_ids(found.run), name=name, parts=to == "parts")
         rows = len(found.run)
     elif isinstance(found, QrelsFile):
         if name is not None or to is not None:
             raise click.UsageError("--name and --to are for runs, and IN holds qrels")
-        write_qrels(target, found.qrels)
+        write_qrels(target, in_ids(found.qrels))
         rows = len(found.qrels)
+    elif isinstance(found, AnswerRanks) and topics is not None:
+        if name is not None or to is not None:
+            raise click.UsageError("--name and --to are for runs, and IN holds answer ranks")
+        write_answer_ranks(target, in_ids(found))
+        rows = len(found)
     else:
         kinds = "topics" if not source.endswith(".parquet") else "answer ranks"
         raise FormatError(f"expected a run or qrels, found {kinds}", path=source)
     if target != "-":
         say(f"{target}: {rows:,} rows")
+
+
+def _renumbering(source: str, topics: str | None, folder: str | None) -> Callable[[Any], Any]:
+    """What gives a run, answer ranks or qrels the question ids of a collection; nothing changes without ``topics``."""
+    if topics is None or folder is None:
+        return lambda system: system
+    from kgtrec.data.identity import renumbered
+    from kgtrec.formats.collections import read_collection
+    from kgtrec.formats.score_matrix import read_questions_in_order
+
+    collection, questions = read_collection(folder), read_questions_in_order(topics)
+
+    def in_ids(system: Any) -> Any:
+        with naming(source):
+            return renumbered(system, collection, questions, where=topics)
+
+    return in_ids
 
 
 def _to_factors(source: str, target: str, entities: Path | None, relations: Path | None, data: Path | None) -> None:

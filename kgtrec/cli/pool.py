@@ -256,7 +256,7 @@ def command(
             known,
             automatic,
             family_of,
-            fingerprint=test.fingerprint,
+            collection=test.stamp,
             seed=options["seed"],
             made=made,
             force=force,

@@ -20,7 +20,7 @@ from kgtrec.errors import KgtrecError, one_of
 from kgtrec.evaluation.plausibility import doubtful_triples
 from kgtrec.formats.collection_report import report_text
 from kgtrec.formats.collections import require_writable, write_collection
-from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_files, read_triples
+from kgtrec.formats.triples import FORMATS, describe_input, find_splits, input_files, read_splits, read_triples
 from kgtrec.formats.triples.rdf import LITERALS
 from kgtrec.report.progress import progress_bar
 
@@ -28,15 +28,19 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DELIMITERS = {"tab": "\t", "space": " ", "comma": ","}
 
 
-def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | float | None:
+def _sample(_: click.Context, __: click.Parameter, text: str | None) -> int | float | str | None:
+    """A number, a fraction, or the path of a file."""
     if text is None:
         return None
     try:
         return float(text) if set(text) & set(".eE") else int(text)
     except ValueError:
-        raise KgtrecError(
-            f"--sample: expected a number of triples, or a fraction such as 0.1, found {text!r}"
-        ) from None
+        if text != "-" and not Path(text).is_file():
+            raise KgtrecError(
+                "--sample: expected a number of triples, a fraction such as 0.1, or a file of test triples, found "
+                f"{text!r}"
+            ) from None
+        return text
 
 
 def _splits(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
@@ -51,7 +55,7 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
 
 
 @click.command(name="questions")
-@click.argument("triples", nargs=-1, required=True, metavar="TRAIN VALID TEST", type=click.Path())
+@click.argument("triples", nargs=-1, required=True, metavar="TRAIN [VALID] TEST", type=click.Path())
 @click.option("--out", required=True, type=click.Path(), metavar="COLLECTION", help="Folder to write.")
 @click.option("--force", is_flag=True, help="Replace a collection that kgtrec wrote, with nothing else in its folder.")
 @click.option(
@@ -62,6 +66,13 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
     default="tab",
     show_default=True,
     help="Separator of columns: tab, space, comma, whitespace (any amount) or a character.",
+)
+@click.option(
+    "--no-header",
+    "header",
+    flag_value=False,
+    default=True,
+    help="The first line is a triple, also where it reads like the names of columns.",
 )
 @click.option(
     "--input-format",
@@ -93,9 +104,10 @@ def _policy(name: str, default: str, text: str) -> Callable[[_Command], _Command
 @_policy("--unseen-relations", "keep", "Test triples with a relation that train lacks.")
 @click.option(
     "--sample",
-    metavar="N|FRACTION",
+    metavar="N|FRACTION|FILE",
     callback=_sample,
-    help="Make questions from N random test triples, or from a fraction (0.1); the others become known.",
+    help="Make questions from N random test triples, from a fraction (0.1), or from those in a file like TEST; the "
+    "others become known.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --sample.")
 @click.option(
@@ -124,16 +136,19 @@ def command(
     force: bool,
     columns: str,
     delimiter: str,
+    header: bool,
     form: str | None,
     literals: str,
     like: str | None,
+    sample: int | float | str | None,
     **options: Any,
 ) -> None:
     """Turn TRAIN, VALID and TEST triples into questions and qrels.
 
     Each is a file of `head TAB relation TAB tail` lines, plain, .gz or .zst, or - for standard input; N-Triples (.nt);
-    OpenKE's train2id.txt; LibKGE's train.del; OGB's train.pt. A folder that holds the three can be given instead, or
-    the name of a public data set, which is downloaded if need be (kgtrec data list).
+    OpenKE's train2id.txt; LibKGE's train.del; OGB's train.pt. A first line of column names, such as head, relation,
+    tail, is skipped. VALID may be empty, or left out. A folder that holds the files can be given instead, or the name
+    of a public data set, which is downloaded if need be (kgtrec data list).
 
     Writes topics.tsv, qrels.txt, entities.txt, relations.tsv, known.parquet, train.parquet, manifest.json and
     report.txt to COLLECTION, and prints the report.
@@ -145,6 +160,7 @@ def command(
     kgtrec questions fb15k-237 --out C
     kgtrec questions wn18rr --like pykeen --out C
     kgtrec questions wn18rr --sample 0.1 --seed 7 --unseen-entities drop --out C
+    kgtrec questions train.tsv test.tsv --sample judged.tsv --out C
     """
     options |= {
         name: policy
@@ -152,16 +168,21 @@ def command(
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT
     }
     require_writable(out, force=force)
-    paths = _three(triples)
+    train, valid, test = _three(triples)
     reading: dict[str, Any] = {"columns": columns, "format": form, "delimiter": _DELIMITERS.get(delimiter, delimiter)}
-    splits = [read_triples(path, literals=literals, **reading) for path in paths]
-    collection = build_questions(*splits, **options)
+    reading |= {"literals": literals, "header": header}
+    if (times := [train, valid, test, sample].count("-")) > 1:
+        raise KgtrecError(f"expected standard input (-) once, found it {times} times; it can be read once")
+    read = dict(zip(SPLITS, read_splits(train, valid, test, **reading), strict=True))
+    if isinstance(sample, str):
+        read["sample"] = read_triples(sample, **reading)
+    collection = build_questions(*(read[name] for name in SPLITS), sample=read.get("sample", sample), **options)
     write_collection(
         out,
         collection,
         force=force,
-        command={"name": "questions", **reading, "literals": literals, **collection.report["options"]},
-        inputs=_inputs(paths, splits, form),
+        command={"name": "questions", **reading, **collection.report["options"]},
+        inputs=_inputs({"train": train, "valid": valid, "test": test, "sample": sample}, read, form),
     )
     click.echo(report_text(collection.report), nl=False)
     for line in doubtful_triples(collection):
@@ -169,29 +190,27 @@ def command(
     say(_summary(out, collection))
 
 
-def _three(paths: tuple[str, ...]) -> tuple[str, str, str]:
+def _three(paths: tuple[str, ...]) -> tuple[str, str | None, str]:
+    """Train, valid and test, as named or found in a folder."""
     if len(paths) == 1 and paths[0] != "-":
-        train, valid, test = map(str, find_splits(folder_of(paths[0], progress=progress_bar)))
-    elif len(paths) == 3:
-        train, valid, test = paths
-    else:
-        raise KgtrecError(
-            "expected three files TRAIN VALID TEST, the folder with the three, or the name of a data set, "
-            f"found {len(paths)}"
-        )
-    if paths.count("-") > 1:
-        raise KgtrecError(f"expected standard input (-) once, found it {paths.count('-')} times; it can be read once")
-    return train, valid, test
+        train, valid, test = find_splits(folder_of(paths[0], progress=progress_bar))
+        return str(train), None if valid is None else str(valid), str(test)
+    if len(paths) == 2:
+        return paths[0], None, paths[1]
+    if len(paths) == 3:
+        return paths[0], paths[1], paths[2]
+    raise KgtrecError(
+        "expected the files TRAIN TEST or TRAIN VALID TEST, their folder, or the name of a data set, found "
+        f"{len(paths)}"
+    )
 
 
-def _inputs(paths: tuple[str, str, str], splits: list[Triples], form: str | None) -> list[dict[str, Any]]:
-    """The splits with their row counts, then the dictionaries that they share."""
-    found = [
-        describe_input(path, split=name, triples=len(triples))
-        for name, path, triples in zip(SPLITS, paths, splits, strict=True)
-    ]
+def _inputs(paths: dict[str, Any], read: dict[str, Triples], form: str | None) -> list[dict[str, Any]]:
+    """The files of triples with their row counts, then the dictionaries that they share."""
+    files = {name: path for name, path in paths.items() if isinstance(path, str)}
+    found = [describe_input(path, split=name, triples=len(read[name])) for name, path in files.items()]
     dictionaries: dict[Path, None] = {}
-    for path in paths:
+    for path in files.values():
         dictionaries |= dict.fromkeys(input_files(path, form)[1:])
     return found + [describe_input(path) for path in dictionaries]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.collection import CATEGORIES, Collection, Known, RelationCategories
+from kgtrec.data.label_hashes import triple_keys
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples
+from kgtrec.data.triples import POLICIES, SPLITS, Splits, Triples, fingerprint_of
 from kgtrec.data.vocabulary import WHITE_SPACE, Vocabulary
 from kgtrec.errors import KgtrecError, count_of, kind_of, one_of, whole_number
+from kgtrec.formats.files import PathLike
+from kgtrec.formats.triples import read_triples
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
 from kgtrec.kernels.statistics.divergence import kl_divergence
 from kgtrec.kernels.triples.categories import relation_category, relation_fanout
@@ -27,14 +32,14 @@ Report = dict[str, Any]
 
 def build_questions(
     train: Triples,
-    valid: Triples,
-    test: Triples,
+    valid: Triples | None = None,
+    test: Triples | None = None,
     *,
     repeated: str = "drop",
     leaked: str = "keep",
     unseen_entities: str = "keep",
     unseen_relations: str = "keep",
-    sample: int | float | Triples | None = None,
+    sample: int | float | Triples | PathLike | None = None,
     seed: int = 0,
     ids: bool = False,
     threshold: float = 1.5,
@@ -50,7 +55,8 @@ def build_questions(
     Parameters
     ----------
     train, valid, test : Triples
-        With any vocabularies; the collection's has train's entities first, then valid's new ones, then test's.
+        With any vocabularies; the collection's has train's entities first, then valid's new ones, then test's. Without
+        validation triples: ``build_questions(train, test=test)``.
     repeated : {"drop", "keep", "error"}
         Triples repeated within a split. "keep" leaves them in ``Collection.train``; an answer is judged once in any
         case.
@@ -59,13 +65,14 @@ def build_questions(
     unseen_entities, unseen_relations : {"keep", "drop", "error"}
         Test triples with an entity (a relation) that no train triple has. "drop" removes these test triples, such
         valid triples, and all such entities from the candidates.
-    sample : int, float or Triples, optional
+    sample : int, float, Triples or path, optional
         Build the questions of that many test triples, of that fraction of them (0 < f < 1), sampled without
-        replacement, or of those given, with any vocabularies. The triples left out become known.
+        replacement, or of those given, with any vocabularies, or in a file, see :func:`kgtrec.read_triples`. The
+        triples left out become known.
     seed : int
-        Random seed of the sample.
+        Random seed of the sample. The order of the test triples does not matter.
     ids : bool
-        Name the entities ``e0, e1, ...`` instead of by their labels, which may then contain white space.
+        Name the entities ``e0, e1, ...``, by the byte order of their labels, which may then contain white space.
     threshold : float
         A relation's side is N when the mean number of entities there is at least this.
     categories_from : sequence of {"train", "valid", "test"}
@@ -106,6 +113,7 @@ def build_questions(
         "unseen_relations": unseen_relations,
     }
     _require_options(policies, threshold, categories_from, seed)
+    valid = Triples.of([]) if valid is None else valid
     for name, triples in (("train", train), ("valid", valid), ("test", test)):
         if not isinstance(triples, Triples):
             raise KgtrecError(
@@ -113,6 +121,8 @@ def build_questions(
                 "read_triples(path)"
             )
     splits = Splits.of(train, valid, test)
+    if isinstance(sample, str | os.PathLike):
+        sample = read_triples(sample)
     _require_labels(splits, ids)
     report: Report = {
         "options": policies
@@ -133,26 +143,23 @@ def build_questions(
     categories = categorize(splits, threshold=threshold, categories_from=categories_from)
     full = splits.test.take(first_places(splits.test.keys()))
     chosen, report["sample"] = _sample(full, sample, seed)
+    fingerprint = fingerprint_of(splits.train, splits.valid, full.take(chosen), full.take(~chosen))
     labels = splits.entities
     if ids:
         splits, full = _with_ids(splits, full)
-    return _collection(splits, full, chosen, categories, report, labels if ids else None)
+    made = _collection(splits, full, chosen, categories, report)
+    return replace(made, labels=labels if ids else None, fingerprint=fingerprint)
 
 
 def _collection(
-    splits: Splits,
-    full: Triples,
-    chosen: NDArray[np.bool_],
-    categories: RelationCategories,
-    report: Report,
-    labels: Vocabulary | None,
+    splits: Splits, full: Triples, chosen: NDArray[np.bool_], categories: RelationCategories, report: Report
 ) -> Collection:
     """Questions of the ``chosen`` distinct test triples, with all others known, and the rest of the report."""
     questions = questions_of(full.take(chosen))
     qrels = _qrels(questions, full.take(chosen))
     known = _known(questions, qrels, (splits.train, splits.valid, full.take(~chosen)))
     report |= _counts(splits, full.take(chosen), questions, qrels, known, categories)
-    return Collection(questions, qrels, known, categories, splits.train, report, labels)
+    return Collection(questions, qrels, known, categories, splits.train, report)
 
 
 def questions_of(test: Triples) -> Questions:
@@ -373,9 +380,7 @@ def _sample(full: Triples, sample: int | float | Triples | None, seed: int) -> t
         chosen = _given(full, sample)
     else:
         count = count_of(sample, len(full), what="a sample", whole=False)
-        kept = np.random.default_rng(seed).choice(len(full), count, replace=False)
-        chosen[:] = False
-        chosen[kept] = True
+        chosen[np.argsort(triple_keys(full, seed))[count:]] = False  # whatever the order of lines
     counts = [np.bincount(full.relation[rows], minlength=len(full.relations)) for rows in (chosen, slice(None))]
     return chosen, {
         "triples": int(chosen.sum()),
@@ -413,8 +418,8 @@ def _given(full: Triples, sample: Triples) -> NDArray[np.bool_]:
 
 
 def _with_ids(splits: Splits, full: Triples) -> tuple[Splits, Triples]:
-    """The same triples, with entities named by their codes."""
-    entities = Vocabulary(pa.array([f"e{code}" for code in range(len(splits.entities))], pa.string()))
+    """The same triples, with entities named by the places of their labels in byte order, whatever that of the lines."""
+    entities = Vocabulary(pa.array([f"e{place}" for place in splits.entities.byte_order.tolist()], pa.string()))
 
     def renamed(triples: Triples) -> Triples:
         return Triples(triples.head, triples.relation, triples.tail, entities, triples.relations)

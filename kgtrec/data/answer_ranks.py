@@ -34,7 +34,7 @@ class AnswerRanks:
     questions: Vocabulary
     entities: Vocabulary
     filtered_by: tuple[str, ...]  # splits whose known triples were removed, of train, valid, test; () = raw
-    collection: str  # fingerprint of the collection that was ranked, "" where there is none
+    collection: str  # stamp of the collection that was ranked, "" where there is none
     # (n,) the entity is below the end of a cut list: `above` counts what is listed, `tied` all else; None: none is
     cut: NDArray[np.bool_] | None = None
     source: str = ""  # the file that the table was read from, for messages; "" where it was made
@@ -68,7 +68,7 @@ class AnswerRanks:
             collection.questions.ids,
             collection.entities,
             filtered_by,
-            collection.fingerprint,
+            collection.stamp,
             cut,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +18,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError
 
 CATEGORIES = ("1-1", "1-N", "N-1", "N-N")
+STAMP = re.compile("[0-9a-f]{16}-[0-9a-f]{8}")  # a fingerprint and a numbering
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,15 +47,16 @@ class Collection:
     """Questions, their judged answers, and the entities already known to answer them."""
 
     questions: Questions
-    qrels: Qrels  # its vocabularies are questions.ids and questions.entities, and it has the fingerprint
+    qrels: Qrels  # its vocabularies are questions.ids and questions.entities, and it has the stamp
     known: Known
     categories: RelationCategories
     train: Triples  # what a system may learn from; its vocabularies are entities and relations
     report: Mapping[str, Any] = field(default_factory=dict)  # counts, policies and options of build_questions
     labels: Vocabulary | None = None  # the labels of entity ids e0, e1, ...; None: entities have their own labels
+    fingerprint: str = ""  # of its sets of triples, see kgtrec.data.triples.fingerprint_of; "": made by hand
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "qrels", replace(self.qrels, collection=self.fingerprint))
+        object.__setattr__(self, "qrels", replace(self.qrels, collection=self.stamp))
 
     def __repr__(self) -> str:
         return (
@@ -89,26 +92,61 @@ class Collection:
         return "alignment" in self.report
 
     @cached_property
-    def fingerprint(self) -> str:
-        """Sixteen hex digits that change with any question, entity or known triple, but not with judgements.
+    def numbering(self) -> str:
+        """Eight hex digits of what each question id stands for, which the order of the test triples decides."""
+        return self.numbering_as(self.questions)
 
-        Ranks keep their meaning when judgements are added: questions and candidates stay the same. The labels of
-        entity ids e0, e1, ... are part of it, since other triples may look the same under such ids.
+    def numbering_as(self, questions: Questions) -> str:
+        """The same if the questions, given with the collection's own vocabularies, had other ids or another order."""
+        relations, entities = self.relations.byte_order, self.entities.byte_order
+        return _digits(
+            b"labels" if self.labels is None else b"ids",
+            "\n".join(questions.ids).encode(),
+            _bytes(questions.is_head),
+            _bytes(relations[questions.relation]),
+            _bytes(entities[questions.anchor]),
+        )
+
+    @property
+    def stamp(self) -> str:
+        """Fingerprint and numbering, as recorded with ranks, runs and qrels; "" for a collection made by hand.
+
+        Judgements do not change it: questions and candidates stay the same, and ranks keep their meaning.
         """
-        import hashlib  # slow to import, and scoring needs none
+        return f"{self.fingerprint}-{self.numbering}" if self.fingerprint else ""
 
-        digest = hashlib.sha256()
-        labels = [] if self.labels is None else [self.labels]
-        for vocabulary in (self.questions.ids, self.entities, self.relations, *labels):
-            digest.update("\n".join(vocabulary).encode() + b"\0")
-        questions, known = self.questions, self.known
-        for array in (
-            questions.is_head,
-            questions.relation,
-            questions.anchor,
-            known.question,
-            known.entity,
-            known.split,
-        ):
-            digest.update(np.ascontiguousarray(array).tobytes() + b"\0")
-        return digest.hexdigest()[:16]
+    @property
+    def matrix_stamp(self) -> str:
+        """The same for score matrices, whose columns are in the order of the entities."""
+        if not self.fingerprint:
+            return ""
+        return f"{self.fingerprint}-{_digits(self.numbering.encode(), _bytes(self.entities.byte_order))}"
+
+
+def why_another(found: str, expected: str, place: str = "RUN") -> str:
+    """What the stamp of another collection than the expected one means, in a message that goes on with a way out.
+
+    Examples
+    --------
+    >>> why_another("4a84c83d560bd2ab-0c1d2e3f", "feedfeedfeedfeed-0c1d2e3f")
+    'where the same ids may mean other questions; '
+    >>> why_another("4a84c83d560bd2ab-0c1d2e3f", "4a84c83d560bd2ab-aaaaaaaa").partition(" (")[0]
+    'which has the same triples and other ids of questions; renumber it by its old topics'
+    """
+    if found.partition("-")[0] != expected.partition("-")[0]:
+        return "where the same ids may mean other questions; "
+    return (
+        "which has the same triples and other ids of questions; renumber it by its old topics (kgtrec convert "
+        f"{place} OUT --topics OLD/topics.tsv --collection COLLECTION), or "
+    )
+
+
+def _bytes(values: NDArray[Any]) -> bytes:
+    return values.astype("<i4").tobytes()
+
+
+def _digits(*parts: bytes) -> str:
+    """Eight hex digits of some bytes."""
+    import hashlib  # slow to import, and scoring needs none
+
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:8]

@@ -7,22 +7,27 @@ differ between collections: a sample numbers its questions from 0, and every fra
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.arrow import labels_of
 from kgtrec.data.collection import Collection
 from kgtrec.data.frames import frame_labels, has_columns
+from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions
+from kgtrec.data.run import Run
+from kgtrec.data.streamed_run import StreamedRun
 from kgtrec.data.topics import Topics
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError, kind_of, warn
 
 _SHOWN = 3  # examples in a message
+_Numbered = TypeVar("_Numbered", Run, StreamedRun, Qrels, AnswerRanks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,6 +160,66 @@ def question_places(collection: Collection, questions: Any, *, where: str = "que
     place = np.empty(len(own), np.intp)
     place[row[found]] = found
     return Places(place, len(row))
+
+
+def renumbered(
+    system: _Numbered, collection: Collection, questions: Questions, *, where: str = "questions"
+) -> _Numbered:
+    """A run, answer ranks or qrels with the question ids of a collection instead of those of the same questions.
+
+    Parameters
+    ----------
+    system : Run, StreamedRun, Qrels or AnswerRanks
+    collection : Collection
+    questions : Questions
+        The same as the collection's, in any order, under the ids that ``system`` has.
+    where : str
+        Where the questions come from, for messages.
+
+    Raises
+    ------
+    CollectionError
+        If these are not the questions of the collection, or not those that the system's record names; if the system
+        has another question, or an entity that the collection lacks.
+
+    Examples
+    --------
+    >>> from kgtrec.data.triples import Triples
+    >>> from kgtrec.collection.questions import build_questions
+    >>> rows = [("ann", "likes", "jam"), ("bob", "likes", "tea")]
+    >>> old, new = (build_questions(Triples.of([]), None, Triples.of(test)) for test in (rows, rows[::-1]))
+    >>> old.qrels.to_dict()["head0"], renumbered(old.qrels, new, old.questions).to_dict()["head1"]
+    ({'ann': 1}, {'ann': 1})
+    """
+    own, places = collection.questions, question_places(collection, questions, where=where)
+    if places.extra:
+        raise CollectionError(
+            f"{where}: expected only questions of the collection, found {places.extra:,} others; the ids of another "
+            "collection's questions cannot be renumbered"
+        )
+    row = places.own()
+    before = replace(
+        own, ids=questions.ids, is_head=own.is_head[row], relation=own.relation[row], anchor=own.anchor[row]
+    )
+    stamp = f"{collection.fingerprint}-{collection.numbering_as(before)}"
+    if system.collection not in ("", stamp):
+        raise CollectionError(
+            f"{where}: expected the topics of collection {system.collection}, which the ids are of, found those of "
+            f"{stamp}"
+        )
+    for what, labels, known in (
+        ("question", system.questions, questions.ids),
+        ("entity", system.entities, collection.entities),
+    ):
+        if (unknown := np.flatnonzero(known.encode(labels.labels) < 0)).size:
+            raise CollectionError(
+                f"expected each {what} to be one of {where if what == 'question' else 'the collection'}, found "
+                f"{labels[unknown[0]]!r}"
+            )
+    ids = Vocabulary(own.ids.decode(row[questions.ids.encode(system.questions.labels)]))
+    if isinstance(system, StreamedRun):
+        system = system.each(lambda part: replace(part, questions=ids))
+    return replace(system, questions=ids, collection=collection.stamp)
 
 
 def warn_of_extra(places: Places, what: str, *, where: str = "", stacklevel: int = 3) -> None:

@@ -37,7 +37,7 @@ class Qrels:
     grade: NDArray[np.int32]  # (n,) 0 = judged wrong
     questions: Vocabulary
     entities: Vocabulary
-    collection: str = ""  # fingerprint of the collection that the question ids belong to, "" if unknown
+    collection: str = ""  # stamp of the collection that the question ids belong to, "" if unknown
 
     @classmethod
     def of(

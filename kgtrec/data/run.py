@@ -37,7 +37,7 @@ class Run:
     score: NDArray[np.float64]  # (n,) higher is better
     questions: Vocabulary
     entities: Vocabulary
-    collection: str = ""  # fingerprint of the collection that the question ids belong to, "" if unknown
+    collection: str = ""  # stamp of the collection that the question ids belong to, "" if unknown
     filtered_by: tuple[str, ...] | None = None  # splits whose known triples were removed; () = raw; None: unknown
 
     @classmethod

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.collection import Collection
+from kgtrec.data.collection import Collection, why_another
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.streamed_run import AnyRun
@@ -89,7 +89,7 @@ class Belonging:
         self._of_wrong = of_unsampled or next((measure.label for measure in own if measure.sees_wrong), None)
         self._least_grade = -np.inf if of_unsampled else 0  # of the non-answers that a measure uses
         self._mixed = mixed
-        self._fingerprint: tuple[str, str] | None = None
+        self._stamp: tuple[str, str] | None = None
         self._filtered: AnyRun | AnswerRanks | None = None  # the first that is known to be filtered, and how
         self._first: AnswerRanks | None = None
         self._lacking: NDArray[np.intp] | None = None
@@ -125,19 +125,20 @@ class Belonging:
         if not system.collection:
             return
         of_qrels = "" if self._qrels is None else self._qrels.collection
-        expected = self._collection.fingerprint if self._collection is not None else of_qrels
+        expected = self._collection.stamp if self._collection is not None else of_qrels
         if expected and system.collection != expected:
             raise CollectionError(
                 f"{system.name} was ranked on collection {system.collection}, these qrels are of collection "
-                f"{expected}, where the same ids may mean other questions; rank its scores on this one (kgtrec "
+                f"{expected}, {why_another(system.collection, expected)}rank its scores on this one (kgtrec "
                 f"rank){_TRUST}"
             )
-        if self._fingerprint is None:
-            self._fingerprint = system.name, system.collection
-        elif self._fingerprint[1] != system.collection:
+        if self._stamp is None:
+            self._stamp = system.name, system.collection
+        elif self._stamp[1] != system.collection:
             raise CollectionError(
-                f"{self._fingerprint[0]} and {system.name} were ranked on different collections "
-                f"({self._fingerprint[1]}, {system.collection}) and cannot be compared{_TRUST}"
+                f"{self._stamp[0]} and {system.name} were ranked on different collections "
+                f"({self._stamp[1]}, {system.collection}) and cannot be compared: the second is of one "
+                f"{why_another(self._stamp[1], system.collection)}rank its scores on the first{_TRUST}"
             )
 
     def check_filter(self, system: AnyRun | AnswerRanks) -> None:
@@ -240,12 +241,12 @@ def of_collection(qrels: Qrels, collection: Collection | None) -> Qrels:
     """
     if collection is None:
         return qrels
-    if qrels.collection and qrels.collection != collection.fingerprint:
+    if qrels.collection and qrels.collection != collection.stamp:
         raise CollectionError(
-            f"expected qrels of collection {collection.fingerprint}, found those of collection {qrels.collection}, "
-            "where the same ids may mean other questions; give the collection of the qrels"
+            f"expected qrels of collection {collection.stamp}, found those of collection {qrels.collection}, "
+            f"{why_another(qrels.collection, collection.stamp, 'QRELS')}give the collection of the qrels"
         )
-    return replace(qrels, collection=collection.fingerprint)
+    return replace(qrels, collection=collection.stamp)
 
 
 def tell_mixed_runs(known_listed: Mapping[str, int]) -> None:

@@ -91,7 +91,7 @@ def chance_table(collection: Collection, measures: Any = None, *, filtered_by: S
 
 def chance_of_split(
     train: Triples,
-    valid: Triples,
+    valid: Triples | None,
     test: Triples,
     split: str,
     measures: Any = None,
@@ -103,6 +103,7 @@ def chance_of_split(
     Parameters
     ----------
     train, valid, test : Triples
+        ``valid`` may be None.
     split : {"train", "valid", "test"}
         Whose triples are asked for: repeated ones count once, and those that are in another split too, or whose
         entities train lacks, are kept.
@@ -126,7 +127,7 @@ def chance_of_split(
     >>> table.level("micro.MR", "tail")[0]  # ann has three candidates, since she is known to like jam; bob has four
     2.25
     """
-    given = dict(zip(SPLITS, (train, valid, test), strict=True))
+    given = dict(zip(SPLITS, (train, Triples.of([]) if valid is None else valid, test), strict=True))
     one_of("a split of", split, SPLITS)
     if len(given[split]) == 0:
         raise KgtrecError(f"expected {split} triples to ask for, found none")

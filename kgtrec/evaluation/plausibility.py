@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kgtrec.data.arrow import compute as pc
 from kgtrec.data.collection import Collection
+from kgtrec.data.identity import entity_names
 from kgtrec.data.pair_set import PairSet
 from kgtrec.data.streamed_run import AnyRun
 from kgtrec.data.triples import SPLITS, Triples
+from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.evaluation.matching import MatchedSystem
 from kgtrec.kernels.integer_keys import is_among_sorted
 from kgtrec.kernels.ranking.rank_column import OffPlace, off_place
@@ -215,7 +218,22 @@ def doubtful_triples(collection: Collection) -> list[str]:
             f"{other:,} ends of test triples are at the other end of their relation in train, and {own:,} at the "
             "same: are head and tail swapped in one of the files (--columns)?"
         )
+    found += _unlike_forms(entity_names(collection), "entities") + _unlike_forms(collection.relations, "relations")
     return found
+
+
+def _unlike_forms(labels: Vocabulary, what: str) -> list[str]:
+    """What to say of labels that are one text in different normal forms of Unicode."""
+    others = labels.labels.filter(pc.invert(pc.string_is_ascii(labels.labels)))
+    normal, code = Vocabulary.encoding(pc.utf8_normalize(others, "NFC"))
+    several = np.flatnonzero(np.bincount(code, minlength=len(normal)) > 1)
+    if len(several) == 0:
+        return []
+    first = ", ".join(ascii(others[int(row)].as_py()) for row in np.flatnonzero(code == several[0]))
+    return [
+        f"{np.isin(code, several).sum():,} labels stand for {len(several):,} {what}, in several normal forms of "
+        f"Unicode (NFC, NFD), such as {first}: they count as different {what}; is that meant?"
+    ]
 
 
 def _ends_seen(train: Triples, test: Triples) -> tuple[int, int]:

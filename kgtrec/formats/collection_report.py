@@ -30,6 +30,12 @@ def report_text(report: Mapping[str, Any]) -> str:
     return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
 
 
+def has_validation(report: Mapping[str, Any]) -> bool:
+    """Whether there are validation triples, or need not be, as in an entity alignment; a report may say nothing."""
+    counts = report.get("triples_read")
+    return "alignment" in report or not (isinstance(counts, Mapping) and counts.get("valid") == 0)
+
+
 def _triples(report: Mapping[str, Any]) -> Iterator[str]:
     rows = [["", *SPLITS]]
     rows.append(["triples read", *(_int(report["triples_read"][name]) for name in SPLITS)])
@@ -37,6 +43,8 @@ def _triples(report: Mapping[str, Any]) -> Iterator[str]:
     rows.append(["known answers", *(_int(report["known"][name]) for name in SPLITS)])
     yield from _aligned(rows)
     yield f"entities {report['entities']:,}, relations {report['relations']:,}"
+    if not has_validation(report):
+        yield "no validation split"
 
 
 def _questions(report: Mapping[str, Any]) -> Iterator[str]:
@@ -70,7 +78,8 @@ def _categories(report: Mapping[str, Any]) -> Iterator[str]:
         rows.append([name, _int(counts["relations"]), _int(counts["test_triples"]), share])
     yield from _aligned(rows)
     options = report["options"]
-    yield f"a side is N from a mean of {options['threshold']:g} entities, over {' + '.join(options['categories_from'])}"
+    used = [split for split in options["categories_from"] if report["triples_read"][split]]
+    yield f"a side is N from a mean of {options['threshold']:g} entities, over {' + '.join(used)}"
 
 
 def _alignment(report: Mapping[str, Any]) -> Iterator[str]:

@@ -7,7 +7,7 @@
 ``relations.tsv``     ``relation, category, tails_per_head, heads_per_tail`` with a header, row = code
 ``known.parquet``     ``question, entity`` (rows, int32), ``split`` (int8: 0 train, 1 valid, 2 left-out test)
 ``train.parquet``     ``head, relation, tail`` (rows, int32): what a system may learn from
-``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, the collection's fingerprint
+``manifest.json``     version, command, inputs, counts, the SHA-256 of every other file, fingerprint, numbering
 ``report.txt``        the counts, for people
 ====================  ============================================================================================
 
@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kgtrec.data.arrow import values_of
-from kgtrec.data.collection import CATEGORIES, Collection, Known, RelationCategories
+from kgtrec.data.collection import CATEGORIES, STAMP, Collection, Known, RelationCategories
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.topics import Topics
@@ -45,7 +45,7 @@ from kgtrec.formats.trec.qrels import read_qrels, write_qrels
 from kgtrec.formats.trec.text import NUMBER, shown
 from kgtrec.formats.trec.topics import read_entity_labels, read_topics, write_topics
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 BY = "collection"  # the writer of the folder
 #: files that only a collection has
 OWN_FILES = (MANIFEST, "relations.tsv", "known.parquet", "train.parquet")
@@ -133,12 +133,13 @@ def read_collection(folder: PathLike) -> Collection:
     known = Known(*_read_codes(path / "known.parquet", _KNOWN, (len(questions), len(entities), 3)))
     head, relation, tail = _read_codes(path / "train.parquet", _TRAIN, (len(entities), len(relations), len(entities)))
     train = Triples(head, relation, tail, entities, relations)
-    collection = Collection(questions, qrels, known, categories, train, manifest.get("report", {}), labels)
+    report = manifest.get("report", {})
+    collection = Collection(questions, qrels, known, categories, train, report, labels, manifest["fingerprint"])
     if sha256_of(path / "qrels.txt") != manifest["files"]["qrels.txt"]:
         warn(f"{path / 'qrels.txt'}: not the file that kgtrec questions wrote; using its {len(qrels):,} judgements")
-    if collection.fingerprint != manifest["fingerprint"]:
+    if collection.numbering != manifest["numbering"]:
         raise FormatError(
-            f"expected a collection with the fingerprint {manifest['fingerprint']}, found {collection.fingerprint}; "
+            f"expected questions with the numbering {manifest['numbering']}, found {collection.numbering}; "
             "build it again with kgtrec questions",
             path=path,
         )
@@ -205,6 +206,7 @@ def _write_manifest(
         "command": dict(command),
         "inputs": [dict(item) for item in inputs],
         "fingerprint": collection.fingerprint,
+        "numbering": collection.numbering,
         "report": collection.report,
         "files": {path.name: sha256_of(path) for path in sorted(folder.iterdir())},
     }
@@ -230,8 +232,15 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         )
     if manifest["collection_format"] != FORMAT_VERSION:
         raise FormatError(
-            f"expected collection format {FORMAT_VERSION}, found {manifest['collection_format']}; "
-            f"it was written by kgtrec {manifest.get('kgtrec')}, this is {kgtrec_version()}",
+            f"expected collection format {FORMAT_VERSION}, found {manifest['collection_format']}; it was written by "
+            f"kgtrec {manifest.get('kgtrec')}, this is {kgtrec_version()}; make it again with kgtrec questions --force",
+            path=path / MANIFEST,
+        )
+    stamp = f"{manifest['fingerprint']}-{manifest.get('numbering')}"
+    if not STAMP.fullmatch(stamp):
+        raise FormatError(
+            f"expected a fingerprint of 16 hex digits and a numbering of 8, found {stamp[:40]}; make the collection "
+            "again with kgtrec questions",
             path=path / MANIFEST,
         )
     return manifest

@@ -139,7 +139,7 @@ def write_score_matrix(path: PathLike, scores: Any, collection: Collection) -> N
     require_origin_place(path)
     with writing(path) as stream:
         np.lib.format.write_array(stream, matrix, allow_pickle=False)
-    write_origin(path, "scores", Origin(collection.fingerprint))
+    write_origin(path, "scores", Origin(collection.matrix_stamp))
 
 
 def stamp_score_matrix(path: PathLike, collection: Collection) -> None:
@@ -160,7 +160,7 @@ def stamp_score_matrix(path: PathLike, collection: Collection) -> None:
         )
     if entities is not None:
         _require_own_order(path, entities, entity_places(collection, read_entity_names(entities), where=str(entities)))
-    write_origin(path, "scores", Origin(collection.fingerprint))
+    write_origin(path, "scores", Origin(collection.matrix_stamp))
 
 
 def _require_own_order(path: PathLike, beside: Path, places: Places) -> None:
@@ -188,10 +188,10 @@ def _stamped(path: PathLike, collection: Collection, made_for: Collection | None
     if origin is None:
         return None
     whole = [each for each in (collection, made_for) if each is not None]
-    found = next((each for each in whole if each.fingerprint == origin.collection), None)
+    found = next((each for each in whole if each.matrix_stamp == origin.collection), None)
     if found is None:
         raise FormatError(
-            f"expected scores of collection {' or '.join(each.fingerprint for each in whole)}, found those of "
+            f"expected scores of collection {' or '.join(each.matrix_stamp for each in whole)}, found those of "
             f"{origin.collection}, according to {origin_path(path).name}; name the questions and the entities in their "
             "order, both (--topics FILE --entities FILE), such as topics.tsv and entities.txt of that collection",
             path=path,

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
+from kgtrec.data.collection import why_another
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.run import Run
 from kgtrec.data.vocabulary import Vocabulary
@@ -149,14 +150,14 @@ class Placings:
 
 
 def _collection_of(parts: Mapping[str, Qrels]) -> str:
-    """The common fingerprint, "" if none has one; CollectionError if two have different ones."""
+    """The stamp that all have, "" if none has one; CollectionError if two have different ones."""
     known = {name: part.collection for name, part in parts.items() if part.collection}
     first = next(iter(known), "")
     for name, found in known.items():
         if found != known[first]:
             raise CollectionError(
                 f"expected qrels of one collection, found {first} of collection {known[first]} and {name} of "
-                f"collection {found}, where the same ids may mean other questions; if they mean the same questions, "
+                f"collection {found}, {why_another(found, known[first], 'QRELS')}if the ids mean the same questions, "
                 "use --trust-ids (in Python: dataclasses.replace(qrels, collection=''))"
             )
     return known.get(first, "")

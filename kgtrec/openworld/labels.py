@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.collection import Collection
+from kgtrec.data.collection import Collection, why_another
 from kgtrec.data.label_hashes import triple_keys
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.triples import Triples
@@ -305,10 +305,11 @@ def rows_of(true: TrueFacts, ranks: AnswerRanks) -> NDArray[np.intp]:
         If the ranks belong to another collection, or were made without knowing all of its answers.
     """
     collection = true.collection
-    if ranks.collection and ranks.collection != collection.fingerprint:
+    if ranks.collection and ranks.collection != collection.stamp:
         raise CollectionError(
-            f"{ranks.name}: expected answer ranks of the complete collection ({collection.fingerprint}), found those "
-            f"of another collection ({ranks.collection}); rank its scores for the complete collection"
+            f"{ranks.name}: expected answer ranks of the complete collection ({collection.stamp}), found those "
+            f"of another collection ({ranks.collection}), {why_another(ranks.collection, collection.stamp, 'RANKS')}"
+            "rank its scores for the complete collection"
         )
     width = np.int64(len(collection.entities))
     qrels = collection.qrels

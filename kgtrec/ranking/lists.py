@@ -419,7 +419,7 @@ def _run(
         counts.score[kept],
         collection.questions.ids,
         collection.entities,
-        collection=collection.fingerprint,
+        collection=collection.stamp,
         filtered_by=filtered_by,
     )
     return run.cut(depth)

@@ -109,7 +109,7 @@ def write_plan(folder: PathLike, grid: Grid, collection: PathLike = "") -> None:
             "format": FORMAT,
             "version": 2,
             "name": grid.name,
-            "collection": grid.collection.fingerprint,
+            "collection": grid.collection.matrix_stamp,
             "collection_folder": os.fspath(Path(collection).resolve()) if collection else "",
             "filtered_by": list(grid.filtered_by),
             "depth": candidates.depth,
@@ -144,7 +144,7 @@ class RankPlan:
 
     folder: Path
     name: str  # of the system
-    collection: str  # fingerprint
+    collection: str  # stamp
     collection_folder: str  # where it was; "": unknown
     filtered_by: tuple[str, ...]
     candidates: Candidates
@@ -210,11 +210,9 @@ def read_plan(folder: PathLike) -> RankPlan:
         made = comparison_of(about["comparison"])
         depth, tiling, questions = about["depth"], Tiling(**about["tiling"]), tuple(about["questions"])
         require_tiling(tiling, depth, questions)
-        name, fingerprint, place = (about[key] for key in ("name", "collection", "collection_folder"))
+        name, stamp, place = (about[key] for key in ("name", "collection", "collection_folder"))
         filtered_by = tuple(about["filtered_by"])
-        if not are_splits(about["filtered_by"]) or not all(
-            isinstance(text, str) for text in (name, fingerprint, place)
-        ):
+        if not are_splits(about["filtered_by"]) or not all(isinstance(text, str) for text in (name, stamp, place)):
             raise ValueError("expected texts and splits")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FormatError(f"expected a plan of kgtrec rank --plan, found another ({error!r})", path=path) from None
@@ -226,7 +224,7 @@ def read_plan(folder: PathLike) -> RankPlan:
     candidates = Candidates(Vectors(E, b, made), entity, tie_order, depth)
     require_candidates(candidates, folder)
     shards = tuple(tiling.shards(len(entity)))
-    return RankPlan(own, name, fingerprint, place, filtered_by, candidates, tiling, questions, shards)
+    return RankPlan(own, name, stamp, place, filtered_by, candidates, tiling, questions, shards)
 
 
 @lru_cache(maxsize=4)
@@ -294,9 +292,9 @@ def collected(plan: RankPlan, collection: Collection) -> Iterator[Ranked]:
     FormatError
         If a result is damaged.
     """
-    if plan.collection != collection.fingerprint:
+    if plan.collection != collection.matrix_stamp:
         raise CollectionError(
-            f"{plan.folder}: expected the collection {plan.collection} of the plan, found {collection.fingerprint}"
+            f"{plan.folder}: expected the collection {plan.collection} of the plan, found {collection.matrix_stamp}"
         )
     if left := plan.left():
         some = ", ".join(map(str, left[:_SHOWN])) + (", ..." if len(left) > _SHOWN else "")

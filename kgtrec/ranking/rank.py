@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.arrays import as_array, require_exact
-from kgtrec.data.collection import Collection
+from kgtrec.data.collection import Collection, why_another
 from kgtrec.data.frames import is_frame
 from kgtrec.data.identity import entity_names, entity_places, question_places, warn_of_extra
 from kgtrec.data.qrels import Qrels
@@ -291,7 +291,7 @@ def _ranked_block(
         score,
         questions,
         entities,
-        collection.fingerprint,
+        collection.stamp,
         filtered_by,
     )
     return Ranked(ranks, run if in_order else _joined_runs([run]))
@@ -332,10 +332,10 @@ def answers_and_filtered(
 def _judged_keys(collection: Collection, judged: Qrels | None) -> NDArray[np.int64]:
     if judged is None:
         return np.zeros(0, np.int64)
-    if judged.collection and judged.collection != collection.fingerprint:
+    if judged.collection and judged.collection != collection.stamp:
         raise CollectionError(
-            f"expected judgements of collection {collection.fingerprint}, found those of collection "
-            f"{judged.collection}, where the same ids stand for other questions"
+            f"expected judgements of collection {collection.stamp}, found those of collection "
+            f"{judged.collection}, {why_another(judged.collection, collection.stamp, 'QRELS')}give those of this one"
         )
     question = collection.questions.ids.encode(judged.questions.labels)[judged.question]
     entity = collection.entities.encode(judged.entities.labels)[judged.entity]

@@ -283,7 +283,7 @@ def ranked(
         found.best.score.astype(np.float64),
         collection.questions.ids,
         collection.entities,
-        collection.fingerprint,
+        collection.stamp,
         filtered_by,
     )
     return Ranked(ranks, run)

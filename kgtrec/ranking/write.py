@@ -148,7 +148,7 @@ def write_parts(
         writer = None
         if gives_run:
             to_run = RunWriter(
-                run, name, collection=collection.fingerprint, filtered_by=filtered_by, parts=run_format == PARTS
+                run, name, collection=collection.stamp, filtered_by=filtered_by, parts=run_format == PARTS
             )
             writer = stack.enter_context(to_run)
         shown = nullcontext(None) if progress is None else progress(name, n_questions, "questions")

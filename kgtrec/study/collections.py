@@ -28,17 +28,17 @@ class Collections:
 
         data = self._data
         labels = None if name == WHOLE else self._bench.config.label_set(name)
-        options: dict[str, Any] = {"columns": data.columns, **data.options}
+        options: dict[str, Any] = {"columns": data.columns, "header": data.header, **data.options}
         if data.splits is None:
             if labels is not None:
                 raise KgtrecError(
-                    f"label set {name!r} is a sample of test triples: expected train, valid and test in [data], found "
+                    f"label set {name!r} is a sample of test triples: expected train and test in [data], found "
                     "a collection"
                 )
             ready = data.ready
             files = [ready.within(path.name) for path in sorted(ready.path.iterdir()) if path.is_file()]
         else:
-            files = [split.beside(path) for split in data.splits for path in input_files(split.path)]
+            files = [split.beside(path) for split in data.splits if split for path in input_files(split.path)]
         if labels is not None:
             if labels.source is not None:
                 files += [labels.source.beside(path) for path in input_files(labels.source.path)]
@@ -57,17 +57,19 @@ class Collections:
     def _built(self, labels: LabelSet | None) -> Collection:
         from kgtrec.collection.questions import build_questions
         from kgtrec.formats.collections import read_collection
-        from kgtrec.formats.triples import read_triples
+        from kgtrec.formats.triples import read_splits, read_triples
 
         data = self._data
         if data.splits is None:
             return read_collection(data.ready.path)
-        train, valid, test = (read_triples(source.path, columns=data.columns) for source in data.splits)
+        reading: dict[str, Any] = {"columns": data.columns, "header": data.header}
+        train, valid, test = data.splits
+        splits = read_splits(train.path, None if valid is None else valid.path, test.path, **reading)
         sample: Any = None
         if labels is not None:
-            sample = labels.size if labels.source is None else read_triples(labels.source.path, columns=data.columns)
+            sample = labels.size if labels.source is None else read_triples(labels.source.path, **reading)
         seed = 0 if labels is None else labels.seed
-        return build_questions(train, valid, test, sample=sample, seed=seed, **data.options)
+        return build_questions(*splits, sample=sample, seed=seed, **data.options)
 
     def __getitem__(self, name: str) -> Collection:
         """The collection of a sample, or of all test triples."""

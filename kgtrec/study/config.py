@@ -42,9 +42,10 @@ class Source:
 class StudyData:
     """The triples, or a collection built from them."""
 
-    splits: tuple[Source, Source, Source] | None  # train, valid, test
+    splits: tuple[Source, Source | None, Source] | None  # train, valid (None: there is none), test
     collection: Source | None  # None: it is built from the splits
     columns: str = "hrt"
+    header: bool = True  # whether a first line may name the columns
     options: Mapping[str, Any] = field(default_factory=dict)  # of kgtrec.collection.questions.build_questions
 
     @property

@@ -96,6 +96,7 @@ _SECTIONS: Mapping[str, Mapping[str, _Check]] = {
         "valid": _TEXT,
         "test": _TEXT,
         "collection": _TEXT,
+        "header": _FLAG,
         "columns": ("the order of the columns, such as hrt", lambda value: sorted(str(value)) == ["h", "r", "t"]),
         "repeated": _one_of(POLICIES),
         "leaked": _one_of(POLICIES),
@@ -329,14 +330,13 @@ class _Reader:
             raise self._wrong("expected a section [data] with train, valid and test, a folder of them, or a collection")
         ways = [name for name in ("folder", "collection") if name in options]
         named = [name for name in SPLITS if name in options]
-        if len(ways) + bool(named) != 1 or (named and len(named) < len(SPLITS)):
+        if len(ways) + bool(named) != 1 or (named and not {"train", "test"} <= set(named)):
             raise self._wrong(
-                "expected train, valid and test, or a folder with the three, or a collection; found "
+                "expected train, test and, if there is one, valid, or a folder with them, or a collection; found "
                 + (" and ".join([*ways, *named]) or "none of them"),
                 "data",
             )
         columns = options.pop("columns", "hrt")
-        splits: tuple[Source, Source, Source] | None = None
         if "collection" in options:
             collection = self._folder(options.pop("collection"), "data", "collection")
             if options:
@@ -344,15 +344,17 @@ class _Reader:
                     f"expected no {next(iter(options))} together with a collection, which is already built", "data"
                 )
             return StudyData(None, collection, columns)
+        header = options.pop("header", True)
         if "folder" in options:
             folder = self._data_folder(options.pop("folder"))
-            train, valid, test = (
-                folder.within(path.relative_to(folder.path).as_posix()) for path in find_splits(folder.path)
-            )
+            files = dict(zip(SPLITS, find_splits(folder.path), strict=True))
+            found = {
+                split: folder.within(path.relative_to(folder.path).as_posix()) for split, path in files.items() if path
+            }
         else:
-            train, valid, test = (self._file(options.pop(name), "data", name) for name in SPLITS)
-        splits = (train, valid, test)
-        return StudyData(splits, None, columns, options)
+            found = {split: self._file(options.pop(split), "data", split) for split in named}
+        splits = found["train"], found.get("valid"), found["test"]
+        return StudyData(splits, None, columns, header, options)
 
     def _data_folder(self, text: str) -> Source:
         """A folder of triples, or the folder of the data set of this name, which is downloaded if necessary."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from kgtrec.data.collection import why_another
 from kgtrec.data.decisions import Decisions
 from kgtrec.data.identity import require_same_ids
 from kgtrec.data.pool import Pool
@@ -57,12 +58,12 @@ class Labels:
         """Raise CollectionError if qrels are known to belong to another collection, even if the step exists."""
         from kgtrec.formats.trec.qrels import collection_beside
 
-        found, expected = collection_beside(labels.path), self._collections[labels.collection].fingerprint
+        found, expected = collection_beside(labels.path), self._collections[labels.collection].stamp
         if found not in ("", expected):
             raise CollectionError(
-                f"{labels.path}: expected qrels of collection {expected}, found those of collection {found}, where "
-                "the same ids may mean other questions; build them for this collection, or, if they mean the same "
-                "questions, set trust_ids = true under [systems]"
+                f"{labels.path}: expected qrels of collection {expected}, found those of collection {found}, "
+                f"{why_another(found, expected, str(labels.path))}build them for this collection, or, if they "
+                "mean the same questions, set trust_ids = true under [systems]"
             )
 
     def _judged(self, labels: LabelSet) -> dict[int | None, Qrels]:

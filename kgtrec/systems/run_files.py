@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgtrec.data.collection import Collection
+from kgtrec.data.collection import Collection, why_another
 from kgtrec.data.identity import entity_names
 from kgtrec.data.run import Run
 from kgtrec.errors import CollectionError, FormatError, counted, warn
@@ -55,10 +55,10 @@ def run_lists(run: Run, collection: Collection) -> RankedLists:
     >>> [lists.entities[entity] for entity in lists.entity], lists.level.tolist()
     (['jam', 'bob'], [0, 1])
     """
-    if run.collection and run.collection != collection.fingerprint:
+    if run.collection and run.collection != collection.stamp:
         raise CollectionError(
-            f"expected a run of collection {collection.fingerprint}, found one of collection {run.collection}, where "
-            "the same ids stand for other questions"
+            f"expected a run of collection {collection.stamp}, found one of collection {run.collection}, "
+            f"{why_another(run.collection, collection.stamp)}give the collection that it was made for"
         )
     questions = collection.questions
     asked, entity = questions.ids.encode(run.questions.labels), collection.entities.encode(run.entities.labels)

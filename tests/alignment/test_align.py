@@ -52,7 +52,7 @@ def test_three_by_three_by_hand():
         ("head2", "left2"): (1, 0, 2),
     }
     collection = alignment_collection(ONE_TO_ONE)
-    assert (ranks.name, ranks.collection) == ("toy", collection.fingerprint)
+    assert (ranks.name, ranks.collection) == ("toy", collection.stamp)
     scores = evaluate(collection, ranks, ["micro.MR", "micro.Hits@1"])
     assert scores.value("toy", "micro.MR") == pytest.approx((1 + 1.5 + 1 + 1 + 1.5 + 2) / 6)
     assert scores.value("toy", "micro.Hits@1") == pytest.approx(3 / 6)

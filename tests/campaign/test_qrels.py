@@ -191,11 +191,11 @@ def small_collection():
 
 
 def test_a_collection_takes_judgements_of_its_own_questions():
-    """The fingerprint stays; a grade goes to every question of the collection that the triple completes."""
+    """The stamp stays; a grade goes to every question of the collection that the triple completes."""
     collection, _, pool = small_collection()
     verdict = np.where(pool.triples.tail == collection.entities.encode(["jam"])[0], 1, -1).astype(np.int8)
     judged = with_judgements(collection, pool, Decisions(np.full(2, AGREED, np.int8), verdict))
-    assert judged.fingerprint == collection.fingerprint
+    assert judged.stamp == collection.stamp
     rows = as_rows(judged.questions, judged.qrels)
     assert rows == as_rows(collection.questions, collection.qrels) | {(False, "likes", "ann", "jam"): 1}
 

@@ -60,7 +60,7 @@ def test_files_hold_what_the_verb_gives(tmp_path, vectors, candidates):
         expected = align(system, ALIGNMENTS, similarity="neg-l1", candidates=candidates, name=name)
         written = read_answer_ranks(out / f"{name}.ranks.parquet")
         assert columns(written) == columns(expected)
-        assert written.collection == collection.fingerprint
+        assert written.collection == collection.stamp
     main(
         [
             "evaluate",

@@ -63,7 +63,7 @@ def test_question_level(campaign, tmp_path, capsys):
     assert (folder / "qrels.depth3.txt").read_text() == (folder / "qrels.txt").read_text()
     assert [len(read_qrels(folder / name)) for name in depths] == [4, 6, 8, 10]
     report = json.loads((folder / "report.json").read_text())
-    assert report["collection"] == json.loads((tmp_path / "S" / "campaign.json").read_text())["fingerprint"]
+    assert report["collection"] == json.loads((tmp_path / "S" / "campaign.json").read_text())["collection"]
     assert read_qrels(folder / "qrels.depth1.txt").collection == report["collection"]
     assert (report["positives_from"], report["never_pooled"]) == ({"seeds": 2, "agreed": 1, "adjudicated": 1}, 0)
     for line in (folder / "SHA256SUMS").read_text().splitlines():

@@ -94,7 +94,7 @@ def table_of(seed: int, faults: set[str]) -> pa.Table:
 @st.composite
 def metadata(draw: st.DrawFn) -> dict[str, object]:
     """What a Parquet run says of its collection."""
-    of = draw(st.sampled_from([None, COLLECTION.fingerprint, "another"]))
+    of = draw(st.sampled_from([None, COLLECTION.stamp, "another"]))
     said = {} if of is None else {"collection": of, "filtered_by": draw(st.sampled_from([None, [], ["train", "test"]]))}
     return {"format": "run", "name": "x", **said}
 

@@ -82,16 +82,16 @@ def test_standard_input_and_options(kg, monkeypatch):
     assert call("-", "v.csv", "t.csv", *options, "--out", "c") == 0
     collection = read_collection(kg / "c")
     assert list(collection.labels) == ["ann", "tea", "bob", "ice cream"]
-    assert (kg / "c/entities.tsv").read_text().splitlines()[3] == "e3\tice cream"
-    assert "tail0 0 e3 1\n" in (kg / "c/qrels.txt").read_text()
+    assert (kg / "c/entities.tsv").read_text().splitlines()[3] == "e2\tice cream"
+    assert "tail0 0 e2 1\n" in (kg / "c/qrels.txt").read_text()
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (
-            ("kg/train.tsv", "kg/test.tsv"),
-            "expected three files TRAIN VALID TEST, the folder with the three, or the name of a data set, found 2",
+            ("kg/train.tsv", "kg/valid.tsv", "kg/test.tsv", "kg/test.tsv"),
+            "expected the files TRAIN TEST or TRAIN VALID TEST, their folder, or the name of a data set, found 4",
         ),
         (("-", "-", "kg/test.tsv"), "expected standard input (-) once, found it 2 times"),
         (("gone", "kg/valid.tsv", "kg/test.tsv"), "error: gone: no such file"),
@@ -99,7 +99,7 @@ def test_standard_input_and_options(kg, monkeypatch):
             ("gone",),
             "gone: expected a folder with train, valid and test triples, or the name of a data set, found neither; kg",
         ),
-        (("kg", "--sample", "many"), "--sample: expected a number of triples, or a fraction such as 0.1, found 'many'"),
+        (("kg", "--sample", "many"), "--sample: expected a number of triples, a fraction such as 0.1, or a file"),
         (("kg", "--sample", "3"), "expected a sample of 1 to 2 test triples"),
         (("kg", "--categories-from", "dev"), "expected --categories-from to be of train, valid, test, found 'dev'"),
         (("kg", "--unseen-entities", "error"), "continue with --unseen-entities keep or --unseen-entities drop"),

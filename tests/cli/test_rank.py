@@ -63,11 +63,7 @@ def test_files_hold_what_the_verb_gives(tmp_path, collection, matrix, block):
     expected = rank_scores(collection, matrix, questions=collection, entities=collection, name="a")
     ranks = read_answer_ranks(tmp_path / "out" / "a.ranks.parquet")
     assert rows(ranks) == rows(expected.answer_ranks)
-    assert (ranks.name, ranks.filtered_by, ranks.collection) == (
-        "a",
-        ("train", "valid", "test"),
-        collection.fingerprint,
-    )
+    assert (ranks.name, ranks.filtered_by, ranks.collection) == ("a", ("train", "valid", "test"), collection.stamp)
     written = read_run(tmp_path / "out" / "a.run.gz")
     assert lists(written) == lists(expected.run)
     assert sorted(tree(tmp_path / "out")) == ["a.ranks.parquet", "a.run.gz", "a.run.gz.json"]

@@ -93,7 +93,7 @@ def ranks_of(built: Collection, above: list[int], name: str = "s") -> AnswerRank
         built.questions.ids,
         built.entities,
         ("train", "valid", "test"),
-        built.fingerprint,
+        built.stamp,
     )
 
 

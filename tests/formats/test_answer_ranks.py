@@ -50,7 +50,7 @@ def test_answer_ranks_are_no_run(tmp_path):
 @settings(max_examples=examples(50), deadline=None)
 @given(world=worlds(regraded=True))
 def test_round_trip(world, tmp_path_factory):
-    """Every row, its order, the name, the filter and the fingerprint come back."""
+    """Every row, its order, the name, the filter and the stamp come back."""
     path, ranks = tmp_path_factory.mktemp("ranks") / "w.ranks.parquet", world.answer_ranks(("valid",))
     write_answer_ranks(path, ranks)
     back = read_answer_ranks(path)

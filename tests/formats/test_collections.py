@@ -198,9 +198,17 @@ def test_the_report_may_go(folder):
         (lambda m: "[]", "manifest.json: expected the manifest of a collection with collection_format, files, finger"),
         (
             lambda m: json.dumps(m | {"collection_format": 9}),
-            "expected collection format 1, found 9; it was written by",
+            "expected collection format 2, found 9; it was written by",
         ),
-        (lambda m: json.dumps(m | {"fingerprint": "0"}), "expected a collection with the fingerprint 0, found"),
+        (
+            lambda m: json.dumps(m | {"fingerprint": "0"}),
+            "expected a fingerprint of 16 hex digits and a numbering of 8, found 0-",
+        ),
+        (
+            lambda m: json.dumps({key: m[key] for key in m if key != "numbering"} | {"collection_format": 1}),
+            "make it again with kgtrec questions --force",
+        ),
+        (lambda m: json.dumps(m | {"numbering": "0" * 8}), "expected questions with the numbering 00000000, found"),
         (lambda m: json.dumps(m | {"files": {}}), "manifest.json: expected a checksum of topics.tsv, found none"),
     ],
 )
@@ -225,7 +233,7 @@ REPORT = """\
                train  valid  test
 triples read       3      1     3
 triples used       3      1     2
-known answers      3      1     1
+known answers      3      0     1
 entities 6, relations 2
 
                  head  tail   all

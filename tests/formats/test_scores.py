@@ -221,7 +221,7 @@ def test_nothing_tells_the_order_but_what_stands_beside(tmp_path, collection):
     other = build_questions(
         Triples.of(TRAIN[::-1]), Triples.of([]), Triples.of(TEST), ids=collection.labels is not None
     )
-    with pytest.raises(FormatError, match=rf"expected scores of collection {other.fingerprint}, found those of"):
+    with pytest.raises(FormatError, match=rf"expected scores of collection {other.matrix_stamp}, found those of"):
         read_score_matrix(path, other)
     own = joined(read_score_matrix(path, other, made_for=collection))[1]
     place = [labels_of(collection).index(label) for label in labels_of(other)]

@@ -336,10 +336,10 @@ def test_a_wrong_option_is_named(tmp_path, options, message):
 def test_a_folder_without_one_file_per_split(tmp_path):
     """None, or several."""
     put(tmp_path / "train.tsv", b"a\tr\tb\n")
-    with pytest.raises(FormatError, match=r"expected one file of valid triples .*, found none; name the three files"):
+    with pytest.raises(FormatError, match=r"expected one file of test triples .*, found none; name the files"):
         find_splits(tmp_path)
     put(tmp_path / "train.txt", b"a\tr\tb\n")
-    with pytest.raises(FormatError, match=r"found train.tsv, train.txt; name the three files instead"):
+    with pytest.raises(FormatError, match=r"found train.tsv, train.txt; name the files instead"):
         find_splits(tmp_path)
 
 

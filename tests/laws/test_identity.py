@@ -232,7 +232,7 @@ def test_a_system_of_another_collection_is_refused_and_one_of_its_own_gives_the_
             (asked_of.qrels, {"collection": asked_of}),
         ]
         for qrels, options in ways:
-            if made_for.fingerprint != asked_of.fingerprint:
+            if made_for.stamp != asked_of.stamp:
                 with pytest.raises(KgtrecError, match="collection"):
                     numbers(qrels, system, **options)
             else:

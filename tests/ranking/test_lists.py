@@ -205,7 +205,7 @@ def test_whole_lists_give_the_run_and_the_macro_measures_of_their_scores(world, 
     assert found.run.question.tolist() == expected.run.question.tolist()
     assert found.run.entity.tolist() == expected.run.entity.tolist()
     assert found.run.filtered_by == expected.run.filtered_by
-    assert found.run.collection == collection.fingerprint
+    assert found.run.collection == collection.stamp
     if any(answers_of(collection)):
         numbers = [
             quietly(evaluate, collection, ranked.answer_ranks, measures=MACRO).values for ranked in (found, expected)

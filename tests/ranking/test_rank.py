@@ -88,7 +88,7 @@ def test_ranks_and_run_equal_the_obvious_loop(world, depth):
     ranks, run = obvious(collection, scores, filtered_by, depth, judged)
     assert rank_rows(ranked.answer_ranks) == ranks
     assert ranked.answer_ranks.filtered_by == tuple(split for split in SPLITS if split in filtered_by)
-    assert ranked.answer_ranks.collection == collection.fingerprint
+    assert ranked.answer_ranks.collection == collection.stamp
     if depth == 0:
         assert ranked.run is None
     else:

@@ -93,7 +93,7 @@ def of_each_question(run: Run) -> list[Run]:
 def place(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("study")
     write_collection(made / "C", COLLECTION)
-    write_qrels(made / "more.txt", replace(JUDGED, collection=COLLECTION.fingerprint))
+    write_qrels(made / "more.txt", replace(JUDGED, collection=COLLECTION.stamp))
     return made
 
 

@@ -121,7 +121,7 @@ def test_a_run_of_another_collection_is_refused(tmp_path, collection):
         Triples.of([]),
         Triples.of([("ann", "likes", "jam"), ("bob", "likes", "tea")]),
     )
-    with pytest.raises(CollectionError, match=f"expected a run of collection {other.fingerprint}, found one of"):
+    with pytest.raises(CollectionError, match=f"expected a run of collection {other.stamp}, found one of"):
         rank_system(other, read_system(path))
 
 

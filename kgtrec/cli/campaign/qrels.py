@@ -97,7 +97,7 @@ def command(
         from kgtrec.cli.systems import read_questions
 
         base = read_questions(folder)
-        _tell_fingerprint(read, folder, base)
+        _tell_collection(read, folder, base)
     named = _named(topics, read.pool.questions) if topics else None
     further = _known_triples(known)
     with naming(campaign):
@@ -139,12 +139,12 @@ def _named(path: str, pooled: Questions) -> Questions:
         return named
 
 
-def _tell_fingerprint(read: Campaign, folder: str, base: Collection) -> None:
+def _tell_collection(read: Campaign, folder: str, base: Collection) -> None:
     """Tell of a pool that was made for another collection; refuse it where triples hold ids that each gives anew."""
     pooled = read.known_answers.collection
-    if not pooled or pooled == base.fingerprint:
+    if not pooled or pooled == base.stamp:
         return
-    told = f"the pool was made for collection {pooled}, and {folder} is {base.fingerprint}"
+    told = f"the pool was made for collection {pooled}, and {folder} is {base.stamp}"
     if base.labels is not None:
         raise CollectionError(
             f"{told}, where e0, e1, ... may stand for other entities; give the collection that was pooled for, or make "

@@ -1,7 +1,7 @@
 """The pool's part of a campaign's folder: what ``kgtrec pool`` writes.
 
 ==================  ===============================================================================================
-``campaign.json``   version, fingerprint of the collection, seed, annotators per triple, how the pool was made, the last
+``campaign.json``   version, stamp of the collection, seed, annotators per triple, how the pool was made, the last
                     ranks of its strata if each was sampled question by question, and the SHA-256 of the
                     files below except ``runs.tsv``
 ``topics.tsv``      ``id TAB anchor TAB relation``, without header: the questions pooled for
@@ -79,7 +79,7 @@ def write_pool(
     automatic: Automatic | None = None,
     families: Mapping[str, str] | None = None,
     *,
-    fingerprint: str = "",
+    collection: str = "",
     seed: int = 0,
     made: Mapping[str, Any] | None = None,
     force: bool = False,
@@ -98,8 +98,8 @@ def write_pool(
         Which triples are judged N without a person.
     families : mapping, optional
         Run to family; a run that is not in it has none.
-    fingerprint : str
-        Of the collection.
+    collection : str
+        The stamp of the collection that the question ids are of.
     seed : int
         Used to make the pool.
     made : mapping, optional
@@ -130,7 +130,7 @@ def write_pool(
     if seed < 0:  # a campaign with one could not be read
         raise KgtrecError(f"expected a whole number from 0 on as seed, found {seed}")
     with writing_campaign(folder, force=force) as part:
-        write_pool_parts(part, pool, known_answers, automatic, families, fingerprint=fingerprint, seed=seed, made=made)
+        write_pool_parts(part, pool, known_answers, automatic, families, collection=collection, seed=seed, made=made)
 
 
 def write_pool_parts(
@@ -140,7 +140,7 @@ def write_pool_parts(
     automatic: Automatic | None = None,
     families: Mapping[str, str] | None = None,
     *,
-    fingerprint: str = "",
+    collection: str = "",
     seed: int = 0,
     made: Mapping[str, Any] | None = None,
     annotators_per_triple: int = ANNOTATORS_PER_TRIPLE,
@@ -154,7 +154,7 @@ def write_pool_parts(
     settings = {
         "campaign_format": FORMAT_VERSION,
         "kgtrec": kgtrec_version(),
-        "fingerprint": fingerprint,
+        "collection": collection,
         "seed": seed,
         "annotators_per_triple": annotators_per_triple,
         "pool": dict(made or {}),
@@ -337,7 +337,7 @@ def read_pool(folder: PathLike) -> PoolFolder:
     pool = replace(_pool_of(lines, columns, questions, tuple(families)), strata=_strata_of(path, settings))
     automatic = read_automatic(path / AUTOMATIC, pool)
     known_answers = replace(
-        _recoded(path / SEEDS, known_answers, questions), collection=str(settings.get("fingerprint", ""))
+        _recoded(path / SEEDS, known_answers, questions), collection=str(settings.get("collection", ""))
     )
     return PoolFolder(pool, known_answers, automatic, families, settings)
 

@@ -5,8 +5,8 @@ Parquet files have it in their metadata. It is one JSON object:
 
 ===============  ================================================================================================
 ``origin``       ``"run"`` or ``"scores"``: what ``NAME`` is
-``version``      1
-``collection``   fingerprint of the collection of the question ids (of a run), or rows and columns (of a matrix)
+``version``      2
+``collection``   stamp of the collection of the question ids (of a run), or of rows and columns (of a matrix)
 ``filtered_by``  of a run: the splits whose known triples were removed; null if unknown
 ``sha256``       of ``NAME``, so that another file of this name is noticed
 ===============  ================================================================================================
@@ -22,6 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from kgtrec.data.collection import STAMP
 from kgtrec.data.triples import are_splits
 from kgtrec.errors import FormatError
 from kgtrec.formats.files import FileState, PathLike, sha256_of
@@ -30,16 +31,16 @@ from kgtrec.formats.output.outputs import FILE, remove_file, require_file, write
 from kgtrec.formats.output.together import afterwards, content_of
 
 Kind = Literal["run", "scores"]
-VERSION = 1
+VERSION = 2
 _KEYS = ("origin", "version", "collection", "filtered_by", "sha256")
-_FINGERPRINT, _SHA256 = re.compile(r"[0-9a-f]{16}"), re.compile(r"[0-9a-f]{64}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """What is known about a file beyond its contents."""
 
-    collection: str  # fingerprint
+    collection: str  # stamp
     filtered_by: tuple[str, ...] | None = None  # of a run; () = raw; None: unknown
 
 
@@ -125,7 +126,7 @@ def _is_whole(said: dict[str, Any]) -> bool:
         and said["origin"] in ("run", "scores")
         and said["version"] == VERSION
         and isinstance(said["collection"], str)
-        and _FINGERPRINT.fullmatch(said["collection"]) is not None
+        and STAMP.fullmatch(said["collection"]) is not None
         and isinstance(said["sha256"], str)
         and _SHA256.fullmatch(said["sha256"]) is not None
         and (splits is None or are_splits(splits))

@@ -45,7 +45,7 @@ def read_qrels(path: PathLike) -> Qrels:
     r"""The qrels in a TREC text file (plain, ``.gz``, ``.zst``, or ``-`` for standard input) or in a ``.parquet`` file.
 
     The second column is ignored. A grade is a whole number; trec_eval would read 0.7 as 0 and ``foo`` as 0. The
-    fingerprint of a collection's own qrels is read from its manifest.
+    stamp of a collection's own qrels is read from its manifest.
 
     Raises
     ------
@@ -90,16 +90,17 @@ def read_qrels_file(
 
 
 def collection_beside(path: PathLike) -> str:
-    """The fingerprint of the collection whose folder contains a file of qrels; "" if there is none."""
-    for name, key in ((MANIFEST, "fingerprint"), (FROM_CAMPAIGN, "collection")):
+    """The stamp of the collection whose folder contains a file of qrels; "" if there is none."""
+    for name, keys in ((MANIFEST, ("fingerprint", "numbering")), (FROM_CAMPAIGN, ("collection",))):
         beside = Path(path).with_name(name)
         if beside.is_file() and _OF_COLLECTION.match(Path(path).name):
             try:
-                found: object = read_json(beside)[key]
+                manifest = read_json(beside)
+                found = [manifest[key] for key in keys]
             except (FormatError, TypeError, KeyError, IndexError):
                 continue  # of another kind, or damaged, which reading the collection reports
-            if isinstance(found, str):
-                return found
+            if all(isinstance(part, str) for part in found):
+                return "-".join(found)
     return ""
 
 

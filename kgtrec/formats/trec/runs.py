@@ -238,7 +238,7 @@ class RunWriter:
     name : str
         The system's name: the tag of each line.
     collection : str
-        The fingerprint of the collection of the question ids; it is written beside the run, or into a Parquet file's
+        The stamp of the collection of the question ids; it is written beside the run, or into a Parquet file's
         metadata.
     filtered_by : tuple of {"train", "valid", "test"}, optional
         Splits whose known triples were removed.
@@ -485,7 +485,7 @@ def stamp_run(path: PathLike, collection: Collection, filtered_by: tuple[str, ..
                 f"{os.fspath(path)}: expected a run of the collection, found the {what} {own[int(unknown[0])]!r} "
                 f"({len(unknown):,} of {len(own):,}), which it lacks"
             )
-    write_origin(path, "run", Origin(collection.fingerprint, filtered_by))
+    write_origin(path, "run", Origin(collection.stamp, filtered_by))
 
 
 def default_name(path: PathLike) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from kgtrec.data.triples import Triples
-from kgtrec.errors import FormatError, KgtrecError, one_of
+from kgtrec.errors import FormatError, KgtrecError, one_of, warn
 from kgtrec.formats.files import PathLike, name_as_text, sha256_of, suffixes
 from kgtrec.formats.output.outputs import writing
 from kgtrec.formats.triples.ids import LIBKGE_DICTIONARIES, OPENKE_DICTIONARIES, beside, read_libkge, read_openke
@@ -19,11 +21,16 @@ from kgtrec.formats.triples.rdf import LITERALS, read_ntriples
 from kgtrec.formats.triples.text import WHITESPACE, Lines, read_fields
 
 FORMATS = ("tsv", "openke", "libkge", "nt", "ogb")
-SPLIT_FILES = {"train": ("train",), "valid": ("valid", "dev"), "test": ("test",)}
+SPLIT_FILES = {"train": ("train",), "valid": ("valid", "dev", "validation", "val"), "test": ("test",)}
 _TEXT_SUFFIXES = (".tsv", ".txt", ".csv", ".nt")
 _COMPRESSIONS = ("", ".gz", ".zst")
 _ROWS_AT_A_TIME = 1 << 18  # lines formatted at once, to bound a writer's memory
 _NAMES = {"h": "head", "r": "relation", "t": "tail"}
+_HEADINGS = {
+    letter: re.compile(rf'#?"?({words})([ _-]?(id|name|label|entity|type))?"?', re.IGNORECASE)
+    for letter, words in {"h": "head|subject|source", "r": "relation|predicate|type", "t": "tail|object|target"}.items()
+}
+_LETTERS = (("h", "r", "t"), ("s", "p", "o"))  # headings too, if all three are of one kind
 
 
 def read_triples(
@@ -33,11 +40,14 @@ def read_triples(
     format: str | None = None,  # noqa: A002  # the name in every reader of several formats
     delimiter: str = "\t",
     literals: str = "skip",
+    header: bool = True,
+    may_be_empty: bool = False,
 ) -> Triples:
     r"""The triples in one file, in file order.
 
     Labels are opaque: ``NA``, ``007`` and ``he"said`` are labels like any other, and there are no comments. Blank
-    lines are skipped. ``.gz`` and ``.zst`` files are decompressed; ``-`` is standard input.
+    lines are skipped, and so is a first line of column names. ``.gz`` and ``.zst`` files are decompressed; ``-`` is
+    standard input.
 
     Parameters
     ----------
@@ -53,6 +63,11 @@ def read_triples(
         Separator of the columns of a text file: one character, or "whitespace" for any run of it.
     literals : {"skip", "keep"}
         What to do with N-Triples whose object is a literal.
+    header : bool
+        Whether a first line such as ``head relation tail``, ``subject predicate object``, ``source type target`` or
+        ``h r t``, in the order of ``columns``, names the columns of a text file. False: it is a triple.
+    may_be_empty : bool
+        Whether a file without triples is allowed, as for a data set without validation triples.
 
     Returns
     -------
@@ -64,13 +79,13 @@ def read_triples(
     ------
     FormatError
         For the first malformed line, a number out of range, an empty or damaged file.
-        KgtrecError
+    KgtrecError
         If an option is invalid.
 
     Warns
     -----
     KgtrecWarning
-        If literals were skipped.
+        If literals or a line of column names were skipped.
 
     Examples
     --------
@@ -81,7 +96,7 @@ def read_triples(
     >>> len(triples), list(triples.entities)
     (1, ['ann', 'ice cream'])
     """
-    kind = _require_options(path, columns, format, delimiter, literals)
+    kind = _require_options(path, columns, format, delimiter, literals, header)
     if kind == "openke":
         triples = read_openke(path)
     elif kind == "libkge":
@@ -91,10 +106,36 @@ def read_triples(
     elif kind == "ogb":
         triples = read_wikikg90m(path) if suffixes(path)[0] == ".npy" else read_ogb(path)
     else:
-        triples = _read_text(path, columns, delimiter)
-    if len(triples) == 0:
+        triples = _read_text(path, columns, delimiter, header=header, may_be_empty=may_be_empty)
+    if len(triples) == 0 and not may_be_empty:
         raise FormatError("expected at least one triple, found none", path=path)
     return triples
+
+
+def read_splits(
+    train: PathLike, valid: PathLike | None, test: PathLike, **options: Any
+) -> tuple[Triples, Triples, Triples]:
+    r"""The triples of the three splits; valid may have none, or no file.
+
+    Parameters
+    ----------
+    train, valid, test : path
+    **options
+        As for :func:`read_triples`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.tsv"
+    >>> _ = path.write_text("ann\tlikes\ttea\n")
+    >>> [len(triples) for triples in read_splits(path, None, path)]
+    [1, 0, 1]
+    """
+    return (
+        read_triples(train, **options),
+        Triples.of([]) if valid is None else read_triples(valid, may_be_empty=True, **options),
+        read_triples(test, **options),
+    )
 
 
 def write_triples(path: PathLike, triples: Triples) -> None:
@@ -132,13 +173,13 @@ def write_triples(path: PathLike, triples: Triples) -> None:
             stream.write("".join(f"{line}\n" for line in lines).encode())
 
 
-def find_splits(folder: PathLike) -> tuple[Path, Path, Path]:
-    """The train, valid and test files of a data set's folder, in any of the formats.
+def find_splits(folder: PathLike) -> tuple[Path, Path | None, Path]:
+    """The train, valid and test files of a data set's folder, in any of the formats; valid is None if it has none.
 
     Raises
     ------
     FormatError
-        If a split has no file, or several.
+        If train or test has no file, a split has several, or valid only one in another format.
 
     Examples
     --------
@@ -151,7 +192,7 @@ def find_splits(folder: PathLike) -> tuple[Path, Path, Path]:
     """
     path = Path(folder)
     if not path.is_dir():
-        raise FormatError("expected a folder with train, valid and test triples, or three files", path=path)
+        raise FormatError("expected a folder of train, valid and test triples, or their files", path=path)
     if (path / "train_hrt.npy").is_file():
         raise FormatError(
             "expected three files of triples, found OGB's WikiKG90Mv2, whose test answers are not public; name three "
@@ -203,7 +244,9 @@ def format_of(path: PathLike) -> str:
     return {".del": "libkge", ".nt": "nt", ".pt": "ogb", ".npy": "ogb"}.get(suffix, "tsv")
 
 
-def _require_options(path: PathLike, columns: str, kind: str | None, delimiter: str, literals: str) -> str:
+def _require_options(
+    path: PathLike, columns: str, kind: str | None, delimiter: str, literals: str, header: bool
+) -> str:
     if sorted(columns) != sorted(_NAMES):
         raise KgtrecError(f"expected columns to be a permutation of hrt (head, relation, tail), found {columns!r}")
     if kind is not None:
@@ -214,32 +257,65 @@ def _require_options(path: PathLike, columns: str, kind: str | None, delimiter: 
     kind = kind or format_of(path)
     if kind != "tsv" and (columns != "hrt" or delimiter != "\t"):
         raise FormatError(f"expected no columns or delimiter for format {kind}, which has its own", path=path)
+    if kind != "tsv" and not header:
+        raise FormatError(f"expected no --no-header for format {kind}, which has no column names", path=path)
     return kind
 
 
-def _read_text(path: PathLike, columns: str, delimiter: str) -> Triples:
+def _read_text(path: PathLike, columns: str, delimiter: str, *, header: bool, may_be_empty: bool) -> Triples:
     lines = Lines.read(path)
     separator = {"\t": " separated by TAB", WHITESPACE: ""}.get(delimiter, f" separated by {delimiter!r}")
     expected = f"3 columns ({', '.join(_NAMES[letter] for letter in columns)}){separator}"
     if not lines.data.strip():
+        if may_be_empty:
+            return Triples.of([])
         raise FormatError(f"expected lines of {expected}, found an empty file", path=path)
     if delimiter == WHITESPACE:
         lines, delimiter = lines.separated(), "\t"
     found = dict(zip(columns, read_fields(lines, 3, expected, delimiter=delimiter), strict=True))
+    if header and _names_columns(*(found[letter][0].as_py() for letter in _NAMES)):
+        names = ", ".join(found[letter][0].as_py() for letter in columns)
+        warn(
+            f"{path}: skipped the first line, which names the columns ({names}); if it is a triple, say so with "
+            "--no-header (header=False in Python), or move it to another line"
+        )
+        found = {letter: column[1:] for letter, column in found.items()}
     return Triples.of_columns(found["h"], found["r"], found["t"])
 
 
-def _one_of_each(folder: Path, endings: list[str]) -> tuple[Path, Path, Path]:
-    found = []
+def _names_columns(*fields: str) -> bool:
+    """Whether head, relation and tail of a line are the names of columns.
+
+    Examples
+    --------
+    >>> _names_columns("Subject", "predicate", "object"), _names_columns("head_id", "relation_id", "tail_id")
+    (True, True)
+    >>> _names_columns("h", "r", "t"), _names_columns("h", "p", "t"), _names_columns("tail", "relation", "head")
+    (True, False, False)
+    """
+    if tuple(name.strip('"').lower() for name in fields) in _LETTERS:
+        return True
+    return all(heading.fullmatch(name) for heading, name in zip(_HEADINGS.values(), fields, strict=True))
+
+
+def _one_of_each(folder: Path, endings: list[str]) -> tuple[Path, Path | None, Path]:
+    found: dict[str, Path] = {}
     for split, stems in SPLIT_FILES.items():
         files = [folder / f"{stem}{ending}" for stem in stems for ending in endings]
         files = [path for path in files if path.is_file()]
+        if split == "valid" and not any(_is_of_split(path, stems) for path in folder.iterdir()):
+            continue
         if len(files) != 1:
             those = ", ".join(path.name for path in files) or "none"
             raise FormatError(
                 f"expected one file of {split} triples (such as {split}{endings[0]}), found {those}; "
-                "name the three files instead",
+                "name the files instead",
                 path=folder,
             )
-        found.append(files[0])
-    return found[0], found[1], found[2]
+        found[split] = files[0]
+    return found["train"], found.get("valid"), found["test"]
+
+
+def _is_of_split(path: Path, stems: Sequence[str]) -> bool:
+    """Whether a file may hold the triples of a split, in whatever format."""
+    return path.name.partition(".")[0].removesuffix("2id") in stems

@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
         known_answers_of(pool, world.collection),
         automatic,
         {"a": "one"},
-        fingerprint=world.collection.fingerprint,
+        collection=world.collection.stamp,
         seed=7,
         made={"strategy": "depth"},
     )
