@@ -29,7 +29,7 @@ from kgtrec.data.pool import Pool
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES, Questions
 from kgtrec.data.table import Column, Result, Table
-from kgtrec.data.triples import SPLITS, Triples, fingerprint_of
+from kgtrec.data.triples import SPLITS, Triples
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError, KgtrecError
 from kgtrec.kernels.integer_keys import distinct, first_places, is_among
@@ -480,21 +480,7 @@ def of_topics(collection: Collection, questions: Questions, qrels: Qrels, furthe
     pair, of_split = np.divmod(distinct(np.concatenate(rows)), len(SPLITS))
     question, entity = np.divmod(pair, n)
     everything = Known(question.astype(np.int32), entity.astype(np.int32), of_split.astype(np.int8))
-    made = Collection(asked, judged, everything, collection.categories, collection.train, {}, collection.labels)
-    return replace(made, fingerprint=_fingerprint(made))
-
-
-def _fingerprint(collection: Collection) -> str:
-    """Of train, the known answers by split, and the questions of each side, with the labels of entities."""
-    asked, known, train = collection.questions, collection.known, collection.train
-    rows = [np.flatnonzero(known.split == split) for split in range(len(SPLITS))]
-    sides = [np.flatnonzero(asked.is_head == is_head) for is_head in (True, False)]
-    sets = [
-        train,
-        *(asked.triples(known.question[row], known.entity[row]) for row in rows),
-        *(asked.triples(row, asked.anchor[row]) for row in sides),
-    ]
-    return fingerprint_of(*(replace(triples, entities=entity_names(collection)) for triples in sets))
+    return Collection(asked, judged, everything, collection.categories, collection.train, {}, collection.labels)
 
 
 def deepest_rank(pool: Pool) -> int:

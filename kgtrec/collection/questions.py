@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -147,19 +146,24 @@ def build_questions(
     labels = splits.entities
     if ids:
         splits, full = _with_ids(splits, full)
-    made = _collection(splits, full, chosen, categories, report)
-    return replace(made, labels=labels if ids else None, fingerprint=fingerprint)
+    return _collection(splits, full, chosen, categories, report, labels if ids else None, fingerprint)
 
 
 def _collection(
-    splits: Splits, full: Triples, chosen: NDArray[np.bool_], categories: RelationCategories, report: Report
+    splits: Splits,
+    full: Triples,
+    chosen: NDArray[np.bool_],
+    categories: RelationCategories,
+    report: Report,
+    labels: Vocabulary | None,
+    fingerprint: str,
 ) -> Collection:
     """Questions of the ``chosen`` distinct test triples, with all others known, and the rest of the report."""
     questions = questions_of(full.take(chosen))
     qrels = _qrels(questions, full.take(chosen))
     known = _known(questions, qrels, (splits.train, splits.valid, full.take(~chosen)))
     report |= _counts(splits, full.take(chosen), questions, qrels, known, categories)
-    return Collection(questions, qrels, known, categories, splits.train, report)
+    return Collection(questions, qrels, known, categories, splits.train, report, labels, fingerprint)
 
 
 def questions_of(test: Triples) -> Questions:

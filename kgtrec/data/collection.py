@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import SPLITS, Triples, fingerprint_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError
 
@@ -53,9 +53,11 @@ class Collection:
     train: Triples  # what a system may learn from; its vocabularies are entities and relations
     report: Mapping[str, Any] = field(default_factory=dict)  # counts, policies and options of build_questions
     labels: Vocabulary | None = None  # the labels of entity ids e0, e1, ...; None: entities have their own labels
-    fingerprint: str = ""  # of its sets of triples, see kgtrec.data.triples.fingerprint_of; "": made by hand
+    fingerprint: str = ""  # of the sets of triples by split; by default of the questions and what is known
 
     def __post_init__(self) -> None:
+        if not self.fingerprint:
+            object.__setattr__(self, "fingerprint", self._fingerprint())
         object.__setattr__(self, "qrels", replace(self.qrels, collection=self.stamp))
 
     def __repr__(self) -> str:
@@ -98,28 +100,35 @@ class Collection:
 
     def numbering_as(self, questions: Questions) -> str:
         """The same if the questions, given with the collection's own vocabularies, had other ids or another order."""
-        relations, entities = self.relations.byte_order, self.entities.byte_order
         return _digits(
             b"labels" if self.labels is None else b"ids",
             "\n".join(questions.ids).encode(),
             _bytes(questions.is_head),
-            _bytes(relations[questions.relation]),
-            _bytes(entities[questions.anchor]),
+            _bytes(self.relations.places_of(questions.relation)),
+            _bytes(self.entities.places_of(questions.anchor)),
         )
+
+    def _fingerprint(self) -> str:
+        """Of the questions of each side and the known answers by split, where the test triples are not known."""
+        asked, known = self.questions, self.known
+        sides = [np.flatnonzero(asked.is_head == is_head) for is_head in (True, False)]
+        splits = [np.flatnonzero(known.split == code) for code in range(len(SPLITS))]
+        sets = [asked.triples(row, asked.anchor[row]) for row in sides]
+        sets += [asked.triples(known.question[row], known.entity[row]) for row in splits]
+        names = self.entities if self.labels is None else self.labels
+        return fingerprint_of(*(replace(triples, entities=names) for triples in sets))
 
     @property
     def stamp(self) -> str:
-        """Fingerprint and numbering, as recorded with ranks, runs and qrels; "" for a collection made by hand.
+        """Fingerprint and numbering, as recorded with ranks, runs and qrels.
 
         Judgements do not change it: questions and candidates stay the same, and ranks keep their meaning.
         """
-        return f"{self.fingerprint}-{self.numbering}" if self.fingerprint else ""
+        return f"{self.fingerprint}-{self.numbering}"
 
     @property
     def matrix_stamp(self) -> str:
         """The same for score matrices, whose columns are in the order of the entities."""
-        if not self.fingerprint:
-            return ""
         return f"{self.fingerprint}-{_digits(self.numbering.encode(), _bytes(self.entities.byte_order))}"
 
 

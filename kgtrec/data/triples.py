@@ -161,13 +161,13 @@ def fingerprint_of(*sets: Triples) -> str:
         digest.update(np.append(len(vocabulary), np.diff(offsets)).astype("<i8").tobytes())
         digest.update(data[offsets[0] : offsets[-1]].tobytes())
     for triples in sets:
-        sorted_codes = replace(
+        by_label = replace(
             triples,
-            head=entities.byte_order[triples.head],
-            relation=relations.byte_order[triples.relation],
-            tail=entities.byte_order[triples.tail],
+            head=entities.places_of(triples.head),
+            relation=relations.places_of(triples.relation),
+            tail=entities.places_of(triples.tail),
         )
-        keys = distinct(sorted_codes.keys())
+        keys = distinct(by_label.keys())
         digest.update(np.append(len(keys), keys).astype("<i8").tobytes())
     return digest.hexdigest()[:16]
 

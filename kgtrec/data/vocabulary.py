@@ -147,6 +147,13 @@ class Vocabulary:
         places[order] = np.arange(len(order), dtype=np.int32)
         return places
 
+    def places_of(self, codes: Codes) -> Codes:
+        """(n,) the place of each code's label in byte order, which does not depend on how labels are numbered.
+
+        A code of no label, as anchors of collections made by hand may be, has the last place.
+        """
+        return np.take(self.byte_order, codes, mode="clip")
+
     def same_as(self, other: Vocabulary) -> bool:
         """Whether both hold the same labels under the same codes."""
         return self is other or bool(self.labels.equals(other.labels))

@@ -332,7 +332,7 @@ class _Reader:
         named = [name for name in SPLITS if name in options]
         if len(ways) + bool(named) != 1 or (named and not {"train", "test"} <= set(named)):
             raise self._wrong(
-                "expected train, test and, if there is one, valid, or a folder with them, or a collection; found "
+                "expected train, valid and test, or a folder with them, or a collection (valid may be left out); found "
                 + (" and ".join([*ways, *named]) or "none of them"),
                 "data",
             )

@@ -381,3 +381,58 @@ def test_a_frame_that_pandas_wrote_is_of_its_collection(here: Path, capsys: pyte
     capsys.readouterr()
     assert run("evaluate", "turned", "frame.parquet", "-m", "RR") == 2
     assert "was ranked on collection" in capsys.readouterr().err
+
+
+def test_what_was_made_for_another_numbering_is_renumbered(here: Path, capsys: pytest.CaptureFixture[str]):
+    """The message names the command; by the old topics, runs of any form and answer ranks give the same number."""
+    assert read_collection("turned").fingerprint == read_collection("whole").fingerprint
+    assert run("baseline", "svd", "whole", "--out", "o", "--run-format", "run.gz") == 0
+    assert run("baseline", "svd", "whole", "--out", "p", "--run-format", "parts") == 0
+    assert run("convert", "o/svd.run.gz", "svd.parquet") == 0
+    capsys.readouterr()
+    ways = ["--topics", "whole/topics.tsv", "--collection", "turned"]
+    for file in ("o/svd.run.gz", "svd.parquet", "p/svd.run", "o/svd.ranks.parquet"):
+        measure = "micro.MRR" if file.endswith("ranks.parquet") else "RR"
+        assert run("evaluate", "turned", file, "-m", measure) == 2
+        assert "other ids of questions; renumber it by its old topics (kgtrec convert RUN" in capsys.readouterr().err
+        assert run("evaluate", "whole", file, "-m", measure) == 0
+        own = value(capsys.readouterr().out, measure)
+        new = f"new{Path(file).suffix}"
+        assert run("convert", file, new, *ways) == 0
+        assert run("evaluate", "turned", new, "-m", measure) == 0
+        assert value(capsys.readouterr().out, measure) == own
+        assert run("evaluate", "whole", new, "-m", measure) == 2
+        assert "renumber it" in capsys.readouterr().err
+    assert run("convert", "whole/qrels.txt", "q.txt", *ways) == 0
+    assert sorted(Path("q.txt").read_text().split()) == sorted(Path("turned/qrels.txt").read_text().split())
+    capsys.readouterr()
+    assert run("convert", "o/svd.run.gz", "no.run", *ways[:2], "--collection", "part") == 2
+    assert "expected only questions of the collection" in capsys.readouterr().err
+    assert run("convert", "o/svd.run.gz", "no.run", "--topics", "turned/topics.tsv", "--collection", "turned") == 2
+    assert "which the ids are of, found those of" in capsys.readouterr().err
+    assert run("convert", "o/svd.run.gz", "no.run", *ways[:2]) == 2
+    assert "--topics and --collection go together" in capsys.readouterr().err
+    assert not Path("no.run").exists()
+    assert run("stamp", "whole", "perfect.npy") == 0
+    capsys.readouterr()
+    assert run("rank", "turned", "perfect.npy", "--out", "n") == 2
+    assert "expected scores of collection" in capsys.readouterr().err
+
+
+def test_a_matrix_is_of_one_order_of_entities(here: Path, capsys: pytest.CaptureFixture[str]):
+    """Train lines in another order are the same collection, and ranks go on; columns of a matrix would be others."""
+    Path("train.tsv").write_text("".join(sorted(Path(SPLITS[0]).read_text().splitlines(keepends=True))))
+    assert run("questions", "train.tsv", *SPLITS[1:], "--out", "again") == 0
+    assert read_collection("again").stamp == read_collection("whole").stamp
+    assert run("stamp", "whole", "perfect.npy") == 0
+    assert run("rank", "whole", "perfect.npy", "--out", "o") == 0
+    capsys.readouterr()
+    assert run("evaluate", "again", "o", "-m", "micro.MRR") == 0
+    assert value(capsys.readouterr().out, "micro.MRR") == 1
+    assert run("rank", "again", "perfect.npy", "--out", "n") == 2
+    assert "expected scores of collection" in capsys.readouterr().err
+    named = ["--topics", "whole/topics.tsv", "--entities", "whole/entities.txt"]
+    assert run("rank", "again", "perfect.npy", *named, "--out", "n") == 0
+    capsys.readouterr()
+    assert run("evaluate", "again", "n", "-m", "micro.MRR") == 0
+    assert value(capsys.readouterr().out, "micro.MRR") == 1

@@ -10,7 +10,10 @@ import warnings
 import pytest
 
 from kgtrec.cli import main
+from kgtrec.collection.questions import build_questions
 from kgtrec.formats.collections import read_collection
+from kgtrec.formats.triples import read_triples
+from tests.program import exit_code
 
 TRAIN, VALID, TEST = "ann\tlikes\ttea\nbob\tlikes\ttea\n", "bob\tlikes\tjam\n", "ann\tlikes\tjam\nann\tlikes\tpie\n"
 
@@ -134,3 +137,70 @@ def test_a_collection_is_kept_unless_forced(kg, capsys):
     assert "found what kgtrec wrote before (collection); replace it with --force" in capsys.readouterr().err
     assert call("kg", "--out", "c", "--ids", "--force") == 0
     assert read_collection(kg / "c").labels is not None
+
+
+def test_a_line_of_column_names_is_skipped_in_every_split(kg, capsys):
+    """A warning for each file; --no-header makes a question of it."""
+    for name, text in (("train", TRAIN), ("valid", VALID), ("test", TEST)):
+        (kg / f"{name}.csv").write_text("Head,Relation,Tail\n" + text.replace("\t", ","))
+    files = "train.csv", "valid.csv", "test.csv", "--delimiter", "comma"
+    assert call("kg", "--out", "plain") == 0
+    capsys.readouterr()
+    assert call(*files, "--out", "c") == 0
+    told = capsys.readouterr().err
+    for name in ("train", "valid", "test"):
+        assert f"{name}.csv: skipped the first line, which names the columns (Head, Relation, Tail)" in told
+    assert read_collection("c").stamp == read_collection("plain").stamp
+    assert call(*files, "--no-header", "--out", "d") == 0
+    assert "skipped" not in capsys.readouterr().err
+    assert "head0\tTail\tRelation" in (kg / "d/topics.tsv").read_text()
+
+
+@pytest.mark.parametrize("way", ["two", "empty", "folder"])
+def test_a_data_set_without_validation_triples_is_ordinary(kg, capsys, way):
+    """Two files, an empty one, a folder of two; the report, the manifest and kgtrec check say that there are none."""
+    (kg / "empty.tsv").touch()
+    if way == "folder":
+        (kg / "kg/valid.tsv").unlink()
+    given = {"two": (THREE[0], THREE[2]), "empty": (THREE[0], "empty.tsv", THREE[2]), "folder": ("kg",)}[way]
+    assert call(*given, "--out", "c") == 0
+    told = capsys.readouterr().out
+    assert "\nno validation split\n" in told
+    assert "over train + test\n" in told
+    manifest = json.loads((kg / "c/manifest.json").read_text())
+    splits = [item["split"] for item in manifest["inputs"]]
+    assert splits == (["train", "valid", "test"] if way == "empty" else ["train", "test"])
+    assert exit_code("check", "c") == 0
+    assert "c: note: no validation split" in capsys.readouterr().out
+    assert exit_code("baseline", "all", "c", "--out", "o") == 0
+    assert exit_code("evaluate", "c", "o", "-m", "micro.MRR") == 0
+
+
+def test_a_sample_may_be_a_file(kg, capsys):
+    """The questions of its triples; the other test triples are known. What is no test triple is refused."""
+    (kg / "some.tsv").write_text("ann\tlikes\tpie\n")
+    assert call("kg", "--sample", "some.tsv", "--out", "c") == 0
+    assert "sample of 1 of 2 test triples (given)" in capsys.readouterr().out
+    collection = read_collection("c")
+    assert list(collection.questions.ids) == ["head0", "tail0"]
+    assert [collection.entities[row] for row in collection.known.entity[collection.known.split == 2]] == ["jam"]
+    manifest = json.loads((kg / "c/manifest.json").read_text())
+    assert manifest["inputs"][3]["name"] == "some.tsv"
+    assert manifest["inputs"][3]["split"] == "sample"
+    splits = [read_triples(path) for path in THREE]
+    for sample in ("some.tsv", kg / "some.tsv", read_triples("some.tsv")):
+        assert build_questions(*splits, sample=sample).stamp == collection.stamp
+    (kg / "other.tsv").write_text("bob\tlikes\ttea\n")
+    assert call("kg", "--sample", "other.tsv", "--out", "d") == 2
+    assert "expected a sample of the test triples, found 1 of 1 that are not" in capsys.readouterr().err
+
+
+def test_two_spellings_of_one_label_are_a_note(kg, capsys):
+    """NFC and NFD stay two entities; kgtrec check says the same."""
+    (kg / "kg/train.tsv").write_text(TRAIN + "Cura\u00e7ao\tlikes\ttea\nCurac\u0327ao\tlikes\tjam\n", encoding="utf-8")
+    assert call("kg", "--out", "c") == 0
+    note = r"note: 2 labels stand for 1 entities, in several normal forms of Unicode (NFC, NFD), such as 'Cura\xe7ao', "
+    assert note + r"'Curac\u0327ao': they count as different entities" in capsys.readouterr().err
+    assert len(read_collection("c").entities) == 7
+    assert exit_code("check", "c") == 0
+    assert "2 labels stand for 1 entities" in capsys.readouterr().out

@@ -6,6 +6,7 @@ import builtins
 import gzip
 import io
 import sys
+import warnings
 
 import pyarrow as pa
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from kgtrec.data.triples import Triples
 from kgtrec.errors import FormatError, KgtrecError, KgtrecWarning
-from kgtrec.formats.triples import describe_input, find_splits, input_files, read_triples, write_triples
+from kgtrec.formats.triples import describe_input, find_splits, input_files, read_splits, read_triples, write_triples
 from kgtrec.formats.triples.text import Lines, read_fields
 
 ROWS = [("NA", "null", "007"), ('he"said', "a,b", "x#1"), ("#c", "r s", "ice cream")]
@@ -355,3 +356,72 @@ def test_the_files_behind_a_path(tmp_path):
     about = describe_input(put(tmp_path / "empty", b""), split="train")
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert about == {"name": "empty", "sha256": empty, "split": "train"}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "head\trelation\ttail",
+        "Subject\tPREDICATE\tObject",
+        "h\tr\tt",
+        "source\ttype\ttarget",
+        "head_id\trelation_id\ttail_id",
+        '"head"\t"relation"\t"tail"',
+    ],
+)
+def test_a_line_of_column_names_is_no_triple(tmp_path, header):
+    """It is skipped with a warning that says how to read it; a byte-order mark and blank lines may stand before it."""
+    path = put(tmp_path / "kg.tsv", f"\ufeff\n{header}\na\tr\tb\n".encode())
+    with pytest.warns(KgtrecWarning, match=r"kg.tsv: skipped the first line, which names the columns \(.*--no-header"):
+        assert rows_of(read_triples(path)) == [("a", "r", "b")]
+    assert len(read_triples(path, header=False)) == 2
+
+
+@pytest.mark.parametrize("form", [("rht", ",", "relation,head,tail\nr,a,b\n"), ("hrt", "whitespace", " h  r t\na r b")])
+def test_column_names_are_in_the_order_of_the_columns(tmp_path, form):
+    """Under any delimiter."""
+    columns, delimiter, text = form
+    with pytest.warns(KgtrecWarning, match="names the columns"):
+        found = read_triples(put(tmp_path / "kg.csv", text.encode()), columns=columns, delimiter=delimiter)
+    assert rows_of(found) == [("a", "r", "b")]
+
+
+@pytest.mark.parametrize("text", ["tail\trelation\thead", "h\tp\tt", "head\tlikes\ttail", "heads\trelation\ttail"])
+def test_a_line_that_reads_otherwise_is_a_triple(tmp_path, text):
+    """Names at other places, letters of two kinds, one word that names no column; and any line but the first."""
+    path = put(tmp_path / "kg.tsv", f"{text}\nhead\trelation\ttail\n".encode())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(read_triples(path)) == 2
+
+
+def test_a_file_of_a_header_alone_has_no_triples(tmp_path):
+    path = put(tmp_path / "kg.tsv", b"head\trelation\ttail\n")
+    with pytest.warns(KgtrecWarning), pytest.raises(FormatError, match="expected at least one triple, found none"):
+        read_triples(path)
+    with pytest.warns(KgtrecWarning):
+        assert len(read_triples(path, may_be_empty=True)) == 0
+
+
+def test_valid_may_be_empty_and_no_other_split(tmp_path):
+    """In any format; an empty train or test is an error, as before."""
+    full, empty = put(tmp_path / "train.tsv", b"a\tr\tb\n"), put(tmp_path / "valid.tsv", b"")
+    assert [len(split) for split in read_splits(full, empty, full)] == [1, 0, 1]
+    for paths in ((empty, full, full), (full, full, empty)):
+        with pytest.raises(FormatError, match="found an empty file"):
+            read_splits(*paths)
+    put(tmp_path / "kg" / "entity2id.txt", b"2\na\t0\nb\t1\n")
+    put(tmp_path / "kg" / "relation2id.txt", b"1\nr\t0\n")
+    assert len(read_triples(put(tmp_path / "kg" / "valid2id.txt", b"0\n"), may_be_empty=True)) == 0
+
+
+def test_a_folder_without_validation_triples(tmp_path):
+    """There is no valid split, unless a file of its name is in another format than the others."""
+    train, test = (put(tmp_path / f"{name}.txt", b"a\tr\tb\n") for name in ("train", "test"))
+    assert find_splits(tmp_path) == (train, None, test)
+    put(tmp_path / "valid.parquet", b"")
+    with pytest.raises(FormatError, match=r"expected one file of valid triples .*, found none; name the files"):
+        find_splits(tmp_path)
+    (tmp_path / "valid.parquet").unlink()
+    val = put(tmp_path / "val.tsv", b"a\tr\tb\n")
+    assert find_splits(tmp_path) == (train, val, test)

@@ -511,7 +511,7 @@ def test_lists_are_by_label_where_the_collection_has_ids():
     )
     ranks = rank_system(collection, lists).answer_ranks
     assert ranks.above.tolist() == [0, 1]
-    assert list(ranks.entities) == ["e0", "e1", "e2", "e3"]
+    assert list(ranks.entities) == ["e0", "e2", "e1", "e3"]
 
 
 # ranks of triples

@@ -223,3 +223,18 @@ def test_what_was_read_is_kept_byte_by_byte(folder: Path):
     found = read_study_config(folder / "s.toml", environment={"HERE": str(folder)})
     (folder / "s.toml").write_bytes(b"")
     assert found.written == content
+
+
+def test_valid_may_be_left_out(folder: Path):
+    """A folder without one, or train and test alone; a first line may be a triple in any case."""
+    files = '\ntrain = "kg/train.tsv"\ntest = "kg/test.tsv"\nheader = false'
+    found = read(folder, GOOD.replace('\nfolder = "${HERE}/kg"', files)).data
+    assert found.splits is not None
+    assert [source and source.path.name for source in found.splits] == ["train.tsv", None, "test.tsv"]
+    assert not found.header
+    assert not found.options
+    (folder / "kg" / "valid.tsv").unlink()
+    found = read(folder, GOOD).data
+    assert found.splits is not None
+    assert found.splits[1] is None
+    assert found.header
