@@ -113,13 +113,7 @@ def build_questions(
     }
     _require_options(policies, threshold, categories_from, seed)
     valid = Triples.of([]) if valid is None else valid
-    for name, triples in (("train", train), ("valid", valid), ("test", test)):
-        if not isinstance(triples, Triples):
-            raise KgtrecError(
-                f"expected Triples as {name}, found {kind_of(triples)}; make them with Triples.of(rows) or "
-                "read_triples(path)"
-            )
-    splits = Splits.of(train, valid, test)
+    splits = Splits.of(*(_triples(name, given) for name, given in zip(SPLITS, (train, valid, test), strict=True)))
     if isinstance(sample, str | os.PathLike):
         sample = read_triples(sample)
     _require_labels(splits, ids)
@@ -147,6 +141,15 @@ def build_questions(
     if ids:
         splits, full = _with_ids(splits, full)
     return _collection(splits, full, chosen, categories, report, labels if ids else None, fingerprint)
+
+
+def _triples(split: str, given: Any) -> Triples:
+    if not isinstance(given, Triples):
+        raise KgtrecError(
+            f"expected Triples as {split}, found {kind_of(given)}; make them with Triples.of(rows) or "
+            "read_triples(path), and leave out valid, not test: build_questions(train, test=test)"
+        )
+    return given
 
 
 def _collection(

@@ -111,7 +111,7 @@ class Collection:
     def _fingerprint(self) -> str:
         """Of the questions of each side and the known answers by split, where the test triples are not known."""
         asked, known = self.questions, self.known
-        sides = [np.flatnonzero(asked.is_head == is_head) for is_head in (True, False)]
+        sides = [np.flatnonzero(asked.is_head == is_head).astype(np.int32) for is_head in (True, False)]
         splits = [np.flatnonzero(known.split == code) for code in range(len(SPLITS))]
         sets = [asked.triples(row, asked.anchor[row]) for row in sides]
         sets += [asked.triples(known.question[row], known.entity[row]) for row in splits]
