@@ -84,6 +84,6 @@ def _require_one_way(collection: str | None, files: dict[str, str | None], split
     missing = [f"--{name}" for name in ("train", "test") if name not in given]
     if missing:
         found = "neither" if not given else f"no {' and no '.join(missing)}"
-        raise KgtrecError(f"expected COLLECTION, or --train, --test and perhaps --valid, found {found}")
+        raise KgtrecError(f"expected COLLECTION, or --train, --test and, if there is one, --valid, found {found}")
     if list(given.values()).count("-") > 1:
         raise KgtrecError("expected standard input (-) once, found it again; it can be read once")

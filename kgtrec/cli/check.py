@@ -13,7 +13,7 @@ import click
 from kgtrec.cli.check_campaign import checked_campaign
 from kgtrec.collection.check import Finding, check_together
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.collection import Collection
+from kgtrec.data.collection import Collection, has_validation
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.streamed_run import AnyRun, StreamedRun
 from kgtrec.data.topics import Topics
@@ -30,7 +30,6 @@ from kgtrec.evaluation.plausibility import (
     read_ranks,
 )
 from kgtrec.formats.answer_ranks import read_answer_ranks
-from kgtrec.formats.collection_report import has_validation
 from kgtrec.formats.collections import OWN_FILES, damaged_parts, read_collection
 from kgtrec.formats.numpy_files import mapped_matrix
 from kgtrec.formats.output.folders import ENTITY_IDS, ENTITY_LABELS, POOL, SETTINGS, STEPS

@@ -132,6 +132,12 @@ class Collection:
         return f"{self.fingerprint}-{_digits(self.numbering.encode(), _bytes(self.entities.byte_order))}"
 
 
+def has_validation(report: Mapping[str, Any]) -> bool:
+    """Whether there are validation triples, or need not be, as in an entity alignment; a report may be empty."""
+    counts = report.get("triples_read")
+    return "alignment" in report or not (isinstance(counts, Mapping) and counts.get("valid") == 0)
+
+
 def why_another(found: str, expected: str, place: str = "RUN") -> str:
     """What the stamp of another collection than the expected one means, in a message that goes on with a way out.
 

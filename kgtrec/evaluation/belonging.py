@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgtrec.data.answer_ranks import AnswerRanks
-from kgtrec.data.collection import Collection, why_another
+from kgtrec.data.collection import Collection, has_validation, why_another
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.streamed_run import AnyRun
@@ -145,6 +145,8 @@ class Belonging:
         """Refuse a system that was filtered differently from those before."""
         if system.filtered_by is None:
             return
+        if self._collection is not None and not has_validation(self._collection.report):
+            system = replace(system, filtered_by=tuple(split for split in system.filtered_by if split != "valid"))
         first = self._filtered
         if first is None:
             self._filtered = system

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kgtrec.data.collection import has_validation
 from kgtrec.data.triples import SPLITS
 
 _BAR = 40  # characters of the longest bar
@@ -28,12 +29,6 @@ def report_text(report: Mapping[str, Any]) -> str:
     checks = _alignment(report) if "alignment" in report else _checks(report)
     blocks = (_triples(report), _questions(report), _histogram(report), _categories(report), checks)
     return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
-
-
-def has_validation(report: Mapping[str, Any]) -> bool:
-    """Whether there are validation triples, or need not be, as in an entity alignment; a report may say nothing."""
-    counts = report.get("triples_read")
-    return "alignment" in report or not (isinstance(counts, Mapping) and counts.get("valid") == 0)
 
 
 def _triples(report: Mapping[str, Any]) -> Iterator[str]:

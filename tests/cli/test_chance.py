@@ -63,8 +63,8 @@ def test_a_written_table_adjusts_numbers(tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected COLLECTION, or --train, --valid and --test, found neither"),
-        (["--train", "x"], "expected COLLECTION, or --train, --valid and --test, found no --valid and no --test"),
+        ([], "expected COLLECTION, or --train, --test and, if there is one, --valid, found neither"),
+        (["--train", "x"], "expected COLLECTION, or --train, --test and, if there is one, --valid, found no --test"),
         (["C", "--valid", "x"], "expected COLLECTION or files of triples, found both: C and --valid"),
         (
             ["C", "--split", "valid"],
