@@ -18,7 +18,7 @@ from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import CollectionError
 
 CATEGORIES = ("1-1", "1-N", "N-1", "N-N")
-STAMP = re.compile("[0-9a-f]{16}-[0-9a-f]{8}")  # a fingerprint and a numbering
+STAMP = re.compile("[0-9a-f]{16}_[0-9a-f]{8}")  # a fingerprint and a numbering
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,12 +124,12 @@ class Collection:
 
         Judgements do not change it: questions and candidates stay the same, and ranks keep their meaning.
         """
-        return f"{self.fingerprint}-{self.numbering}"
+        return f"{self.fingerprint}_{self.numbering}"
 
     @property
     def matrix_stamp(self) -> str:
         """The same for score matrices, whose columns are in the order of the entities."""
-        return f"{self.fingerprint}-{_digits(self.numbering.encode(), _bytes(self.entities.byte_order))}"
+        return f"{self.fingerprint}_{_digits(self.numbering.encode(), _bytes(self.entities.byte_order))}"
 
 
 def has_validation(report: Mapping[str, Any]) -> bool:
@@ -143,12 +143,12 @@ def why_another(found: str, expected: str, place: str = "RUN") -> str:
 
     Examples
     --------
-    >>> why_another("4a84c83d560bd2ab-0c1d2e3f", "feedfeedfeedfeed-0c1d2e3f")
+    >>> why_another("4a84c83d560bd2ab_0c1d2e3f", "feedfeedfeedfeed_0c1d2e3f")
     'where the same ids may mean other questions; '
-    >>> why_another("4a84c83d560bd2ab-0c1d2e3f", "4a84c83d560bd2ab-aaaaaaaa").partition(" (")[0]
+    >>> why_another("4a84c83d560bd2ab_0c1d2e3f", "4a84c83d560bd2ab_aaaaaaaa").partition(" (")[0]
     'which has the same triples and other ids of questions; renumber it by its old topics'
     """
-    if found.partition("-")[0] != expected.partition("-")[0]:
+    if found.partition("_")[0] != expected.partition("_")[0]:
         return "where the same ids may mean other questions; "
     return (
         "which has the same triples and other ids of questions; renumber it by its old topics (kgtrec convert "

@@ -201,7 +201,7 @@ def renumbered(
     before = replace(
         own, ids=questions.ids, is_head=own.is_head[row], relation=own.relation[row], anchor=own.anchor[row]
     )
-    stamp = f"{collection.fingerprint}-{collection.numbering_as(before)}"
+    stamp = f"{collection.fingerprint}_{collection.numbering_as(before)}"
     if system.collection not in ("", stamp):
         raise CollectionError(
             f"{where}: expected the topics of collection {system.collection}, which the ids are of, found those of "

@@ -236,7 +236,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             f"kgtrec {manifest.get('kgtrec')}, this is {kgtrec_version()}; make it again with kgtrec questions --force",
             path=path / MANIFEST,
         )
-    stamp = f"{manifest['fingerprint']}-{manifest.get('numbering')}"
+    stamp = f"{manifest['fingerprint']}_{manifest.get('numbering')}"
     if not STAMP.fullmatch(stamp):
         raise FormatError(
             f"expected a fingerprint of 16 hex digits and a numbering of 8, found {stamp[:40]}; make the collection "

@@ -202,7 +202,7 @@ def test_the_report_may_go(folder):
         ),
         (
             lambda m: json.dumps(m | {"fingerprint": "0"}),
-            "expected a fingerprint of 16 hex digits and a numbering of 8, found 0-",
+            "expected a fingerprint of 16 hex digits and a numbering of 8, found 0_",
         ),
         (
             lambda m: json.dumps({key: m[key] for key in m if key != "numbering"} | {"collection_format": 1}),

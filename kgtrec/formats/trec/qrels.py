@@ -100,7 +100,7 @@ def collection_beside(path: PathLike) -> str:
             except (FormatError, TypeError, KeyError, IndexError):
                 continue  # of another kind, or damaged, which reading the collection reports
             if all(isinstance(part, str) for part in found):
-                return "-".join(found)
+                return "_".join(found)
     return ""
 
 
