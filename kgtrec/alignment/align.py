@@ -17,7 +17,7 @@ from kgtrec.data.answer_ranks import AnswerRanks, joined_answer_ranks
 from kgtrec.data.collection import Collection, Known
 from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import Questions
-from kgtrec.data.triples import Triples
+from kgtrec.data.triples import Triples, fingerprint_of
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import KgtrecError, one_of
 from kgtrec.kernels.ranking.similarity import SIMILARITIES, Similarity, similarity_block
@@ -243,15 +243,20 @@ def _collection(
         found = (head >= 0) & (tail >= 0)  # a train alignment may be outside the candidates
         return Triples(head[found], np.zeros(found.sum(), np.int32), tail[found], entities, relations)
 
-    none = np.zeros((0, 2), np.int32)
-    collection = build_questions(triples(alignments.train), triples(none), triples(alignments.test))
+    train, test = triples(alignments.train), triples(alignments.test)
+    collection = build_questions(train, test=test)
     about = {
         "candidates": candidates,
         "left_candidates": len(left),
         "right_candidates": len(right),
         "train_alignments": len(alignments.train),
     }
-    return replace(collection, report={**collection.report, "alignment": about})
+    own = codes[0][left]
+    left_ones = Triples(
+        own, np.zeros_like(own), own, entities, relations
+    )  # the triples do not say which side all are of
+    fingerprint = fingerprint_of(train, test, left_ones)
+    return replace(collection, report={**collection.report, "alignment": about}, fingerprint=fingerprint)
 
 
 def _entities(left: pa.StringArray, right: pa.StringArray) -> Vocabulary:

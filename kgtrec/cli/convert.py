@@ -13,6 +13,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.errors import FormatError, naming
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.output.outputs import require_file, require_folder
+from kgtrec.formats.parquet import is_parquet
 from kgtrec.formats.sniff import Kind, kind_of_parquet, read_any
 from kgtrec.formats.trec.qrels import QrelsFile, write_qrels
 from kgtrec.formats.trec.runs import RUN_IN_PARTS, RunFile, several_tags, write_run
@@ -88,13 +89,13 @@ def command(
     """
     if to != "ir-datasets" and (templates or names or descriptions):
         raise click.UsageError("--templates, --names and --descriptions are for --to ir-datasets")
+    if (topics is None) != (collection is None) or (topics is not None and (sort or to in ("factors", "ir-datasets"))):
+        raise click.UsageError("--topics and --collection go together, and not with --sort or --to factors|ir-datasets")
     if to == "ir-datasets":
         if sort or name is not None or kind is not None:
             raise click.UsageError("--sort, --name and --kind are for runs and qrels, and not for --to ir-datasets")
         _to_ir_datasets(source, target, templates, names, descriptions)
         return
-    if (topics is None) != (collection is None) or (topics is not None and (sort or to == "factors")):
-        raise click.UsageError("--topics and --collection go together, and not with --sort or --to factors")
     if sort and (target == "-" or to == "factors"):
         raise click.UsageError("--sort is for runs, and needs the name of a file or a folder as OUT")
     if to == "factors":
@@ -127,6 +128,8 @@ def command(
     elif isinstance(found, AnswerRanks) and topics is not None:
         if name is not None or to is not None:
             raise click.UsageError("--name and --to are for runs, and IN holds answer ranks")
+        if not is_parquet(target):
+            raise FormatError("expected a name that ends in .parquet for answer ranks, found another", path=target)
         write_answer_ranks(target, in_ids(found))
         rows = len(found)
     else:

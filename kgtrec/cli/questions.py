@@ -168,7 +168,7 @@ def command(
         if ctx.get_parameter_source(name) is ParameterSource.DEFAULT
     }
     require_writable(out, force=force)
-    train, valid, test = _three(triples)
+    train, valid, test = _files(triples)
     reading: dict[str, Any] = {"columns": columns, "format": form, "delimiter": _DELIMITERS.get(delimiter, delimiter)}
     reading |= {"literals": literals, "header": header}
     if (times := [train, valid, test, sample].count("-")) > 1:
@@ -190,7 +190,7 @@ def command(
     say(_summary(out, collection))
 
 
-def _three(paths: tuple[str, ...]) -> tuple[str, str | None, str]:
+def _files(paths: tuple[str, ...]) -> tuple[str, str | None, str]:
     """Train, valid and test, as named or found in a folder."""
     if len(paths) == 1 and paths[0] != "-":
         train, valid, test = find_splits(folder_of(paths[0], progress=progress_bar))
