@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,6 @@ from kgtrec.kernels.sampling.random_order import mixed
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
-MacroReading = Literal["unjudged", "removed"]
 
 
 def drawn(hashes: NDArray[np.uint64], size: int, seed: int, repeat: int) -> Mask:
@@ -261,6 +259,8 @@ class ListedRows:
         Length of each list.
     ties : {"realistic", "optimistic", "pessimistic"}, optional
         The rule that ``position`` follows; None: candidates have one order that does not depend on judgements.
+    removes : bool
+        Whether relevant rows that a subsample discards are removed from the list; else they stay, unjudged.
     is_sorted : bool
         Whether the rows are in the order of another object of this class.
     """
@@ -276,6 +276,7 @@ class ListedRows:
         num_retrieved: Counts,
         ties: Ties | None,
         *,
+        removes: bool,
         is_sorted: bool = False,
     ) -> None:
         if ties is None:
@@ -286,7 +287,7 @@ class ListedRows:
             # within a group the order of places_in_tied_groups (kernels.ranking.positions), which a subsample keeps
             by_grade = {"optimistic": -grade, "pessimistic": grade}.get(ties or "", np.zeros(len(row), np.int32))
             order = np.lexsort((-label_order, by_grade, grade < 1, first, rows.question[row]))
-        self._rows, self._ties, self._num_retrieved = rows, ties, num_retrieved
+        self._rows, self._ties, self._num_retrieved, self.removes = rows, ties, num_retrieved, removes
         self.row = row[order]
         listed = np.full(len(rows.question), -1)
         listed[self.row] = np.arange(len(row))
@@ -319,6 +320,7 @@ class ListedRows:
             self._label_order[listed],
             self._num_retrieved[part.questions],
             self._ties,
+            removes=self.removes,
             is_sorted=True,
         )
 
@@ -326,7 +328,7 @@ class ListedRows:
     def stacked(lists: Sequence[ListedRows]) -> ListedRows:
         """The lists of several systems as those of one system, on :meth:`JudgedRows.copies` of their common rows.
 
-        All must follow one rule for ties.
+        All must follow one rule for ties, and remove discarded rows or not.
         """
         rows = lists[0]._rows
         return ListedRows(
@@ -338,34 +340,23 @@ class ListedRows:
             np.concatenate([own._label_order for own in lists]),
             np.concatenate([own._num_retrieved for own in lists]),
             lists[0]._ties,
+            removes=lists[0].removes,
             is_sorted=True,
         )
 
-    @property
-    def ties(self) -> Ties | None:
-        """The rule that positions follow; None: candidates have one order."""
-        return self._ties
-
-    def ranking(self, sample: Sample, macro: MacroReading) -> JudgedRanking:
-        """The system's list when only the rows of the sample are judged.
-
-        Parameters
-        ----------
-        sample : Sample
-        macro : {"unjudged", "removed"}
-            Whether the discarded relevant entities stay in the list or are removed.
-        """
+    def ranking(self, sample: Sample) -> JudgedRanking:
+        """The system's list when only the rows of the sample are judged."""
         kept = sample.kept[self.row]
         listed = np.flatnonzero(kept)
-        stays = self._fixed and macro == "unjudged"
-        position = (self._position if stays else self._places(kept, macro))[listed]
+        stays = self._fixed and not self.removes
+        position = (self._position if stays else self._places(kept))[listed]
         question, grade = sample.number[self._question[listed]], self._grade[listed]
         if self._interleaved:
             order = np.lexsort((-grade, position, question))
             question, grade, position = question[order], grade[order], position[order]
         return JudgedRanking(
             len(sample.questions),
-            self._lengths(kept, macro)[sample.questions],
+            self._lengths(kept)[sample.questions],
             question,
             position,
             grade,
@@ -373,14 +364,14 @@ class ListedRows:
             sample.judged_grade,
         )
 
-    def tied_ranking(self, sample: Sample, macro: MacroReading) -> TiedRanking:
+    def tied_ranking(self, sample: Sample) -> TiedRanking:
         """The same while the order of ties is left open."""
         kept = sample.kept[self.row]
         listed = np.flatnonzero(kept)
-        first, size = self._groups(kept, macro)
+        first, size = self._groups(kept)
         return TiedRanking(
             len(sample.questions),
-            self._lengths(kept, macro)[sample.questions],
+            self._lengths(kept)[sample.questions],
             sample.number[self._question[listed]],
             first[listed],
             size[listed],
@@ -389,15 +380,15 @@ class ListedRows:
             sample.judged_grade,
         )
 
-    def _lengths(self, kept: Mask, macro: MacroReading) -> Counts:
-        if macro == "unjudged":
+    def _lengths(self, kept: Mask) -> Counts:
+        if not self.removes:
             return self._num_retrieved
         discarded = self._question[self._relevant & ~kept]
         return self._num_retrieved - np.bincount(discarded, minlength=len(self._num_retrieved))
 
-    def _groups(self, kept: Mask, macro: MacroReading) -> tuple[Counts, Counts]:
+    def _groups(self, kept: Mask) -> tuple[Counts, Counts]:
         """(m,) each: first place and size of the group of every row, kept or not."""
-        if macro == "unjudged":
+        if not self.removes:
             return self._first, self._size
         discarded = self._relevant & ~kept
         return (
@@ -405,9 +396,9 @@ class ListedRows:
             self._size - self._group.inside(discarded),
         )
 
-    def _places(self, kept: Mask, macro: MacroReading) -> Floats:
+    def _places(self, kept: Mask) -> Floats:
         """(m,) the position of every kept row; arbitrary for the others."""
-        first, size = self._groups(kept, macro)
+        first, size = self._groups(kept)
         if self._ties is None:
             return first.astype(np.float64)
         index = _running(kept)[:-1] - self._kind.before(kept)
