@@ -175,7 +175,7 @@ def evaluate(
                 set_against.append(found_by_chance)
             if over_questions:
                 tell_lacking_of(seen, judgements, missing, collection)
-            if per is None and seen.tied:
+            if ties is None and per is None and seen.tied:
                 moved.add(seen, judgements, items_of)
             # the ends of what each value can be: answers below the ends of lists right there, or last of all
             yield (seen, *(match(compared, judgements, ties, seed, below) for below in BELOW if seen.is_cut))

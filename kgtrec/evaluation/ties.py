@@ -197,7 +197,6 @@ def _values(
             continue
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", KgtrecWarning)
-            warnings.filterwarnings("ignore", ".*totals depend on the order of ties", KgtrecWarning)  # what is shown
             scores = evaluate(qrels, system, [measures[place] for place in possible], ties=policy, **options)
         values[possible, column] = scores.values[0, :, 0]
         for warning in caught:

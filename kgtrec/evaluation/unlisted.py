@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -64,35 +64,97 @@ def without_unlisted_answers(
         Once: how many answers the qrels lack, and which reading was used.
     """
     one_of("unlisted_answers to be one of", unlisted_answers, UNLISTED_ANSWERS)
-    lacking = None if collection is None else _Lacking(qrels, collection)
-    told: set[str] = set()
+    judged, told = _Pairs(qrels.question, qrels.entity, qrels.questions, qrels.entities), set[str]()
     for system in systems:
-        reading = unlisted_answers
-        if system.filtered_by is not None and "test" not in system.filtered_by:
-            reading = "candidates"  # as are the other answers
-        if isinstance(system, AnswerRanks):
-            unlisted = _unlisted(system, qrels)
-            number = int(unlisted.sum())
-            if reading == "candidates":
-                unlisted &= False if lacking is None else lacking.holds_known(system)
-            if system.filtered is not None:
-                unlisted |= system.filtered
-            if unlisted.any():
-                system = replace(system, filtered=unlisted)
-        else:
-            number = 0 if lacking is None else len(lacking)
-            if lacking is not None and number:
-                system = lacking.taken_from(system, reading, measures)
-            if lacking is None and system.collection and "unknown" not in told:
+        answers, reading, number = _answers(system, collection), _reading_of(system, unlisted_answers), 0
+        if answers is None:
+            if system.collection and "unknown" not in told:
                 told.add("unknown")
                 warn(
                     "no collection is given (--collection; in Python collection=): answers of it that the qrels lack, "
                     "if any, stay candidates in runs, as for trec_eval"
                 )
-        if number and reading not in told:
-            told.add(reading)
-            warn(_message(number, reading, unlisted_answers, system.name))
+        else:
+            unlisted = (qrels.questions.encode(answers.questions.labels) >= 0)[answers.question] & ~answers.among(
+                judged
+            )
+            number = int(unlisted.sum())
+        if answers is not None and number:
+            gone = answers.rows(unlisted & _is_filtered(answers, system, collection, reading))
+            system = _without(system, gone, collection, measures)
+            if reading not in told:
+                told.add(reading)
+                warn(_message(number, reading, unlisted_answers, system.name))
         yield system
+
+
+def filtered_if_unlisted(
+    system: AnyRun | AnswerRanks, qrels: Qrels, collection: Collection, unlisted_answers: UnlistedAnswers
+) -> NDArray[np.bool_]:
+    """Which judgements :func:`without_unlisted_answers` would filter out of a system if the qrels lacked them, (n,)."""
+    answers, reading = _answers(system, collection), _reading_of(system, unlisted_answers)
+    if answers is None:
+        return np.zeros(len(qrels), np.bool_)
+    judged = _Pairs(qrels.question, qrels.entity, qrels.questions, qrels.entities)
+    return judged.among(answers) & _is_filtered(judged, system, collection, reading)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pairs:
+    """Pairs of question and entity, and their labels."""
+
+    question: NDArray[np.int32]  # (n,) row in questions
+    entity: NDArray[np.int32]  # (n,) row in entities
+    questions: Vocabulary
+    entities: Vocabulary
+
+    def rows(self, chosen: NDArray[np.bool_]) -> _Pairs:
+        return replace(self, question=self.question[chosen], entity=self.entity[chosen])
+
+    def among(self, others: _Pairs) -> NDArray[np.bool_]:
+        """Which of the pairs are among the others, (n,)."""
+        question = others.questions.encode(self.questions.labels)[self.question]
+        entity = others.entities.encode(self.entities.labels)[self.entity]
+        found: NDArray[np.bool_] = (question >= 0) & (entity >= 0)
+        pairs = PairSet(others.question, others.entity, len(others.entities))
+        found[found] = pairs.holds(question[found], entity[found])
+        return found
+
+
+def _answers(system: AnyRun | AnswerRanks, collection: Collection | None) -> _Pairs | None:
+    """The answers of the collection that are not filtered yet; None: they are unknown."""
+    if isinstance(system, AnswerRanks):
+        own = system.answer if system.filtered is None else system.answer & ~system.filtered
+        return _Pairs(system.question, system.entity, system.questions, system.entities).rows(own)
+    if collection is None:
+        return None
+    qrels = collection.qrels
+    return _Pairs(qrels.question, qrels.entity, qrels.questions, qrels.entities).rows(qrels.grade >= 1)
+
+
+def _known(system: AnyRun | AnswerRanks, collection: Collection) -> _Pairs:
+    """What the splits make known that a system was filtered by: all of them, if it does not say."""
+    splits = SPLITS if system.filtered_by is None else system.filtered_by
+    known, questions = collection.known, collection.questions
+    own = np.isin(known.split, [SPLITS.index(split) for split in splits])
+    return _Pairs(known.question, known.entity, questions.ids, questions.entities).rows(own)
+
+
+def _reading_of(system: AnyRun | AnswerRanks, unlisted_answers: UnlistedAnswers) -> UnlistedAnswers:
+    """What becomes of the answers: they stay where the system was not filtered by test triples, as all others do."""
+    is_filtered = system.filtered_by is None or "test" in system.filtered_by
+    return unlisted_answers if is_filtered else "candidates"
+
+
+def _is_filtered(
+    answers: _Pairs, system: AnyRun | AnswerRanks, collection: Collection | None, reading: UnlistedAnswers
+) -> NDArray[np.bool_]:
+    """Which of the answers are filtered out: all, or those that another split makes known too, (n,)."""
+    if reading == "filtered":
+        return np.ones(len(answers.question), np.bool_)
+    if collection is None:
+        return np.zeros(len(answers.question), np.bool_)
+    return answers.among(_known(system, collection))
 
 
 def _message(number: int, reading: str, asked: str, name: str) -> str:
@@ -104,89 +166,35 @@ def _message(number: int, reading: str, asked: str, name: str) -> str:
     return f"{found}; they stay candidates of {name}, which is not filtered by test triples"
 
 
-def _unlisted(ranks: AnswerRanks, qrels: Qrels) -> NDArray[np.bool_]:
-    """(n,) answers to the questions of the qrels that these lack, and that are not filtered yet."""
-    question = qrels.questions.encode(ranks.questions.labels)[ranks.question]
-    entity = qrels.entities.encode(ranks.entities.labels)[ranks.entity]
-    unlisted: NDArray[np.bool_] = ranks.answer & (question >= 0)
-    if ranks.filtered is not None:
-        unlisted &= ~ranks.filtered
-    rows = np.flatnonzero(unlisted & (entity >= 0))
-    pairs = PairSet(qrels.question, qrels.entity, len(qrels.entities))
-    unlisted[rows[pairs.holds(question[rows], entity[rows])]] = False
-    return unlisted
+def _without(
+    system: AnyRun | AnswerRanks,
+    gone: _Pairs,
+    collection: Collection | None,
+    measures: Sequence[ParsedMeasure | ProvidedMeasure],
+) -> AnyRun | AnswerRanks:
+    """The system without some answers."""
+    if isinstance(system, AnswerRanks):
+        filtered = _Pairs(system.question, system.entity, system.questions, system.entities).among(gone)
+        return replace(system, filtered=filtered if system.filtered is None else filtered | system.filtered)
+    if len(gone.question) == 0 or collection is None:
+        return system
 
+    def stays(part: Run) -> NDArray[np.bool_]:
+        return ~_Pairs(part.question, part.entity, part.questions, part.entities).among(gone)
 
-class _Lacking:
-    """The answers of a collection, to the questions of the qrels, that these lack; in the collection's codes."""
-
-    def __init__(self, qrels: Qrels, collection: Collection) -> None:
-        self._collection, own = collection, collection.qrels
-        asked = qrels.questions.encode(own.questions.labels)[own.question]
-        entity = qrels.entities.encode(own.entities.labels)[own.entity]
-        lacks = (own.grade >= 1) & (asked >= 0)
-        rows = np.flatnonzero(lacks & (entity >= 0))
-        if qrels is own:
-            lacks[:] = False
-        else:
-            judged = PairSet(qrels.question, qrels.entity, len(qrels.entities))
-            lacks[rows[judged.holds(asked[rows], entity[rows])]] = False
-        self._question, self._entity = own.question[lacks], own.entity[lacks]
-
-    def __len__(self) -> int:
-        return len(self._question)
-
-    def _known(self, splits: Sequence[str]) -> PairSet:
-        known = self._collection.known
-        own = np.isin(known.split, [SPLITS.index(split) for split in splits])
-        return PairSet(known.question[own], known.entity[own], len(self._collection.entities))
-
-    def holds_known(self, ranks: AnswerRanks) -> NDArray[np.bool_]:
-        """(n,) rows of the ranks that a split which they were filtered by makes known besides."""
-        question = self._collection.questions.ids.encode(ranks.questions.labels)[ranks.question]
-        entity = self._collection.entities.encode(ranks.entities.labels)[ranks.entity]
-        found = (question >= 0) & (entity >= 0)
-        found[found] = self._known(ranks.filtered_by).holds(question[found], entity[found])
-        return found
-
-    def taken_from(
-        self, run: AnyRun, reading: UnlistedAnswers, measures: Sequence[ParsedMeasure | ProvidedMeasure]
-    ) -> AnyRun:
-        """The run without these answers; ``candidates``: without those that are known besides."""
-        collection, n_entities = self._collection, len(self._collection.entities)
-        gone = np.ones(len(self), np.bool_)
-        if reading == "candidates":
-            gone = self._known(_splits_of(run)).holds(self._question, self._entity)
-        pairs = PairSet(self._question[gone], self._entity[gone], n_entities)
-        question_of = collection.questions.ids.encode(run.questions.labels)
-        entity_of = collection.entities.encode(run.entities.labels)
-
-        def stays(part: Run) -> NDArray[np.bool_]:
-            question, entity = question_of[part.question], entity_of[part.entity]
-            rows = np.flatnonzero((question >= 0) & (entity >= 0))
-            kept = np.ones(len(part), np.bool_)
-            kept[rows[pairs.holds(question[rows], entity[rows])]] = False
-            return kept
-
-        length, removed = np.zeros((2, len(run.questions)), np.int64)
-        for part in run.parts():
-            length += np.bincount(part.question, minlength=len(length))
-            removed += np.bincount(part.question[~stays(part)], minlength=len(length))
-        is_whole = length >= candidates_of(run, collection)[question_of]
-        require_deep(run.name, run.questions, length - removed, (removed > 0) & ~is_whole, measures)
-        return run.each(lambda part: part.rows(stays(part)))
-
-
-def _splits_of(run: AnyRun) -> Sequence[str]:
-    """The splits that a run was filtered by; all, if it does not say."""
-    return SPLITS if run.filtered_by is None else run.filtered_by
+    length, left = np.zeros((2, len(system.questions)), np.int64)
+    for part in system.parts():
+        length += np.bincount(part.question, minlength=len(length))
+        left += np.bincount(part.question[stays(part)], minlength=len(length))
+    whole = length >= candidates_of(system, collection)[collection.questions.ids.encode(system.questions.labels)]
+    require_deep(system.name, system.questions, left, (left < length) & ~whole, measures)
+    return system.each(lambda part: part.rows(stays(part)))
 
 
 def candidates_of(run: AnyRun, collection: Collection) -> NDArray[np.int64]:
     """(questions of the collection,) how many candidates the whole list of a run has."""
-    known = collection.known
-    filtered = np.isin(known.split, [SPLITS.index(split) for split in _splits_of(run)])
-    return len(collection.entities) - np.bincount(known.question[filtered], minlength=len(collection.questions))
+    known = np.bincount(_known(run, collection).question, minlength=len(collection.questions))
+    return len(collection.entities) - known
 
 
 def require_deep(

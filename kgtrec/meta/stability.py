@@ -26,7 +26,13 @@ from kgtrec.evaluation.given import System, each_system, judgements_of, qrels_of
 from kgtrec.evaluation.item_scores import higher_is_better
 from kgtrec.evaluation.matching import MatchedSystem, leaves_order_open, match
 from kgtrec.evaluation.summarise import ItemValues, summarise
-from kgtrec.evaluation.unlisted import UnlistedAnswers, candidates_of, require_deep, without_unlisted_answers
+from kgtrec.evaluation.unlisted import (
+    UnlistedAnswers,
+    candidates_of,
+    filtered_if_unlisted,
+    require_deep,
+    without_unlisted_answers,
+)
 from kgtrec.kernels.ranking.positions import TIES, Ties
 from kgtrec.kernels.sampling.kept_patterns import KeptPatterns
 from kgtrec.kernels.sampling.random_order import mixed
@@ -332,7 +338,7 @@ def stability(
             _require_deep_lists(system, seen, qrels, collection, parsed)
         if over_questions:
             tell_lacking_of(seen, qrels, missing, collection)
-        return _listed(seen, system, qrels, test_set, unlisted_answers)
+        return _listed(seen, system, qrels, collection, test_set, unlisted_answers)
 
     work = _Work(
         test_set, [listed(system) for system in found], [measure.label for measure in parsed], missing, int(seed)
@@ -488,7 +494,7 @@ class _System:
     ranks: MicroRanks | None  # of the answers, in the order of the test set; None for a run
     rule: Ties | None  # of the ranks; None: candidates have one order
     ties: str | None  # as of MatchedSystem: which measures leave the order of ties open
-    recounts: bool  # discarded answers, which the ranks do not count, become candidates
+    recounts: bool  # discarded answers, which the ranks do not count, may become candidates
 
     @property
     def micro_ranks(self) -> MicroRanks:
@@ -496,12 +502,17 @@ class _System:
 
 
 def _listed(
-    seen: MatchedSystem, system: System, qrels: Qrels, test_set: _TestSet, unlisted_answers: UnlistedAnswers
+    seen: MatchedSystem,
+    system: System,
+    qrels: Qrels,
+    collection: Collection,
+    test_set: _TestSet,
+    unlisted_answers: UnlistedAnswers,
 ) -> _System:
     rule: Ties | None = next((rule for rule in TIES if rule == seen.ties), None)
     if seen.tied_ranking is not None:
         rule = "realistic"  # whose ranks are the mean ranks
-    is_filtered = system.filtered_by is None or "test" in system.filtered_by
+    removable = filtered_if_unlisted(system, qrels, collection, unlisted_answers)
     places = seen.places
     listed = ListedRows(
         test_set.rows,
@@ -512,14 +523,15 @@ def _listed(
         qrels.entities.byte_order[qrels.entity[places.judged]],
         seen.ranking.num_retrieved[test_set.question_code],
         rule,
-        removes=is_filtered and unlisted_answers == "filtered",
+        removable=removable[places.judged],
     )
     ranks = None
     if seen.answers is not None:
         answers, place = seen.answers, test_set.row[qrels.grade >= 1]
         of_all = MicroRanks(answers.rank, answers.candidates, answers.best, answers.worst)
         ranks = of_all.take(np.argsort(place))
-    recounts = ranks is not None and is_filtered and unlisted_answers == "candidates"
+    is_filtered = isinstance(system, AnswerRanks) and "test" in system.filtered_by
+    recounts = is_filtered and not removable[qrels.grade >= 1].all()
     return _System(seen.name, listed, ranks, rule, seen.ties, recounts)
 
 
@@ -699,14 +711,13 @@ def _question_means(work: _Work, measures: Sequence[ParsedMeasure]) -> _Question
 
 def _stacked(systems: Sequence[_System], part: Part, together: int) -> Iterator[_Lists]:
     """The lists of some questions, for at most so many systems together."""
-    kinds: dict[tuple[str | None, bool], list[int]] = {}
+    kinds: dict[str | None, list[int]] = {}
     for number, system in enumerate(systems):
-        kinds.setdefault((system.ties, system.listed.removes), []).append(number)
-    for alike in kinds.values():
+        kinds.setdefault(system.ties, []).append(number)
+    for ties, alike in kinds.items():
         for first in range(0, len(alike), together):
             own = alike[first : first + together]
-            stacked = ListedRows.stacked([systems[number].listed.part(part) for number in own])
-            yield _Lists(stacked, own, systems[own[0]].ties)
+            yield _Lists(ListedRows.stacked([systems[number].listed.part(part) for number in own]), own, ties)
 
 
 def _values(measure: ParsedMeasure, system: _System, ranks: MicroRanks) -> Floats:

@@ -259,8 +259,8 @@ class ListedRows:
         Length of each list.
     ties : {"realistic", "optimistic", "pessimistic"}, optional
         The rule that ``position`` follows; None: candidates have one order that does not depend on judgements.
-    removes : bool
-        Whether relevant rows that a subsample discards are removed from the list; else they stay, unjudged.
+    removable : (m,) bool array
+        Whether the row is removed from the list if it is relevant and a subsample discards it; else it stays, unjudged.
     is_sorted : bool
         Whether the rows are in the order of another object of this class.
     """
@@ -276,7 +276,7 @@ class ListedRows:
         num_retrieved: Counts,
         ties: Ties | None,
         *,
-        removes: bool,
+        removable: Mask,
         is_sorted: bool = False,
     ) -> None:
         if ties is None:
@@ -287,7 +287,7 @@ class ListedRows:
             # within a group the order of places_in_tied_groups (kernels.ranking.positions), which a subsample keeps
             by_grade = {"optimistic": -grade, "pessimistic": grade}.get(ties or "", np.zeros(len(row), np.int32))
             order = np.lexsort((-label_order, by_grade, grade < 1, first, rows.question[row]))
-        self._rows, self._ties, self._num_retrieved, self.removes = rows, ties, num_retrieved, removes
+        self._rows, self._ties, self._num_retrieved = rows, ties, num_retrieved
         self.row = row[order]
         listed = np.full(len(rows.question), -1)
         listed[self.row] = np.arange(len(row))
@@ -296,13 +296,15 @@ class ListedRows:
         self._label_order = label_order[order]
         self._question, self._grade = rows.question[self.row], grade[order]
         self._relevant = self._grade >= 1
+        self._removable = self._relevant & removable[order]
         new = np.ones((3, len(row)), np.bool_)
         new[0, 1:] = self._question[1:] != self._question[:-1]
         new[1, 1:] = new[0, 1:] | (self._first[1:] != self._first[:-1])
         new[2, 1:] = new[1, 1:] | (self._relevant[1:] != self._relevant[:-1])
         self._of_question, self._group, self._kind = map(_parts, new)
         several = self._kind.end - self._kind.first > 1
-        self._fixed = ties is None or not np.any(several & self._relevant)
+        is_shared = ties is not None and bool(np.any(several & self._relevant))
+        self._fixed = not is_shared and not self._removable.any()
         # relevant and other rows of one group are mixed
         self._interleaved = not np.array_equal(new[1], new[2])
 
@@ -320,7 +322,7 @@ class ListedRows:
             self._label_order[listed],
             self._num_retrieved[part.questions],
             self._ties,
-            removes=self.removes,
+            removable=self._removable[listed],
             is_sorted=True,
         )
 
@@ -328,7 +330,7 @@ class ListedRows:
     def stacked(lists: Sequence[ListedRows]) -> ListedRows:
         """The lists of several systems as those of one system, on :meth:`JudgedRows.copies` of their common rows.
 
-        All must follow one rule for ties, and remove discarded rows or not.
+        All must follow one rule for ties.
         """
         rows = lists[0]._rows
         return ListedRows(
@@ -340,7 +342,7 @@ class ListedRows:
             np.concatenate([own._label_order for own in lists]),
             np.concatenate([own._num_retrieved for own in lists]),
             lists[0]._ties,
-            removes=lists[0].removes,
+            removable=np.concatenate([own._removable for own in lists]),
             is_sorted=True,
         )
 
@@ -348,8 +350,7 @@ class ListedRows:
         """The system's list when only the rows of the sample are judged."""
         kept = sample.kept[self.row]
         listed = np.flatnonzero(kept)
-        stays = self._fixed and not self.removes
-        position = (self._position if stays else self._places(kept))[listed]
+        position = (self._position if self._fixed else self._places(kept))[listed]
         question, grade = sample.number[self._question[listed]], self._grade[listed]
         if self._interleaved:
             order = np.lexsort((-grade, position, question))
@@ -381,16 +382,12 @@ class ListedRows:
         )
 
     def _lengths(self, kept: Mask) -> Counts:
-        if not self.removes:
-            return self._num_retrieved
-        discarded = self._question[self._relevant & ~kept]
+        discarded = self._question[self._removable & ~kept]
         return self._num_retrieved - np.bincount(discarded, minlength=len(self._num_retrieved))
 
     def _groups(self, kept: Mask) -> tuple[Counts, Counts]:
         """(m,) each: first place and size of the group of every row, kept or not."""
-        if not self.removes:
-            return self._first, self._size
-        discarded = self._relevant & ~kept
+        discarded = self._removable & ~kept
         return (
             self._first - (self._group.before(discarded) - self._of_question.before(discarded)),
             self._size - self._group.inside(discarded),
@@ -408,7 +405,7 @@ class ListedRows:
         return places
 
     def come_back(self, sample: Sample) -> tuple[Counts, Counts, Counts]:
-        """Discarded relevant rows that each kept one competes with when they are candidates again.
+        """Discarded relevant rows that are not removed, and so compete with each kept one as candidates.
 
         Returns
         -------
@@ -417,7 +414,7 @@ class ListedRows:
             of the qrels.
         """
         kept = sample.kept[self.row]
-        discarded = self._relevant & ~kept
+        discarded = self._relevant & ~self._removable & ~kept
         asked = self._by_row[(kept & self._relevant)[self._by_row]]
         above = self._group.before(discarded) - self._of_question.before(discarded)
         counts = above, self._group.inside(discarded), self._of_question.inside(discarded)
