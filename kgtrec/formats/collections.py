@@ -233,7 +233,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     if manifest["collection_format"] != FORMAT_VERSION:
         raise FormatError(
             f"expected collection format {FORMAT_VERSION}, found {manifest['collection_format']}; it was written by "
-            f"kgtrec {manifest.get('kgtrec')}, this is {kgtrec_version()}; make it again with kgtrec questions --force",
+            "another version of kgtrec; make it again with kgtrec questions --force",
             path=path / MANIFEST,
         )
     stamp = f"{manifest['fingerprint']}_{manifest.get('numbering')}"
