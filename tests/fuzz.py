@@ -628,10 +628,10 @@ def _origin(folder: Path) -> Target:
     folder.mkdir(parents=True)
     path = folder / "a.run"
     path.write_text(RUN)
-    write_origin(path, "run", Origin("0123456789abcdef", ("train", "valid")))
+    write_origin(path, "run", Origin("0123456789abcdef_01234567", ("train", "valid")))
     beside = origin_path(path)
     examples = [beside.read_bytes()]
-    write_origin(path, "run", Origin("0123456789abcdef"))
+    write_origin(path, "run", Origin("0123456789abcdef_01234567"))
     return Target([*examples, beside.read_bytes()], beside.write_bytes, lambda: _read_labels(read_run)(path))
 
 
