@@ -109,8 +109,8 @@ class TrecEvaluator(Evaluator[TrecMetricKey]):
     ----------
     measures : measure names, optional
         Any that :func:`kgtrec.evaluate` takes of answer ranks. Default: its defaults.
-    ties : {"realistic", "optimistic", "pessimistic", "expected", "nondeterministic"}
-        How equal scores are ordered.
+    ties : {"realistic", "optimistic", "pessimistic", "expected", "nondeterministic"}, optional
+        How equal scores are ordered, as for :func:`kgtrec.evaluate`.
     filtered : bool
         Only True.
     **options
