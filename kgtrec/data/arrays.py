@@ -65,7 +65,6 @@ class Rounding:
         The system's.
     n_questions : int
         In all blocks.
-
     """
 
     def __init__(self, name: str, n_questions: int) -> None:
@@ -98,7 +97,7 @@ class Rounding:
         if self._n_tied:
             warn(
                 f"{self._name}: {self._n_tied:,} of {self._n:,} answers tie with candidates of other scores when "
-                f"scores are rounded to float32, which changes ranks by a factor of 1 +- {self._moved / self._n:.0e}"
+                f"scores are rounded to float32; ranks change by {self._moved / self._n:.0e} of their value on average"
             )
 
 

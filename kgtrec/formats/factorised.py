@@ -103,21 +103,20 @@ def _tell_rounding(
     place: NDArray[np.intp],
 ) -> None:
     """Tell what rounding does to the answers of a block, among all entities of the collection that are not known."""
-    qrels, known, n = collection.qrels, collection.known, len(scores)
-    pairs = []
-    for question, entity in (
-        (qrels.question[qrels.grade >= 1], qrels.entity[qrels.grade >= 1]),
-        (known.question, known.entity),
-    ):
-        own = (question >= first) & (question < first + n)
-        pairs.append((question[own].astype(np.intp) - first, place[entity[own]]))
-    (row, answer), (known_row, known_entity) = pairs
-    order = np.argsort(row, kind="stable")
-    row, answer = row[order], answer[order]
+    qrels, known, width = collection.qrels, collection.known, scores.shape[1]
+
+    def keys(question: NDArray[np.int32], entity: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Pairs of the block, by row and the archive's entity."""
+        here = (question >= first) & (question < first + len(scores))
+        found: NDArray[np.int64] = (question[here].astype(np.int64) - first) * width + place[entity[here]]
+        return found
+
+    is_answer = qrels.grade >= 1
+    answers = distinct(keys(qrels.question[is_answer], qrels.entity[is_answer]))
+    row, answer = np.divmod(answers, width)
+    aside_row, aside_entity = np.divmod(distinct(np.append(answers, keys(known.question, known.entity))), width)
     entity = np.sort(place)
-    key = distinct(np.concatenate([row, known_row]) * scores.shape[1] + np.concatenate([answer, known_entity]))
-    aside_row, aside_entity = np.divmod(key, scores.shape[1])
-    if len(entity) < scores.shape[1]:
+    if len(entity) < width:
         scores = scores[:, entity]
     aside = aside_row, np.searchsorted(entity, aside_entity)
     own = scores[row, np.searchsorted(entity, answer)]

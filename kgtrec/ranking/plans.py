@@ -343,7 +343,7 @@ def _result(plan: RankPlan, unit: int, block: Block) -> Counted:
     if has_lists:
         row = np.repeat(np.arange(len(arrays["lengths"])), arrays["lengths"])
         best = TopK(row, arrays["entity"].astype(np.intp), arrays["score"])
-    return Counted(*(arrays[name] for name in _COUNTS), best)
+    return Counted(**{name: arrays[name] for name in _COUNTS}, best=best)
 
 
 def _archived(path: Path, needed: tuple[str, ...], optional: tuple[str, ...], way_out: str) -> dict[str, NDArray[Any]]:
