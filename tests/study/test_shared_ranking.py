@@ -180,7 +180,7 @@ from kgtrec.ranking import tiles
 from kgtrec.workers import results
 tiles._TILE_BYTES, tiles._LEAST_ROWS, results._WORTH = 1, 3, 0
 written = import_module("kgtrec.ranking.executors")
-def collect(plan, collection, number):
+def collect(plan, collection, number, rounding):
     os.kill(os.getpid(), signal.SIGKILL)
 written.collected_block = collect
 main(sys.argv[1:])
