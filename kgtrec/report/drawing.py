@@ -309,7 +309,8 @@ def _lines(
 
         ends = []
         series = grouped(panel.rows, "measure")
-        step = _BESIDE * np.diff(np.unique(panel.rows[x_name])).min(initial=1.0) if "low" in panel.rows else 0.0
+        gaps = np.diff(np.unique([x for x in panel.rows[x_name] if math.isfinite(x)]))
+        step = _BESIDE * float(gaps.min() if len(gaps) else 1.0) if "low" in panel.rows else 0.0
         for place, (label, rows) in enumerate(series.items()):
             order = np.argsort(np.array(rows[x_name], float), kind="stable")
             x, y = (np.array(rows[name], float)[order] for name in (x_name, y_name))

@@ -53,7 +53,7 @@ class Ranks:
             warnings.simplefilter("ignore", KgtrecWarning)  # of mixtures that are allowed each step tells
             read = (read_answer_ranks(system.source.path).renamed(system.name) for system in given if system.source)
             for ranks in different_systems(read, None, mixed=self._bench.config.systems.mixed) if given else ():
-                self._require_filtered(ranks.name, ranks.filtered_by)
+                self._require_filtered(ranks.name, ranks.filtered_by or ())
         self._require_filtered("the systems", self._bench.config.systems.filtered_by)
 
     def _require_filtered(self, name: str, filtered_by: Sequence[str]) -> None:

@@ -97,7 +97,7 @@ class _Composer:
         study = self.study
         first = study.labels[0]
         tested = self.findings
-        answers = [*tested.best_systems(), *tested.swaps(), *tested.counts()]
+        answers: list[Finding] = [*tested.best_systems(), *tested.swaps(), *tested.counts()]
         yield Text(tuple(map(sentence, answers)), is_lead=True)
         if sum(any(map(_known, own.values())) for own in self.main_scores.values()) > 1:
             rows = [
