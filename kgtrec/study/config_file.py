@@ -393,7 +393,7 @@ class _Reader:
         others = sorted({each.collection for each in labels} - {WHOLE})
         if systems.runs and others:
             raise self._wrong(
-                f"expected scores, baselines or answer ranks for label set {others[0]}, which is a sample, found a run: "
+                f"expected scores, baselines or answer ranks for label set {others[0]}, a sample, found a run: "
                 f"{systems.runs[0].shown}",
                 "systems",
             )

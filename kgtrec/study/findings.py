@@ -63,16 +63,6 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Distinguished:
-    """How many pairs of systems differ significantly by each measure under one label set: rows of the power table."""
-
-    labels: str
-    test: str
-    alpha: float
-    rows: ByMeasure
-
-
-@dataclass(frozen=True, slots=True)
 class Correlated:
     """The correlation of two rankings by each measure: rows with a resampling range."""
 
@@ -112,7 +102,7 @@ class Tied:
     row: Row
 
 
-Finding = Best | Swapped | Counted | Distinguished | Correlated | Enough | Pooled | Tied
+Finding = Best | Swapped | Counted | Correlated | Enough | Pooled | Tied
 
 
 def sentence(finding: Finding) -> str:
@@ -138,7 +128,7 @@ def _words() -> Any:
         "p": _p_text,
         "each": lambda rows, macro: [macro(*row) for row in rows],
         "listed": listed,
-        "test": test_name,
+        "test": name_of_test,
         "correlation": figures.CORRELATIONS.__getitem__,
     }
     source = (files("kgtrec.study") / "sentences.jinja").read_text(encoding="utf-8")
@@ -150,7 +140,7 @@ def _p_text(p: float) -> str:
     return "no p-value" if math.isnan(p) else f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
-def test_name(test: str) -> str:
+def name_of_test(test: str) -> str:
     """The name of a test, and how its p-values are adjusted."""
     return figures.TESTS[test] + ("" if test == "tukey" else ", adjusted by Holm's method")
 
@@ -239,14 +229,6 @@ class Findings:
             first = next(iter(found.values()))
             counts = tuple((labels, row["below_adjusted"]) for labels, row in found.items())
             yield Counted(self.main, counts, first["pairs"], first["test"], self.study.options.alpha)
-
-    def distinguished(self, labels: str, table: pa.Table) -> Iterator[Distinguished]:
-        """From the power table of a label set."""
-        rows = [row for row in of_main_test(table) if _has(row, "share_adjusted")]
-        if rows:
-            yield Distinguished(
-                labels, rows[0]["test"], self.study.options.alpha, self._by_measure(rows, "below_adjusted")
-            )
 
     def correlated(self, ends: tuple[str, str], table: pa.Table) -> Iterator[Correlated]:
         """From the table of correlations of two rankings."""

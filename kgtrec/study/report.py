@@ -17,7 +17,7 @@ from kgtrec.errors import KgtrecError
 from kgtrec.report import figures
 from kgtrec.report.cells import count_text, numbered
 from kgtrec.study.config import Study
-from kgtrec.study.findings import STABLE, Finding, Findings, listed, of_main_test, sentence, sizes_needed, test_name
+from kgtrec.study.findings import STABLE, Finding, Findings, listed, name_of_test, of_main_test, sentence, sizes_needed
 from kgtrec.study.score_table import score_table
 
 _KINDS = {
@@ -248,7 +248,7 @@ class _Composer:
                 if p < self.study.options.alpha:
                     one, other = (place[system] for system in pair)
                     own[[one, other], [other, one]] = True
-        return differ, test_name(self.findings.tests[name])
+        return differ, name_of_test(self.findings.tests[name])
 
     # label sets against each other
 
@@ -344,7 +344,7 @@ class _Composer:
             ]
             chosen = chosen.append_column(f"p on {name}", pa.array(p, pa.float64()))
             columns.append(Column(f"p on {name}", form="p"))
-        more = f" p: {test_name(self.findings.tests[tested[0]])}." if tested else ""
+        more = f" p: {name_of_test(self.findings.tests[tested[0]])}." if tested else ""
         if chosen.num_rows > _MOST_SWAPS:
             more += f" The first {_MOST_SWAPS} of {count_text(chosen.num_rows)}; the others are in the data."
             chosen = chosen.slice(0, _MOST_SWAPS)
@@ -487,7 +487,6 @@ class _Composer:
                 _without_repeats(table),
                 shown,
             )
-            self._tell(self.findings.distinguished(name, table))
 
     # ties
 
