@@ -229,8 +229,9 @@ def require_deep(
     CollectionError
     """
     for measure in measures:
-        by_label = isinstance(measure, ParsedMeasure) and ties in (None, "trec")
-        cutoff = measure.parameters.get("cutoff") if by_label else None
+        cutoff = None
+        if isinstance(measure, ParsedMeasure) and ties in (None, "trec"):
+            cutoff = measure.parameters.get("cutoff")
         short = np.flatnonzero(is_short if cutoff is None else is_short & (left < cutoff))
         if len(short):
             looks = "whole lists" if cutoff is None else f"the first {cutoff:,} places"
