@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
@@ -20,6 +21,8 @@ from kgtrec.formats.trec.topics import read_topics
 Kind = Literal["run", "qrels", "topics", "answer ranks"]
 _HEAD = 1 << 16
 _LINES = 100
+_ARRAYS = (b"\x93NUMPY", b"\x89HDF\r\n")
+_ZIP, _WORKBOOK = b"PK\x03\x04", b"[Content_Types].xml"
 
 
 def sniff(path: PathLike) -> Kind:
@@ -44,6 +47,33 @@ def sniff(path: PathLike) -> Kind:
         return kind_of_parquet(path)
     with reading(path) as stream:
         return opened_kind(path, stream)[0]
+
+
+def data_in(path: PathLike) -> str:
+    r"""The data in a file, by its content: answer ranks, a run, qrels or arrays; ``""`` for a table, text or nothing.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "some.csv"
+    >>> _ = path.write_text("tail0 Q0 paris 1 0.7 transe\n")
+    >>> data_in(path)
+    'a run'
+    """
+    with suppress(FormatError, OSError), reading(path) as stream:
+        head = stream.read(_HEAD)
+        if head.startswith(MAGIC):
+            kind = kind_of_parquet(path)
+            return "a run" if kind == "run" else kind
+        if head.startswith(_ARRAYS) or (head.startswith(_ZIP) and _WORKBOOK not in head):
+            return "arrays"
+        first = next((line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")), b"")
+        columns = [NUMBER.fullmatch(field) is not None for field in first.split()]
+        if len(columns) == 6 and columns[3] and columns[4]:  # the first line of a table names its columns
+            return "a run"
+        if len(columns) == 4 and columns[3]:
+            return "qrels"
+    return ""
 
 
 def opened_kind(path: PathLike, stream: BinaryIO) -> tuple[Kind, BinaryIO]:
