@@ -345,6 +345,8 @@ def _real(path: PathLike) -> Path:
         raise FormatError("expected the name of a file or folder, found an empty one")
     try:
         return Path(os.path.realpath(path))
+    except FileNotFoundError:
+        raise FormatError("expected a current folder, found that it was deleted; change to another", path=path) from None
     except ValueError:
         raise FormatError("expected the name of a file, found one with a NUL character", path=repr(path)) from None
 
