@@ -194,6 +194,14 @@ class _Messages(io.FileIO):
             return len(data)
 
 
+def _buffered(stream: Any, kind: type[io.FileIO]) -> Any:
+    """A standard stream with a buffer, without which (PYTHONUNBUFFERED) a write that is cut short raises no error."""
+    if stream is None:
+        return None
+    buffer = io.BufferedWriter(kind(stream.fileno(), "w", closefd=False))
+    return io.TextIOWrapper(buffer, stream.encoding, stream.errors, line_buffering=True)
+
+
 def _stop(*_: object) -> NoReturn:
     _Stop.came = True
     raise KeyboardInterrupt
@@ -206,9 +214,7 @@ def run() -> NoReturn:
     shutdown of the interpreter at the end would take longer than reading the qrels.
     """
     gc.set_threshold(100_000)
-    if sys.stderr is not None:
-        raw = io.BufferedWriter(_Messages(sys.stderr.fileno(), "w", closefd=False))
-        sys.stderr = io.TextIOWrapper(raw, sys.stderr.encoding, "backslashreplace", line_buffering=True)
+    sys.stdout, sys.stderr = _buffered(sys.stdout, io.FileIO), _buffered(sys.stderr, _Messages)
     # a signal from outside leads to the same cleanup as Ctrl-C
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)

@@ -144,9 +144,9 @@ def updating(path: PathLike, *, by: str, is_recorded: bool = True) -> Iterator[B
         yield stream
 
 
-def write_text(path: PathLike, text: str, *, by: str = FILE) -> None:
+def write_text(path: PathLike, text: str, *, by: str = FILE, kind: str = "") -> None:
     """Write ``text`` as UTF-8, see :func:`writing`."""
-    with writing(path, by=by) as stream:
+    with writing(path, by=by, kind=kind) as stream:
         stream.write(text.encode())
 
 
@@ -174,8 +174,8 @@ def require_file(
 ) -> None:
     """Raise FormatError if :func:`writing` would refuse a file; with ``aside``, if :func:`updating` would.
 
-    ``kind`` is None where it is not known yet. Unless ``is_named``, kgtrec chose the file's name, and the error does not
-    suggest another one.
+    ``kind`` is None where it is not known yet. Unless ``is_named``, kgtrec chose the file's name, and the error
+    suggests no other one.
     """
     if os.fspath(path) == "-" or is_device(path):
         return
@@ -346,7 +346,7 @@ def _real(path: PathLike) -> Path:
     try:
         return Path(os.path.realpath(path))
     except FileNotFoundError:
-        raise FormatError("expected a current folder, found that it was deleted; change to another", path=path) from None
+        raise FormatError("expected a current folder, found a deleted one; change to another", path=path) from None
     except ValueError:
         raise FormatError("expected the name of a file, found one with a NUL character", path=repr(path)) from None
 
@@ -523,9 +523,7 @@ class _Hashing(io.RawIOBase):
         return self._sha256.hexdigest() if self._is_in_order else sha256_of(path)
 
 
-def _require_file(
-    target: Path, path: PathLike, by: str, kind: str | None, *, is_named: bool = True
-) -> _Stamp | None:
+def _require_file(target: Path, path: PathLike, by: str, kind: str | None, *, is_named: bool = True) -> _Stamp | None:
     """The stamp of the file to be replaced, None where there is none; an error if it is not kgtrec's."""
     if is_being_made(target):
         return None
@@ -669,8 +667,20 @@ def _require_folder(
             f"expected a name of its own, found that of a part of the {kind} in this folder; choose another name",
             path=path,
         )
-    if not target.is_dir():
-        return {}
+    while target.is_dir():
+        before = _Stamp.of(target)
+        try:
+            return _files_to_replace(target, path, by, force, keeps)
+        except (FormatError, FileNotFoundError):
+            if target.is_dir() and _Stamp.of(target) == before:
+                raise  # else another program replaced it meanwhile: its record and its files were of two folders
+    return {}
+
+
+def _files_to_replace(
+    target: Path, path: PathLike, by: str, force: bool, keeps: Callable[[str], bool]
+) -> dict[str, _Stamp]:
+    """The files of a folder, as paths below it; an error if not all of them may be replaced."""
     recorded = [(name, sha256) for writer, name, sha256 in read_record(target, path) if writer == by]
     sums: dict[str, set[str]] = {}
     for name, sha256 in recorded:
