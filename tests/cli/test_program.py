@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
@@ -10,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -81,13 +83,20 @@ def test_a_reader_that_has_seen_enough_is_no_failure(files: Path, unbuffered: st
         assert process.wait() == 141
 
 
-@pytest.fixture
-def collection(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def cities(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a collection, C, its triples, kg, and the answer ranks and run of rules in ranks."""
-    shutil.copytree(Path(__file__).parents[2] / "examples" / "cities", tmp_path / "kg")
+    folder = tmp_path_factory.mktemp("made")
+    shutil.copytree(Path(__file__).parents[2] / "examples" / "cities", folder / "kg")
     for words in ("questions kg --out C", "baseline rules C --out ranks"):
-        assert ran(*words.split(), cwd=tmp_path).returncode == 0
-    return tmp_path
+        assert ran(*words.split(), cwd=folder).returncode == 0
+    return folder
+
+
+@pytest.fixture
+def collection(cities: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(cities, tmp_path / "copy"))
 
 
 def in_bash(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -156,7 +165,9 @@ def test_a_command_that_waits_for_a_pipe_ends_by_the_first_signal(collection: Pa
     """Whichever of its files it waits for."""
     command = [*KGTREC, *words.split()]
     with subprocess.Popen(command, cwd=collection, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        time.sleep(2)
+        os.write(process.stdin.fileno(), b"# no line yet\n")
+        while int.from_bytes(fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)), sys.byteorder):
+            time.sleep(0.05)  # until it is read
         process.send_signal(number)
         assert process.wait(20) == 130
         assert process.stderr.read() == b"stopped\n"
