@@ -279,5 +279,5 @@ def naming(path: str | os.PathLike[str], name: str = "") -> Iterator[None]:
     except FormatError:
         raise
     except KgtrecError as error:
-        message = str(error).removeprefix(f"{name}: ") if name else str(error)
+        message = str(error).removeprefix(f"{path}: ").removeprefix(f"{name}: ")
         raise type(error)(f"{path}: {message}") from None

@@ -5,22 +5,25 @@ from __future__ import annotations
 import contextlib
 import copy
 import gc
+import io
 import os
 import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
-from kgtrec.errors import NO_ROOM, KgtrecError, KgtrecWarning, legible, nearest
+from kgtrec.errors import NO_ROOM, FormatError, KgtrecError, KgtrecWarning, legible, nearest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _TRACE = "KGTREC_TRACE"
+_UNREAD = 128 + 13  # the exit code of a program that SIGPIPE ended, as a shell says it
 _COMPLETE = "_KGTREC_COMPLETE"  # a shell sets it to get its completion script, or the possible next words
 _OUTPUTS = {"out", "target", "report_path", "plan"}  # parameters that name what is written
 COMMANDS = {
@@ -96,7 +99,7 @@ def _protecting_inputs(command: click.Command) -> click.Command:
     def callback(**values: Any) -> Any:
         from kgtrec.formats.output.outputs import protecting
 
-        _require_names(command.params, values)
+        _require_paths(command.params, values)
         with protecting(_inputs(command.params, values)):
             return own(**values)
 
@@ -106,12 +109,25 @@ def _protecting_inputs(command: click.Command) -> click.Command:
     return guarded
 
 
-def _require_names(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) -> None:
-    """Raise an error for an empty path, which would mean the current folder."""
+def _require_paths(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) -> None:
+    """Raise an error for an empty path, which would mean the current folder, and for an input that is a named pipe.
+
+    Most commands open an input more than once, and would wait for another writer of the pipe. One that is open already,
+    as bash's <(...), has no name.
+    """
     for parameter in parameters:
         value = values.get(str(parameter.name))
         if isinstance(parameter.type, click.Path) and ("" in value if isinstance(value, tuple) else value == ""):
             raise click.BadParameter("expected the name of a file or folder, found an empty one", param=parameter)
+    for path in _inputs(parameters, values):
+        is_pipe = False
+        with contextlib.suppress(OSError):
+            is_pipe = Path(path).is_fifo() and Path(path).resolve().is_fifo()
+        if is_pipe:
+            raise FormatError(
+                "expected a file, found a named pipe, which can be read only once; write its contents to a file first",
+                path=path,
+            )
 
 
 def _inputs(parameters: Sequence[click.Parameter], values: Mapping[str, Any]) -> Iterator[str]:
@@ -168,6 +184,24 @@ class _Stop:
     came = False
 
 
+class _Messages(io.FileIO):
+    """Standard error, where a message that cannot be written, since nobody reads it or the disk is full, is lost."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def _buffered(stream: Any, kind: type[io.FileIO]) -> Any:
+    """A standard stream with a buffer, without which (PYTHONUNBUFFERED) a write that is cut short raises no error."""
+    if stream is None:
+        return None
+    buffer = io.BufferedWriter(kind(stream.fileno(), "w", closefd=False))
+    return io.TextIOWrapper(buffer, stream.encoding, stream.errors, line_buffering=True)
+
+
 def _stop(*_: object) -> NoReturn:
     _Stop.came = True
     raise KeyboardInterrupt
@@ -180,6 +214,7 @@ def run() -> NoReturn:
     shutdown of the interpreter at the end would take longer than reading the qrels.
     """
     gc.set_threshold(100_000)
+    sys.stdout, sys.stderr = _buffered(sys.stdout, io.FileIO), _buffered(sys.stderr, _Messages)
     # a signal from outside leads to the same cleanup as Ctrl-C
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -228,9 +263,8 @@ def main(args: list[str] | None = None) -> None:
     except KgtrecError as error:
         click.echo(f"error: {legible(str(error))}", err=True)
         sys.exit(2)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader, such as head, has closed the pipe
-        sys.exit(0)
+    except BrokenPipeError:  # the reader of standard output, such as head, has closed it
+        sys.exit(_UNREAD)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         ways_out = getattr(error, "__notes__", [])

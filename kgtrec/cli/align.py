@@ -18,6 +18,7 @@ from kgtrec.data.collection import Collection
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError, KgtrecError, naming
 from kgtrec.formats.alignment import LEFT, RIGHT, AlignmentSystem, read_alignment_system, read_pairs
+from kgtrec.formats.answer_ranks import FORMAT as RANKS
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.collections import is_collection, read_collection, require_writable, write_collection
 from kgtrec.formats.output.outputs import require_file, write_text
@@ -136,8 +137,11 @@ def command(
         )
     study = _study(sizes, repeats, seed, measures, candidates) if sizes is not None else None
     paths = _system_paths(systems)
-    for name in [*(f"{system}.ranks.parquet" for system in paths), *(_STUDY if study is not None else ())]:
-        require_file(Path(out, name), is_named=False)  # all files are checked before anything is written
+    # all files are checked before anything is written
+    for name in paths:
+        require_file(Path(out, f"{name}.ranks.parquet"), kind=RANKS, is_named=False)
+    for name in _STUDY if study is not None else ():
+        require_file(Path(out, name), is_named=False)
     about = _About(alignments, train, left_labels, right_labels)
     collection: Collection | None = None
     studies: list[AlignmentStudy] = []

@@ -104,7 +104,7 @@ def command(
     if to == "parts":
         require_folder(target, by=RUN_IN_PARTS)
     else:
-        require_file(target)
+        require_file(target, kind=None)  # IN will say
     if sort:
         say(f"{target}: {sort_run(source, target, name=name, parts=to == 'parts'):,} rows")
         return

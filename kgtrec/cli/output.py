@@ -12,7 +12,7 @@ import click
 from kgtrec.data.table import Result
 from kgtrec.errors import KgtrecError
 from kgtrec.formats.files import suffixes
-from kgtrec.formats.output.outputs import write_text, writing
+from kgtrec.formats.output.outputs import require_file, write_text, writing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -58,6 +58,8 @@ def form_of(out: str | None, form: str | None = None, *, forms: Sequence[str] = 
         form = known[suffix]
     if form == "parquet" and (out is None or out == "-"):
         raise KgtrecError("expected --out FILE with --format parquet, which is a binary format, found none")
+    if out:
+        require_file(out)  # before anything is computed
     return form
 
 

@@ -57,7 +57,7 @@ def write_answer_ranks(path: PathLike, ranks: AnswerRanks) -> None:
     # a reader that knows no cut lists would take what is below their ends for ties
     version = {"version": _WITH_CUT} if cut is not None else {}
     schema = with_metadata(schema, {**about, "collection": ranks.collection, **version})
-    with writing(path) as stream:
+    with writing(path, kind=FORMAT) as stream:
         pq.write_table(pa.table(columns, schema=schema), stream, compression="zstd", row_group_size=max(len(ranks), 1))
 
 

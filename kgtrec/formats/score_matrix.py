@@ -137,7 +137,7 @@ def write_score_matrix(path: PathLike, scores: Any, collection: Collection) -> N
     matrix = np.asarray(scores)
     _require_shape(os.fspath(path), matrix.shape, collection)
     require_origin_place(path)
-    with writing(path) as stream:
+    with writing(path, kind="arrays") as stream:
         np.lib.format.write_array(stream, matrix, allow_pickle=False)
     write_origin(path, "scores", Origin(collection.matrix_stamp))
 

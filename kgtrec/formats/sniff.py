@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
@@ -12,6 +14,7 @@ from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import read_answer_ranks
 from kgtrec.formats.files import PathLike, reading
 from kgtrec.formats.parquet import MAGIC, RANK_COLUMNS, is_parquet, metadata_of, read_schema
+from kgtrec.formats.trec.origins import ORIGIN
 from kgtrec.formats.trec.qrels import QrelsFile, read_qrels_file
 from kgtrec.formats.trec.runs import RunFile, read_run_file
 from kgtrec.formats.trec.text import NUMBER, shown, whole_lines
@@ -20,6 +23,9 @@ from kgtrec.formats.trec.topics import read_topics
 Kind = Literal["run", "qrels", "topics", "answer ranks"]
 _HEAD = 1 << 16
 _LINES = 100
+_ARRAYS = (b"\x93NUMPY", b"\x89HDF\r\n")
+_ORIGIN = re.compile(rb'\s*\{\s*"origin"')
+_ZIP, _WORKBOOK = b"PK\x03\x04", b"[Content_Types].xml"
 
 
 def sniff(path: PathLike) -> Kind:
@@ -44,6 +50,35 @@ def sniff(path: PathLike) -> Kind:
         return kind_of_parquet(path)
     with reading(path) as stream:
         return opened_kind(path, stream)[0]
+
+
+def data_in(path: PathLike) -> str:
+    r"""The data in a file, by its content: answer ranks, a run, its origin, qrels or arrays; ``""`` for anything else.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "some.csv"
+    >>> _ = path.write_text("tail0 Q0 paris 1 0.7 transe\n")
+    >>> data_in(path)
+    'a run'
+    """
+    with suppress(FormatError, OSError), reading(path) as stream:
+        head = stream.read(_HEAD)
+        if head.startswith(MAGIC):
+            kind = kind_of_parquet(path)
+            return "a run" if kind == "run" else kind
+        if head.startswith(_ARRAYS) or (head.startswith(_ZIP) and _WORKBOOK not in head):
+            return "arrays"
+        if _ORIGIN.match(head):
+            return ORIGIN
+        first = next((line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")), b"")
+        columns = [NUMBER.fullmatch(field) is not None for field in first.split()]
+        if len(columns) == 6 and columns[3] and columns[4]:  # the first line of a table names its columns
+            return "a run"
+        if len(columns) == 4 and columns[3]:
+            return "qrels"
+    return ""
 
 
 def opened_kind(path: PathLike, stream: BinaryIO) -> tuple[Kind, BinaryIO]:

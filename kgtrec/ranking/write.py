@@ -12,6 +12,7 @@ from kgtrec.data.qrels import Qrels
 from kgtrec.data.questions import SIDES
 from kgtrec.data.triples import SPLITS
 from kgtrec.errors import KgtrecError
+from kgtrec.formats.answer_ranks import FORMAT as RANKS
 from kgtrec.formats.answer_ranks import write_answer_ranks
 from kgtrec.formats.output.outputs import require_file, require_folder
 from kgtrec.formats.output.together import together
@@ -182,11 +183,11 @@ def require_outputs(name: str, out: str | Path, run_format: str, *, gives_run: b
         If somebody else's file or folder is in the place of one of them.
     """
     ranks, run = outputs_of(name, out, run_format)
-    require_file(ranks, is_named=False)
+    require_file(ranks, kind=RANKS, is_named=False)
     if gives_run and run_format == PARTS:
         require_folder(run, by=RUN_IN_PARTS)
     elif gives_run:
-        require_file(run, is_named=False)
+        require_file(run, kind="a run", is_named=False)
     return ranks, run
 
 

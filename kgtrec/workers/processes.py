@@ -5,12 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import active_children
+from multiprocessing import active_children, resource_tracker
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -36,9 +37,8 @@ def local_workers(workers: int, work: Callable[..., Any] | None = None) -> Itera
     """
     # new processes: a fork of one that has threads, such as Arrow's, may hang
     context, others = multiprocessing.get_context("spawn"), set(active_children())
-    with _environment(_quiet_keeper()):  # the first pool starts that process
-        pool = ProcessPoolExecutor(workers, context, _begin, (work,))
-    with pool:
+    _start_keeper()
+    with ProcessPoolExecutor(workers, context, _begin, (work,)) as pool:
         own: set[BaseProcess] = set()
         try:
             with _deaf(), _environment(_one_thread_each()):
@@ -50,6 +50,7 @@ def local_workers(workers: int, work: Callable[..., Any] | None = None) -> Itera
                     own = set(active_children()) - others
             yield pool
         finally:
+            _start_keeper()  # again, if it was killed
             # a pool waits for all of its processes, also for one that it started just after it had ended the others
             # since one of them was lost
             pool.shutdown(wait=False, cancel_futures=True)
@@ -105,11 +106,22 @@ def _one_thread_each() -> dict[str, str]:
     return {name: os.environ.get(name, "1") for name in names}
 
 
-def _quiet_keeper() -> dict[str, str]:
-    """Let the process that removes what an interrupted pool had shared do so without a warning."""
-    earlier = os.environ.get("PYTHONWARNINGS")
-    own = "ignore:resource_tracker:UserWarning"
-    return {"PYTHONWARNINGS": f"{earlier},{own}" if earlier else own}
+def _start_keeper() -> None:
+    """Start the process that removes what an interrupted pool had shared, unless it runs; its messages go nowhere.
+
+    It warns about all that it removes, and prints a traceback for all that was shared before it was killed and
+    started again.
+    """
+    if os.name != "posix" or sys.__stderr__ is None:  # Windows shares nothing that has to be removed
+        return
+    earlier, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)  # which it inherits
+        resource_tracker.ensure_running()
+    finally:
+        os.dup2(earlier, 2)
+        os.close(earlier)
+        os.close(nowhere)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import sys
 
@@ -150,3 +151,16 @@ def test_texts_are_of_collections(tmp_path):
     assert "not for --to ir-datasets" in convert(source, str(tmp_path / "out"), *TO, "--sort").output
     with pytest.raises(KgtrecError, match="expected the folder of a collection"):
         convert(source, str(tmp_path / "out"), *TO)
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_the_parts_of_a_run_are_inputs(tmp_path, capsys, link):
+    """As the folder is, whatever leads to one of them."""
+    convert(str(written(tmp_path, "in", RUN)), str(tmp_path / "r.run"), "--to", "parts")
+    part = tmp_path / "r.run" / "part-00000.parquet"
+    link(part, tmp_path / "other.parquet")
+    before = part.read_bytes()
+    for target in (part, tmp_path / "other.parquet"):
+        assert exit_code("convert", tmp_path / "r.run", target) == 2
+        assert "expected another file than those that are read, found one of them" in capsys.readouterr().err
+    assert part.read_bytes() == before

@@ -17,6 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgtrec.cli import cli, main
+from kgtrec.formats.answer_ranks import read_answer_ranks, write_answer_ranks
+from kgtrec.formats.trec.runs import read_run, write_run
 from tests.examples import examples
 from tests.published_labels import published
 from tests.trees import faulty_runs, tree, without_parts
@@ -250,6 +252,29 @@ def test_nothing_of_others_changes(world, tmp_path, name):
         [({}, "out"), ({"thesis.tex": "mine"}, "./out"), ({"steps.sh": "", "thesis.tex": "mine"}, "link")]
     ):
         run_on_anything(world, tmp_path / str(turn) / "world", name, theirs, spelling, turn == 1)
+
+
+@pytest.mark.parametrize("kind", ["answer ranks", "a run"])
+@pytest.mark.parametrize("name", [name for name in FILES if name != "convert zst"])
+def test_answer_ranks_and_runs_are_replaced_by_nothing_else(world, tmp_path, capsys, name, kind):
+    """Although kgtrec wrote them under this name, as a score table over a file of ranks that took hours."""
+    if name.startswith("convert") and kind == "a run":
+        return  # by another run
+    place = tmp_path / "world"
+    copied(world, place, FILES[name])
+    shutil.copytree(world / "ranks", place / "ranks", dirs_exist_ok=True)
+    with chdir(place):
+        out = f"out{FILES[name].split('OUT')[1]}"
+        if kind == "answer ranks":
+            write_answer_ranks(out, read_answer_ranks("ranks/rules.ranks.parquet"))
+        else:
+            write_run(out, read_run("ranks/rules.run.gz"))
+        before = tree(place)
+        capsys.readouterr()
+        assert run(FILES[name], "out") == 2
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert f"found {kind}, which nothing else may replace; choose another name, such as out.1" in error
+        assert tree(place) == before
 
 
 @pytest.mark.slow

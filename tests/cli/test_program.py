@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import platform
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 KGTREC = [sys.executable, "-m", "kgtrec"]
@@ -62,18 +67,134 @@ def test_a_mistake_is_one_line_and_no_trace(tmp_path: Path):
     assert "Traceback" not in done.stderr
 
 
-def test_a_reader_that_has_seen_enough_is_no_failure(files: Path):
-    """`kgtrec evaluate ... | head -1` ends well and quietly."""
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_seen_enough_is_no_failure(files: Path, unbuffered: str):
+    """`kgtrec evaluate ... | head -1` ends quietly, as SIGPIPE ends a program, with and without Python's buffers."""
     with subprocess.Popen(
         [*KGTREC, "evaluate", str(files / "qrels.txt"), str(files / "s.run"), "--per", "question", "--format", "csv"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
     ) as process:
         assert process.stdout.readline() == "system,measure,question,value\n"
         process.stdout.close()
         assert process.stderr.read() == ""
-        assert process.wait() == 0
+        assert process.wait() == 141
+
+
+@pytest.fixture(scope="module")
+def cities(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a collection, C, its triples, kg, and the answer ranks and run of rules in ranks."""
+    folder = tmp_path_factory.mktemp("made")
+    shutil.copytree(Path(__file__).parents[2] / "examples" / "cities", folder / "kg")
+    for words in ("questions kg --out C", "baseline rules C --out ranks"):
+        assert ran(*words.split(), cwd=folder).returncode == 0
+    return folder
+
+
+@pytest.fixture
+def collection(cities: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(cities, tmp_path / "copy"))
+
+
+def in_bash(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A line of bash, in which ``kgtrec`` is this one, with pipefail."""
+    script = f'set -o pipefail; kgtrec() {{ {" ".join(KGTREC)} "$@"; }}; {command}'
+    return subprocess.run(["bash", "-c", script], cwd=folder, text=True, capture_output=True, check=False, timeout=60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sink", ["2>&1 | head -1", "2>/dev/full", "2>&-", "2>&1 | true"])
+def test_messages_that_nobody_reads_stop_no_work(collection: Path, sink: str):
+    """All six baselines are there, with exit code 0, although the reader left after the first line at most."""
+    done = in_bash(f"kgtrec baseline all C --out b {sink}", collection)
+    assert done.returncode == 0
+    assert len(list((collection / "b").glob("*.ranks.parquet"))) == 6
+    assert len(list((collection / "b").glob("*.run.gz"))) == 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [("questions kg --out D", 9), ("convert ranks/rules.run.gz -", None), ("demo --people 30 --out D", None)],
+)
+def test_a_result_that_nobody_reads_ends_with_141(collection: Path, words: str, made: int | None):
+    """And what was being written is there as a whole, or not at all."""
+    done = in_bash(f"kgtrec {words} | true", collection)
+    assert (done.returncode, done.stderr.count("error")) == (141, 0)
+    left = collection / "D"
+    assert (len(os.listdir(left)) if left.exists() else None) == made  # noqa: PTH208
+    assert not [name for name in os.listdir(collection) if name.startswith(".D")]  # noqa: PTH208
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["evaluate C pipe", "evaluate pipe ranks", "convert pipe new.run", "questions kg/train.tsv pipe pipe --out D"],
+)
+def test_a_named_pipe_is_refused_at_once(collection: Path, words: str):
+    """Most commands open a file twice, and would wait for a second writer for ever."""
+    os.mkfifo(collection / "pipe")
+    writer = os.open(collection / "pipe", os.O_RDWR)
+    os.write(writer, b"tail0 Q0 paris 1 0.7 s\n")
+    done = ran(*words.split(), cwd=collection, timeout=60)
+    os.close(writer)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: pipe: expected a file, found a named pipe, which can be read only once; write its contents to a file "
+        "first\n"
+    )
+
+
+def test_an_open_pipe_is_read(collection: Path):
+    """As bash's <(...) and standard input are; its contents are gone when they would be summed."""
+    done = in_bash("kgtrec evaluate <(cat C/qrels.txt) <(zcat ranks/rules.run.gz) -m AP@20", collection)
+    assert done.stdout.split()[-1] == "0.8417"
+    files = " ".join(f"<(cat kg/{split}.tsv)" for split in ("train", "valid", "test"))
+    assert in_bash(f"kgtrec questions {files} --out D", collection).returncode == 0
+    inputs = json.loads((collection / "D" / "manifest.json").read_text())["inputs"]
+    assert [each["sha256"] for each in inputs] == [None] * 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "words", ["evaluate C -", "evaluate C /dev/stdin", "evaluate /dev/stdin ranks", "convert - new.run"]
+)
+def test_a_command_that_waits_for_a_pipe_ends_by_the_first_signal(collection: Path, words: str, number: int):
+    """Whichever of its files it waits for."""
+    command = [*KGTREC, *words.split()]
+    with subprocess.Popen(command, cwd=collection, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        os.write(process.stdin.fileno(), b"# no line yet\n")
+        while int.from_bytes(fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)), sys.byteorder):
+            time.sleep(0.05)  # until it is read
+        process.send_signal(number)
+        assert process.wait(20) == 130
+        assert process.stderr.read() == b"stopped\n"
+
+
+@pytest.mark.parametrize("words", ["evaluate C s.run", "questions kg --out D", "campaign status c"])
+def test_a_deleted_current_folder_is_named(tmp_path: Path, words: str):
+    """And not a file that is not there."""
+    (tmp_path / "gone").mkdir()
+    done = in_bash(f"cd gone; rmdir ../gone; kgtrec {words}", tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.endswith(": expected a current folder, found a deleted one; change to another\n")
+
+
+def test_a_file_is_named_once(collection: Path):
+    """An archive without the first question of the collection: not m.npz: m.npz: expected."""
+    topics = [line.split("\t") for line in (collection / "C/topics.tsv").read_text().splitlines()]
+    entities = (collection / "C/entities.txt").read_text().split("\n")[:-1]
+    relations = sorted({relation for *_, relation in topics})
+    asked = [[id_.startswith("head"), relations.index(of), entities.index(anchor)] for id_, anchor, of in topics[1:]]
+    (collection / "entities.txt").write_text("\n".join(entities) + "\n")
+    (collection / "relations.txt").write_text("\n".join(relations) + "\n")
+    np.savez(collection / "m.npz", E=np.ones((len(entities), 2)), Q=np.ones((len(asked), 2)), questions=asked)
+    done = ran("rank", "C", "m.npz", "--out", "new", cwd=collection)
+    assert done.stderr == (
+        "error: m.npz: expected all 20 questions of the collection, found no (?, city_in, austria)\n"
+    )
 
 
 def test_closed_standard_streams_are_no_crash(files: Path):

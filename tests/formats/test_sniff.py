@@ -13,7 +13,7 @@ from kgtrec.data.answer_ranks import AnswerRanks
 from kgtrec.data.vocabulary import Vocabulary
 from kgtrec.errors import FormatError
 from kgtrec.formats.answer_ranks import write_answer_ranks
-from kgtrec.formats.sniff import opened_kind, read_any, sniff
+from kgtrec.formats.sniff import data_in, opened_kind, read_any, sniff
 from tests.formats.trec_files import written
 
 
@@ -77,3 +77,39 @@ def test_an_opened_stream_is_told_apart_and_still_whole():
     kind, stream = opened_kind("-", io.BytesIO(data))
     assert kind == "run"
     assert stream.read() == data
+
+
+@pytest.mark.parametrize(
+    ("content", "data"),
+    [
+        (b"# made by x\nq Q0 e 1 0.5 t\n", "a run"),
+        (b"q 0 e 1\n", "qrels"),
+        (b'{\n "origin": "run"}', "the origin of a run or of scores"),
+        (b"system  AP@20  a  b  c  d\nrules  0.8  1  2  3  4\n", ""),
+        (b"system  AP@20  n  m\nrules  0.8  1  2\n", ""),
+        (b"system,AP@20\nrules,0.8\n", ""),
+        (b'{"system": "rules"}', ""),
+        (b"\x1f\x8b", ""),
+        (b"", ""),
+    ],
+)
+def test_data_are_told_from_tables(tmp_path, content, data):
+    """A table, which has a header line, may be replaced by another table; a run may not."""
+    (tmp_path / "x.csv").write_bytes(content)
+    assert data_in(tmp_path / "x.csv") == data
+
+
+def test_arrays_and_tables_in_binary_files_are_told_apart(tmp_path):
+    """By their content; a name says nothing."""
+    import openpyxl
+
+    for data, write in (
+        ("arrays", lambda stream: np.save(stream, np.zeros(3))),
+        ("arrays", lambda stream: np.savez(stream, E=np.zeros(3))),
+        ("", openpyxl.Workbook().save),
+        ("", lambda stream: pq.write_table(pa.table({"system": ["rules"], "value": [0.8]}), stream)),
+        ("a run", lambda stream: pq.write_table(pa.table({"question": ["q"], "score": [0.8]}), stream)),
+    ):
+        write(stream := io.BytesIO())
+        (tmp_path / "x.txt").write_bytes(stream.getvalue())
+        assert data_in(tmp_path / "x.txt") == data

@@ -38,6 +38,7 @@ from kgtrec.formats.output.exchange import (
 from kgtrec.formats.output.folders import owner_of
 from kgtrec.formats.output.record import RECORD, Row, read_record, record
 from kgtrec.formats.output.together import on_failure, take_place
+from kgtrec.formats.parquet import is_in_parts
 
 FILE = "file"  # the writer of a file that does not belong to a folder of ours
 _NAMED = 3  # names in an error
@@ -70,7 +71,11 @@ class OccupiedError(FormatError):
 def protecting(paths: Iterable[PathLike]) -> Iterator[None]:
     """Refuse, until the block ends, to write to any of these inputs, or to replace a folder that contains one."""
     before = len(_inputs)
-    _inputs.extend(_real(path) for path in paths if os.fspath(path) != "-")
+    for path in paths:
+        if os.fspath(path) != "-":
+            _inputs.append(_real(path))
+            if is_in_parts(path):
+                _inputs.extend(map(_real, _children(Path(path))))
     try:
         yield
     finally:
@@ -78,7 +83,7 @@ def protecting(paths: Iterable[PathLike]) -> Iterator[None]:
 
 
 @contextmanager
-def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
+def writing(path: PathLike, *, by: str = FILE, kind: str = "") -> Iterator[BinaryIO]:
     """A binary stream that becomes the file ``path`` when the block succeeds, and is removed when it fails.
 
     Compressed by suffix; equal content gives equal bytes. ``-`` is standard output; a device or pipe is written to.
@@ -89,11 +94,14 @@ def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
         New, empty, or a file that was written in this way before and was not changed since; a link means its target.
     by : str
         The writer: only a file of the same writer is replaced.
+    kind : str
+        What it will hold, as :func:`kgtrec.formats.sniff.data_in` says: only a file of the same kind is replaced.
 
     Raises
     ------
     FormatError
-        If the file is not kgtrec's, or is an input of the command, or cannot be written; before anything is written.
+        If the file is not kgtrec's, is of another kind, is an input of the command, or cannot be written; before
+        anything is written.
     """
     if os.fspath(path) == "-":
         if sys.stdout is None:
@@ -109,7 +117,7 @@ def writing(path: PathLike, *, by: str = FILE) -> Iterator[BinaryIO]:
             _tell_place(error, path)
             raise
         return
-    with _new_file(path, by, lambda target: _require_file(target, path, by)) as stream:
+    with _new_file(path, by, lambda target: _require_file(target, path, by, kind)) as stream:
         yield stream
 
 
@@ -136,9 +144,9 @@ def updating(path: PathLike, *, by: str, is_recorded: bool = True) -> Iterator[B
         yield stream
 
 
-def write_text(path: PathLike, text: str, *, by: str = FILE) -> None:
+def write_text(path: PathLike, text: str, *, by: str = FILE, kind: str = "") -> None:
     """Write ``text`` as UTF-8, see :func:`writing`."""
-    with writing(path, by=by) as stream:
+    with writing(path, by=by, kind=kind) as stream:
         stream.write(text.encode())
 
 
@@ -161,17 +169,20 @@ def is_same_file(one: PathLike, other: PathLike) -> bool:
     return _real(one) == _real(other)
 
 
-def require_file(path: PathLike, *, by: str = FILE, aside: bool = False, is_named: bool = True) -> None:
+def require_file(
+    path: PathLike, *, by: str = FILE, kind: str | None = "", aside: bool = False, is_named: bool = True
+) -> None:
     """Raise FormatError if :func:`writing` would refuse a file; with ``aside``, if :func:`updating` would.
 
-    Unless ``is_named``, kgtrec chose the file's name, and the error does not suggest another one.
+    ``kind`` is None where it is not known yet. Unless ``is_named``, kgtrec chose the file's name, and the error
+    suggests no other one.
     """
     if os.fspath(path) == "-" or is_device(path):
         return
     if aside:
         _stamp_of(_real(path), path, by)
     else:
-        _require_file(_real(path), path, by, is_named=is_named)
+        _require_file(_real(path), path, by, kind, is_named=is_named)
 
 
 def remove_file(path: PathLike, *, by: str) -> bool:
@@ -334,6 +345,8 @@ def _real(path: PathLike) -> Path:
         raise FormatError("expected the name of a file or folder, found an empty one")
     try:
         return Path(os.path.realpath(path))
+    except FileNotFoundError:
+        raise FormatError("expected a current folder, found a deleted one; change to another", path=path) from None
     except ValueError:
         raise FormatError("expected the name of a file, found one with a NUL character", path=repr(path)) from None
 
@@ -510,12 +523,17 @@ class _Hashing(io.RawIOBase):
         return self._sha256.hexdigest() if self._is_in_order else sha256_of(path)
 
 
-def _require_file(target: Path, path: PathLike, by: str, *, is_named: bool = True) -> _Stamp | None:
+def _require_file(target: Path, path: PathLike, by: str, kind: str | None, *, is_named: bool = True) -> _Stamp | None:
     """The stamp of the file to be replaced, None where there is none; an error if it is not kgtrec's."""
     if is_being_made(target):
         return None
     _require_place(target, path, by)
     try:
+        if kind is not None and by == FILE and target.is_file():
+            from kgtrec.formats.sniff import data_in  # which imports the writers of what it recognises
+
+            if (found := data_in(target)) not in ("", kind):
+                raise _SomebodysError(f"{found}, which nothing else may replace")
         return _is_ours(target, by)
     except (FileNotFoundError, NotADirectoryError):
         read_record(target.parent)  # it must be valid: a line is added at the end
@@ -649,8 +667,20 @@ def _require_folder(
             f"expected a name of its own, found that of a part of the {kind} in this folder; choose another name",
             path=path,
         )
-    if not target.is_dir():
-        return {}
+    while target.is_dir():
+        before = _Stamp.of(target)
+        try:
+            return _files_to_replace(target, path, by, force, keeps)
+        except (FormatError, FileNotFoundError):
+            if target.is_dir() and _Stamp.of(target) == before:
+                raise  # else another program replaced it meanwhile: its record and its files were of two folders
+    return {}
+
+
+def _files_to_replace(
+    target: Path, path: PathLike, by: str, force: bool, keeps: Callable[[str], bool]
+) -> dict[str, _Stamp]:
+    """The files of a folder, as paths below it; an error if not all of them may be replaced."""
     recorded = [(name, sha256) for writer, name, sha256 in read_record(target, path) if writer == by]
     sums: dict[str, set[str]] = {}
     for name, sha256 in recorded:

@@ -31,6 +31,7 @@ from kgtrec.formats.output.outputs import FILE, remove_file, require_file, write
 from kgtrec.formats.output.together import afterwards, content_of
 
 Kind = Literal["run", "scores"]
+ORIGIN = "the origin of a run or of scores"
 VERSION = 2
 _KEYS = ("origin", "version", "collection", "filtered_by", "sha256")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -63,7 +64,7 @@ def is_origin_path(path: PathLike) -> bool:
 
 def require_origin_place(path: PathLike) -> None:
     """Raise FormatError if :func:`write_origin` would refuse to write beside a file."""
-    require_file(origin_path(path))
+    require_file(origin_path(path), kind=ORIGIN)
 
 
 def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
@@ -76,7 +77,7 @@ def write_origin(path: PathLike, kind: Kind, origin: Origin) -> None:
     splits = None if origin.filtered_by is None else list(origin.filtered_by)
     written = content_of(Path(os.path.realpath(path)))
     said = dict(zip(_KEYS, (kind, VERSION, origin.collection, splits, sha256_of(written)), strict=True))
-    write_text(beside, json.dumps(said, indent=1) + "\n")
+    write_text(beside, json.dumps(said, indent=1) + "\n", kind=ORIGIN)
 
 
 def read_origin(path: PathLike, kind: Kind) -> Origin | None:

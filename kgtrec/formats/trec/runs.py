@@ -335,7 +335,7 @@ class _TextSink:
         self._entities = LabelGuard(str(path), "entity")
 
     def open(self, stack: ExitStack) -> None:
-        self._stream = stack.enter_context(writing(self._path))
+        self._stream = stack.enter_context(writing(self._path, kind="a run"))
 
     def write(self, part: Run, rank: NDArray[np.int64]) -> None:
         self._questions.check(part.question, part.questions)
@@ -373,7 +373,7 @@ class _ParquetSink:
     def open(self, stack: ExitStack) -> None:
         import pyarrow.parquet as pq
 
-        stream = stack.enter_context(writing(self._path))
+        stream = stack.enter_context(writing(self._path, kind="a run"))
         self._writer = stack.enter_context(pq.ParquetWriter(stream, self._schema, compression="zstd"))
 
     def write(self, part: Run, rank: NDArray[np.int64]) -> None:

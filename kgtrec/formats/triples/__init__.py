@@ -225,9 +225,12 @@ def input_files(path: PathLike, format: str | None = None) -> list[Path]:  # noq
 
 def describe_input(path: PathLike, **more: Any) -> dict[str, Any]:
     """Name and SHA-256 of a file as it is stored, for a manifest; without its folder, which may differ."""
-    if os.fspath(path) == "-":
-        return {"name": "-", "sha256": None, **more}
-    return {"name": name_as_text(Path(path).name), "sha256": sha256_of(path), **more}
+    # standard input and pipes have been read, and cannot be read again
+    return {
+        "name": name_as_text(Path(path).name),
+        "sha256": sha256_of(path) if os.fspath(path) != "-" and Path(path).is_file() else None,
+        **more,
+    }
 
 
 def format_of(path: PathLike) -> str:

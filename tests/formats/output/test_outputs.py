@@ -35,7 +35,7 @@ from kgtrec.formats.output.outputs import (
     writing_folder,
     written_by,
 )
-from kgtrec.formats.output.record import RECORD
+from kgtrec.formats.output.record import RECORD, read_record
 from tests.trees import faulty_runs, tree, without_parts
 
 OLD, NEW = {"a.txt": "old a", "sub/b.txt": "old b", "gone.txt": "old"}, {"a.txt": "new a", "sub/c.txt": "new c"}
@@ -437,6 +437,22 @@ def test_a_folder_is_replaced_by_who_wrote_it(tmp_path):
     for files in (OLD, NEW, NEW, OLD):
         fill(tmp_path / "f", files)
         assert tree(tmp_path) == held({f"f/{name}": text for name, text in files.items()})
+
+
+def test_a_folder_that_another_program_replaces_meanwhile_is_looked_at_again(tmp_path, monkeypatch):
+    """Its record and its files are not of one folder then, and none of them was changed by anybody."""
+    fill(tmp_path / "f", OLD)
+    others = [NEW]
+
+    def read_slowly(*where):
+        found = read_record(*where)
+        if others:
+            fill(tmp_path / "f", others.pop())
+        return found
+
+    monkeypatch.setattr(outputs, "read_record", read_slowly)
+    fill(tmp_path / "f", {"a.txt": "newest"})
+    assert visible(tmp_path / "f") == {"a.txt": b"newest"}
 
 
 def test_with_force_only(tmp_path):
